@@ -1,0 +1,103 @@
+// The door of `npm start`, `npm test` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// npm registry, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
+// beyond Node: it must work before anything is installed.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const pinned = JSON.parse(readFileSync(path.join(root, 'scripts', 'toolchain.json'), 'utf8'));
+const PROGRAMS = {
+  start: ['services/holdfast/src/main.ts', 'start'],
+  test: ['tools/test/main.ts'],
+  images: ['scripts/images/build.ts'],
+};
+
+const [command = '', ...rest] = process.argv.slice(2);
+const program = PROGRAMS[command];
+if (program === undefined) fail(`unknown command "${command}"`, 'Use `npm start`, `npm test` or `npm run images`.');
+const node = pinnedNode();
+installDependencies();
+handOver(node, program, rest);
+
+/** The pinned Node: this one when the version is equal, else the copy under .toolchain. */
+function pinnedNode() {
+  if (process.versions.node === pinned.node) return process.execPath;
+  const name = `node${process.platform === 'darwin' && process.arch === 'arm64' ? '-bin' : ''}-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const home = path.join(root, '.toolchain');
+  const folder = path.join(home, 'node_modules', name);
+  const binary = path.join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (!existsSync(binary) || versionOf(folder) !== pinned.node) {
+    say(`bringing Node ${pinned.node} (once)`);
+    mkdirSync(home, { recursive: true });
+    writeFileSync(path.join(home, 'package.json'), '{"private":true}\n');
+    run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${pinned.node}`], home, process.env);
+  }
+  return binary;
+}
+
+function versionOf(folder) {
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).version;
+}
+
+function installDependencies() {
+  const stampFile = path.join(root, 'node_modules', '.holdfast-installed');
+  const wanted = manifestHash();
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
+  say('installing dependencies (once)');
+  const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`, CI: 'true' };
+  run('npx', ['--yes', `pnpm@${pinned.pnpm}`, 'install', '--frozen-lockfile', '--reporter=silent'], root, env);
+  writeFileSync(stampFile, wanted);
+}
+
+/** Changes whenever an install could change something. */
+function manifestHash() {
+  const hash = createHash('sha256').update(pinned.node);
+  const manifests = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', 'test/package.json'];
+  for (const group of ['libs', 'services']) {
+    for (const entry of readdirSync(path.join(root, group)).sort()) manifests.push(`${group}/${entry}/package.json`);
+  }
+  for (const file of manifests) {
+    if (existsSync(path.join(root, file))) hash.update(file).update(readFileSync(path.join(root, file)));
+  }
+  return hash.digest('hex');
+}
+
+/** Runs the program in the foreground. The IPC channel only tells it when this process dies, so nothing is left behind. */
+function handOver(binary, [script, ...fixed], args) {
+  const child = spawn(binary, ['--disable-warning=ExperimentalWarning', path.join(root, script), ...fixed, ...args], {
+    cwd: process.env.INIT_CWD ?? root,
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, HOLDFAST_ROOT: root },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) =>
+    fail(
+      `Node ${pinned.node} could not be started: ${error.message}`,
+      `Remove ${path.join(root, '.toolchain')} and try again.`,
+    ),
+  );
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
+}
+
+function run(program, args, cwd, env) {
+  const result = spawnSync(program, args, { cwd, env, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  if (result.error !== undefined)
+    fail(`${program} could not be started: ${result.error.message}`, `Install ${program} and try again.`);
+  if (result.status !== 0)
+    fail(
+      `${program} ${args.join(' ')} ended with ${result.status}`,
+      'Check that the npm registry can be reached, then try again.',
+    );
+}
+
+function say(text) {
+  process.stderr.write(`holdfast: ${text}\n`);
+}
+
+function fail(what, nextStep) {
+  process.stderr.write(`holdfast: ${what}\n  ${nextStep}\n`);
+  process.exit(1);
+}

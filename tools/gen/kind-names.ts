@@ -1,0 +1,52 @@
+/** What discovery says and the OpenAPI document does not. */
+export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
+  certificatesigningrequests: ['csr'],
+  componentstatuses: ['cs'],
+  configmaps: ['cm'],
+  cronjobs: ['cj'],
+  customresourcedefinitions: ['crd', 'crds'],
+  daemonsets: ['ds'],
+  deployments: ['deploy'],
+  endpoints: ['ep'],
+  events: ['ev'],
+  horizontalpodautoscalers: ['hpa'],
+  ingresses: ['ing'],
+  limitranges: ['limits'],
+  namespaces: ['ns'],
+  networkpolicies: ['netpol'],
+  nodes: ['no'],
+  persistentvolumeclaims: ['pvc'],
+  persistentvolumes: ['pv'],
+  poddisruptionbudgets: ['pdb'],
+  pods: ['po'],
+  priorityclasses: ['pc'],
+  replicasets: ['rs'],
+  replicationcontrollers: ['rc'],
+  resourcequotas: ['quota'],
+  serviceaccounts: ['sa'],
+  services: ['svc'],
+  statefulsets: ['sts'],
+  storageclasses: ['sc'],
+};
+
+const ALL = ['all'];
+const EXTENSIONS = ['api-extensions'];
+
+export const CATEGORIES: Readonly<Record<string, readonly string[]>> = {
+  apiservices: EXTENSIONS,
+  cronjobs: ALL,
+  customresourcedefinitions: EXTENSIONS,
+  daemonsets: ALL,
+  deployments: ALL,
+  horizontalpodautoscalers: ALL,
+  jobs: ALL,
+  mutatingwebhookconfigurations: EXTENSIONS,
+  pods: ALL,
+  replicasets: ALL,
+  replicationcontrollers: ALL,
+  services: ALL,
+  statefulsets: ALL,
+  validatingadmissionpolicies: EXTENSIONS,
+  validatingadmissionpolicybindings: EXTENSIONS,
+  validatingwebhookconfigurations: EXTENSIONS,
+};

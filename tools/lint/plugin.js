@@ -1,0 +1,158 @@
+import path from 'node:path';
+
+/** Rooms in the order of dependency: a room may import itself and what it lists. `*` as the last part = any service. */
+export const MAY_IMPORT = {
+  platform: [],
+  machinery: ['platform'],
+  api: ['platform', 'machinery'],
+  store: ['platform'],
+  bus: ['platform'],
+  client: ['platform', 'machinery', 'api', 'bus'],
+  testing: ['platform', 'machinery', 'api', 'store', 'bus', 'client'],
+  apiserver: ['platform', 'machinery', 'api', 'store', 'bus', 'client'],
+  scheduler: ['platform', 'machinery', 'api', 'bus', 'client'],
+  'controller-manager': ['platform', 'machinery', 'api', 'bus', 'client'],
+  kubelet: ['platform', 'machinery', 'api', 'bus', 'client'],
+  fencer: ['platform', 'machinery', 'api', 'bus', 'client'],
+  'storage-server': ['platform'],
+  holdfast: [
+    'platform',
+    'machinery',
+    'api',
+    'store',
+    'bus',
+    'client',
+    'apiserver',
+    'scheduler',
+    'controller-manager',
+    'kubelet',
+    'fencer',
+    'storage-server',
+  ],
+};
+
+/** Test code and the contract suites may use the testing room; production never does. */
+const TEST_FILE = /\.(test|prop)\.ts$|\/contract(\/|\.ts$)/;
+const MACHINE_ROOMS = /(^|\/)libs\/platform\/src\/|(^|\/)(main|[a-z-]+-main)\.ts$/;
+
+function roomOf(filename) {
+  const match = /(?:^|\/)(?:libs|services)\/([^/]+)\//.exec(filename.replaceAll(path.sep, '/'));
+  return match?.[1];
+}
+
+const importDirection = {
+  create(context) {
+    const file = context.filename.replaceAll(path.sep, '/');
+    const room = roomOf(file);
+    if (room === undefined) return {};
+    const check = (node) => {
+      const source = node.source?.value;
+      if (typeof source !== 'string') return;
+      const wanted = targetRoom(source, file);
+      if (wanted === undefined || wanted === room) return;
+      if (wanted === 'testing' && TEST_FILE.test(file)) return;
+      if (!(MAY_IMPORT[room] ?? []).includes(wanted)) {
+        context.report({ node, message: `${room} may not import ${wanted} (see ARCHITECTURE.md, "Rooms").` });
+      }
+      if (!source.startsWith('@')) {
+        context.report({ node, message: `Reach ${wanted} through @holdfast/${wanted}, not by a relative path.` });
+      }
+    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check, ImportExpression: check };
+  },
+};
+
+function targetRoom(source, file) {
+  const scoped = /^@holdfast\/([^/]+)/.exec(source);
+  if (scoped) return scoped[1];
+  if (!source.startsWith('.')) return undefined;
+  return roomOf(path.posix.join(path.posix.dirname(file), source));
+}
+
+const TAKE_A_CLOCK = 'Take a Clock from @holdfast/platform.';
+const TAKE_RANDOM = 'Take Random or Ids from @holdfast/platform.';
+const TAKE_SETTINGS = 'Read settings in main.ts or with @holdfast/platform/config and pass them in.';
+
+/** `object.member`, however it is written: `a.b`, `a['b']`, `const { b } = a`. */
+const FORBIDDEN_MEMBERS = {
+  'Math.random': TAKE_RANDOM,
+  'process.env': TAKE_SETTINGS,
+  'process.hrtime': TAKE_A_CLOCK,
+  'process.uptime': TAKE_A_CLOCK,
+  'AbortSignal.timeout': 'Build the deadline from Clock.timer.',
+  'crypto.randomUUID': TAKE_RANDOM,
+  'crypto.getRandomValues': TAKE_RANDOM,
+};
+for (const name of ['Date', 'setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto', 'process', 'Math']) {
+  FORBIDDEN_MEMBERS[`globalThis.${name}`] = `Name ${name} directly, so that the rules see it.`;
+}
+
+/** Modules whose only use is the machine's time, randomness or settings. */
+const FORBIDDEN_MODULES = {
+  'node:timers': TAKE_A_CLOCK,
+  'node:timers/promises': TAKE_A_CLOCK,
+  'node:perf_hooks': TAKE_A_CLOCK,
+  'node:process': TAKE_SETTINGS,
+};
+/** Of modules that are needed for other things. */
+const FORBIDDEN_NAMES = {
+  'node:crypto': ['randomUUID', 'randomInt', 'default', 'getRandomValues'],
+};
+/** Certificates and tokens are secrets of the real machine, never simulated: they alone draw from its source. */
+const SECRET_MAKERS = /(^|\/)services\/holdfast\/src\/(pki|setup|embedded)\//;
+
+const machineOnlyInPlatform = {
+  create(context) {
+    const file = context.filename.replaceAll(path.sep, '/');
+    if (MACHINE_ROOMS.test(file) || TOOL_FILE.test(file)) return {};
+    const report = (node, what, why) => context.report({ node, message: `${what} is not allowed here. ${why}` });
+    return {
+      MemberExpression: (node) => checkMember(node, memberName(node.property, node.computed), report),
+      VariableDeclarator: (node) => checkDestructuring(node, report),
+      ImportDeclaration: (node) => checkImport(node, file, report),
+      ImportExpression: (node) => checkModule(node, node.source?.value, report),
+    };
+  },
+};
+
+const TOOL_FILE = /(^|\/)(tools|scripts|bench)\//;
+
+function memberName(property, computed) {
+  if (!computed) return property?.name;
+  return property?.type === 'Literal' ? property.value : undefined;
+}
+
+function checkMember(node, member, report) {
+  const text = `${node.object?.name}.${member}`;
+  if (Object.hasOwn(FORBIDDEN_MEMBERS, text)) report(node, text, FORBIDDEN_MEMBERS[text]);
+}
+
+function checkDestructuring(node, report) {
+  if (node.id?.type !== 'ObjectPattern' || node.init?.type !== 'Identifier') return;
+  for (const property of node.id.properties) {
+    const text = `${node.init.name}.${property.key?.name}`;
+    if (Object.hasOwn(FORBIDDEN_MEMBERS, text)) report(property, text, FORBIDDEN_MEMBERS[text]);
+  }
+}
+
+function checkModule(node, source, report) {
+  if (typeof source === 'string' && Object.hasOwn(FORBIDDEN_MODULES, source)) report(node, source, FORBIDDEN_MODULES[source]);
+}
+
+function checkImport(node, file, report) {
+  checkModule(node, node.source?.value, report);
+  const forbidden = Object.hasOwn(FORBIDDEN_NAMES, node.source?.value) ? FORBIDDEN_NAMES[node.source.value] : [];
+  for (const specifier of node.specifiers) {
+    const name = specifier.type === 'ImportSpecifier' ? specifier.imported?.name : 'default';
+    if (forbidden.includes(name)) report(specifier, `${name} of ${node.source.value}`, TAKE_RANDOM);
+    if (name === 'randomBytes' && !SECRET_MAKERS.test(file)) report(specifier, `randomBytes of ${node.source.value}`, TAKE_RANDOM);
+  }
+}
+
+const plugin = {
+  meta: { name: 'holdfast' },
+  rules: { 'import-direction': importDirection, 'machine-only-in-platform': machineOnlyInPlatform },
+};
+
+// The linter's plugin loader reads the default export.
+export default plugin;

@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { unpackFromNextDebian } from './next-debian.ts';
+
+/** Programs that tests start. The servers are Debian packages of the same name. */
+export type Program = 'redis-server' | 'nats-server' | 'kubectl';
+
+/** Programs that were unpacked, not installed: behind everything else on the PATH of the tests. */
+export const OWN_PROGRAMS = path.resolve(import.meta.dirname, '../../.toolchain/bin');
+
+/** Makes sure that every program can be started: uses what is on PATH, else gets it from Debian's packages. */
+export function ensurePrograms(programs: readonly Program[]): void {
+  const missing = programs.filter((program) => findOnPath(program) === undefined);
+  const packages = missing.filter((program) => program !== 'kubectl');
+  if (packages.length > 0) ensurePackages(packages);
+  if (missing.includes('kubectl')) unpackKubectl();
+}
+
+/** Debian's stable release has 1.20, which knows half of what the tests ask. */
+function unpackKubectl(): void {
+  unpackFromNextDebian({
+    packageName: 'kubectl',
+    file: 'usr/bin/kubectl',
+    target: path.join(OWN_PROGRAMS, 'kubectl'),
+    byHand: 'Install kubectl 1.32 and run the tests again.',
+  });
+}
+
+/** Installs Debian packages, or says what to install by hand. */
+export function ensurePackages(packages: readonly string[]): void {
+  const byHand = `Install ${packages.join(', ')} and run the tests again.`;
+  if (findOnPath('apt-get') === undefined || process.getuid?.() !== 0) {
+    throw new Error(
+      `${packages.join(', ')} is missing, and only root on a Debian-like system can install it here. ${byHand}`,
+    );
+  }
+  installFromApt(packages, byHand);
+}
+
+export function findOnPath(program: string): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', OWN_PROGRAMS];
+  return folders.map((folder) => path.join(folder, program)).find((file) => existsSync(file));
+}
+
+function installFromApt(packages: readonly string[], byHand: string): void {
+  process.stdout.write(`installing ${packages.join(', ')}\n`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  for (const args of [
+    ['update', '-q'],
+    ['install', '-y', '-q', '--no-install-recommends', ...packages],
+  ]) {
+    const result = spawnSync('apt-get', args, { env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+    if (result.status !== 0) throw new Error(`apt-get ${args.join(' ')} failed: ${result.stderr}. ${byHand}`);
+  }
+}

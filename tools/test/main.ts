@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ensureDocker } from '../setup/docker.ts';
+import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
+import { SUITES, type Suite } from './suites.ts';
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const root = path.resolve(import.meta.dirname, '../..');
+const chosen = chooseSuites(process.argv.slice(2));
+const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-test-'));
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+for (const suite of chosen) {
+  const started = performance.now();
+  const counts = runSuite(suite);
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped += counts.skipped;
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(`\n== ${suite.name}: ${summary(counts)} in ${seconds} s\n\n`);
+}
+rmSync(scratch, { recursive: true, force: true });
+process.stdout.write(`${summary(total)}\n`);
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
+
+function chooseSuites(names: readonly string[]): readonly Suite[] {
+  const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
+  if (unknown.length > 0) {
+    process.stderr.write(
+      `unknown suite ${unknown.join(', ')}\n  Choose from ${SUITES.map((s) => s.name).join(', ')}.\n`,
+    );
+    process.exit(2);
+  }
+  return names.length === 0 ? SUITES : SUITES.filter((suite) => names.includes(suite.name));
+}
+
+/** A suite that cannot run counts as one failure: nothing is skipped unseen. */
+function runSuite(suite: Suite): Counts {
+  process.stdout.write(`== ${suite.name}\n`);
+  try {
+    ensurePrograms(suite.programs ?? []);
+    if (suite.docker === true) ensureDocker();
+  } catch (error) {
+    process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  const files = globSync(suite.files as string[], { cwd: root, exclude: ['**/node_modules/**'] }).sort();
+  if (files.length === 0) {
+    process.stdout.write(`no test file matches ${suite.files.join(', ')}\n`);
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  return runFiles(suite, files);
+}
+
+function runFiles(suite: Suite, files: readonly string[]): Counts {
+  const countFile = path.join(scratch, `${suite.name}.json`);
+  const result = spawnSync(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      '--test',
+      `--test-concurrency=${suite.concurrency}`,
+      `--test-timeout=${suite.timeoutSecondsPerTest * 1000}`,
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      `--test-reporter=${path.join(import.meta.dirname, 'count-reporter.ts')}`,
+      `--test-reporter-destination=${countFile}`,
+      ...files,
+    ],
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment() },
+  );
+  const counts = readCounts(countFile);
+  if (result.status !== 0 && counts.failed === 0) counts.failed = 1;
+  return counts;
+}
+
+/** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
+function testEnvironment(): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'));
+  const folders = [
+    path.dirname(process.execPath),
+    path.join(root, 'node_modules', '.bin'),
+    process.env['PATH'],
+    '/usr/sbin',
+    OWN_PROGRAMS,
+  ];
+  return { ...Object.fromEntries(inherited), PATH: folders.join(path.delimiter) };
+}
+
+function readCounts(file: string): Counts {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+  } catch {
+    // The runner itself died before it could count.
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+function summary(counts: Counts): string {
+  const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
+  return `${counts.passed} passed, ${counts.failed} failed${skipped}`;
+}

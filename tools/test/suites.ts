@@ -1,0 +1,40 @@
+import type { Program } from '../setup/packages.ts';
+
+/** One layer of tests: run on its own with `npm test -- <name>`. */
+export interface Suite {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly programs?: readonly Program[];
+  /** Needs a Docker Engine with the compose plugin. */
+  readonly docker?: boolean;
+  /** Test files that run at the same time; servers of one test must not starve those of another. */
+  readonly concurrency: number;
+  readonly timeoutSecondsPerTest: number;
+}
+
+/** In the order of running: what fails fast comes first. */
+export const SUITES: readonly Suite[] = [
+  { name: 'checks', files: ['tools/**/*.test.ts'], concurrency: 1, timeoutSecondsPerTest: 300 },
+  {
+    name: 'unit',
+    files: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+    concurrency: 2,
+    timeoutSecondsPerTest: 120,
+  },
+  { name: 'sim', files: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutSecondsPerTest: 300 },
+  {
+    name: 'integration',
+    files: ['test/integration/**/*.test.ts'],
+    programs: ['redis-server', 'nats-server', 'kubectl'],
+    concurrency: 1,
+    timeoutSecondsPerTest: 300,
+  },
+  {
+    name: 'e2e',
+    files: ['test/e2e/**/*.test.ts'],
+    programs: ['kubectl'],
+    concurrency: 1,
+    timeoutSecondsPerTest: 300,
+  },
+  { name: 'chaos', files: ['test/chaos/**/*.test.ts'], docker: true, concurrency: 1, timeoutSecondsPerTest: 900 },
+];

@@ -1,0 +1,3 @@
+export { type ClockUnderTest, clockContract } from './clock.ts';
+export { type LogUnderTest, logContract } from './log.ts';
+export { randomContract } from './random.ts';

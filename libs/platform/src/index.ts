@@ -1,0 +1,9 @@
+export { type Clock, createSystemClock, sleepOn, type Timer } from './clock.ts';
+export { describeError, OperatorError } from './errors.ts';
+export { nextTurn } from './event-loop.ts';
+export { createIds, type Ids } from './ids.ts';
+export { InvariantViolation, invariant, unreachable } from './invariant.ts';
+export type { Service } from './lifecycle.ts';
+export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
+export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
+export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';

@@ -1,0 +1,24 @@
+/** Text forms of times. These are pure: what "now" is always comes from a Clock. */
+
+/** `metav1.Time`: whole seconds, UTC. */
+export function formatTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** `metav1.MicroTime`: six decimals, UTC. */
+export function formatMicroTime(epochMs: number): string {
+  const micros = Math.floor((epochMs - Math.floor(epochMs)) * 1000);
+  return `${new Date(Math.floor(epochMs)).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** Epoch milliseconds of an RFC 3339 text; `undefined` when it is none. */
+export function parseTime(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
+  const parsed = Date.parse(text);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/** The `Date` that a library asks for. */
+export function dateOf(epochMs: number): Date {
+  return new Date(epochMs);
+}

@@ -1,0 +1,73 @@
+import { SelectorError } from './selectors.ts';
+
+export interface FieldRequirement {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+/** A compiled field selector. */
+export interface FieldSelectorMatcher {
+  readonly requirements: readonly FieldRequirement[];
+  /** Matches everything. */
+  readonly empty: boolean;
+  readonly matches: (valueOf: (field: string) => string) => boolean;
+  /** The value that a field must have, when the selector pins it: `metadata.name=web`. */
+  readonly requiredValue: (field: string) => string | undefined;
+  readonly text: string;
+}
+
+export function compileFieldRequirements(requirements: readonly FieldRequirement[]): FieldSelectorMatcher {
+  return Object.freeze({
+    requirements,
+    empty: requirements.length === 0,
+    matches: (valueOf: (field: string) => string) =>
+      requirements.every((r) => (valueOf(r.field) === r.value) === (r.operator === '=')),
+    requiredValue: (field: string) => requirements.find((r) => r.field === field && r.operator === '=')?.value,
+    text: requirements.map((r) => `${r.field}${r.operator}${escapeValue(r.value)}`).join(','),
+  });
+}
+
+/** Throws SelectorError with the words of Kubernetes' parser. */
+export function parseFieldSelector(text: string): FieldSelectorMatcher {
+  const terms = splitTerms(text)
+    .filter((term) => term !== '')
+    .sort((a, b) => (a < b ? -1 : Number(a > b)));
+  return compileFieldRequirements(terms.map((term) => parseTerm(term, text)));
+}
+
+/** Splits at commas that no backslash escapes. */
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    if (text[i] === '\\') i += 1;
+    else if (text[i] === ',') {
+      terms.push(text.slice(start, i));
+      start = i + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+const TERM = /^(.*?)(!=|==|=)(.*)$/s;
+
+function parseTerm(term: string, whole: string): FieldRequirement {
+  const match = TERM.exec(term);
+  if (match === null) throw new SelectorError(`invalid selector: '${whole}'; can't understand '${term}'`);
+  const [, field = '', operator = '', value = ''] = match;
+  return { field, operator: operator === '!=' ? '!=' : '=', value: unescapeValue(value) };
+}
+
+function unescapeValue(text: string): string {
+  return text.replace(/\\(.?)|[,=]/gsu, (found: string, escaped: string | undefined) => {
+    if (escaped === undefined) {
+      throw new SelectorError(`invalid field selector: unescaped character in value: ${found.codePointAt(0)}`);
+    }
+    if (escaped === '\\' || escaped === ',' || escaped === '=') return escaped;
+    throw new SelectorError(`invalid field selector: invalid escape sequence: ${found}`);
+  });
+}
+
+const escapeValue = (value: string): string => value.replace(/[\\,=]/g, (found) => `\\${found}`);

@@ -1,0 +1,97 @@
+import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
+
+/**
+ * One step of a field path, in the text that FieldsV1 uses: `f:spec` (a field or map key), `k:{"name":"web"}` (an item
+ * of an associative list), `v:"x"` (an item of a set), `i:0` (a position).
+ */
+export type PathElement = string;
+export type FieldPath = readonly PathElement[];
+
+export const fieldElement = (name: string): PathElement => `f:${name}`;
+
+/** Keys in alphabetical order, whatever their order in the item. */
+export function keyElement(keys: JsonObject): PathElement {
+  const sorted = Object.keys(keys).sort();
+  return `k:{${sorted.map((key) => `${JSON.stringify(key)}:${JSON.stringify(ownValue(keys, key))}`).join(',')}}`;
+}
+
+export const valueElement = (value: Json): PathElement => `v:${JSON.stringify(value)}`;
+
+/** One plain key: nothing to sort, nothing that could be written in another way. */
+const SINGLE_KEY = /^k:\{"[\w./-]*":"[\w./-]*"\}$/;
+
+/** Brings a text of a client into the one form; `undefined` for an element of a kind we do not know. */
+export function normalizeElement(text: string): PathElement | undefined {
+  switch (text.slice(0, 2)) {
+    case 'f:':
+      return text;
+    case 'k:': {
+      if (SINGLE_KEY.test(text)) return text;
+      const keys: Json = JSON.parse(text.slice(2));
+      return isJsonObject(keys) ? keyElement(keys) : undefined;
+    }
+    case 'v:':
+      return valueElement(JSON.parse(text.slice(2)));
+    case 'i:':
+      return /^i:-?\d+$/.test(text) ? text : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const KIND_RANK: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
+const rankOf = (element: PathElement): number => KIND_RANK[element.charAt(0)] ?? 4;
+
+/** Fields, then keys, then values, then positions. */
+export function compareElements(a: PathElement, b: PathElement): number {
+  if (a === b) return 0;
+  const rank = rankOf(a) - rankOf(b);
+  if (rank !== 0) return rank;
+  if (a.startsWith('f:')) return a < b ? -1 : 1;
+  return compareJson(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+}
+
+const TYPE_RANK: readonly string[] = ['number', 'string', 'boolean'];
+
+function compareJson(a: Json, b: Json): number {
+  const rank = TYPE_RANK.indexOf(typeof a) - TYPE_RANK.indexOf(typeof b);
+  if (rank !== 0) return rank;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (isJsonObject(a) && isJsonObject(b)) return compareKeys(a, b);
+  const left = textOf(a);
+  const right = textOf(b);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function compareKeys(a: JsonObject, b: JsonObject): number {
+  const left = Object.entries(a);
+  const right = Object.entries(b);
+  for (const [index, [name, value]] of left.entries()) {
+    const other = right[index];
+    if (other === undefined) return 1;
+    if (name !== other[0]) return name < other[0] ? -1 : 1;
+    const order = compareJson(value, other[1]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+/** `.spec.containers[name="web"].ports[containerPort=80,protocol="TCP"]` */
+export function formatPath(path: FieldPath): string {
+  return path.map(formatElement).join('');
+}
+
+function formatElement(element: PathElement): string {
+  const rest = element.slice(2);
+  if (element.startsWith('f:')) return `.${rest}`;
+  if (element.startsWith('v:')) return `[=${rest}]`;
+  if (element.startsWith('i:')) return `[${rest}]`;
+  const keys: Json = JSON.parse(rest);
+  if (!isJsonObject(keys) || isJsonArray(keys)) return `[${rest}]`;
+  return `[${Object.entries(keys)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(',')}]`;
+}

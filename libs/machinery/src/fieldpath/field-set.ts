@@ -1,0 +1,175 @@
+import { compareElements, type FieldPath, type PathElement } from './element.ts';
+
+/**
+ * A set of field paths as a tree. Invariant: every node is in the set itself or has a descendant that is, so a set is
+ * empty exactly when its map is. Values: no operation changes its arguments, and what does not change is shared.
+ */
+export type FieldSet = ReadonlyMap<PathElement, FieldNode>;
+
+export interface FieldNode {
+  /** The path up to here is in the set. */
+  readonly member: boolean;
+  readonly children: FieldSet;
+}
+
+export const EMPTY_FIELD_SET: FieldSet = new Map();
+
+/** A member with nothing below it. */
+export const LEAF_NODE: FieldNode = Object.freeze({ member: true, children: EMPTY_FIELD_SET });
+
+export const isEmptySet = (set: FieldSet): boolean => set.size === 0;
+
+interface MutableNode {
+  member: boolean;
+  children: Map<PathElement, FieldNode | MutableNode>;
+}
+
+/** Collects paths; the set must not be used before the last insertion. */
+export class FieldSetBuilder {
+  readonly #root = new Map<PathElement, FieldNode | MutableNode>();
+  /** Nodes made here, which may therefore be written to. */
+  readonly #own = new WeakSet<object>();
+
+  /** The empty path, the whole object, is in no set. */
+  insert(path: FieldPath): void {
+    this.insertTree(path, LEAF_NODE);
+  }
+
+  /** A whole subtree at a path. */
+  insertTree(path: FieldPath, tree: FieldNode): void {
+    const last = path.at(-1);
+    if (last === undefined) return;
+    let level = this.#root;
+    for (let i = 0; i < path.length - 1; i += 1) level = this.#step(level, path[i] ?? '').children;
+    const found = level.get(last);
+    level.set(last, found === undefined ? tree : unionOfNodes(found, tree));
+  }
+
+  #step(level: Map<PathElement, FieldNode | MutableNode>, element: PathElement): MutableNode {
+    const found = level.get(element);
+    if (found !== undefined && this.#isOwn(found)) return found;
+    const node: MutableNode =
+      found === undefined
+        ? { member: false, children: new Map() }
+        : { member: found.member, children: new Map(found.children) };
+    this.#own.add(node);
+    level.set(element, node);
+    return node;
+  }
+
+  #isOwn(node: FieldNode | MutableNode): node is MutableNode {
+    return this.#own.has(node);
+  }
+
+  get set(): FieldSet {
+    return this.#root;
+  }
+}
+
+export function fieldSetOf(...paths: readonly FieldPath[]): FieldSet {
+  const builder = new FieldSetBuilder();
+  for (const path of paths) builder.insert(path);
+  return builder.set;
+}
+
+export function hasPath(set: FieldSet, path: FieldPath): boolean {
+  let level = set;
+  let member = false;
+  for (const element of path) {
+    const node = level.get(element);
+    if (node === undefined) return false;
+    member = node.member;
+    level = node.children;
+  }
+  return member;
+}
+
+/** What lies below an element, as a set of its own. */
+export const childrenOf = (set: FieldSet, element: PathElement): FieldSet =>
+  set.get(element)?.children ?? EMPTY_FIELD_SET;
+
+export const hasMember = (set: FieldSet, element: PathElement): boolean => set.get(element)?.member === true;
+
+export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || b.size === 0) return a;
+  if (a.size === 0) return b;
+  const result = new Map(a);
+  for (const [element, node] of b) {
+    const own = a.get(element);
+    result.set(element, own === undefined ? node : unionOfNodes(own, node));
+  }
+  return result;
+}
+
+function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
+  return a === b ? a : { member: a.member || b.member, children: unionOf(a.children, b.children) };
+}
+
+export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  const result = new Map<PathElement, FieldNode>();
+  for (const [element, node] of a) {
+    const other = b.get(element);
+    if (other === undefined) continue;
+    const member = node.member && other.member;
+    const children = intersectionOf(node.children, other.children);
+    if (member || children.size > 0) result.set(element, { member, children });
+  }
+  return result;
+}
+
+/** Paths of `a` that are not in `b`. `a` itself when that is all of them. */
+export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, false);
+}
+
+/** Paths of `a` that are neither in `b` nor below a path of `b`. */
+export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, true);
+}
+
+function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
+  if (a.size === 0 || b.size === 0) return a;
+  const result = new Map<PathElement, FieldNode>();
+  let changed = false;
+  for (const [element, node] of a) {
+    const left = subtractNode(node, b.get(element), recursive);
+    if (left !== node) changed = true;
+    if (left !== undefined) result.set(element, left);
+  }
+  return changed ? result : a;
+}
+
+function subtractNode(node: FieldNode, other: FieldNode | undefined, recursive: boolean): FieldNode | undefined {
+  if (other === undefined) return node;
+  if (recursive && other.member) return undefined;
+  const member = node.member && !other.member;
+  const children = subtract(node.children, other.children, recursive);
+  if (!member && children.size === 0) return undefined;
+  return member === node.member && children === node.children ? node : { member, children };
+}
+
+export function equalSets(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a.size !== b.size) return false;
+  for (const [element, node] of a) {
+    const other = b.get(element);
+    if (other === undefined || other.member !== node.member || !equalSets(node.children, other.children)) return false;
+  }
+  return true;
+}
+
+export function sortedElements(set: FieldSet): PathElement[] {
+  const elements = [...set.keys()];
+  if (elements.length < 2) return elements;
+  // Fields alone, the common case, sort as they are written.
+  for (const element of elements) if (!element.startsWith('f:')) return elements.sort(compareElements);
+  return elements.sort();
+}
+
+/** Every path: on each level first the members, then what is below. */
+export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
+  const elements = sortedElements(set);
+  for (const element of elements) if (hasMember(set, element)) yield [...prefix, element];
+  for (const element of elements) yield* pathsOf(childrenOf(set, element), [...prefix, element]);
+}

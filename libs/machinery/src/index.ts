@@ -1,0 +1,34 @@
+export * from './apply.ts';
+export * from './custom-schema.ts';
+export * from './deep.ts';
+export * from './field-errors.ts';
+export * from './field-selectors.ts';
+export {
+  type FieldPath,
+  fieldElement,
+  formatPath,
+  keyElement,
+  type PathElement,
+  valueElement,
+} from './fieldpath/element.ts';
+export * from './fieldpath/field-set.ts';
+export * from './fieldpath/fields-v1.ts';
+export { printGo } from './go-types.ts';
+export * from './json.ts';
+export * from './json-decode.ts';
+export * from './json-patch.ts';
+export * from './json-scan.ts';
+export * from './limits.ts';
+export * from './managed-fields/entries.ts';
+export { trackUpdate, type UpdateToTrack, type WriterIdentity } from './managed-fields/track.ts';
+export * from './merge-patch.ts';
+export * from './name-rules.ts';
+export * from './quantity.ts';
+export * from './schema.ts';
+export * from './schema-decode.ts';
+export * from './selector-parse.ts';
+export * from './selectors.ts';
+export * from './status.ts';
+export * from './strategic-merge.ts';
+export * from './table.ts';
+export * from './typed/unset.ts';

@@ -1,0 +1,230 @@
+import { copyJson, deepEqual } from './deep.ts';
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  jsonTypeName,
+  type MutableJsonObject,
+  ownValue,
+  setOwn,
+} from './json.ts';
+import { MAX_JSON_PATCH_COPY_BYTES, MAX_JSON_PATCH_OPERATIONS, MAX_STRICT_ERRORS } from './limits.ts';
+import { badRequest, requestEntityTooLarge, unprocessablePatch } from './status.ts';
+
+export interface JsonPatchOperation {
+  readonly op: string;
+  readonly path: string;
+  readonly from?: string;
+  /** Absent means null. */
+  readonly value?: Json;
+}
+
+/** An operation that does not apply; clients see only the 422 that wraps it. */
+class JsonPatchError extends Error {
+  override readonly name = 'JsonPatchError';
+}
+
+export interface DecodedJsonPatch {
+  readonly operations: readonly JsonPatchOperation[];
+  /** For field validation: `json patch unknown field "[0].foo"`. */
+  readonly strictErrors: readonly string[];
+}
+
+const OPERATION_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** Throws StatusError 400 or 413. */
+export function decodeJsonPatch(body: Json): DecodedJsonPatch {
+  if (!isJsonArray(body)) {
+    throw decodingError(`cannot unmarshal ${jsonTypeName(body)} into Go value of type []handlers.jsonPatchOp`);
+  }
+  if (body.length > MAX_JSON_PATCH_OPERATIONS) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`,
+    );
+  }
+  const strictErrors = body.flatMap((operation, index) =>
+    isJsonObject(operation)
+      ? Object.keys(operation)
+          .filter((key) => !OPERATION_FIELDS.has(key))
+          .map((key) => `json patch unknown field "[${index}].${key}"`)
+      : [],
+  );
+  return { operations: body.map(decodeOperation), strictErrors: strictErrors.slice(0, MAX_STRICT_ERRORS) };
+}
+
+const decodingError = (why: string): Error => badRequest(`error decoding patch: json: ${why}`);
+
+function decodeOperation(operation: Json): JsonPatchOperation {
+  if (!isJsonObject(operation)) {
+    throw decodingError(`cannot unmarshal ${jsonTypeName(operation)} into Go value of type handlers.jsonPatchOp`);
+  }
+  const text = (field: string): string => {
+    const value = ownValue(operation, field) ?? '';
+    if (typeof value === 'string') return value;
+    throw decodingError(
+      `cannot unmarshal ${jsonTypeName(value)} into Go struct field jsonPatchOp.${field} of type string`,
+    );
+  };
+  return { op: text('op'), path: text('path'), from: text('from'), value: ownValue(operation, 'value') ?? null };
+}
+
+/** RFC 6902 on a copy of `doc`. Throws StatusError 422 when any operation does not apply. */
+export function applyJsonPatch(doc: Json, operations: readonly JsonPatchOperation[]): Json {
+  if (operations.length > MAX_JSON_PATCH_OPERATIONS) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${operations.length}`,
+    );
+  }
+  const document = new PatchedDocument(copyJson(doc));
+  try {
+    for (const operation of operations) document.apply(operation);
+  } catch (error) {
+    if (error instanceof JsonPatchError) throw unprocessablePatch(error);
+    throw error;
+  }
+  return document.root;
+}
+
+type Container = Json[] | MutableJsonObject;
+
+class PatchedDocument {
+  root: Json;
+  #copiedBytes = 0;
+
+  constructor(root: Json) {
+    this.root = root;
+  }
+
+  apply({ op, path, from = '', value = null }: JsonPatchOperation): void {
+    switch (op) {
+      case 'add':
+        return this.#add(path, copyJson(value));
+      case 'remove':
+        this.#remove(path);
+        return;
+      case 'replace':
+        this.#get(path);
+        return this.#set(path, copyJson(value));
+      case 'move':
+        return this.#move(from, path);
+      case 'copy':
+        return this.#copy(from, path);
+      case 'test':
+        return this.#test(path, value);
+      default:
+        throw new JsonPatchError(`unexpected kind: ${op}`);
+    }
+  }
+
+  #move(from: string, path: string): void {
+    if (path.startsWith(`${from}/`)) throw new JsonPatchError(`cannot move ${from} into itself`);
+    this.#add(path, this.#remove(from));
+  }
+
+  #copy(from: string, path: string): void {
+    const value = this.#get(from);
+    this.#copiedBytes += Buffer.byteLength(JSON.stringify(value));
+    if (this.#copiedBytes > MAX_JSON_PATCH_COPY_BYTES) {
+      throw new JsonPatchError(
+        `the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`,
+      );
+    }
+    this.#add(path, copyJson(value));
+  }
+
+  /** A member that is absent equals null. */
+  #test(path: string, expected: Json): void {
+    const actual = this.#find(path) ?? null;
+    if (!deepEqual(actual, expected)) throw new JsonPatchError(`testing value ${path} failed`);
+  }
+
+  #add(path: string, value: Json): void {
+    if (path === '') {
+      this.root = value;
+      return;
+    }
+    const { container, token } = this.#parent(path);
+    if (!isList(container)) return setOwn(container, token, value);
+    container.splice(token === '-' ? container.length : insertionIndex(token, container.length), 0, value);
+  }
+
+  #set(path: string, value: Json): void {
+    if (path === '') {
+      this.root = value;
+      return;
+    }
+    const { container, token } = this.#parent(path);
+    if (isList(container)) container[elementIndex(token, container.length)] = value;
+    else setOwn(container, token, value);
+  }
+
+  #remove(path: string): Json {
+    const removed = this.#get(path);
+    if (path === '') throw new JsonPatchError('cannot remove the document');
+    const { container, token } = this.#parent(path);
+    if (isList(container)) container.splice(elementIndex(token, container.length), 1);
+    else delete container[token];
+    return removed;
+  }
+
+  #get(path: string): Json {
+    const value = this.#find(path);
+    if (value === undefined) throw new JsonPatchError(`missing path: ${path}`);
+    return value;
+  }
+
+  #find(path: string): Json | undefined {
+    if (path === '') return this.root;
+    const { container, token } = this.#parent(path);
+    return isList(container) ? container[elementIndex(token, container.length)] : ownValue(container, token);
+  }
+
+  #parent(path: string): { container: Container; token: string } {
+    const tokens = parsePointer(path);
+    const token = tokens.pop() ?? '';
+    let container: Json | undefined = this.root;
+    for (const step of tokens) {
+      if (isJsonArray(container)) container = container[elementIndex(step, container.length)];
+      else if (isJsonObject(container)) container = ownValue(container, step);
+      else break;
+    }
+    if (!isContainer(container)) throw new JsonPatchError(`missing path: ${path}`);
+    return { container, token };
+  }
+}
+
+/** The document is our own copy, so its branches may be written to. */
+function isContainer(value: Json | undefined): value is Container {
+  return typeof value === 'object' && value !== null;
+}
+
+function isList(container: Container): container is Json[] {
+  return Array.isArray(container);
+}
+
+function parsePointer(path: string): string[] {
+  if (!path.startsWith('/')) throw new JsonPatchError(`path does not start with a slash: ${path}`);
+  return path
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Kubernetes also accepts negative indices, counted from the end. */
+function elementIndex(token: string, length: number): number {
+  const index = parseIndex(token, length);
+  if (index < 0 || index >= length) throw new JsonPatchError(`invalid index referenced: ${token}`);
+  return index;
+}
+
+function insertionIndex(token: string, length: number): number {
+  const index = parseIndex(token, length + 1);
+  if (index < 0 || index > length) throw new JsonPatchError(`invalid index referenced: ${token}`);
+  return index;
+}
+
+function parseIndex(token: string, length: number): number {
+  if (!/^-?\d{1,9}$/.test(token)) throw new JsonPatchError(`invalid index: ${token}`);
+  const index = Number(token);
+  return index < 0 || Object.is(index, -0) ? length + index : index;
+}

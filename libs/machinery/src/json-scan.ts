@@ -1,0 +1,158 @@
+import { MAX_JSON_DEPTH, MAX_STRICT_ERRORS } from './limits.ts';
+
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+}
+
+/** Reads a JSON text character by character: finds keys that stand twice, or throws what Go's decoder would say. */
+export function findDuplicates(text: string): readonly string[] {
+  return new Scanner(text).scan();
+}
+
+const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
+const ESCAPED = new Set('"\\/bfnrtu');
+const isDigit = (c: string): boolean => c >= '0' && c <= '9' && c.length === 1;
+const isHex = (c: string): boolean => /^[0-9a-fA-F]$/.test(c);
+
+class Scanner {
+  readonly #text: string;
+  readonly #path: string[] = [];
+  readonly #duplicates = new Set<string>();
+  #position = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): readonly string[] {
+    this.#value();
+    this.#skipSpace();
+    if (this.#position < this.#text.length) this.#fail('after top-level value');
+    return [...this.#duplicates].slice(0, MAX_STRICT_ERRORS);
+  }
+
+  /** '' at the end of the text. */
+  #peek(): string {
+    return this.#text.charAt(this.#position);
+  }
+
+  #skipSpace(): void {
+    while (this.#position < this.#text.length && ' \t\r\n'.includes(this.#peek())) this.#position += 1;
+  }
+
+  #fail(where: string): never {
+    const char = this.#peek();
+    if (char === '') throw new JsonSyntaxError('unexpected end of JSON input');
+    throw new JsonSyntaxError(`invalid character ${quoteCharacter(char)} ${where}`);
+  }
+
+  #value(): void {
+    this.#skipSpace();
+    const char = this.#peek();
+    if (char === '{') this.#object();
+    else if (char === '[') this.#array();
+    else if (char === '"') this.#string();
+    else if (char === '-' || isDigit(char)) this.#number();
+    else this.#literal(char);
+  }
+
+  #enter(segment: string): void {
+    if (this.#path.length >= MAX_JSON_DEPTH) throw new JsonSyntaxError('exceeded max depth');
+    this.#path.push(segment);
+  }
+
+  #object(): void {
+    this.#position += 1;
+    this.#skipSpace();
+    if (this.#closes('}')) return;
+    const keys = new Set<string>();
+    for (;;) {
+      if (this.#peek() !== '"') this.#fail('looking for beginning of object key string');
+      const key = this.#string();
+      this.#enter(this.#path.length === 0 ? key : `.${key}`);
+      if (keys.has(key)) this.#duplicates.add(`duplicate field "${this.#path.join('')}"`);
+      keys.add(key);
+      this.#skipSpace();
+      if (!this.#closes(':')) this.#fail('after object key');
+      this.#value();
+      this.#path.pop();
+      this.#skipSpace();
+      if (this.#closes('}')) return;
+      if (!this.#closes(',')) this.#fail('after object key:value pair');
+      this.#skipSpace();
+    }
+  }
+
+  #array(): void {
+    this.#position += 1;
+    this.#skipSpace();
+    if (this.#closes(']')) return;
+    for (let index = 0; ; index += 1) {
+      this.#enter(`[${index}]`);
+      this.#value();
+      this.#path.pop();
+      this.#skipSpace();
+      if (this.#closes(']')) return;
+      if (!this.#closes(',')) this.#fail('after array element');
+    }
+  }
+
+  /** Steps over the expected character, if it stands here. */
+  #closes(char: string): boolean {
+    if (this.#peek() !== char) return false;
+    this.#position += 1;
+    return true;
+  }
+
+  #string(): string {
+    const start = this.#position;
+    this.#position += 1;
+    for (let char = this.#peek(); char !== '"'; char = this.#peek()) {
+      if (char === '' || char < ' ') this.#fail('in string literal');
+      this.#position += 1;
+      if (char === '\\') this.#escape();
+    }
+    this.#position += 1;
+    return JSON.parse(this.#text.slice(start, this.#position));
+  }
+
+  #escape(): void {
+    const char = this.#peek();
+    if (!ESCAPED.has(char)) this.#fail('in string escape code');
+    this.#position += 1;
+    if (char !== 'u') return;
+    for (let digits = 0; digits < 4; digits += 1) {
+      if (!isHex(this.#peek())) this.#fail('in \\u hexadecimal character escape');
+      this.#position += 1;
+    }
+  }
+
+  #number(): void {
+    this.#closes('-');
+    if (!this.#closes('0')) this.#digits('in numeric literal');
+    if (this.#closes('.')) this.#digits('after decimal point in numeric literal');
+    if (this.#closes('e') || this.#closes('E')) {
+      if (!this.#closes('+')) this.#closes('-');
+      this.#digits('in exponent of numeric literal');
+    }
+  }
+
+  #digits(where: string): void {
+    if (!isDigit(this.#peek())) this.#fail(where);
+    while (isDigit(this.#peek())) this.#position += 1;
+  }
+
+  #literal(first: string): void {
+    const word = LITERALS[first];
+    if (word === undefined) this.#fail('looking for beginning of value');
+    for (const char of word) {
+      if (!this.#closes(char)) this.#fail(`in literal ${word} (expecting ${quoteCharacter(char)})`);
+    }
+  }
+}
+
+function quoteCharacter(char: string): string {
+  if (char === "'") return `'\\''`;
+  if (char === '"') return `'"'`;
+  return `'${JSON.stringify(char).slice(1, -1)}'`;
+}

@@ -1,0 +1,16 @@
+/** Nesting that a document may have; our walkers recurse, so this also bounds the stack. */
+export const MAX_JSON_DEPTH = 1_000;
+/** Operations in one JSON patch. */
+export const MAX_JSON_PATCH_OPERATIONS = 10_000;
+/** Bytes that all `copy` operations of one JSON patch may add together. */
+export const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
+/** Unknown and duplicate fields reported for one document. */
+export const MAX_STRICT_ERRORS = 100;
+/** Characters of a quantity; more cannot mean a different amount of anything. */
+export const MAX_QUANTITY_CHARS = 1_024;
+/** Decimal exponent that a quantity keeps exactly; beyond it the value is the cap. */
+export const MAX_QUANTITY_EXPONENT = 64;
+/** Managers with operation Update that an object remembers; older ones are merged into one bucket. */
+export const MAX_UPDATE_MANAGERS = 10;
+/** All annotations of an object together; the last-applied annotation is dropped rather than breaking it. */
+export const MAX_ANNOTATIONS_BYTES = 256 * 1024;

@@ -1,0 +1,129 @@
+import { type FieldSet, isEmptySet } from '../fieldpath/field-set.ts';
+import { decodeFieldsV1, encodeFieldsV1, FieldsV1Error } from '../fieldpath/fields-v1.ts';
+import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue } from '../json.ts';
+
+export type ManagerOperation = 'Apply' | 'Update';
+
+/** Who wrote, how, through which version and subresource. */
+export interface ManagerId {
+  readonly manager: string;
+  readonly operation: ManagerOperation;
+  readonly apiVersion: string;
+  readonly subresource: string;
+}
+
+export interface Ownership extends ManagerId {
+  readonly fields: FieldSet;
+  /** RFC 3339, whole seconds. */
+  readonly time?: string;
+  /** The entry that `fields` was read from, to be written again while they are the same. */
+  readonly source?: { readonly fields: FieldSet; readonly json: Json };
+}
+
+/** By identifier; see identifierOf. */
+export type Owners = ReadonlyMap<string, Ownership>;
+
+export class ManagedFieldsError extends Error {
+  override readonly name = 'ManagedFieldsError';
+}
+
+/** An applier is the same whichever version it applies through; an updater is not. */
+export function identifierOf({ manager, operation, apiVersion, subresource }: ManagerId): string {
+  return JSON.stringify({
+    ...(manager === '' ? {} : { manager }),
+    operation,
+    ...(operation === 'Apply' ? {} : { apiVersion }),
+    ...(subresource === '' ? {} : { subresource }),
+  });
+}
+
+/** Throws ManagedFieldsError. */
+export function decodeManagedFields(value: Json | undefined): Owners {
+  const owners = new Map<string, Ownership>();
+  if (value === undefined || value === null) return owners;
+  if (!isJsonArray(value)) throw new ManagedFieldsError('managedFields must be a list');
+  for (const [index, entry] of value.entries()) {
+    const ownership = decodeEntry(entry, index);
+    owners.set(identifierOf(ownership), ownership);
+  }
+  return owners;
+}
+
+function decodeEntry(entry: Json, index: number): Ownership {
+  if (!isJsonObject(entry)) throw new ManagedFieldsError(`managed fields entry ${index} must be an object`);
+  const operation = textAt(entry, 'operation');
+  if (operation !== 'Apply' && operation !== 'Update') {
+    throw new ManagedFieldsError('operation must be `Apply` or `Update`');
+  }
+  const apiVersion = textAt(entry, 'apiVersion');
+  if (apiVersion === '') throw new ManagedFieldsError('apiVersion must not be empty');
+  checkFieldsType(textAt(entry, 'fieldsType'), index);
+  const json = ownValue(entry, 'fieldsV1') ?? {};
+  const fields = decodeFields(json, index);
+  const time = textAt(entry, 'time');
+  return {
+    manager: textAt(entry, 'manager'),
+    operation,
+    apiVersion,
+    subresource: textAt(entry, 'subresource'),
+    fields,
+    source: { fields, json },
+    ...(time === '' ? {} : { time }),
+  };
+}
+
+const textAt = (entry: JsonObject, key: string): string => {
+  const value = ownValue(entry, key);
+  return typeof value === 'string' ? value : '';
+};
+
+function checkFieldsType(type: string, index: number): void {
+  if (type === 'FieldsV1') return;
+  throw new ManagedFieldsError(
+    type === ''
+      ? `missing fieldsType in managed fields entry ${index}`
+      : `invalid fieldsType ${JSON.stringify(type)} in managed fields entry ${index}`,
+  );
+}
+
+function decodeFields(json: Json, index: number): FieldSet {
+  try {
+    return decodeFieldsV1(json);
+  } catch (error) {
+    if (!(error instanceof FieldsV1Error)) throw error;
+    throw new ManagedFieldsError(`error decoding managed fields entry ${index}: ${error.message}`, { cause: error });
+  }
+}
+
+/** `undefined` when nobody owns anything. Appliers first, then by time, then by name. */
+export function encodeManagedFields(owners: Owners): readonly JsonObject[] | undefined {
+  const present = [...owners.values()].filter((owner) => !isEmptySet(owner.fields));
+  return present.length === 0 ? undefined : present.sort(compareOwners).map(encodeEntry);
+}
+
+function compareOwners(a: Ownership, b: Ownership): number {
+  return (
+    compareText(a.operation, b.operation) ||
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.manager, b.manager) ||
+    compareText(a.apiVersion, b.apiVersion) ||
+    compareText(a.subresource, b.subresource)
+  );
+}
+
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function encodeEntry(owner: Ownership): JsonObject {
+  const entry: MutableJsonObject = {};
+  if (owner.manager !== '') entry['manager'] = owner.manager;
+  entry['operation'] = owner.operation;
+  entry['apiVersion'] = owner.apiVersion;
+  if (owner.time !== undefined) entry['time'] = owner.time;
+  entry['fieldsType'] = 'FieldsV1';
+  entry['fieldsV1'] = owner.source?.fields === owner.fields ? owner.source.json : encodeFieldsV1(owner.fields);
+  if (owner.subresource !== '') entry['subresource'] = owner.subresource;
+  return entry;
+}

@@ -1,0 +1,61 @@
+import { differenceOf, EMPTY_FIELD_SET, type FieldSet } from '../fieldpath/field-set.ts';
+import { isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue, sortedJson } from '../json.ts';
+import { MAX_ANNOTATIONS_BYTES } from '../limits.ts';
+import type { StructSchema } from '../schema.ts';
+import { compareTyped } from '../typed/compare.ts';
+import { toFieldSet } from '../typed/to-field-set.ts';
+
+/** Only this manager's server-side apply continues what its client-side apply wrote into the annotation. */
+export const KUBECTL_MANAGER = 'kubectl';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+function annotationsOf(object: JsonObject): JsonObject {
+  const metadata = ownValue(object, 'metadata');
+  const annotations = isJsonObject(metadata) ? ownValue(metadata, 'annotations') : undefined;
+  return isJsonObject(annotations) ? annotations : {};
+}
+
+/** Fields of the last client-side apply that the live object still has with the same value. */
+export function allowedByLastApplied(live: JsonObject, schema: StructSchema): FieldSet {
+  const last = parsed(ownValue(annotationsOf(live), LAST_APPLIED));
+  if (last === undefined) return EMPTY_FIELD_SET;
+  const { added, modified, removed } = compareTyped(last, live, schema);
+  return [modified, added, removed].reduce(differenceOf, toFieldSet(last, schema));
+}
+
+function parsed(text: Json | undefined): JsonObject | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    const value: Json = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    // Anyone may write the annotation; text that is no JSON allows nothing.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The same object when it has no such annotation. */
+export function syncLastApplied(object: JsonObject, config: JsonObject): JsonObject {
+  const annotations = annotationsOf(object);
+  if (!Object.hasOwn(annotations, LAST_APPLIED)) return object;
+  const { [LAST_APPLIED]: previous, ...others } = annotations;
+  const text = `${sortedJson(withoutLastApplied(config))}\n`;
+  if (text === previous) return object;
+  const bytes = Object.entries({ ...others, [LAST_APPLIED]: text }).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
+    0,
+  );
+  const kept: MutableJsonObject = bytes > MAX_ANNOTATIONS_BYTES ? others : { ...others, [LAST_APPLIED]: text };
+  return withAnnotations(object, kept);
+}
+
+function withoutLastApplied(config: JsonObject): JsonObject {
+  const { [LAST_APPLIED]: _, ...others } = annotationsOf(config);
+  return withAnnotations(config, others);
+}
+
+function withAnnotations(object: JsonObject, annotations: JsonObject): JsonObject {
+  const metadata = ownValue(object, 'metadata');
+  return { ...object, metadata: { ...(isJsonObject(metadata) ? metadata : {}), annotations } };
+}

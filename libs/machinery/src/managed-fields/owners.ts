@@ -1,0 +1,116 @@
+import type { FieldPath } from '../fieldpath/element.ts';
+import {
+  differenceOf,
+  EMPTY_FIELD_SET,
+  equalSets,
+  type FieldSet,
+  fieldSetOf,
+  intersectionOf,
+  isEmptySet,
+  pathsOf,
+  unionOf,
+} from '../fieldpath/field-set.ts';
+import { MAX_UPDATE_MANAGERS } from '../limits.ts';
+import type { Comparison } from '../typed/compare.ts';
+import { compareText, identifierOf, type ManagerId, type Owners, type Ownership } from './entries.ts';
+
+/** Fields that the server keeps for every object: nobody owns them. */
+const SERVER_FIELDS: FieldSet = fieldSetOf(
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata'],
+  ...[
+    'f:name',
+    'f:namespace',
+    'f:creationTimestamp',
+    'f:selfLink',
+    'f:uid',
+    'f:clusterName',
+    'f:generation',
+    'f:managedFields',
+    'f:resourceVersion',
+  ].map((field) => ['f:metadata', field]),
+);
+
+export const withoutServerFields = (fields: FieldSet): FieldSet => differenceOf(fields, SERVER_FIELDS);
+
+export interface FieldConflict {
+  readonly owner: ManagerId;
+  readonly path: FieldPath;
+}
+
+/** Fields of others that a change touches, by owner and in the order of paths. */
+export function conflictsOf(owners: Owners, self: string, change: Comparison): readonly FieldConflict[] {
+  const touched = unionOf(change.modified, change.added);
+  return [...owners]
+    .filter(([id]) => id !== self)
+    .sort(([a], [b]) => compareText(a, b))
+    .flatMap(([, owner]) => [...pathsOf(intersectionOf(owner.fields, touched))].map((path) => ({ owner, path })));
+}
+
+/** What the others own after a change by `self`: not what it set, not what is gone. */
+export function ownersAfterChange(owners: Owners, self: string, change: Comparison): Map<string, Ownership> {
+  const lost = unionOf(unionOf(change.modified, change.added), change.removed);
+  const left = new Map<string, Ownership>();
+  for (const [id, owner] of owners) {
+    const fields = id === self ? owner.fields : differenceOf(owner.fields, lost);
+    if (!isEmptySet(fields)) left.set(id, fields === owner.fields ? owner : { ...owner, fields });
+  }
+  return left;
+}
+
+/** An update: who writes a value owns it from now on, together with what it owned before. */
+export function ownersAfterUpdate(owners: Owners, id: ManagerId, change: Comparison, time: string | undefined): Owners {
+  const left = ownersAfterChange(owners, '', change);
+  const taken = withoutServerFields(unionOf(change.modified, change.added));
+  if (isEmptySet(taken)) return left;
+  const self = identifierOf(id);
+  const before = left.get(self)?.fields ?? EMPTY_FIELD_SET;
+  const fields = unionOf(before, taken);
+  const source = owners.get(self)?.source;
+  const unchanged = source !== undefined && equalSets(source.fields, fields);
+  left.set(self, {
+    ...id,
+    ...(time === undefined ? {} : { time }),
+    fields: unchanged ? source.fields : fields,
+    ...(unchanged ? { source } : {}),
+  });
+  return left;
+}
+
+const BUCKET = 'ancient-changes';
+
+/** Bounds the number of updaters: the oldest of one version are merged into one entry. */
+export function capUpdateManagers(owners: Owners): Owners {
+  const updaters = [...owners].filter(([, owner]) => owner.operation === 'Update');
+  let excess = updaters.length - MAX_UPDATE_MANAGERS;
+  if (excess <= 0) return owners;
+  updaters.sort(([a, x], [b, y]) => compareText(x.time ?? '', y.time ?? '') || compareText(a, b));
+  const capped = new Map(owners);
+  const firstOfVersion = new Map<string, string>();
+  for (const [id, owner] of updaters) {
+    if (excess <= 0) break;
+    const first = firstOfVersion.get(owner.apiVersion);
+    if (first === undefined) {
+      firstOfVersion.set(owner.apiVersion, id);
+      continue;
+    }
+    mergeIntoBucket(capped, first, id);
+    excess -= 1;
+  }
+  return capped;
+}
+
+/** The bucket carries the time of the latest change in it. */
+function mergeIntoBucket(owners: Map<string, Ownership>, first: string, id: string): void {
+  const owner = owners.get(id);
+  if (owner === undefined) return;
+  const { time, apiVersion } = owner;
+  const bucket: ManagerId = { manager: BUCKET, operation: 'Update', apiVersion, subresource: '' };
+  const bucketId = identifierOf(bucket);
+  const before = owners.get(bucketId) ?? owners.get(first);
+  if (!owners.has(bucketId)) owners.delete(first);
+  owners.delete(id);
+  const fields = unionOf(owner.fields, before?.fields ?? EMPTY_FIELD_SET);
+  owners.set(bucketId, { ...bucket, fields, ...(time === undefined ? {} : { time }) });
+}

@@ -1,0 +1,219 @@
+import { formatTime, parseTime } from '@holdfast/platform';
+import { converterError, goType, namedGoType } from './go-types.ts';
+import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeName, setOwn } from './json.ts';
+import { MAX_STRICT_ERRORS } from './limits.ts';
+import { formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
+import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from './schema.ts';
+import { timeParseError } from './time-errors.ts';
+import { zeroScalar } from './typed/unset.ts';
+
+/** The value does not fit its type; the message has the words of Kubernetes' decoder (`json: cannot unmarshal ...`). */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/**
+ * Which of Kubernetes' two ways from data to an object a message speaks of: `decoder` for a body or a patched document,
+ * `converter` for the result of a strategic merge patch.
+ */
+export type DecodeWords = 'decoder' | 'converter';
+
+export interface Decoded {
+  /** The input itself when nothing had to change. */
+  readonly value: JsonObject;
+  /** `unknown field "spec.foo"`, in the order of the document. */
+  readonly unknownFields: readonly string[];
+}
+
+/**
+ * Checks types and brings the value into the form that is stored: unknown fields and nulls are gone, quantities and
+ * times are canonical, optional maps and lists that are empty are absent. Throws DecodeError.
+ */
+export function decodeWithSchema(value: Json, schema: StructSchema, words: DecodeWords = 'decoder'): Decoded {
+  if (!isJsonObject(value)) {
+    throw new DecodeError(`json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${goType(schema)}`);
+  }
+  const decoder = new Decoder(words);
+  const decoded = decoder.struct(value, schema, '');
+  return { value: decoded, unknownFields: decoder.unknownFields };
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+class Decoder {
+  readonly unknownFields: string[] = [];
+  /** Names of the struct fields above, and the struct that has the last one: what an error message names. */
+  readonly #fields: string[] = [];
+  #owner = '';
+  readonly #words: DecodeWords;
+
+  constructor(words: DecodeWords) {
+    this.#words = words;
+  }
+
+  struct(value: JsonObject, schema: StructSchema, path: string): JsonObject {
+    let copy: Record<string, Json> | undefined;
+    const owner = this.#owner;
+    for (const key in value) {
+      const before = value[key] ?? null;
+      const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
+      const child = path === '' ? key : `${path}.${key}`;
+      if (field === undefined && schema.preserveUnknown === true) continue;
+      if (field === undefined) {
+        this.#reportUnknown(child);
+        copy ??= { ...value };
+        delete copy[key];
+        continue;
+      }
+      this.#owner = schema.name;
+      this.#fields.push(key);
+      const type = field.type();
+      const after = before === null ? undefined : this.#decode(before, type, child);
+      this.#fields.pop();
+      if (after === before) {
+        if (field.required === true || !isEmptyCollection(type, after)) continue;
+      }
+      copy ??= { ...value };
+      if (after === undefined || (field.required !== true && isEmptyCollection(type, after))) delete copy[key];
+      else setOwn(copy, key, after);
+    }
+    this.#owner = owner;
+    return copy ?? value;
+  }
+
+  #reportUnknown(path: string): void {
+    if (this.unknownFields.length < MAX_STRICT_ERRORS) this.unknownFields.push(`unknown field "${path}"`);
+  }
+
+  #decode(value: Json, schema: Schema, path: string): Json {
+    switch (schema.kind) {
+      case 'scalar':
+        return this.#scalar(value, schema);
+      case 'struct':
+        return isJsonObject(value) ? this.struct(value, schema, path) : this.#wrongType(value, schema);
+      case 'map':
+        return isJsonObject(value) ? this.#map(value, schema, path) : this.#wrongType(value, schema);
+      case 'list':
+        return isJsonArray(value) ? this.#list(value, schema, path) : this.#wrongType(value, schema);
+      case 'any':
+        return value;
+    }
+  }
+
+  #map(value: JsonObject, schema: MapSchema, path: string): JsonObject {
+    let copy: Record<string, Json> | undefined;
+    const values = schema.values();
+    for (const key in value) {
+      const before = value[key] ?? null;
+      const after = before === null ? zeroOf(values) : this.#decode(before, values, `${path}.${key}`);
+      if (after === before) continue;
+      copy ??= { ...value };
+      setOwn(copy, key, after);
+    }
+    return copy ?? value;
+  }
+
+  #list(value: readonly Json[], schema: ListSchema, path: string): readonly Json[] {
+    let copy: Json[] | undefined;
+    const items = schema.items();
+    for (let i = 0; i < value.length; i += 1) {
+      const before = value[i] ?? null;
+      const after = before === null ? zeroOf(items) : this.#decode(before, items, `${path}[${i}]`);
+      if (after === before) continue;
+      copy ??= [...value];
+      copy[i] = after;
+    }
+    return copy ?? value;
+  }
+
+  #scalar(value: Json, schema: ScalarSchema): Json {
+    switch (schema.scalar) {
+      case 'string':
+        return typeof value === 'string' ? value : this.#wrongType(value, schema);
+      case 'boolean':
+        return typeof value === 'boolean' ? value : this.#wrongType(value, schema);
+      case 'number':
+        return typeof value === 'number' ? value : this.#wrongType(value, schema);
+      case 'int32':
+      case 'int64':
+        return this.#integer(value, schema);
+      case 'intOrString':
+        return typeof value === 'string' ? value : this.#integer(value, schema);
+      case 'quantity':
+        return canonicalQuantityOf(value);
+      case 'time':
+      case 'microTime':
+        return typeof value === 'string' ? canonicalTime(value, schema.scalar) : this.#wrongType(value, schema);
+      case 'bytes':
+        return typeof value === 'string' ? checkedBase64(value) : this.#wrongType(value, schema);
+    }
+  }
+
+  #integer(value: Json, schema: ScalarSchema): number {
+    if (typeof value !== 'number') return this.#wrongType(value, schema);
+    const fits = Number.isInteger(value) && (schema.scalar === 'int64' || Math.abs(value + 0.5) <= INT32_MAX + 0.5);
+    return fits ? value : this.#wrongType(value, schema, `number ${value}`);
+  }
+
+  #wrongType(value: Json, schema: Schema, found: string = jsonTypeName(value)): never {
+    if (this.#words === 'converter') throw new DecodeError(converterError(value, schema));
+    const owner = this.#owner.slice(this.#owner.lastIndexOf('.') + 1);
+    const where = `Go struct field ${owner}.${this.#fields.join('.')}`;
+    throw new DecodeError(`json: cannot unmarshal ${found} into ${where} of type ${this.#typeText(schema)}`);
+  }
+
+  #typeText(schema: Schema): string {
+    const named = namedGoType(this.#owner, this.#fields.at(-1) ?? '');
+    if (named === undefined) return goType(schema);
+    return schema.kind === 'list' ? `[]${named}` : named;
+  }
+}
+
+/** Optional maps and lists are absent from the wire form while they are empty; `any` and structs are not. */
+function isEmptyCollection(schema: Schema, value: Json | undefined): boolean {
+  if (schema.kind === 'list') return isJsonArray(value) && value.length === 0;
+  return schema.kind === 'map' && isJsonObject(value) && isEmptyObject(value);
+}
+
+/** What null means where an item must be: the type's zero value. */
+function zeroOf(schema: Schema): Json {
+  switch (schema.kind) {
+    case 'struct':
+      return {};
+    case 'map':
+    case 'list':
+    case 'any':
+      return null;
+    case 'scalar':
+      return zeroScalar(schema.scalar);
+  }
+}
+
+function canonicalQuantityOf(value: Json): string {
+  try {
+    const text = formatQuantity(quantityFromJson(value));
+    return text;
+  } catch (error) {
+    if (error instanceof QuantityError) throw new DecodeError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function canonicalTime(text: string, scalar: 'time' | 'microTime'): string {
+  const parsed = parseTime(text);
+  if (parsed === undefined) throw new DecodeError(timeParseError(text, scalar));
+  const seconds = formatTime(parsed);
+  if (scalar === 'time') return seconds;
+  const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? '';
+  return `${seconds.slice(0, -1)}.${fraction.padEnd(6, '0')}Z`;
+}
+
+const NOT_BASE64 = /[^A-Za-z0-9+/]/;
+
+function checkedBase64(text: string): string {
+  const joined = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text;
+  const padding = joined.endsWith('==') ? 2 : Number(joined.endsWith('='));
+  const wrong = NOT_BASE64.exec(padding === 0 ? joined : joined.slice(0, -padding));
+  if (wrong === null && joined.length % 4 === 0) return joined;
+  throw new DecodeError(`illegal base64 data at input byte ${wrong?.index ?? joined.length - (joined.length % 4)}`);
+}

@@ -1,0 +1,259 @@
+import { type FieldError, fieldErrorMessage, invalid } from './field-errors.ts';
+import { labelValueErrors, qualifiedNameErrors } from './name-rules.ts';
+
+export type SelectorOperator = 'in' | 'notin' | '=' | '==' | '!=' | 'exists' | '!' | 'gt' | 'lt';
+
+export interface Requirement {
+  readonly key: string;
+  readonly operator: SelectorOperator;
+  /** Sorted, without duplicates. */
+  readonly values: readonly string[];
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A compiled label selector. */
+export interface LabelSelectorMatcher {
+  readonly requirements: readonly Requirement[];
+  /** Matches everything. */
+  readonly empty: boolean;
+  /** Pairs that every match has: an index by label may start from any of them. */
+  readonly exactPairs: readonly (readonly [key: string, value: string])[];
+  readonly matches: (labels: Labels | undefined) => boolean;
+  /** The canonical text. */
+  readonly text: string;
+}
+
+/** The shape of `metav1.LabelSelector`. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Labels | null | undefined;
+  readonly matchExpressions?:
+    | readonly {
+        readonly key: string;
+        readonly operator: string;
+        readonly values?: readonly string[] | null | undefined;
+      }[]
+    | null
+    | undefined;
+}
+
+/** Bad selector text: an answer 400 with exactly this message. */
+export class SelectorError extends Error {
+  override readonly name = 'SelectorError';
+}
+
+const NO_LABELS: Labels = Object.freeze({});
+
+type Test = (labels: Labels) => boolean;
+
+/** `undefined` where the label is absent; never something inherited. */
+function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+export function compileRequirements(requirements: readonly Requirement[]): LabelSelectorMatcher {
+  const sorted = requirements.toSorted((a, b) => compareText(a.key, b.key));
+  const tests = sorted.map(compileRequirement);
+  return Object.freeze({
+    requirements: sorted,
+    empty: sorted.length === 0,
+    exactPairs: sorted.flatMap(exactPairOf),
+    matches: (labels: Labels | undefined) => {
+      const present = labels ?? NO_LABELS;
+      for (const test of tests) if (!test(present)) return false;
+      return true;
+    },
+    text: sorted.map(formatRequirement).join(','),
+  });
+}
+
+/** Matches nothing: what an absent selector means where Kubernetes says "select no objects". */
+export const NOTHING: LabelSelectorMatcher = Object.freeze({
+  requirements: [],
+  empty: false,
+  exactPairs: [],
+  matches: () => false,
+  text: '',
+});
+
+export const EVERYTHING: LabelSelectorMatcher = compileRequirements([]);
+
+function exactPairOf(requirement: Requirement): (readonly [string, string])[] {
+  const [only] = requirement.values;
+  const pins = ['=', '==', 'in'].includes(requirement.operator) && requirement.values.length === 1;
+  return pins && only !== undefined ? [[requirement.key, only]] : [];
+}
+
+function compileRequirement({ key, operator, values }: Requirement): Test {
+  const [first = ''] = values;
+  const set: ReadonlySet<string> = new Set(values);
+  const includes = values.length === 1 ? (label: string) => label === first : (label: string) => set.has(label);
+  switch (operator) {
+    case '=':
+    case '==':
+    case 'in':
+      return (labels) => {
+        const label = labelOf(labels, key);
+        return label !== undefined && includes(label);
+      };
+    case '!=':
+    case 'notin':
+      return (labels) => {
+        const label = labelOf(labels, key);
+        return label === undefined || !includes(label);
+      };
+    case 'exists':
+      return (labels) => Object.hasOwn(labels, key);
+    case '!':
+      return (labels) => !Object.hasOwn(labels, key);
+    case 'gt':
+      return compareIntegers(key, first, (label, bound) => label > bound);
+    case 'lt':
+      return compareIntegers(key, first, (label, bound) => label < bound);
+  }
+}
+
+function compareIntegers(key: string, bound: string, holds: (label: bigint, bound: bigint) => boolean): Test {
+  const limit = parseInteger(bound);
+  return (labels) => {
+    const label = labelOf(labels, key);
+    const number = label === undefined ? undefined : parseInteger(label);
+    return number !== undefined && limit !== undefined && holds(number, limit);
+  };
+}
+
+const INT64_MAX = (1n << 63n) - 1n;
+
+function parseInteger(text: string): bigint | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return undefined;
+  const magnitude = BigInt(text.replace(/^[+-]/, ''));
+  const number = text.startsWith('-') ? -magnitude : magnitude;
+  return number > INT64_MAX || number < -INT64_MAX - 1n ? undefined : number;
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+export function formatRequirement({ key, operator, values }: Requirement): string {
+  switch (operator) {
+    case 'exists':
+      return key;
+    case '!':
+      return `!${key}`;
+    case 'in':
+    case 'notin':
+      return `${key} ${operator} (${values.join(',')})`;
+    case 'gt':
+      return `${key}>${values.join(',')}`;
+    case 'lt':
+      return `${key}<${values.join(',')}`;
+    case '=':
+    case '==':
+    case '!=':
+      return `${key}${operator}${values.join(',')}`;
+  }
+}
+
+/** Checks as Kubernetes' NewRequirement; throws SelectorError. */
+export function createRequirement(key: string, operator: SelectorOperator, values: readonly string[]): Requirement {
+  const errors: FieldError[] = [
+    ...labelKeyErrors(key, 'key'),
+    ...valueCountErrors(operator, values),
+    ...values.flatMap((value, index) => labelValueFieldErrors(key, value, index)),
+  ];
+  if (errors.length > 0) throw new SelectorError(aggregate(errors));
+  return { key, operator, values: [...new Set(values)].sort(compareText) };
+}
+
+export function labelKeyErrors(key: string, field: string): FieldError[] {
+  const wrong = qualifiedNameErrors(key);
+  return wrong.length === 0 ? [] : [invalid(field, key, wrong.join('; '))];
+}
+
+function labelValueFieldErrors(key: string, value: string, index: number): FieldError[] {
+  const wrong = labelValueErrors(value);
+  return wrong.length === 0 ? [] : [invalid(`values[${index}][${key}]`, value, wrong.join('; '))];
+}
+
+function valueCountErrors(operator: SelectorOperator, values: readonly string[]): FieldError[] {
+  switch (operator) {
+    case 'in':
+    case 'notin':
+      return values.length > 0
+        ? []
+        : [invalid('values', values, "for 'in', 'notin' operators, values set can't be empty")];
+    case '=':
+    case '==':
+    case '!=':
+      return values.length === 1
+        ? []
+        : [invalid('values', values, 'exact-match compatibility requires one single value')];
+    case 'exists':
+    case '!':
+      return values.length === 0
+        ? []
+        : [invalid('values', values, 'values set must be empty for exists and does not exist')];
+    case 'gt':
+    case 'lt':
+      return comparisonErrors(values);
+  }
+}
+
+function comparisonErrors(values: readonly string[]): FieldError[] {
+  const count =
+    values.length === 1 ? [] : [invalid('values', values, "for 'Gt', 'Lt' operators, exactly one value is required")];
+  const numbers = values.flatMap((value, index) =>
+    parseInteger(value) === undefined
+      ? [invalid(`values[${index}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer")]
+      : [],
+  );
+  return [...count, ...numbers];
+}
+
+/** One error stands alone, several in brackets, each once. */
+export function aggregate(errors: readonly FieldError[]): string {
+  const messages = [...new Set(errors.map(fieldErrorMessage))];
+  return messages.length === 1 ? (messages[0] ?? '') : `[${messages.join(', ')}]`;
+}
+
+const OBJECT_OPERATORS: ReadonlyMap<string, SelectorOperator> = new Map([
+  ['In', 'in'],
+  ['NotIn', 'notin'],
+  ['Exists', 'exists'],
+  ['DoesNotExist', '!'],
+]);
+
+/** `undefined` and null select nothing, an empty selector everything. Throws SelectorError. */
+export function compileLabelSelector(selector: LabelSelectorObject | null | undefined): LabelSelectorMatcher {
+  if (selector === undefined || selector === null) return NOTHING;
+  const pairs = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => compareText(a, b));
+  const requirements = pairs.map(([key, value]) => createRequirement(key, '=', [value]));
+  for (const expression of selector.matchExpressions ?? []) {
+    const operator = OBJECT_OPERATORS.get(expression.operator);
+    if (operator === undefined) {
+      throw new SelectorError(`${JSON.stringify(expression.operator)} is not a valid label selector operator`);
+    }
+    requirements.push(createRequirement(expression.key, operator, expression.values ?? []));
+  }
+  return requirements.length === 0 ? EVERYTHING : compileRequirements(requirements);
+}
+
+/** Equality with every pair (a Service's selector, `nodeSelector`): no validation, an empty map selects everything. */
+export function compileLabelMap(labels: Labels): LabelSelectorMatcher {
+  const pairs = Object.entries(labels);
+  if (pairs.length === 0) return EVERYTHING;
+  return compileRequirements(pairs.map(([key, value]) => ({ key, operator: '=', values: [value] })));
+}
+
+/** For tables: `<none>` for an empty selector, `<error>` for a bad one. */
+export function formatLabelSelector(selector: LabelSelectorObject | null | undefined): string {
+  try {
+    const { text } = compileLabelSelector(selector);
+    return text === '' ? '<none>' : text;
+  } catch (error) {
+    if (error instanceof SelectorError) return '<error>';
+    throw error;
+  }
+}

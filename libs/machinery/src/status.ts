@@ -1,0 +1,181 @@
+import { type FieldError, fieldErrorBody, fieldErrorMessage } from './field-errors.ts';
+
+/** A `metav1.Status` of kind Failure, as every Kubernetes client expects it. */
+export interface StatusBody {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly status: 'Failure' | 'Success';
+  readonly message?: string;
+  readonly reason?: StatusReason;
+  readonly details?: StatusDetails;
+  readonly code?: number;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export type StatusReason =
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Gone'
+  | 'Expired'
+  | 'Invalid'
+  | 'Timeout'
+  | 'ServerTimeout'
+  | 'TooManyRequests'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'RequestEntityTooLarge'
+  | 'UnsupportedMediaType'
+  | 'InternalError'
+  | 'ServiceUnavailable';
+
+/** Thrown anywhere in the request pipeline; the pipeline answers with `body`. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly body: StatusBody & { readonly code: number };
+  constructor(init: {
+    code: number;
+    reason?: StatusReason;
+    message: string;
+    details?: StatusDetails;
+    cause?: unknown;
+  }) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: init.message,
+      ...(init.reason === undefined ? {} : { reason: init.reason }),
+      ...(init.details === undefined ? {} : { details: init.details }),
+      code: init.code,
+    };
+  }
+  get code(): number {
+    return this.body.code;
+  }
+  get reason(): StatusReason | undefined {
+    return this.body.reason;
+  }
+}
+
+/** What a message names: `deployments.apps "web"`. */
+export interface Subject {
+  readonly group: string;
+  /** Plural. */
+  readonly resource: string;
+  readonly name: string;
+}
+
+export const qualifiedResource = (s: Pick<Subject, 'group' | 'resource'>): string =>
+  s.group === '' ? s.resource : `${s.resource}.${s.group}`;
+
+const detailsOf = (s: Subject): StatusDetails => ({
+  name: s.name,
+  ...(s.group === '' ? {} : { group: s.group }),
+  kind: s.resource,
+});
+
+export const notFound = (s: Subject): StatusError =>
+  new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: `${qualifiedResource(s)} "${s.name}" not found`,
+    details: detailsOf(s),
+  });
+
+export const alreadyExists = (s: Subject): StatusError =>
+  new StatusError({
+    code: 409,
+    reason: 'AlreadyExists',
+    message: `${qualifiedResource(s)} "${s.name}" already exists`,
+    details: detailsOf(s),
+  });
+
+export const conflict = (s: Subject, why: string): StatusError =>
+  new StatusError({
+    code: 409,
+    reason: 'Conflict',
+    message: `Operation cannot be fulfilled on ${qualifiedResource(s)} "${s.name}": ${why}`,
+    details: detailsOf(s),
+  });
+
+/** The why of an optimistic-concurrency conflict, as every client library recognises it. */
+export const MODIFIED_CONCURRENTLY =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+export const forbiddenError = (s: Subject, why: string): StatusError =>
+  new StatusError({
+    code: 403,
+    reason: 'Forbidden',
+    message: `${qualifiedResource(s)}${s.name === '' ? '' : ` "${s.name}"`} is forbidden: ${why}`,
+    details: s.name === '' ? { ...(s.group === '' ? {} : { group: s.group }), kind: s.resource } : detailsOf(s),
+  });
+
+export const badRequest = (message: string, cause?: unknown): StatusError =>
+  new StatusError({ code: 400, reason: 'BadRequest', message, cause });
+
+export const requestEntityTooLarge = (why: string): StatusError =>
+  new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${why}` });
+
+/** 422 that hides its cause, as Kubernetes answers a patch that does not apply. */
+export const unprocessablePatch = (cause: unknown): StatusError =>
+  new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: 'the server rejected our request due to an error in our request',
+    details: {},
+    cause,
+  });
+
+/** 500 without a reason: what Kubernetes answers for an error that it has no status for. */
+export const unclassifiedError = (message: string, cause?: unknown): StatusError =>
+  new StatusError({ code: 500, message, cause });
+
+export const unauthorized = (): StatusError =>
+  new StatusError({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+
+export const expired = (message: string): StatusError => new StatusError({ code: 410, reason: 'Expired', message });
+
+export const unavailable = (message: string, retryAfterSeconds = 1): StatusError =>
+  new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details: { retryAfterSeconds } });
+
+/** 422 with one cause per field error. `kind` is the Kind, not the plural. */
+export function invalidObject(
+  of: { group: string; kind: string; name: string },
+  errors: readonly FieldError[],
+): StatusError {
+  const messages = [...new Set(errors.map(fieldErrorMessage))];
+  const list = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`;
+  const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
+  return new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: `${kind} "${of.name}" is invalid: ${list}`,
+    details: {
+      ...(of.name === '' ? {} : { name: of.name }),
+      ...(of.group === '' ? {} : { group: of.group }),
+      kind: of.kind,
+      causes: errors.map((e) => ({ reason: e.type, message: fieldErrorBody(e), field: e.field })),
+    },
+  });
+}

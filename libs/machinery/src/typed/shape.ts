@@ -1,0 +1,120 @@
+import { invariant } from '@holdfast/platform';
+import { keyElement, type PathElement, valueElement } from '../fieldpath/element.ts';
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type MutableJsonObject,
+  ownValue,
+  setOwn,
+} from '../json.ts';
+import type { ListSchema, Schema } from '../schema.ts';
+
+/** `undefined`: absent. `null`: there, but nil. The difference decides who owns what. */
+export type Maybe = Json | undefined;
+
+export const ANY_SCHEMA: Schema = Object.freeze({ kind: 'any' });
+
+/** How a value is treated: as one leaf, key by key, or item by item. */
+export type Treatment = 'leaf' | 'fields' | 'items';
+
+/** Data without a schema is treated by what it is: objects key by key, lists as a whole. */
+export function treatmentOf(schema: Schema, value: Maybe): Treatment {
+  switch (schema.kind) {
+    case 'scalar':
+      return 'leaf';
+    case 'any':
+      return isJsonObject(value) ? 'fields' : 'leaf';
+    case 'list':
+      return schema.listType === 'atomic' ? 'leaf' : 'items';
+    case 'map':
+    case 'struct':
+      return schema.atomic === true ? 'leaf' : 'fields';
+  }
+}
+
+export const declaresField = (schema: Schema, key: string): boolean =>
+  schema.kind === 'struct' && Object.hasOwn(schema.fields, key);
+
+export function fieldSchema(schema: Schema, key: string): Schema {
+  if (schema.kind === 'map') return schema.values();
+  if (schema.kind !== 'struct' || !Object.hasOwn(schema.fields, key)) return ANY_SCHEMA;
+  return schema.fields[key]?.type() ?? ANY_SCHEMA;
+}
+
+export function listSchema(schema: Schema): ListSchema {
+  invariant(schema.kind === 'list', 'items are treated one by one only in a list', { kind: schema.kind });
+  return schema;
+}
+
+export const objectOf = (value: Maybe): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
+export const listOf = (value: Maybe): readonly Json[] | undefined => (isJsonArray(value) ? value : undefined);
+
+/** An item that has no identity in its list. */
+export class ItemIdentityError extends Error {
+  override readonly name = 'ItemIdentityError';
+}
+
+/** The path element of an item: its keys, completed with the schema's defaults, or itself in a set. */
+export function itemElement(list: ListSchema, item: Json): PathElement {
+  return list.listType === 'map' ? keyedItemElement(list, item) : setItemElement(item);
+}
+
+function setItemElement(item: Json): PathElement {
+  if (item === null)
+    throw new ItemIdentityError("associative list without keys has an element that's an explicit null");
+  if (typeof item === 'object') {
+    const type = isJsonArray(item) ? 'list' : 'map';
+    throw new ItemIdentityError(`associative list without keys has an element that's a ${type} type`);
+  }
+  return valueElement(item);
+}
+
+function keyedItemElement(list: ListSchema, item: Json): PathElement {
+  if (item === null) throw new ItemIdentityError('associative list with keys may not have a null element');
+  if (!isJsonObject(item)) throw new ItemIdentityError('associative list with keys may not have non-map elements');
+  const keys: MutableJsonObject = {};
+  for (const key of list.mapKeys ?? []) {
+    const value = ownValue(item, key) ?? defaultOfKey(list, key);
+    if (value === undefined) {
+      throw new ItemIdentityError(
+        `associative list with keys has an element that omits key field ${JSON.stringify(key)} (and doesn't have default value)`,
+      );
+    }
+    setOwn(keys, key, value);
+  }
+  return keyElement(keys);
+}
+
+/** The only default among the keys of built-in lists, for tables that do not carry defaults: ports are TCP. */
+const BUILT_IN_KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
+
+function defaultOfKey(list: ListSchema, key: string): Json | undefined {
+  const items = list.items();
+  if (items.kind !== 'struct') return undefined;
+  const field = Object.hasOwn(items.fields, key) ? items.fields[key] : undefined;
+  return field?.default ?? (Object.hasOwn(BUILT_IN_KEY_DEFAULTS, key) ? BUILT_IN_KEY_DEFAULTS[key] : undefined);
+}
+
+/** Items by identity, in order; an item without identity is left out. */
+export function itemsByElement(list: ListSchema, items: readonly Json[] | undefined): Map<PathElement, Json[]> {
+  const found = new Map<PathElement, Json[]>();
+  for (const item of items ?? []) {
+    const element = tryItemElement(list, item);
+    if (element === undefined) continue;
+    const same = found.get(element);
+    if (same === undefined) found.set(element, [item]);
+    else same.push(item);
+  }
+  return found;
+}
+
+export function tryItemElement(list: ListSchema, item: Json): PathElement | undefined {
+  try {
+    return itemElement(list, item);
+  } catch (error) {
+    if (error instanceof ItemIdentityError) return undefined;
+    throw error;
+  }
+}

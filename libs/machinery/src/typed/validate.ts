@@ -1,0 +1,116 @@
+import { fieldElement, formatPath, type PathElement } from '../fieldpath/element.ts';
+import { goInterfaceType, printGo } from '../go-types.ts';
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from '../json.ts';
+import type { ListSchema, ScalarSchema, Schema } from '../schema.ts';
+
+import { declaresField, fieldSchema, ItemIdentityError, itemElement } from './shape.ts';
+
+/** What is wrong with an applied configuration, in the words of Kubernetes; nothing when it fits its schema. */
+export function validateTyped(value: JsonObject, schema: Schema): readonly string[] {
+  const validator = new Validator();
+  validator.check(value, schema);
+  return validator.errors;
+}
+
+/** One error stands alone, several stand on lines of their own. */
+export function formatTypedErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? (errors[0] ?? '') : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
+}
+
+class Validator {
+  readonly errors: string[] = [];
+  readonly #path: PathElement[] = [];
+
+  check(value: Json, schema: Schema): void {
+    if (value === null) return;
+    switch (schema.kind) {
+      case 'any':
+        return;
+      case 'scalar':
+        return this.#scalar(value, schema);
+      case 'list':
+        return isJsonArray(value) ? this.#list(value, schema) : this.#report(`expected list, got ${pointerTo(value)}`);
+      case 'map':
+      case 'struct':
+        return isJsonObject(value)
+          ? this.#fields(value, schema)
+          : this.#report(`expected map, got ${pointerTo(value)}`);
+    }
+  }
+
+  #report(problem: string, ...below: readonly PathElement[]): void {
+    const where = formatPath([...this.#path, ...below]);
+    this.errors.push(where === '' ? problem : `${where}: ${problem}`);
+  }
+
+  /** The first field that the schema does not know ends the check of its struct. */
+  #fields(value: JsonObject, schema: Schema): void {
+    for (const [key, child] of Object.entries(value)) {
+      if (schema.kind === 'struct' && schema.preserveUnknown !== true && !declaresField(schema, key)) {
+        return this.#report('field not declared in schema', fieldElement(key));
+      }
+      this.#path.push(fieldElement(key));
+      this.check(child, fieldSchema(schema, key));
+      this.#path.pop();
+    }
+  }
+
+  #list(value: readonly Json[], schema: ListSchema): void {
+    const items = schema.items();
+    const seen = new Set<PathElement>();
+    for (const [index, item] of value.entries()) {
+      const element = schema.listType === 'atomic' ? `i:${index}` : this.#identify(schema, item, index);
+      if (element === undefined) continue;
+      if (seen.has(element)) this.#report(`duplicate entries for key ${formatPath([element])}`);
+      seen.add(element);
+      this.#path.push(element);
+      this.check(item, items);
+      this.#path.pop();
+    }
+  }
+
+  #identify(schema: ListSchema, item: Json, index: number): PathElement | undefined {
+    try {
+      return itemElement(schema, item);
+    } catch (error) {
+      if (!(error instanceof ItemIdentityError)) throw error;
+      this.#report(`element ${index}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #scalar(value: Json, { scalar }: ScalarSchema): void {
+    switch (scalar) {
+      case 'string':
+      case 'bytes':
+        if (typeof value !== 'string')
+          this.#report(`expected string, got &value.valueUnstructured{Value:${goLiteral(value)}}`);
+        return;
+      case 'boolean':
+        if (typeof value !== 'boolean') this.#report(`expected boolean, got ${pointerTo(value)}`);
+        return;
+      case 'int32':
+      case 'int64':
+      case 'number':
+        if (typeof value !== 'number') this.#report(`expected numeric (int or float), got ${goInterfaceType(value)}`);
+        return;
+      case 'quantity':
+      case 'intOrString':
+      case 'time':
+      case 'microTime':
+        if (typeof value === 'object') this.#report(`expected scalar, got ${pointerTo(value)}`);
+        return;
+    }
+  }
+}
+
+/** As Go prints a pointer to a struct with this one value. */
+const pointerTo = (value: Json): string => `&{${printGo(value)}}`;
+
+/** As Go prints a value in its own syntax. */
+function goLiteral(value: Json): string {
+  if (isJsonArray(value)) return `[]interface {}{${value.map(goLiteral).join(', ')}}`;
+  if (!isJsonObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);
+  const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return `map[string]interface {}{${pairs.map(([key, child]) => `${JSON.stringify(key)}:${goLiteral(child)}`).join(', ')}}`;
+}

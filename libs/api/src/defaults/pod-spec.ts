@@ -1,0 +1,36 @@
+import type { PodSpec, PodTemplateSpec } from '../generated/types.ts';
+import { setContainerDefaults } from './containers.ts';
+import { setResourceListDefaults } from './resources.ts';
+import { setDefault, setDefaultOfZero, setZeroTime } from './set.ts';
+import { setVolumeDefaults } from './volumes.ts';
+
+/** What holds for pods and for pod templates alike. */
+export function setPodSpecDefaults(spec: PodSpec): void {
+  setDefaultOfZero(spec, 'dnsPolicy', 'ClusterFirst');
+  setDefaultOfZero(spec, 'restartPolicy', 'Always');
+  setDefaultOfZero(spec, 'schedulerName', 'default-scheduler');
+  setDefault(spec, 'securityContext', {});
+  setDefault(spec, 'terminationGracePeriodSeconds', 30);
+  setDefault(spec, 'containers', []);
+  const account = spec.serviceAccountName || spec.serviceAccount;
+  if (account) {
+    spec.serviceAccountName = account;
+    spec.serviceAccount = account;
+  }
+  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
+  for (const container of spec.initContainers ?? []) setContainerDefaults(container);
+  for (const container of spec.containers) setContainerDefaults(container);
+  for (const container of spec.ephemeralContainers ?? []) setContainerDefaults(container);
+  setResourceListDefaults(spec.overhead);
+  // Whoever spreads pods without saying how strictly means it.
+  for (const constraint of spec.topologySpreadConstraints ?? []) {
+    setDefaultOfZero(constraint, 'whenUnsatisfiable', 'DoNotSchedule');
+  }
+}
+
+export function setPodTemplateDefaults(template: PodTemplateSpec): void {
+  setDefault(template, 'metadata', {});
+  setZeroTime(template.metadata);
+  setDefault(template, 'spec', { containers: [] });
+  setPodSpecDefaults(template.spec);
+}

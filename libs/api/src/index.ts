@@ -1,0 +1,11 @@
+export { ageOf, humanDuration } from './columns/age.ts';
+export { DEFAULT_FEATURES, type Features } from './features.ts';
+export { KINDS } from './generated/kinds.ts';
+export type * from './generated/types.ts';
+export type * from './kind-info.ts';
+export { type QosClass, qosClassOf } from './kinds/pod/qos.ts';
+export * from './refs.ts';
+export * from './registry.ts';
+export type * from './resource.ts';
+export * from './schema-table.ts';
+export { keepServerMetadata, validateObjectMeta, validateObjectMetaUpdate } from './validation/object-meta.ts';

@@ -1,0 +1,102 @@
+import { formatTime } from '@holdfast/platform';
+import { humanDuration } from '../../columns/age.ts';
+import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import { setDefault } from '../../defaults/set.ts';
+import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../generated/types.ts';
+import { CERTIFICATE_SIGNING_REQUESTS } from '../../refs.ts';
+import type { ValidationContext } from '../../resource.ts';
+import { defineResource } from '../define.ts';
+import { keepSpec, keepStatus } from '../strategy.ts';
+import { csrChecks, validateApproval, validateCsrStatusUpdate } from './validation.ts';
+
+export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGNING_REQUESTS, {
+  setDefaults: (csr) => {
+    setDefault(csr, 'spec', { request: '', signerName: '' });
+    setDefault(csr, 'status', {});
+    setDefault(csr.spec, 'request', '');
+    setDefault(csr.spec, 'signerName', '');
+    if ((csr.spec.usages ?? []).length === 0) csr.spec.usages = ['digital signature', 'key encipherment'];
+  },
+  strategy: {
+    prepareForCreate: (csr, { requester }) => {
+      csr.status = {};
+      recordRequester(csr, requester);
+    },
+    prepareForUpdate: (csr, old) => {
+      keepStatus(csr, old);
+      keepSpec(csr, old);
+    },
+    ...csrChecks,
+    allowUnconditionalUpdate: false,
+  },
+  status: {
+    prepareForUpdate: (csr, old, context) => {
+      keepSpec(csr, old);
+      keepDecision(csr, old);
+      stampConditions(csr, context);
+    },
+    validateUpdate: validateCsrStatusUpdate,
+  },
+  subresources: {
+    approval: {
+      prepareForUpdate: (csr, old, context) => {
+        const conditions = csr.status.conditions;
+        keepSpec(csr, old);
+        csr.status = { ...old.status };
+        if (conditions !== undefined) csr.status.conditions = conditions;
+        stampConditions(csr, context);
+      },
+      validateUpdate: validateApproval,
+    },
+  },
+  columns: [
+    nameColumn,
+    ageColumn,
+    textColumn('SignerName', 'Who should sign', ({ spec }) => spec.signerName || '<none>'),
+    textColumn('Requestor', 'Who asked', ({ spec }) => spec.username ?? ''),
+    textColumn('RequestedDuration', 'For how long', ({ spec }) =>
+      spec.expirationSeconds === undefined ? '<none>' : humanDuration(spec.expirationSeconds * 1000),
+    ),
+    textColumn('Condition', 'What became of it', conditionText),
+  ],
+  selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
+});
+
+/** Who asks is not for the client to say. */
+function recordRequester(csr: CertificateSigningRequest, requester: ValidationContext['requester']): void {
+  if (requester === undefined) return;
+  const { spec } = csr;
+  for (const key of ['username', 'uid', 'groups', 'extra'] as const) delete spec[key];
+  spec.username = requester.username;
+  if (requester.uid) spec.uid = requester.uid;
+  if ((requester.groups ?? []).length > 0) spec.groups = [...(requester.groups ?? [])];
+  if (requester.extra !== undefined && Object.keys(requester.extra).length > 0) {
+    spec.extra = Object.fromEntries(Object.entries(requester.extra).map(([key, values]) => [key, [...values]]));
+  }
+}
+
+const isDecision = ({ type }: CertificateSigningRequestCondition): boolean => type === 'Approved' || type === 'Denied';
+
+/** Approving is a right of its own: a status update leaves it as it is. */
+function keepDecision(csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest>): void {
+  const others = (csr.status.conditions ?? []).filter((condition) => !isDecision(condition));
+  const decided = (old.status.conditions ?? []).filter(isDecision);
+  if (others.length + decided.length > 0) csr.status.conditions = [...decided, ...others];
+  else delete csr.status.conditions;
+}
+
+function stampConditions(csr: CertificateSigningRequest, { now }: ValidationContext): void {
+  for (const condition of csr.status.conditions ?? []) {
+    condition.lastUpdateTime ??= formatTime(now);
+    condition.lastTransitionTime ??= formatTime(now);
+    condition.status ||= 'True';
+  }
+}
+
+function conditionText({ status }: Readonly<CertificateSigningRequest>): string {
+  const has = (type: string): boolean => status.conditions?.some((condition) => condition.type === type) === true;
+  const words = [has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending'];
+  if (has('Failed')) words.push('Failed');
+  if (status.certificate) words.push('Issued');
+  return words.join(',');
+}

@@ -1,0 +1,38 @@
+import { type FieldError, required } from '@holdfast/machinery';
+import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
+import type { ClusterRole } from '../../generated/types.ts';
+import { CLUSTER_ROLES } from '../../refs.ts';
+import { validateLabelSelector } from '../../validation/labels.ts';
+import { pathSegmentErrors, validatePolicyRule } from '../../validation/rbac.ts';
+import { checked } from '../checked.ts';
+import { defineResource } from '../define.ts';
+import { nothingToPrepare } from '../strategy.ts';
+
+const META = { namespaced: false, name: pathSegmentErrors } as const;
+
+export const clusterRoleResource = defineResource(CLUSTER_ROLES, {
+  setDefaults: (role) => {
+    // No rules travel as null, like everything that Go calls a list and leaves empty.
+    if (role.rules === undefined) Object.assign(role, { rules: null });
+  },
+  strategy: {
+    prepareForCreate: nothingToPrepare,
+    prepareForUpdate: nothingToPrepare,
+    ...checked<ClusterRole>(META, validateRole),
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: true,
+  },
+  columns: [nameColumn, createdAtColumn],
+});
+
+function validateRole(out: FieldError[], role: Readonly<ClusterRole>): void {
+  for (const [i, rule] of (role.rules ?? []).entries()) validatePolicyRule(out, `rules[${i}]`, rule, false);
+  const { aggregationRule } = role;
+  if (aggregationRule === undefined) return;
+  const path = 'aggregationRule.clusterRoleSelectors';
+  const selectors = aggregationRule.clusterRoleSelectors ?? [];
+  if (selectors.length === 0) {
+    out.push(required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil'));
+  }
+  for (const [i, selector] of selectors.entries()) validateLabelSelector(out, `${path}[${i}]`, selector);
+}

@@ -1,0 +1,64 @@
+import { type FieldError, invalid, notSupported } from '@holdfast/machinery';
+import type { CronJob } from '../../generated/types.ts';
+import { validateRequiredText, validateRequiredWord } from '../../validation/check.ts';
+import { cronScheduleError } from '../../validation/cron.ts';
+import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { validateNonNegative } from '../../validation/numbers.ts';
+import { isKnownTimeZone } from '../../validation/time-zone.ts';
+import { goLabelSelector } from '../../validation/workload.ts';
+import { checked, checkedUpdate } from '../checked.ts';
+import { validateJobSpec } from '../job/validation.ts';
+
+const META = { namespaced: true, name: dnsSubdomainErrors } as const;
+/** Eleven characters less than a label: the jobs' names carry the time of their start. */
+const NAME_CHARS_MAX = 52;
+
+export const cronJobChecks = checked<CronJob>(META, (out, job, old) => {
+  if (old === undefined || old.metadata.name !== job.metadata.name) validateName(out, job.metadata.name ?? '');
+  const { spec } = job;
+  validateSchedule(out, job, old);
+  validateNonNegative(out, 'spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
+  if (spec.timeZone !== undefined && spec.timeZone !== old?.spec.timeZone) validateTimeZone(out, spec.timeZone);
+  validateRequiredWord(out, 'spec.concurrencyPolicy', spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']);
+  validateTemplate(out, job);
+  validateNonNegative(out, 'spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
+  validateNonNegative(out, 'spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+});
+
+function validateName(out: FieldError[], name: string): void {
+  if (name.length > NAME_CHARS_MAX) {
+    out.push(invalid('metadata.name', name, `must be no more than ${NAME_CHARS_MAX} characters`));
+  }
+}
+
+function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: Readonly<CronJob> | undefined): void {
+  const path = 'spec.schedule';
+  if (!validateRequiredText(out, path, spec.schedule)) return;
+  const error = cronScheduleError(spec.schedule);
+  if (error !== undefined) out.push(invalid(path, spec.schedule, error));
+  const inheritsZone = old !== undefined && old.spec.schedule.includes('TZ');
+  if (spec.schedule.includes('TZ') && !inheritsZone) {
+    out.push(invalid(path, spec.schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'));
+  }
+}
+
+function validateTimeZone(out: FieldError[], zone: string): void {
+  const path = 'spec.timeZone';
+  if (zone === '') out.push(invalid(path, zone, 'must be nil or non-empty string'));
+  else if (zone.toLowerCase() === 'local') {
+    const detail = 'must be an explicit time zone as defined in https://www.iana.org/time-zones';
+    out.push(invalid(path, zone, detail));
+  } else if (!isKnownTimeZone(zone)) out.push(invalid(path, zone, `unknown time zone ${zone}`));
+}
+
+function validateTemplate(out: FieldError[], { spec }: Readonly<CronJob>): void {
+  const path = 'spec.jobTemplate.spec';
+  const job = spec.jobTemplate.spec;
+  validateJobSpec(out, path, job);
+  if (job.selector !== undefined) {
+    out.push(invalid(`${path}.selector`, goLabelSelector(job.selector), '`selector` will be auto-generated'));
+  }
+  if (job.manualSelector === true) out.push(notSupported(`${path}.manualSelector`, true, ['nil', 'false']));
+}
+
+export const validateCronJobStatusUpdate = checkedUpdate<CronJob>(() => {});

@@ -1,0 +1,56 @@
+import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
+import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { setClientConfigDefaults } from '../../defaults/webhooks.ts';
+import type { CustomResourceDefinition } from '../../generated/types.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../../refs.ts';
+import { defineResource } from '../define.ts';
+import { keepSpec, keepStatus, specChanged } from '../strategy.ts';
+import { crdChecks, validateCrdStatusUpdate } from './validation.ts';
+
+export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
+  setDefaults: setCrdDefaults,
+  strategy: {
+    prepareForCreate: (crd) => {
+      crd.status = noStatus();
+      crd.status.storedVersions = (crd.spec.versions ?? []).filter((v) => v.storage).map((v) => v.name);
+    },
+    prepareForUpdate: (crd, old) => {
+      keepStatus(crd, old);
+      const storage = (crd.spec.versions ?? []).find((version) => version.storage)?.name;
+      const stored = old.status.storedVersions ?? [];
+      if (storage === undefined || stored.includes(storage)) return;
+      crd.status = { ...old.status, storedVersions: [...stored, storage] };
+    },
+    ...crdChecks,
+    generationChanges: specChanged,
+    allowUnconditionalUpdate: false,
+  },
+  status: {
+    prepareForUpdate: (crd, old) => {
+      keepSpec(crd, old);
+      crd.metadata = {
+        ...old.metadata,
+        resourceVersion: crd.metadata.resourceVersion ?? old.metadata.resourceVersion ?? '',
+      };
+    },
+    validateUpdate: validateCrdStatusUpdate,
+  },
+  columns: [nameColumn, createdAtColumn],
+});
+
+const noStatus = (): CustomResourceDefinition['status'] => ({
+  acceptedNames: { kind: '', plural: '' },
+  conditions: null,
+  storedVersions: null,
+});
+
+function setCrdDefaults(crd: CustomResourceDefinition): void {
+  setDefault(crd, 'spec', { group: '', names: { kind: '', plural: '' }, scope: '', versions: [] });
+  setDefault(crd, 'status', noStatus());
+  const { spec } = crd;
+  setDefault(spec, 'names', { kind: '', plural: '' });
+  setDefaultOfZero(spec.names, 'singular', (spec.names.kind ?? '').toLowerCase());
+  if (spec.names.kind) setDefaultOfZero(spec.names, 'listKind', `${spec.names.kind}List`);
+  setDefault(spec, 'conversion', { strategy: 'None' });
+  setClientConfigDefaults(spec.conversion?.webhook?.clientConfig);
+}

@@ -1,0 +1,96 @@
+import { semanticEqual } from '@holdfast/machinery';
+import {
+  ageColumn,
+  integerColumn,
+  labelMapText,
+  nameColumn,
+  selectorColumn,
+  templateColumns,
+  textColumn,
+} from '../../columns/columns.ts';
+import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { DEFAULT_FEATURES } from '../../features.ts';
+import type { DaemonSet } from '../../generated/types.ts';
+import { DAEMON_SETS } from '../../refs.ts';
+import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
+import { defineResource } from '../define.ts';
+import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
+import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { daemonSetChecks, validateDaemonSetStatusUpdate } from './validation.ts';
+
+/** How often the template changed; older clients look for it here. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+export const daemonSetResource = defineResource(DAEMON_SETS, {
+  setDefaults: setDaemonSetDefaults,
+  strategy: {
+    prepareForCreate: (set, { features = DEFAULT_FEATURES }) => {
+      set.status = noStatus();
+      setTemplateGeneration(set, 1);
+      dropDisabledPodFields(set.spec.template.spec, undefined, features);
+    },
+    prepareForUpdate: (set, old, { features = DEFAULT_FEATURES }) => {
+      keepStatus(set, old);
+      dropDisabledPodFields(set.spec.template.spec, old.spec.template.spec, features);
+      const before = templateGeneration(old);
+      setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
+    },
+    ...daemonSetChecks,
+    generationChanges: specChanged,
+    warnings: (set, old) => podTemplateWarnings(set.spec.template, old?.spec.template),
+    allowUnconditionalUpdate: true,
+  },
+  status: statusOnly(validateDaemonSetStatusUpdate),
+  columns: [
+    nameColumn,
+    integerColumn('Desired', 'Nodes that should run the pod', (set) => set.status.desiredNumberScheduled),
+    integerColumn('Current', 'Nodes that run the pod and should', (set) => set.status.currentNumberScheduled),
+    integerColumn('Ready', 'Nodes on which the pod is ready', (set) => set.status.numberReady),
+    integerColumn('Up-to-date', 'Nodes that run the current template', (set) => set.status.updatedNumberScheduled ?? 0),
+    integerColumn(
+      'Available',
+      'Nodes on which the pod has been ready for long enough',
+      (set) => set.status.numberAvailable ?? 0,
+    ),
+    textColumn('Node Selector', 'The nodes that the pods may run on', (set) =>
+      labelMapText(set.spec.template.spec.nodeSelector),
+    ),
+    ageColumn,
+    ...templateColumns,
+    selectorColumn,
+  ],
+});
+
+const noStatus = (): DaemonSet['status'] => ({
+  currentNumberScheduled: 0,
+  numberMisscheduled: 0,
+  desiredNumberScheduled: 0,
+  numberReady: 0,
+});
+
+const templateGeneration = (set: Readonly<DaemonSet>): number =>
+  Number(set.metadata.annotations?.[TEMPLATE_GENERATION] ?? '0');
+
+function setTemplateGeneration(set: DaemonSet, generation: number): void {
+  (set.metadata.annotations ??= {})[TEMPLATE_GENERATION] = String(generation);
+}
+
+function setDaemonSetDefaults(set: DaemonSet): void {
+  setDefault(set, 'spec', { selector: {}, template: { metadata: {}, spec: { containers: [] } }, updateStrategy: {} });
+  set.status = { ...noStatus(), ...set.status };
+  setConditionTimes(set.status.conditions, 'lastTransitionTime');
+  // Every daemon set carries it, so whoever makes one owns it from the start.
+  (set.metadata.annotations ??= {})[TEMPLATE_GENERATION] ??= '0';
+  const { spec } = set;
+  setDefault(spec, 'template', { metadata: {}, spec: { containers: [] } });
+  setPodTemplateDefaults(spec.template);
+  setDefault(spec, 'updateStrategy', {});
+  setDefaultOfZero(spec.updateStrategy, 'type', 'RollingUpdate');
+  if (spec.updateStrategy.type === 'RollingUpdate') {
+    const rolling = (spec.updateStrategy.rollingUpdate ??= {});
+    setDefault(rolling, 'maxUnavailable', 1);
+    setDefault(rolling, 'maxSurge', 0);
+  }
+  setDefault(spec, 'revisionHistoryLimit', 10);
+}

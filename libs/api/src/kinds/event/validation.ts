@@ -1,0 +1,107 @@
+import { type FieldError, invalid, required, semanticEqual } from '@holdfast/machinery';
+import type { Event } from '../../generated/types.ts';
+import { byteLength, dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
+import { EVENT_NOTE_BYTES_MAX, EVENT_TEXT_BYTES_MAX } from '../../validation/limits.ts';
+import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+import { pathSegmentErrors } from '../../validation/rbac.ts';
+
+const CORE_META = { namespaced: true, name: pathSegmentErrors } as const;
+const EVENTS_META = { namespaced: true, name: dnsSubdomainErrors } as const;
+const SERIES_MIN = 2;
+const UNSET_TEXT = 'needs to be unset';
+
+/** Core events were never checked closely, and old clients rely on that. */
+export function validateEventCreate(event: Readonly<Event>): readonly FieldError[] {
+  const out = commonErrors(event, 'reportingComponent');
+  validateObjectMeta(out, event.metadata, CORE_META);
+  return out;
+}
+
+export function validateEventUpdate(event: Readonly<Event>, old: Readonly<Event>): readonly FieldError[] {
+  const out = commonErrors(event, 'reportingComponent');
+  validateObjectMetaUpdate(out, event.metadata, old.metadata);
+  return out;
+}
+
+/** Events of the group events.k8s.io, in the form they are stored in. */
+export function validateEventsCreate(event: Readonly<Event>): readonly FieldError[] {
+  const out = commonErrors(event, 'reportingController');
+  validateObjectMeta(out, event.metadata, EVENTS_META);
+  validateSeries(out, event);
+  if (event.eventTime === null) out.push(required('eventTime'));
+  if (event.type !== 'Normal' && event.type !== 'Warning') {
+    out.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`));
+  }
+  if (event.firstTimestamp !== null) out.push(invalid('firstTimestamp', '', UNSET_TEXT));
+  if (event.lastTimestamp !== null) out.push(invalid('lastTimestamp', '', UNSET_TEXT));
+  if ((event.count ?? 0) !== 0) out.push(invalid('count', '', UNSET_TEXT));
+  const { component = '', host = '' } = event.source;
+  if (component !== '' || host !== '') out.push(invalid('source', '', UNSET_TEXT));
+  return out;
+}
+
+export function validateEventsUpdate(event: Readonly<Event>, old: Readonly<Event>): readonly FieldError[] {
+  const out = commonErrors(event, 'reportingController');
+  validateObjectMetaUpdate(out, event.metadata, old.metadata);
+  validateSeries(out, event);
+  for (const key of IMMUTABLE_FIELDS) {
+    if (!semanticEqual(event[key], old[key])) out.push(invalid(key, event[key], IMMUTABLE_TEXT));
+  }
+  return out;
+}
+
+const IMMUTABLE_FIELDS = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'related',
+  'type',
+  'eventTime',
+] as const;
+
+function commonErrors(event: Readonly<Event>, controllerPath: string): FieldError[] {
+  const out: FieldError[] = [];
+  validateInvolvedNamespace(out, event);
+  if (event.eventTime !== null) validateNewForm(out, event, controllerPath);
+  return out;
+}
+
+/** Events about objects without a namespace belong into `default`, those of the new form also into `kube-system`. */
+function validateInvolvedNamespace(out: FieldError[], event: Readonly<Event>): void {
+  const involved = event.involvedObject.namespace ?? '';
+  const own = event.metadata.namespace ?? '';
+  const newForm = event.eventTime !== null;
+  const agrees =
+    involved === '' ? own === 'default' || (newForm ? own === 'kube-system' : own === '') : newForm || involved === own;
+  if (!agrees) out.push(invalid('involvedObject.namespace', involved, 'does not match event.namespace'));
+}
+
+function validateNewForm(out: FieldError[], event: Readonly<Event>, controllerPath: string): void {
+  const { reportingComponent, reportingInstance, action = '', reason = '', message = '' } = event;
+  if (reportingComponent === '') out.push(required(controllerPath));
+  for (const text of qualifiedNameErrors(reportingComponent)) {
+    out.push(invalid(controllerPath, reportingComponent, text));
+  }
+  validateText(out, 'reportingInstance', reportingInstance);
+  validateText(out, 'action', action);
+  validateText(out, 'reason', reason);
+  if (byteLength(message) > EVENT_NOTE_BYTES_MAX) out.push(tooLongText('message', EVENT_NOTE_BYTES_MAX));
+}
+
+function validateText(out: FieldError[], path: string, text: string): void {
+  if (text === '') out.push(required(path));
+  if (byteLength(text) > EVENT_TEXT_BYTES_MAX) out.push(tooLongText(path, EVENT_TEXT_BYTES_MAX));
+}
+
+const tooLongText = (path: string, max: number): FieldError => invalid(path, '', `can have at most ${max} characters`);
+
+function validateSeries(out: FieldError[], { series }: Readonly<Event>): void {
+  if (series === undefined) return;
+  if ((series.count ?? 0) < SERIES_MIN) out.push(invalid('series.count', '', `should be at least ${SERIES_MIN}`));
+  if ((series.lastObservedTime ?? '') === '') out.push(required('series.lastObservedTime'));
+}

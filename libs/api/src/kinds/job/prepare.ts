@@ -1,0 +1,42 @@
+import { DEFAULT_FEATURES } from '../../features.ts';
+import type { Job } from '../../generated/types.ts';
+import type { Strategy, SubresourceStrategy } from '../../resource.ts';
+import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
+import { keepSpec, keepStatus } from '../strategy.ts';
+import { validateJobStatusUpdate } from './validation.ts';
+
+export const CONTROLLER_UID = 'batch.kubernetes.io/controller-uid';
+export const JOB_NAME = 'batch.kubernetes.io/job-name';
+export const LEGACY_CONTROLLER_UID = 'controller-uid';
+export const LEGACY_JOB_NAME = 'job-name';
+
+export const prepareJobCreate: Strategy<Job>['prepareForCreate'] = (job, { features = DEFAULT_FEATURES }) => {
+  if (job.spec.manualSelector !== true) generateSelector(job);
+  job.status = {};
+  dropDisabledPodFields(job.spec.template.spec, undefined, features);
+};
+
+/** Nobody else's pods can carry this job's uid, so the selector needs no thought from the user. */
+function generateSelector(job: Job): void {
+  const name = job.metadata.name ?? '';
+  const uid = job.metadata.uid ?? '';
+  const own = { [LEGACY_JOB_NAME]: name, [LEGACY_CONTROLLER_UID]: uid, [JOB_NAME]: name, [CONTROLLER_UID]: uid };
+  const { metadata } = job.spec.template;
+  const labels = metadata.labels ?? {};
+  for (const [key, value] of Object.entries(own)) labels[key] ??= value;
+  metadata.labels = labels;
+  if (Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = { ...labels };
+  const selector = (job.spec.selector ??= {});
+  const matchLabels = (selector.matchLabels ??= {});
+  matchLabels[CONTROLLER_UID] ??= uid;
+}
+
+export const prepareJobUpdate: Strategy<Job>['prepareForUpdate'] = (job, old, { features = DEFAULT_FEATURES }) => {
+  keepStatus(job, old);
+  dropDisabledPodFields(job.spec.template.spec, old.spec.template.spec, features);
+};
+
+export const jobStatusStrategy: SubresourceStrategy<Job> = {
+  prepareForUpdate: keepSpec,
+  validateUpdate: validateJobStatusUpdate,
+};

@@ -1,0 +1,40 @@
+import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
+import { setResourceListDefaults } from '../../defaults/resources.ts';
+import { setDefault } from '../../defaults/set.ts';
+import type { LimitRange, LimitRangeItem } from '../../generated/types.ts';
+import { LIMIT_RANGES } from '../../refs.ts';
+import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { checked } from '../checked.ts';
+import { defineResource } from '../define.ts';
+import { nothingToPrepare } from '../strategy.ts';
+import { validateLimitRange } from './validation.ts';
+
+const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+
+export const limitRangeResource = defineResource(LIMIT_RANGES, {
+  setDefaults: (range) => {
+    setDefault(range, 'spec', { limits: [] });
+    setDefault(range.spec, 'limits', []);
+    for (const item of range.spec.limits) setItemDefaults(item);
+  },
+  strategy: {
+    prepareForCreate: nothingToPrepare,
+    prepareForUpdate: nothingToPrepare,
+    ...checked<LimitRange>(META, (out, range) => validateLimitRange(out, range)),
+    allowUnconditionalUpdate: true,
+  },
+  columns: [nameColumn, createdAtColumn],
+});
+
+/** The most a container may use is what it gets, unless something less is named. */
+function setItemDefaults(item: LimitRangeItem): void {
+  for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) {
+    setResourceListDefaults(list);
+  }
+  if (item.type !== 'Container') return;
+  const limits = (item.default ??= {});
+  const requests = (item.defaultRequest ??= {});
+  for (const [name, amount] of Object.entries(item.max ?? {})) limits[name] ??= amount;
+  for (const [name, amount] of Object.entries(limits)) requests[name] ??= amount;
+  for (const [name, amount] of Object.entries(item.min ?? {})) requests[name] ??= amount;
+}

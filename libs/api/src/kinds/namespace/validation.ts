@@ -1,0 +1,61 @@
+import { type FieldError, invalid } from '@holdfast/machinery';
+import type { Namespace } from '../../generated/types.ts';
+import { dnsLabelErrors, qualifiedNameErrors } from '../../validation/formats.ts';
+import {
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+  validateStandardFinalizer,
+} from '../../validation/object-meta.ts';
+
+const META = { namespaced: false, name: dnsLabelErrors } as const;
+
+export function validateNamespaceCreate(namespace: Readonly<Namespace>): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMeta(out, namespace.metadata, META);
+  validateSpecFinalizers(out, namespace);
+  return out;
+}
+
+export function validateNamespaceUpdate(
+  namespace: Readonly<Namespace>,
+  old: Readonly<Namespace>,
+): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
+  return out;
+}
+
+export function validateNamespaceStatusUpdate(
+  namespace: Readonly<Namespace>,
+  old: Readonly<Namespace>,
+): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
+  const phase = namespace.status.phase ?? '';
+  const terminating = namespace.metadata.deletionTimestamp !== undefined;
+  if (!terminating && phase !== 'Active') {
+    out.push(invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty"));
+  }
+  if (terminating && phase !== 'Terminating') {
+    out.push(invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"));
+  }
+  return out;
+}
+
+export function validateNamespaceFinalize(
+  namespace: Readonly<Namespace>,
+  old: Readonly<Namespace>,
+): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
+  validateSpecFinalizers(out, namespace);
+  return out;
+}
+
+function validateSpecFinalizers(out: FieldError[], namespace: Readonly<Namespace>): void {
+  for (const name of namespace.spec.finalizers ?? []) {
+    const path = 'spec.finalizers';
+    for (const text of qualifiedNameErrors(name)) out.push(invalid(path, name, text));
+    validateStandardFinalizer(out, path, name);
+  }
+}

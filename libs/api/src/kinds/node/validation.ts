@@ -1,0 +1,126 @@
+import { duplicate, type FieldError, forbidden, invalid, required, Verbatim } from '@holdfast/machinery';
+import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from '../../generated/types.ts';
+import { validateCidr, validateDnsLabel, validateDnsSubdomain, validateText } from '../../validation/check.ts';
+import { configMapKeyErrors, dnsSubdomainErrors, labelValueErrors } from '../../validation/formats.ts';
+import { goString, goStringsText, goStructText } from '../../validation/go-text.ts';
+import { parseCidr } from '../../validation/ip.ts';
+import { validateLabelName } from '../../validation/labels.ts';
+import { validateTaintEffect } from '../../validation/pod/tolerations.ts';
+import { validateResourceAmount } from '../../validation/quantities.ts';
+import { checked } from '../checked.ts';
+
+const META = { namespaced: false, name: dnsSubdomainErrors } as const;
+
+export const nodeChecks = checked<Node>(META, (out, node, old) => {
+  if (old === undefined) {
+    validateTaints(out, node.spec.taints ?? []);
+    validateResources(out, node);
+    validatePodCidrs(out, node.spec.podCIDRs ?? []);
+  } else validateChange(out, node, old);
+});
+
+function validateResources(out: FieldError[], { status }: Readonly<Node>): void {
+  for (const list of ['capacity', 'allocatable'] as const) {
+    for (const [name, amount] of Object.entries(status[list] ?? {})) {
+      validateResourceAmount(out, `status.${list}.${name}`, name, amount);
+    }
+  }
+}
+
+const goTaint = ({ key, value, effect, timeAdded }: Readonly<Taint>): Verbatim =>
+  new Verbatim(
+    goStructText('core.Taint', {
+      Key: goString(key),
+      Value: goString(value),
+      Effect: goString(effect),
+      TimeAdded: timeAdded === undefined ? '<nil>' : timeAdded,
+    }),
+  );
+
+/** The clients of old look for them under metadata. */
+function validateTaints(out: FieldError[], taints: readonly Taint[]): void {
+  const seen = new Set<string>();
+  for (const [i, taint] of taints.entries()) {
+    const path = `metadata.taints[${i}]`;
+    validateLabelName(out, `${path}.key`, taint.key ?? '');
+    const errors = labelValueErrors(taint.value ?? '');
+    if (errors.length > 0) out.push(invalid(`${path}.value`, taint.value, errors.join(';')));
+    validateTaintEffect(out, `${path}.effect`, taint.effect);
+    const key = `${taint.effect}/${taint.key}`;
+    if (seen.has(key)) {
+      out.push({ ...duplicate(path, goTaint(taint)), detail: 'taints must be unique by key and effect pair' });
+    }
+    seen.add(key);
+  }
+}
+
+function validatePodCidrs(out: FieldError[], cidrs: readonly string[]): void {
+  const path = 'spec.podCIDRs';
+  for (const [i, cidr] of cidrs.entries()) validateCidr(out, `${path}[${i}]`, cidr);
+  if (cidrs.length < 2) return;
+  const families = new Set(cidrs.map((cidr) => parseCidr(cidr)?.ip.family));
+  if (families.size < 2 || cidrs.length > 2) {
+    const shown = new Verbatim(goStringsText(cidrs));
+    out.push(invalid(path, shown, 'may specify no more than one CIDR for each IP family'));
+  }
+  for (const [i, cidr] of cidrs.entries()) {
+    if (cidrs.indexOf(cidr) < i) out.push(duplicate(`${path}[${i}]`, cidr));
+  }
+}
+
+/** What other parts of the cluster rely on is given once. */
+function validateChange(out: FieldError[], node: Readonly<Node>, old: Readonly<Node>): void {
+  validateResources(out, node);
+  const addresses = new Set<string>();
+  for (const [i, { type, address }] of (node.status.addresses ?? []).entries()) {
+    const shown = goStructText('core.NodeAddress', { Type: goString(type), Address: goString(address) });
+    if (addresses.has(shown)) out.push(duplicate(`status.addresses[${i}]`, new Verbatim(shown)));
+    addresses.add(shown);
+  }
+  const [before, after] = [old.spec.podCIDRs ?? [], node.spec.podCIDRs ?? []];
+  if (before.length > 0 && (before.length !== after.length || before.some((cidr, i) => cidr !== after[i]))) {
+    out.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  }
+  if (old.spec.providerID && old.spec.providerID !== node.spec.providerID) {
+    out.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  }
+  if (node.spec.configSource !== undefined)
+    validateConfigSource(out, 'spec.configSource', node.spec.configSource, false);
+  for (const key of ['assigned', 'active', 'lastKnownGood'] as const) {
+    const source = node.status.config?.[key];
+    if (source !== undefined) validateConfigSource(out, `status.config.${key}`, source, true);
+  }
+  validateTaints(out, node.spec.taints ?? []);
+  if ((node.spec.externalID ?? '') !== (old.spec.externalID ?? '')) {
+    out.push(forbidden('spec.externalID', 'may not be updated'));
+  }
+}
+
+function validateConfigSource(
+  out: FieldError[],
+  path: string,
+  source: Readonly<NodeConfigSource>,
+  inStatus: boolean,
+): void {
+  const map = source.configMap;
+  if (map === undefined) out.push(invalid(path, source, 'exactly one reference subfield must be non-nil'));
+  else validateConfigMapSource(out, `${path}.configMap`, map, inStatus);
+}
+
+function validateConfigMapSource(
+  out: FieldError[],
+  path: string,
+  map: Readonly<ConfigMapNodeConfigSource>,
+  inStatus: boolean,
+): void {
+  for (const key of ['uid', 'resourceVersion'] as const) {
+    if (inStatus && !map[key]) out.push(required(`${path}.${key}`, `${key} must be set in status`));
+    if (!inStatus && map[key]) out.push(forbidden(`${path}.${key}`, `${key} must not be set in spec`));
+  }
+  if (!map.namespace) out.push(required(`${path}.namespace`, 'namespace must be set'));
+  else validateDnsLabel(out, `${path}.namespace`, map.namespace);
+  if (!map.name) out.push(required(`${path}.name`, 'name must be set'));
+  else validateDnsSubdomain(out, `${path}.name`, map.name);
+  if (!map.kubeletConfigKey) out.push(required(`${path}.kubeletConfigKey`, 'kubeletConfigKey must be set'));
+  else validateText(out, `${path}.kubeletConfigKey`, map.kubeletConfigKey, configMapKeyErrors);
+}

@@ -1,0 +1,77 @@
+import { ageColumn, nameColumn, textColumn, wide } from '../../columns/columns.ts';
+import { accessModesText } from '../../columns/volumes.ts';
+import { setPersistentVolumeClaimSpecDefaults } from '../../defaults/claims.ts';
+import { setResourceListDefaults } from '../../defaults/resources.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
+import { PERSISTENT_VOLUME_CLAIMS } from '../../refs.ts';
+import { defineResource } from '../define.ts';
+import { keepSpec, keepStatus } from '../strategy.ts';
+import { claimChecks, validateClaimStatusUpdate } from './validation.ts';
+
+const UNSET = '<unset>';
+const isBound = (claim: Readonly<PersistentVolumeClaim>): boolean => claim.status.phase === 'Bound';
+
+export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CLAIMS, {
+  setDefaults: (claim) => {
+    setDefault(claim, 'spec', { resources: {} });
+    setDefault(claim, 'status', {});
+    setConditionTimes(claim.status.conditions, 'lastProbeTime', 'lastTransitionTime');
+    setPersistentVolumeClaimSpecDefaults(claim.spec);
+    setDefaultOfZero(claim.status, 'phase', 'Pending');
+    setResourceListDefaults(claim.status.capacity);
+  },
+  strategy: {
+    prepareForCreate: (claim) => {
+      claim.status = { phase: 'Pending' };
+      delete claim.spec.volumeAttributesClassName;
+      alignDataSources(claim.spec);
+    },
+    prepareForUpdate: (claim, old) => {
+      keepStatus(claim, old);
+      if (old.spec.volumeAttributesClassName === undefined) delete claim.spec.volumeAttributesClassName;
+      alignDataSources(claim.spec);
+    },
+    ...claimChecks,
+    allowUnconditionalUpdate: true,
+  },
+  status: { prepareForUpdate: keepSpec, validateUpdate: validateClaimStatusUpdate },
+  columns: [
+    nameColumn,
+    textColumn('Status', 'The phase of the claim', (claim) =>
+      claim.metadata.deletionTimestamp === undefined ? (claim.status.phase ?? '') : 'Terminating',
+    ),
+    textColumn('Volume', 'The volume that is bound to the claim', (claim) => claim.spec.volumeName ?? ''),
+    textColumn('Capacity', 'The size of the volume', (claim) =>
+      isBound(claim) ? (claim.status.capacity?.['storage'] ?? '0') : '',
+    ),
+    textColumn('Access Modes', 'How the volume can be mounted', (claim) =>
+      isBound(claim) ? accessModesText(claim.status.accessModes) : '',
+    ),
+    textColumn('StorageClass', 'The class of the volume', storageClassOf),
+    textColumn(
+      'VolumeAttributesClass',
+      'The attributes of the volume',
+      (claim) => claim.spec.volumeAttributesClassName ?? UNSET,
+    ),
+    ageColumn,
+    wide(textColumn('VolumeMode', 'Filesystem or block device', (claim) => claim.spec.volumeMode ?? UNSET)),
+  ],
+  selectableFields: {},
+});
+
+function storageClassOf({ metadata, spec }: Readonly<PersistentVolumeClaim>): string {
+  return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
+}
+
+/** Two names for one thing, as long as it is in the claim's own namespace. */
+function alignDataSources(spec: PersistentVolumeClaimSpec): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (dataSourceRef?.namespace !== undefined) delete dataSourceRef.namespace;
+  if (dataSource !== undefined && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
+  if (dataSourceRef === undefined || dataSource !== undefined) return;
+  const { apiGroup, kind, name } = dataSourceRef;
+  if (apiGroup === 'snapshot.storage.k8s.io' || (!apiGroup && kind === 'PersistentVolumeClaim')) {
+    spec.dataSource = apiGroup === undefined ? { kind, name } : { apiGroup, kind, name };
+  }
+}

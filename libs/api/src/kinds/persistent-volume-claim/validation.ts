@@ -1,0 +1,105 @@
+import {
+  compareQuantities,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  parseQuantity,
+  required,
+  semanticEqual,
+} from '@holdfast/machinery';
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
+import { validatePersistentVolumeClaimSpec } from '../../validation/claims.ts';
+import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
+import { validateBasicAmount } from '../../validation/quantities.ts';
+import { checked, checkedUpdate } from '../checked.ts';
+import { specDiff } from '../pod/spec-diff.ts';
+
+const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
+
+export const claimChecks = checked<PersistentVolumeClaim>(META, (out, claim, old) => {
+  validatePersistentVolumeClaimSpec(out, 'spec', claim.spec);
+  if (old !== undefined) validateChange(out, claim, old);
+});
+
+/** A bound claim may grow; otherwise a claim is what it was made for. */
+function validateChange(
+  out: FieldError[],
+  claim: Readonly<PersistentVolumeClaim>,
+  old: Readonly<PersistentVolumeClaim>,
+): void {
+  const { spec } = claim;
+  const allowed: PersistentVolumeClaimSpec = { ...spec };
+  const before: PersistentVolumeClaimSpec = { ...old.spec };
+  if (!before.volumeName && spec.volumeName !== undefined) before.volumeName = spec.volumeName;
+  validateClassAnnotation(out, claim, old, allowed);
+  if (claim.status.phase === 'Bound' && spec.resources.requests !== undefined) {
+    const storage = old.spec.resources.requests?.['storage'];
+    const requests = { ...spec.resources.requests, ...(storage === undefined ? {} : { storage }) };
+    allowed.resources = { ...spec.resources, requests };
+  }
+  if (!semanticEqual(allowed, before)) {
+    const text =
+      'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+    out.push(forbidden('spec', `${text}\n${specDiff(before, allowed)}`));
+  }
+  validateSize(out, claim, old);
+  if (spec.volumeMode !== old.spec.volumeMode) out.push(invalid('volumeMode', spec.volumeMode, IMMUTABLE_TEXT));
+}
+
+/** A claim made with the annotation of old may take the field instead; one without a class may get one. */
+function validateClassAnnotation(
+  out: FieldError[],
+  claim: Readonly<PersistentVolumeClaim>,
+  old: Readonly<PersistentVolumeClaim>,
+  allowed: PersistentVolumeClaimSpec,
+): void {
+  const before = old.metadata.annotations?.[CLASS_ANNOTATION];
+  const after = claim.metadata.annotations?.[CLASS_ANNOTATION];
+  const name = claim.spec.storageClassName;
+  const takesField = old.spec.storageClassName === undefined && name !== undefined;
+  const isUpgrade = takesField && before !== undefined && name === before && (after === undefined || after === before);
+  if (!isUpgrade && before !== after) {
+    out.push(invalid(`metadata.annotations.${CLASS_ANNOTATION}`, after ?? '', IMMUTABLE_TEXT));
+  }
+  if (takesField && (before === undefined || before === name)) delete allowed.storageClassName;
+}
+
+function validateSize(
+  out: FieldError[],
+  claim: Readonly<PersistentVolumeClaim>,
+  old: Readonly<PersistentVolumeClaim>,
+): void {
+  const size = (object: Readonly<PersistentVolumeClaim>) =>
+    parseQuantity(object.spec.resources.requests?.['storage'] ?? '0');
+  if (compareQuantities(size(claim), size(old)) >= 0) return;
+  // Going back is only for a growth that did not happen.
+  const has = parseQuantity(old.status.capacity?.['storage'] ?? '0');
+  if (compareQuantities(size(claim), has) > 0) return;
+  out.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
+}
+
+const RESIZE_STATUSES = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+];
+
+export const validateClaimStatusUpdate = checkedUpdate<PersistentVolumeClaim>((out, claim) => {
+  if ((claim.spec.accessModes ?? []).length === 0) out.push(required('Spec.accessModes'));
+  for (const [name, amount] of Object.entries(claim.status.capacity ?? {})) {
+    validateBasicAmount(out, `status.capacity[${name}]`, amount);
+  }
+  for (const [name, status] of Object.entries(claim.status.allocatedResourceStatuses ?? {})) {
+    if (!RESIZE_STATUSES.includes(status)) {
+      out.push(notSupported('status.allocatedResourceStatus', name, RESIZE_STATUSES));
+    }
+  }
+  for (const [name, amount] of Object.entries(claim.status.allocatedResources ?? {})) {
+    validateBasicAmount(out, `status.allocatedResources[${name}]`, amount);
+  }
+});

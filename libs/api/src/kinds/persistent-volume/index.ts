@@ -1,0 +1,98 @@
+import { formatTime } from '@holdfast/platform';
+import { ageColumn, nameColumn, textColumn, wide } from '../../columns/columns.ts';
+import { accessModesText } from '../../columns/volumes.ts';
+import { setResourceListDefaults } from '../../defaults/resources.ts';
+import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { setNetworkVolumeDefaults } from '../../defaults/volumes.ts';
+import type { PersistentVolume, PersistentVolumeSpec, Volume } from '../../generated/types.ts';
+import { PERSISTENT_VOLUMES } from '../../refs.ts';
+import { defineResource } from '../define.ts';
+import { keepSpec, keepStatus } from '../strategy.ts';
+import { validateVolumeStatusUpdate, volumeChecks } from './validation.ts';
+
+const UNSET = '<unset>';
+
+export const persistentVolumeResource = defineResource(PERSISTENT_VOLUMES, {
+  setDefaults: setPersistentVolumeDefaults,
+  strategy: {
+    prepareForCreate: (volume, { now }) => {
+      volume.status = { phase: 'Pending', lastPhaseTransitionTime: formatTime(now) };
+      delete volume.spec.volumeAttributesClassName;
+    },
+    prepareForUpdate: (volume, old) => {
+      keepStatus(volume, old);
+      if (old.spec.volumeAttributesClassName === undefined) delete volume.spec.volumeAttributesClassName;
+    },
+    ...volumeChecks,
+    allowUnconditionalUpdate: true,
+  },
+  status: {
+    prepareForUpdate: (volume, old, { now }) => {
+      keepSpec(volume, old);
+      keepTransitionTime(volume, old, now);
+    },
+    validateUpdate: validateVolumeStatusUpdate,
+  },
+  columns: [
+    nameColumn,
+    textColumn('Capacity', 'The size of the volume', (volume) => volume.spec.capacity?.['storage'] ?? '0'),
+    textColumn('Access Modes', 'How the volume can be mounted', (volume) => accessModesText(volume.spec.accessModes)),
+    textColumn('Reclaim Policy', 'What becomes of the volume when its claim is gone', (volume) => {
+      return volume.spec.persistentVolumeReclaimPolicy ?? '';
+    }),
+    textColumn('Status', 'The phase of the volume', (volume) =>
+      volume.metadata.deletionTimestamp === undefined ? (volume.status.phase ?? '') : 'Terminating',
+    ),
+    textColumn('Claim', 'The claim that the volume is bound to', claimText),
+    textColumn('StorageClass', 'The class of the volume', (volume) => {
+      const annotation = volume.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'];
+      return annotation ?? volume.spec.storageClassName ?? '';
+    }),
+    textColumn('VolumeAttributesClass', 'The attributes of the volume', (volume) => {
+      return volume.spec.volumeAttributesClassName || UNSET;
+    }),
+    textColumn('Reason', 'Why the volume is in this phase', (volume) => volume.status.reason ?? ''),
+    ageColumn,
+    wide(textColumn('VolumeMode', 'Filesystem or block device', (volume) => volume.spec.volumeMode ?? UNSET)),
+  ],
+});
+
+function claimText({ spec }: Readonly<PersistentVolume>): string {
+  const claim = spec.claimRef;
+  return claim === undefined ? '' : `${claim.namespace ?? ''}/${claim.name ?? ''}`;
+}
+
+function setPersistentVolumeDefaults(volume: PersistentVolume): void {
+  setDefault(volume, 'spec', {});
+  setDefault(volume, 'status', {});
+  const { spec } = volume;
+  setDefaultOfZero(volume.status, 'phase', 'Pending');
+  setDefaultOfZero(spec, 'persistentVolumeReclaimPolicy', 'Retain');
+  setDefault(spec, 'volumeMode', 'Filesystem');
+  setResourceListDefaults(spec.capacity);
+  if (spec.hostPath !== undefined) setDefault(spec.hostPath, 'type', '');
+  setNetworkVolumeDefaults(networkSourcesOf(spec));
+}
+
+/** The sources that have defaults look the same in both kinds of volumes. */
+function networkSourcesOf(spec: PersistentVolumeSpec): Pick<Volume, 'iscsi' | 'azureDisk'> & {
+  rbd?: NonNullable<Volume['rbd']>;
+  scaleIO?: NonNullable<Volume['scaleIO']>;
+} {
+  return {
+    ...(spec.iscsi === undefined ? {} : { iscsi: spec.iscsi }),
+    ...(spec.azureDisk === undefined ? {} : { azureDisk: spec.azureDisk }),
+    ...(spec.rbd === undefined ? {} : { rbd: spec.rbd }),
+    ...(spec.scaleIO === undefined ? {} : { scaleIO: spec.scaleIO }),
+  };
+}
+
+function keepTransitionTime(volume: PersistentVolume, old: Readonly<PersistentVolume>, now: number): void {
+  if (volume.status.phase !== old.status.phase) {
+    if (volume.status.lastPhaseTransitionTime === old.status.lastPhaseTransitionTime) {
+      volume.status.lastPhaseTransitionTime = formatTime(now);
+    }
+  } else if (old.status.lastPhaseTransitionTime !== undefined) {
+    volume.status.lastPhaseTransitionTime ??= old.status.lastPhaseTransitionTime;
+  }
+}

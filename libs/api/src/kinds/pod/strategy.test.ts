@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fieldErrorMessage } from '@holdfast/machinery';
+import type { Pod } from '../../generated/types.ts';
+import { podResource } from './index.ts';
+import { qosClassOf } from './qos.ts';
+import { podDeletionSeconds } from './strategy.ts';
+import { container, created, NOW, pod, updateErrors } from './testing.ts';
+
+test('[EXP-01] a created pod has its defaults and its class', () => {
+  const object = created(pod({ containers: [container({ ports: [{ containerPort: 80 }] })] }));
+  assert.equal(object.spec.terminationGracePeriodSeconds, 30);
+  assert.equal(object.spec.containers[0]?.ports?.[0]?.protocol, 'TCP');
+  assert.equal(object.spec.containers[0]?.imagePullPolicy, 'IfNotPresent');
+  assert.deepEqual(object.status, { phase: 'Pending', qosClass: 'BestEffort' });
+});
+
+test('[POD-19] identity of a pod does not change', () => {
+  const [error] = updateErrors(pod(), (p) => void (p.metadata.uid = 'other'));
+  assert.equal(error, 'metadata.uid: Invalid value: "other": field is immutable');
+});
+
+test('[POD-20] a generation never goes back', () => {
+  const errors = updateErrors(pod({}, { generation: 5 }), (p) => void (p.metadata.generation = 4));
+  assert.deepEqual(errors, ['metadata.generation: Invalid value: 4: must not be decremented']);
+});
+
+test('[POD-21] a terminating pod gets no new finalizers', () => {
+  const old = pod({}, { deletionTimestamp: '2023-11-14T22:13:20Z', finalizers: ['example.com/a'] });
+  const errors = updateErrors(old, (p) => p.metadata.finalizers?.push('example.com/b'));
+  assert.deepEqual(errors, [
+    'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/b"}',
+  ]);
+  assert.deepEqual(
+    updateErrors(old, (p) => void delete p.metadata.finalizers),
+    [],
+  );
+});
+
+test('[POD-18] [POD-22] images may change, most of the rest may not', () => {
+  assert.deepEqual(
+    updateErrors(pod(), (p) => void (p.spec.containers[0] = container({ image: 'busybox:2' }))),
+    [],
+  );
+  const errors = updateErrors(pod(), (p) => void (p.spec.restartPolicy = 'Never'));
+  assert.equal(errors.length, 1);
+  assert.match(
+    errors[0] ?? '',
+    /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`/,
+  );
+  assert.deepEqual(
+    updateErrors(pod(), (p) => p.spec.containers.push(container({ name: 'd' }))),
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  );
+});
+
+test('[POD-22] a gated pod can be narrowed, and its gates only removed', () => {
+  const gated = pod({ schedulingGates: [{ name: 'example.com/g' }], nodeSelector: { a: 'b' } });
+  assert.equal(created(gated).status.conditions?.[0]?.reason, 'SchedulingGated');
+  assert.deepEqual(
+    updateErrors(gated, (p) => void (p.spec.nodeSelector = { a: 'b', c: 'd' })),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(gated, (p) => void (p.spec.nodeSelector = { c: 'd' })),
+    [
+      'spec.nodeSelector: Invalid value: map[string]string{"c":"d"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+    ],
+  );
+  assert.deepEqual(
+    updateErrors(gated, (p) => void delete p.spec.schedulingGates),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(gated, (p) => p.spec.schedulingGates?.push({ name: 'example.com/h' })),
+    [
+      "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/h'",
+    ],
+  );
+});
+
+test('[POD-23] tolerations are only added; their seconds may change', () => {
+  const old = pod({ tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 }] });
+  assert.deepEqual(
+    updateErrors(old, (p) => p.spec.tolerations?.push({ key: 'b', operator: 'Exists' })),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void (p.spec.tolerations = [{ ...p.spec.tolerations?.[0], tolerationSeconds: 9 }])),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void delete p.spec.tolerations),
+    ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+  );
+});
+
+test('[POD-24] a deadline only comes closer', () => {
+  const old = pod({ activeDeadlineSeconds: 50 });
+  assert.deepEqual(
+    updateErrors(pod(), (p) => void (p.spec.activeDeadlineSeconds = 9)),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void (p.spec.activeDeadlineSeconds = 9)),
+    [],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void (p.spec.activeDeadlineSeconds = 51)),
+    ['spec.activeDeadlineSeconds: Invalid value: 51: must be less than or equal to previous value'],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void delete p.spec.activeDeadlineSeconds),
+    ['spec.activeDeadlineSeconds: Invalid value: "null": must not update from a positive integer to nil value'],
+  );
+});
+
+test('status does not change through the pod itself, nor the spec through its status', () => {
+  const old = created(pod());
+  const viaPod = structuredClone(old);
+  viaPod.status.phase = 'Failed';
+  podResource.strategy.prepareForUpdate(viaPod, old, { now: NOW });
+  assert.equal(viaPod.status.phase, 'Pending');
+  const viaStatus = structuredClone(old);
+  viaStatus.spec.nodeName = 'n1';
+  viaStatus.status.phase = 'Running';
+  podResource.status?.prepareForUpdate(viaStatus, old, { now: NOW });
+  assert.equal(viaStatus.spec.nodeName, undefined);
+  assert.equal(viaStatus.status.phase, 'Running');
+});
+
+function ephemeralErrors(old: Pod, change: (pod: Pod) => void): readonly string[] {
+  const after = structuredClone(old);
+  change(after);
+  podResource.setDefaults(after);
+  const strategy = podResource.subresources?.['ephemeralcontainers'];
+  strategy?.prepareForUpdate(after, old, { now: NOW });
+  return (strategy?.validateUpdate(after, old, { now: NOW }) ?? []).map(fieldErrorMessage);
+}
+
+test('[EPH-03] [EPH-04] an ephemeral container has no ports, probes or resources', () => {
+  const errors = ephemeralErrors(created(pod()), (p) => {
+    const livenessProbe = { tcpSocket: { port: 1 } };
+    p.spec.ephemeralContainers = [
+      { name: 'd', image: 'x', ports: [{ containerPort: 1 }], livenessProbe, resources: { limits: { cpu: '1' } } },
+    ];
+  });
+  const text = 'Forbidden: cannot be set for an Ephemeral Container';
+  assert.deepEqual(
+    errors,
+    ['ports', 'resources', 'livenessProbe'].map((key) => `spec.ephemeralContainers[0].${key}: ${text}`),
+  );
+});
+
+test('[EPH-06] [EPH-07] an ephemeral container stays as it is, and its target must exist', () => {
+  const old = created(pod());
+  old.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }];
+  podResource.setDefaults(old);
+  assert.deepEqual(
+    ephemeralErrors(old, (p) => void delete p.spec.ephemeralContainers),
+    ['spec.ephemeralContainers: Forbidden: existing ephemeral containers "d" may not be removed\n'],
+  );
+  const errors = ephemeralErrors(old, (p) => {
+    p.spec.ephemeralContainers?.push({ name: 'e', image: 'x', targetContainerName: 'nobody', resources: {} });
+  });
+  assert.deepEqual(errors, ['spec.ephemeralContainers[1].targetContainerName: Not found: "nobody"']);
+});
+
+const withResources = (requests: Record<string, string>, limits: Record<string, string>): Pod =>
+  pod({ containers: [container({ resources: { requests, limits } })] });
+
+test('[QOS-01] the class is set at create and never changes', () => {
+  const old = created(pod());
+  const after = structuredClone(old);
+  after.status.qosClass = 'Guaranteed';
+  const errors = podResource.status?.validateUpdate(after, old, { now: NOW }).map(fieldErrorMessage);
+  assert.deepEqual(errors, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']);
+});
+
+test('[QOS-02] equal requests and limits of cpu and memory are Guaranteed, and requests follow limits', () => {
+  assert.equal(created(withResources({}, { cpu: '1', memory: '1Gi' })).status.qosClass, 'Guaranteed');
+  assert.equal(created(withResources({}, { cpu: '1' })).status.qosClass, 'Burstable');
+});
+
+test('[QOS-03] [QOS-04] some is Burstable, none is BestEffort, and only cpu and memory count', () => {
+  assert.equal(qosClassOf(withResources({ cpu: '1' }, {})), 'Burstable');
+  assert.equal(qosClassOf(withResources({ 'ephemeral-storage': '1Gi' }, {})), 'BestEffort');
+  assert.equal(qosClassOf(withResources({ cpu: '0' }, {})), 'BestEffort');
+});
+
+const running = (seconds?: number): Pod => {
+  const object = created(
+    pod({ nodeName: 'n1', ...(seconds === undefined ? {} : { terminationGracePeriodSeconds: seconds }) }),
+  );
+  object.status.phase = 'Running';
+  return object;
+};
+
+test('[TERM-39] [SAFE-04] the period is what is asked for, else what the pod says', () => {
+  assert.equal(podDeletionSeconds(running(40), 5), 5);
+  assert.equal(podDeletionSeconds(running(40), undefined), 40);
+  assert.equal(podDeletionSeconds(running(), undefined), 30);
+});
+
+test('[TERM-40] a pod that never ran or has ended goes at once', () => {
+  assert.equal(podDeletionSeconds(created(pod()), 60), 0);
+  const done = running();
+  done.status.phase = 'Succeeded';
+  assert.equal(podDeletionSeconds(done, 60), 0);
+});
+
+test('[TERM-41] a negative period is one second', () => {
+  assert.equal(podDeletionSeconds(running(), -5), 1);
+  assert.equal(created(pod({ terminationGracePeriodSeconds: -1 })).spec.terminationGracePeriodSeconds, 1);
+});

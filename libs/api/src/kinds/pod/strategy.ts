@@ -1,0 +1,102 @@
+import { copyJson } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import { DEFAULT_FEATURES, type Features } from '../../features.ts';
+import type { EphemeralContainer, Pod, PodCondition } from '../../generated/types.ts';
+import type { Strategy, SubresourceStrategy } from '../../resource.ts';
+import { dropDisabledPodFields } from './disabled-fields.ts';
+import { addMatchLabelKeys } from './match-label-keys.ts';
+import { qosClassOf } from './qos.ts';
+import { validatePodStatusUpdate } from './status-update.ts';
+import { validateEphemeralContainersUpdate, validatePodResize } from './subresource-updates.ts';
+import { validatePodUpdate } from './update.ts';
+import { validatePodCreate } from './validation.ts';
+import { podWarnings } from './warnings.ts';
+
+export const podStrategy: Strategy<Pod> = {
+  prepareForCreate: (pod, { now, features = DEFAULT_FEATURES }) => {
+    dropDisabledPodFields(pod.spec, undefined, features);
+    setPositiveGracePeriod(pod);
+    addMatchLabelKeys(pod);
+    pod.status = { phase: 'Pending', qosClass: qosClassOf(pod) };
+    const gated = schedulingGatedCondition(pod, now);
+    if (gated !== undefined) pod.status.conditions = [gated];
+  },
+  prepareForUpdate: (pod, old, { features = DEFAULT_FEATURES }) => {
+    pod.status = old.status;
+    dropDisabledPodFields(pod.spec, old.spec, features);
+  },
+  validateCreate: validatePodCreate,
+  validateUpdate: validatePodUpdate,
+  warnings: podWarnings,
+  allowUnconditionalUpdate: true,
+  gracefulDeletion: podDeletionSeconds,
+};
+
+/** A negative period means "at once, but let the kubelet do it": the shortest that it can be told. */
+function setPositiveGracePeriod(pod: Pod): void {
+  if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0) pod.spec.terminationGracePeriodSeconds = 1;
+}
+
+function schedulingGatedCondition(pod: Readonly<Pod>, now: number): PodCondition | undefined {
+  if ((pod.spec.schedulingGates ?? []).length === 0) return undefined;
+  return {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+    lastProbeTime: null,
+    lastTransitionTime: formatTime(now),
+  };
+}
+
+/** Nobody needs to stop what never ran or has ended: such a pod goes at once, whatever the client asked for. */
+export function podDeletionSeconds(pod: Readonly<Pod>, requestedSeconds: number | undefined): number {
+  const seconds = requestedSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  if (!pod.spec.nodeName || pod.status.phase === 'Failed' || pod.status.phase === 'Succeeded') return 0;
+  return seconds < 0 ? 1 : seconds;
+}
+
+export const podStatusStrategy: SubresourceStrategy<Pod> = {
+  prepareForUpdate: (pod, old) => {
+    pod.spec = old.spec;
+    if (old.metadata.deletionTimestamp === undefined) delete pod.metadata.deletionTimestamp;
+    keepOwners(pod, old);
+    if (!pod.status.qosClass && old.status.qosClass !== undefined) pod.status.qosClass = old.status.qosClass;
+  },
+  validateUpdate: validatePodStatusUpdate,
+};
+
+function keepOwners(pod: Pod, old: Readonly<Pod>): void {
+  if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;
+  else pod.metadata.ownerReferences = old.metadata.ownerReferences;
+}
+
+export const podSubresources: Readonly<Record<string, SubresourceStrategy<Pod>>> = {
+  ephemeralcontainers: {
+    prepareForUpdate: (pod, old, { features = DEFAULT_FEATURES }) => keepAllButEphemeral(pod, old, features),
+    validateUpdate: validateEphemeralContainersUpdate,
+  },
+  resize: {
+    prepareForUpdate: (pod, old) => {
+      pod.status = old.status;
+    },
+    validateUpdate: validatePodResize,
+  },
+};
+
+function keepAllButEphemeral(pod: Pod, old: Readonly<Pod>, features: Features): void {
+  const containers: EphemeralContainer[] | undefined = pod.spec.ephemeralContainers;
+  const { resourceVersion, uid, name, namespace } = pod.metadata;
+  pod.metadata = { ...copyJson(old.metadata), ...present({ resourceVersion, uid, name, namespace }) };
+  pod.spec = { ...copyJson(old.spec) };
+  if (containers === undefined) delete pod.spec.ephemeralContainers;
+  else pod.spec.ephemeralContainers = containers;
+  pod.status = old.status;
+  dropDisabledPodFields(pod.spec, old.spec, features);
+}
+
+function present(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) kept[key] = value;
+  return kept;
+}

@@ -1,0 +1,49 @@
+import { fieldErrorMessage } from '@holdfast/machinery';
+import type { Features } from '../../features.ts';
+import type { Container, Pod, PodSpec } from '../../generated/types.ts';
+import { podResource } from './index.ts';
+
+export const NOW = 1_700_000_000_000;
+
+/** A valid pod; a test changes only what it is about. */
+export function pod(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', namespace: 'n', ...metadata },
+    spec: { containers: [container()], ...spec },
+    status: {},
+  };
+}
+
+export const container = (changes: Partial<Container> = {}): Container => ({
+  name: 'c',
+  image: 'busybox:1.36',
+  resources: {},
+  ...changes,
+});
+
+/** Defaulted and prepared as for the store. */
+export function created(object: Pod, features?: Features): Pod {
+  const copy = structuredClone(object);
+  podResource.setDefaults(copy);
+  podResource.strategy.prepareForCreate(copy, { now: NOW, ...(features === undefined ? {} : { features }) });
+  copy.metadata.resourceVersion = '1';
+  return copy;
+}
+
+/** What creating the pod would be refused for. */
+export const createErrors = (object: Pod, features?: Features): readonly string[] =>
+  podResource.strategy.validateCreate(created(object, features), { now: NOW }).map(fieldErrorMessage);
+
+/** What the change would be refused for; first lines only, a diff may follow. */
+export function updateErrors(old: Pod, change: (pod: Pod) => void): readonly string[] {
+  const before = created(old);
+  const after = structuredClone(before);
+  change(after);
+  podResource.setDefaults(after);
+  podResource.strategy.prepareForUpdate(after, before, { now: NOW });
+  return podResource.strategy
+    .validateUpdate(after, before, { now: NOW })
+    .map((error) => fieldErrorMessage(error).split('\n', 1)[0] ?? '');
+}

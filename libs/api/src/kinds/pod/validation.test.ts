@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { container, created, createErrors, pod } from './testing.ts';
+
+test('a plain pod is valid', () => {
+  assert.deepEqual(createErrors(pod()), []);
+});
+
+test('[POD-01] a pod without containers is refused', () => {
+  assert.deepEqual(createErrors(pod({ containers: [] })), ['spec.containers: Required value']);
+});
+
+test('[POD-07] a name must be a DNS subdomain, a container name a DNS label', () => {
+  const [error = ''] = createErrors(pod({}, { name: 'Bad_Name' }));
+  assert.match(error, /^metadata\.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist/);
+  const [dotted] = createErrors(pod({ containers: [container({ name: 'a.b' })] }));
+  assert.equal(dotted, 'spec.containers[0].name: Invalid value: "a.b": must not contain dots');
+});
+
+test('[POD-09] the operating system is linux or windows, and decides what else may be said', () => {
+  assert.deepEqual(createErrors(pod({ os: { name: 'beos' } })), [
+    'spec.os: Unsupported value: "beos": supported values: "linux", "windows"',
+  ]);
+  const windows = pod({ os: { name: 'windows' }, securityContext: { fsGroup: 1 } });
+  assert.deepEqual(createErrors(windows), ['spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod']);
+});
+
+test('[POD-30] privileged and no escalation exclude each other', () => {
+  const securityContext = { privileged: true, allowPrivilegeEscalation: false };
+  const [error = ''] = createErrors(pod({ containers: [container({ securityContext })] }));
+  assert.match(error, /cannot set `allowPrivilegeEscalation` to false and `privileged` to true$/);
+});
+
+test('[POD-31] a host process pod runs on the host entirely, and in its network', () => {
+  const containers = [
+    container({ securityContext: { windowsOptions: { hostProcess: true } } }),
+    container({ name: 'd' }),
+  ];
+  assert.deepEqual(createErrors(pod({ containers })), [
+    'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
+    'spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers',
+  ]);
+});
+
+test('[LIFE-21] the restart policy is one of three and Always by default', () => {
+  assert.equal(created(pod()).spec.restartPolicy, 'Always');
+  assert.deepEqual(createErrors(pod({ restartPolicy: 'Sometimes' })), [
+    'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+  ]);
+});
+
+test('[PROBE-02] a probe has exactly one handler', () => {
+  const both = { httpGet: { port: 80 }, tcpSocket: { port: 80 } };
+  assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: both })] })), [
+    'spec.containers[0].readinessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type',
+  ]);
+  assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: {} })] })), [
+    'spec.containers[0].readinessProbe: Required value: must specify a handler type',
+  ]);
+});
+
+test('[PROBE-16] a probe gets its times and thresholds, and liveness succeeds at once', () => {
+  const object = created(pod({ containers: [container({ startupProbe: { grpc: { port: 1 } } })] }));
+  assert.deepEqual(object.spec.containers[0]?.startupProbe, {
+    grpc: { port: 1, service: '' },
+    timeoutSeconds: 1,
+    periodSeconds: 10,
+    successThreshold: 1,
+    failureThreshold: 3,
+  });
+  const livenessProbe = { tcpSocket: { port: 1 }, successThreshold: 2 };
+  assert.deepEqual(createErrors(pod({ containers: [container({ livenessProbe })] })), [
+    'spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1',
+  ]);
+});
+
+test('[PROBE-17] a grace period of its own is for probes that kill, and positive', () => {
+  const readinessProbe = { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 5 };
+  assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe })] })), [
+    'spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must not be set for readinessProbes',
+  ]);
+  const livenessProbe = { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 0 };
+  assert.deepEqual(createErrors(pod({ containers: [container({ livenessProbe })] })), [
+    'spec.containers[0].livenessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0',
+  ]);
+});
+
+test('[INIT-09] an init container that is no sidecar has no probes and no lifecycle', () => {
+  const init = container({ name: 'i', livenessProbe: { tcpSocket: { port: 1 } }, lifecycle: {} });
+  const text = 'Forbidden: may not be set for init containers without restartPolicy=Always';
+  assert.deepEqual(createErrors(pod({ initContainers: [init] })), [
+    `spec.initContainers[0].lifecycle: ${text}`,
+    `spec.initContainers[0].livenessProbe: ${text}`,
+  ]);
+  assert.deepEqual(createErrors(pod({ initContainers: [{ ...init, restartPolicy: 'Always' }] })), []);
+});
+
+test('[INIT-18] names are unique over all containers', () => {
+  assert.deepEqual(createErrors(pod({ initContainers: [container()] })), [
+    'spec.initContainers[0].name: Duplicate value: "c"',
+  ]);
+});
+
+test('[SIDE-01] only init containers have a restart policy, and only Always', () => {
+  assert.deepEqual(createErrors(pod({ initContainers: [container({ name: 'i', restartPolicy: 'Never' })] })), [
+    'spec.initContainers[0].restartPolicy: Unsupported value: "Never": supported values: "Always"',
+  ]);
+  assert.deepEqual(createErrors(pod({ containers: [container({ restartPolicy: 'Always' })] })), [
+    'spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers',
+  ]);
+});
+
+test('[DOWN-02] [EXP-16] an environment variable and a volume may name only their own fields', () => {
+  const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.labels' } } }];
+  const [inEnv = ''] = createErrors(pod({ containers: [container({ env })] }));
+  assert.match(inEnv, /fieldRef\.fieldPath: Unsupported value: "metadata\.labels": supported values: "metadata\.name"/);
+  const downwardAPI = { items: [{ path: 'ip', fieldRef: { fieldPath: 'status.podIP' } }] };
+  const [inVolume = ''] = createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] }));
+  assert.match(inVolume, /^spec\.volumes\[0\]\.downwardAPI\.fieldRef\.fieldPath: Unsupported value: "status\.podIP"/);
+  const subscript = [{ name: 'A', valueFrom: { fieldRef: { fieldPath: "metadata.labels['mylabel']" } } }];
+  assert.deepEqual(createErrors(pod({ containers: [container({ env: subscript })] })), []);
+});
+
+test('[DOWN-13] a divisor is one of the usual units, and a volume must name the container', () => {
+  const env = [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '2' } } }];
+  assert.deepEqual(createErrors(pod({ containers: [container({ env })] })), [
+    `spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
+  ]);
+  const downwardAPI = { items: [{ path: 'x', resourceFieldRef: { resource: 'limits.cpu' } }] };
+  assert.deepEqual(createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] })), [
+    'spec.volumes[0].downwardAPI.resourceFieldRef.containerName: Required value',
+  ]);
+});
+
+test('[EXP-12] a mount needs a volume', () => {
+  const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
+  assert.deepEqual(createErrors(pod({ containers: [container({ volumeMounts })] })), [
+    'spec.containers[0].volumeMounts[0].name: Not found: "data"',
+  ]);
+});
+
+test('[USERNS-01] the wish for a user namespace is dropped while the feature is off', () => {
+  assert.equal(created(pod({ hostUsers: false })).spec.hostUsers, undefined);
+  assert.equal(created(pod({ hostUsers: false }), { userNamespacesSupport: true }).spec.hostUsers, false);
+});
+
+test('[USERNS-06] [EXP-17] a user namespace excludes the namespaces of the host', () => {
+  const object = pod({ hostUsers: false, hostNetwork: true, hostPID: true, hostIPC: true });
+  const text = 'Forbidden: when `pod.Spec.HostUsers` is false';
+  assert.deepEqual(createErrors(object, { userNamespacesSupport: true }), [
+    `spec.hostNetwork: ${text}`,
+    `spec.HostPID: ${text}`,
+    `spec.HostIPC: ${text}`,
+  ]);
+});
+
+const spread = (changes: object) =>
+  pod({
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...changes }],
+  });
+
+test('[SPREAD-02] maxSkew is positive', () => {
+  assert.deepEqual(createErrors(spread({ maxSkew: 0 })), [
+    'spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero',
+  ]);
+});
+
+test('[SPREAD-03] the topology key is not empty', () => {
+  assert.deepEqual(createErrors(spread({ topologyKey: '' })), [
+    'spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty',
+  ]);
+});
+
+test('[SPREAD-04] whenUnsatisfiable is one of two, and DoNotSchedule when left out', () => {
+  assert.deepEqual(createErrors(spread({ whenUnsatisfiable: 'Never' })), [
+    'spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"',
+  ]);
+  const [constraint] = created(spread({ whenUnsatisfiable: '' })).spec.topologySpreadConstraints ?? [];
+  assert.equal(constraint?.whenUnsatisfiable, 'DoNotSchedule');
+});
+
+test('[SPREAD-05] two constraints of the same kind are refused', () => {
+  const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+  assert.deepEqual(createErrors(pod({ topologySpreadConstraints: [constraint, constraint] })), [
+    'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"',
+  ]);
+});
+
+test('[SPREAD-06] minDomains goes with DoNotSchedule, label keys with a selector', () => {
+  assert.deepEqual(createErrors(spread({ minDomains: 2, whenUnsatisfiable: 'ScheduleAnyway' })), [
+    'spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
+  ]);
+  assert.deepEqual(createErrors(spread({ matchLabelKeys: ['a'] })), [
+    'spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set',
+  ]);
+});
+
+test('[EPH-05] ephemeral containers cannot come with the pod', () => {
+  const object = pod({ ephemeralContainers: [{ name: 'd', image: 'x', resources: {} }] });
+  assert.deepEqual(createErrors(object), ['spec.ephemeralContainers: Forbidden: cannot be set on create']);
+});
+
+test('all mistakes of a pod are reported at once', () => {
+  const object = pod({
+    restartPolicy: 'x',
+    containers: [container({ image: '', ports: [{ containerPort: 0 }] })],
+    volumes: [{ name: 'v', hostPath: { path: '/a/../b' } }],
+  });
+  assert.deepEqual(createErrors(object), [
+    'spec.volumes[0].hostPath.path: Invalid value: "/a/../b": must not contain \'..\'',
+    'spec.containers[0].image: Required value',
+    'spec.containers[0].ports[0].containerPort: Required value',
+    'spec.restartPolicy: Unsupported value: "x": supported values: "Always", "OnFailure", "Never"',
+  ]);
+});

@@ -1,0 +1,15 @@
+import type { Pod } from '../../generated/types.ts';
+import { dnsLabelErrors } from '../../validation/formats.ts';
+import { podSpecWarnings } from '../../validation/pod/warnings.ts';
+
+export function podWarnings(pod: Readonly<Pod>, old: Readonly<Pod> | undefined): readonly string[] {
+  const warnings: string[] = [];
+  const problems = old === undefined && pod.metadata.name ? dnsLabelErrors(pod.metadata.name) : [];
+  if (problems.length > 0) {
+    const text =
+      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+    warnings.push(`${text}: [${problems.join(' ')}]`);
+  }
+  podSpecWarnings(warnings, '', pod, old);
+  return warnings;
+}

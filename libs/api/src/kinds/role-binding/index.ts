@@ -1,0 +1,55 @@
+import { type FieldError, invalid } from '@holdfast/machinery';
+import { bindingColumns } from '../../columns/rbac.ts';
+import { setDefault } from '../../defaults/set.ts';
+import type { RoleBinding } from '../../generated/types.ts';
+import { ROLE_BINDINGS } from '../../refs.ts';
+import { goString, goStruct } from '../../validation/go-text.ts';
+import {
+  pathSegmentErrors,
+  setRoleRefDefaults,
+  setSubjectDefaults,
+  validateRoleRef,
+  validateSubject,
+} from '../../validation/rbac.ts';
+import { checked } from '../checked.ts';
+import { defineResource } from '../define.ts';
+import { nothingToPrepare } from '../strategy.ts';
+
+const META = { namespaced: true, name: pathSegmentErrors } as const;
+
+export const roleBindingResource = defineResource(ROLE_BINDINGS, {
+  setDefaults: (binding) => {
+    setDefault(binding, 'roleRef', { apiGroup: '', kind: '', name: '' });
+    setRoleRefDefaults(binding.roleRef);
+    setSubjectDefaults(binding.subjects);
+  },
+  strategy: {
+    prepareForCreate: nothingToPrepare,
+    prepareForUpdate: nothingToPrepare,
+    ...checked<RoleBinding>(META, validateBinding),
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: true,
+  },
+  columns: bindingColumns,
+});
+
+function validateBinding(
+  out: FieldError[],
+  binding: Readonly<RoleBinding>,
+  old: Readonly<RoleBinding> | undefined,
+): void {
+  const ref = binding.roleRef;
+  validateRoleRef(out, ref, ['Role', 'ClusterRole']);
+  for (const [i, subject] of (binding.subjects ?? []).entries()) {
+    validateSubject(out, `subjects[${i}]`, subject, true);
+  }
+  if (old === undefined || JSON.stringify(refKey(ref)) === JSON.stringify(refKey(old.roleRef))) return;
+  const shown = goStruct('rbac.RoleRef', {
+    APIGroup: goString(ref.apiGroup),
+    Kind: goString(ref.kind),
+    Name: goString(ref.name),
+  });
+  out.push(invalid('roleRef', shown, 'cannot change roleRef'));
+}
+
+const refKey = ({ apiGroup, kind, name }: RoleBinding['roleRef']): readonly string[] => [apiGroup, kind, name];

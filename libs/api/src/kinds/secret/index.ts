@@ -1,0 +1,40 @@
+import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import { setDefaultOfZero } from '../../defaults/set.ts';
+import type { Secret } from '../../generated/types.ts';
+import { SECRETS } from '../../refs.ts';
+import { defineResource } from '../define.ts';
+import { nothingToPrepare } from '../strategy.ts';
+import { validateSecretCreate, validateSecretUpdate } from './validation.ts';
+
+export const secretResource = defineResource(SECRETS, {
+  setDefaults: (secret) => {
+    moveStringData(secret);
+    setDefaultOfZero(secret, 'type', 'Opaque');
+  },
+  strategy: {
+    prepareForCreate: nothingToPrepare,
+    prepareForUpdate: (secret, old) => {
+      // A client that leaves the type out does not mean to change it.
+      if (!secret.type && old.type) secret.type = old.type;
+    },
+    validateCreate: validateSecretCreate,
+    validateUpdate: validateSecretUpdate,
+    allowUnconditionalUpdate: true,
+  },
+  columns: [
+    nameColumn,
+    textColumn('Type', 'What the secret is for', (secret) => secret.type ?? ''),
+    textColumn('Data', 'How many entries the object holds', (secret) => Object.keys(secret.data ?? {}).length),
+    ageColumn,
+  ],
+  selectableFields: { type: (secret) => secret.type ?? '' },
+});
+
+/** Text is only a convenience of the client: it is stored, and wins, as bytes. */
+function moveStringData(secret: Secret): void {
+  if (secret.stringData === undefined) return;
+  for (const [key, text] of Object.entries(secret.stringData)) {
+    (secret.data ??= {})[key] = Buffer.from(text, 'utf8').toString('base64');
+  }
+  delete secret.stringData;
+}

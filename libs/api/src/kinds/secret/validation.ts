@@ -1,0 +1,94 @@
+import { type FieldError, forbidden, invalid, required, semanticEqual, tooLong } from '@holdfast/machinery';
+import type { Secret } from '../../generated/types.ts';
+import { validateText } from '../../validation/check.ts';
+import { base64Length, configMapKeyErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { CONFIG_DATA_BYTES_MAX } from '../../validation/limits.ts';
+import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+
+const META = { namespaced: true, name: dnsSubdomainErrors } as const;
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
+
+export function validateSecretCreate(secret: Readonly<Secret>): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateSecret(out, secret);
+  return out;
+}
+
+function validateSecret(out: FieldError[], secret: Readonly<Secret>): void {
+  validateObjectMeta(out, secret.metadata, META);
+  let total = 0;
+  for (const [key, value] of Object.entries(secret.data ?? {})) {
+    validateText(out, `data[${key}]`, key, configMapKeyErrors);
+    total += base64Length(value);
+  }
+  if (total > CONFIG_DATA_BYTES_MAX) out.push(tooLong('data', CONFIG_DATA_BYTES_MAX));
+  validateForType(out, secret);
+}
+
+function validateForType(out: FieldError[], secret: Readonly<Secret>): void {
+  const data = secret.data ?? {};
+  const needs = (...keys: readonly string[]): void => {
+    for (const key of keys) if (data[key] === undefined) out.push(required(`data[${key}]`));
+  };
+  switch (secret.type ?? '') {
+    case 'kubernetes.io/service-account-token':
+      if (!secret.metadata.annotations?.[ACCOUNT_NAME]) out.push(required(`metadata.annotations[${ACCOUNT_NAME}]`));
+      break;
+    case 'kubernetes.io/dockercfg':
+      needs('.dockercfg');
+      validateJson(out, '.dockercfg', data['.dockercfg']);
+      break;
+    case 'kubernetes.io/dockerconfigjson':
+      needs('.dockerconfigjson');
+      validateJson(out, '.dockerconfigjson', data['.dockerconfigjson']);
+      break;
+    case 'kubernetes.io/basic-auth':
+      if (data['username'] === undefined && data['password'] === undefined) needs('username', 'password');
+      break;
+    case 'kubernetes.io/ssh-auth':
+      if (!data['ssh-privatekey']) out.push(required('data[ssh-privatekey]'));
+      break;
+    case 'kubernetes.io/tls':
+      needs('tls.crt', 'tls.key');
+      break;
+    default:
+  }
+}
+
+function validateJson(out: FieldError[], key: string, value: string | undefined): void {
+  if (value === undefined) return;
+  const problem = jsonProblem(Buffer.from(value, 'base64').toString('utf8'));
+  if (problem !== undefined) out.push(invalid(`data[${key}]`, '<secret contents redacted>', problem));
+}
+
+function jsonProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'unexpected end of JSON input';
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value === null || (typeof value === 'object' && !Array.isArray(value))) return undefined;
+    return `json: cannot unmarshal ${goJsonType(value)} into Go value of type map[string]interface {}`;
+  } catch {
+    const first = text.trim().charAt(0);
+    return first === '{'
+      ? 'unexpected end of JSON input'
+      : `invalid character '${first}' looking for beginning of value`;
+  }
+}
+
+const goJsonType = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+const IMMUTABLE_SET = 'field is immutable when `immutable` is set';
+
+export function validateSecretUpdate(secret: Readonly<Secret>, old: Readonly<Secret>): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, secret.metadata, old.metadata);
+  if (secret.type !== old.type) out.push(invalid('type', secret.type ?? '', IMMUTABLE_TEXT));
+  if (old.immutable === true) {
+    if (secret.immutable !== true) out.push(forbidden('immutable', IMMUTABLE_SET));
+    if (!semanticEqual(secret.data, old.data)) out.push(forbidden('data', IMMUTABLE_SET));
+  }
+  validateSecret(out, secret);
+  return out;
+}

@@ -1,0 +1,84 @@
+import type { Service, ServiceSpec } from '../../generated/types.ts';
+import { needsHealthCheck } from './defaults.ts';
+
+export function prepareServiceCreate(service: Service): void {
+  service.status = { loadBalancer: {} };
+  const { spec } = service;
+  // `clusterIP` is the first of `clusterIPs`; whoever gives one means both.
+  if (spec.clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP];
+  dropUnusedFields(service);
+}
+
+export function prepareServiceUpdate(service: Service, old: Readonly<Service>): void {
+  patchAllocated(service, old);
+  syncClusterIps(service.spec, old.spec);
+  dropUnusedFields(service, old);
+}
+
+/** What the server allocated is kept where the client leaves it out. */
+function patchAllocated({ spec }: Service, { spec: old }: Readonly<Service>): void {
+  const keepsIp = needsClusterIp(spec) && needsClusterIp(old);
+  if (keepsIp && !spec.clusterIP && (spec.clusterIPs ?? []).length === 0) {
+    if (old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
+    if (old.clusterIPs !== undefined) spec.clusterIPs = [...old.clusterIPs];
+  }
+  if (keepsIp && spec.ipFamilies === undefined && old.ipFamilies !== undefined && spec.ipFamilyPolicy === undefined) {
+    spec.ipFamilies = [...old.ipFamilies];
+    if (old.ipFamilyPolicy !== undefined) spec.ipFamilyPolicy = old.ipFamilyPolicy;
+  }
+  if (needsNodePort(spec) && needsNodePort(old)) keepNodePorts(spec, old);
+  if (needsHealthCheck({ spec }) && !spec.healthCheckNodePort && old.healthCheckNodePort) {
+    spec.healthCheckNodePort = old.healthCheckNodePort;
+  }
+}
+
+const needsClusterIp = (spec: Readonly<ServiceSpec>): boolean => spec.type !== 'ExternalName';
+const needsNodePort = (spec: Readonly<ServiceSpec>): boolean =>
+  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+
+function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
+  const known = new Map((old.ports ?? []).map((port) => [`${port.protocol}/${port.port}`, port.nodePort]));
+  const taken = new Set((spec.ports ?? []).map((port) => port.nodePort));
+  for (const port of spec.ports ?? []) {
+    const before = known.get(`${port.protocol}/${port.port}`);
+    if (!port.nodePort && before && !taken.has(before)) port.nodePort = before;
+  }
+}
+
+/** A client that knows only one of the two fields changes both. */
+function syncClusterIps(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
+  const sameOne = (spec.clusterIP ?? '') === (old.clusterIP ?? '');
+  const sameMany = JSON.stringify(spec.clusterIPs ?? []) === JSON.stringify(old.clusterIPs ?? []);
+  if (!sameOne && sameMany) {
+    if (spec.clusterIP) spec.clusterIPs = [spec.clusterIP, ...(spec.clusterIPs ?? []).slice(1)];
+    else delete spec.clusterIPs;
+  } else if (sameOne && !sameMany && old.clusterIP && (spec.clusterIPs ?? []).length === 0) delete spec.clusterIP;
+}
+
+/** What the old type used and the new one does not is gone, unless the client changed it on purpose. */
+function dropUnusedFields(service: Service, old?: Readonly<Service>): void {
+  const { spec } = service;
+  if (old !== undefined && spec.type === 'ExternalName' && old.spec.type !== 'ExternalName') {
+    for (const key of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'] as const) {
+      if (JSON.stringify(spec[key]) === JSON.stringify(old.spec[key])) delete spec[key];
+    }
+  }
+  if (old === undefined) return;
+  if (old.spec.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
+    for (const key of ['allocateLoadBalancerNodePorts', 'loadBalancerClass'] as const) {
+      if (spec[key] === old.spec[key]) delete spec[key];
+    }
+  }
+  if (needsHealthCheck(old) && !needsHealthCheck(service)) {
+    if (spec.healthCheckNodePort === old.spec.healthCheckNodePort) delete spec.healthCheckNodePort;
+  }
+  const external = (type: string | undefined): boolean => type === 'NodePort' || type === 'LoadBalancer';
+  if (external(old.spec.type) && !external(spec.type)) {
+    if ((spec.externalIPs ?? []).length === 0 && spec.externalTrafficPolicy === old.spec.externalTrafficPolicy) {
+      delete spec.externalTrafficPolicy;
+    }
+    for (const [i, port] of (spec.ports ?? []).entries()) {
+      if (port.nodePort === old.spec.ports?.[i]?.nodePort) delete port.nodePort;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { ageColumn, nameColumn, templateColumns, textColumn } from '../../columns/columns.ts';
+import { setPersistentVolumeClaimSpecDefaults } from '../../defaults/claims.ts';
+import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero, setZeroTime } from '../../defaults/set.ts';
+import { DEFAULT_FEATURES } from '../../features.ts';
+import type { PersistentVolumeClaim, StatefulSet } from '../../generated/types.ts';
+import { STATEFUL_SETS } from '../../refs.ts';
+import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
+import { defineResource } from '../define.ts';
+import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
+import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { scaleOf } from '../workload.ts';
+import { validateStatefulSetCreate, validateStatefulSetStatusUpdate, validateStatefulSetUpdate } from './validation.ts';
+
+export const statefulSetResource = defineResource(STATEFUL_SETS, {
+  setDefaults: setStatefulSetDefaults,
+  strategy: {
+    prepareForCreate: (set, { features = DEFAULT_FEATURES }) => {
+      set.status = { replicas: 0, availableReplicas: 0 };
+      // Only a set whose rollout may touch several pods at once could use it, and 1.32 has that switched off.
+      delete set.spec.updateStrategy.rollingUpdate?.maxUnavailable;
+      dropDisabledPodFields(set.spec.template.spec, undefined, features);
+    },
+    prepareForUpdate: (set, old, { features = DEFAULT_FEATURES }) => {
+      keepStatus(set, old);
+      dropDisabledPodFields(set.spec.template.spec, old.spec.template.spec, features);
+    },
+    validateCreate: validateStatefulSetCreate,
+    validateUpdate: validateStatefulSetUpdate,
+    generationChanges: specChanged,
+    warnings: (set, old) => podTemplateWarnings(set.spec.template, old?.spec.template),
+    allowUnconditionalUpdate: true,
+  },
+  status: statusOnly(validateStatefulSetStatusUpdate),
+  scale: scaleOf(),
+  columns: [
+    nameColumn,
+    textColumn('Ready', 'Ready pods of the pods that are wanted', (set) => {
+      return `${set.status.readyReplicas ?? 0}/${set.spec.replicas ?? 0}`;
+    }),
+    ageColumn,
+    ...templateColumns,
+  ],
+});
+
+function setStatefulSetDefaults(set: StatefulSet): void {
+  setDefault(set, 'spec', emptySpec());
+  setDefault(set, 'status', { replicas: 0, availableReplicas: 0 });
+  setDefault(set.status, 'replicas', 0);
+  setDefault(set.status, 'availableReplicas', 0);
+  setConditionTimes(set.status.conditions, 'lastTransitionTime');
+  const { spec } = set;
+  setDefault(spec, 'template', emptySpec().template);
+  setPodTemplateDefaults(spec.template);
+  setDefault(spec, 'serviceName', '');
+  setDefaultOfZero(spec, 'podManagementPolicy', 'OrderedReady');
+  setUpdateStrategyDefaults(spec);
+  const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
+  setDefaultOfZero(retention, 'whenDeleted', 'Retain');
+  setDefaultOfZero(retention, 'whenScaled', 'Retain');
+  setDefault(spec, 'replicas', 1);
+  setDefault(spec, 'revisionHistoryLimit', 10);
+  for (const claim of spec.volumeClaimTemplates ?? []) setClaimTemplateDefaults(claim);
+}
+
+const emptySpec = (): StatefulSet['spec'] => ({
+  selector: {},
+  serviceName: '',
+  template: { metadata: {}, spec: { containers: [] } },
+  updateStrategy: {},
+});
+
+function setUpdateStrategyDefaults(spec: StatefulSet['spec']): void {
+  setDefault(spec, 'updateStrategy', {});
+  setDefaultOfZero(spec.updateStrategy, 'type', 'RollingUpdate');
+  if (spec.updateStrategy.type === 'RollingUpdate') {
+    setDefault((spec.updateStrategy.rollingUpdate ??= {}), 'partition', 0);
+  }
+}
+
+function setClaimTemplateDefaults(claim: PersistentVolumeClaim): void {
+  claim.apiVersion = 'v1';
+  claim.kind = 'PersistentVolumeClaim';
+  setDefault(claim, 'metadata', {});
+  setZeroTime(claim.metadata);
+  setDefault(claim, 'spec', { resources: {} });
+  setPersistentVolumeClaimSpecDefaults(claim.spec);
+  setDefault(claim, 'status', {});
+  setDefaultOfZero(claim.status, 'phase', 'Pending');
+}

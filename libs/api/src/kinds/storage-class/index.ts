@@ -1,0 +1,61 @@
+import { type FieldError, forbidden, invalid, semanticEqual } from '@holdfast/machinery';
+import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import { setDefault } from '../../defaults/set.ts';
+import type { StorageClass } from '../../generated/types.ts';
+import { STORAGE_CLASSES } from '../../refs.ts';
+import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
+import { checked } from '../checked.ts';
+import { defineResource } from '../define.ts';
+import { nothingToPrepare } from '../strategy.ts';
+import { validateStorageClass } from './validation.ts';
+
+const META = { namespaced: false, name: dnsSubdomainErrors } as const;
+const IS_DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+
+export const storageClassResource = defineResource(STORAGE_CLASSES, {
+  setDefaults: (storageClass) => {
+    setDefault(storageClass, 'reclaimPolicy', 'Delete');
+    setDefault(storageClass, 'volumeBindingMode', 'Immediate');
+  },
+  strategy: {
+    prepareForCreate: nothingToPrepare,
+    prepareForUpdate: nothingToPrepare,
+    ...checked<StorageClass>(META, (out, storageClass, old) => {
+      if (old === undefined) validateStorageClass(out, storageClass);
+      else validateChange(out, storageClass, old);
+    }),
+    allowUnconditionalUpdate: true,
+  },
+  columns: [
+    {
+      ...nameColumn,
+      cell: (c: Readonly<StorageClass>) => `${c.metadata.name ?? ''}${isDefault(c) ? ' (default)' : ''}`,
+    },
+    textColumn('Provisioner', 'Who makes the volumes', (c) => c.provisioner),
+    textColumn('ReclaimPolicy', 'What becomes of a volume when its claim is gone', (c) => c.reclaimPolicy ?? ''),
+    textColumn('VolumeBindingMode', 'When a volume is made', (c) => c.volumeBindingMode ?? ''),
+    textColumn('AllowVolumeExpansion', 'Whether volumes can grow', (c) => c.allowVolumeExpansion === true),
+    ageColumn,
+  ],
+});
+
+const isDefault = (storageClass: Readonly<StorageClass>): boolean =>
+  IS_DEFAULT.some((key) => storageClass.metadata.annotations?.[key] === 'true');
+
+/** Volumes that exist were made by the rules of their class; the rules stay. */
+function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>, old: Readonly<StorageClass>): void {
+  validateStorageClass(out, storageClass);
+  if (!semanticEqual(storageClass.parameters, old.parameters)) {
+    out.push(forbidden('parameters', 'updates to parameters are forbidden.'));
+  }
+  if (storageClass.provisioner !== old.provisioner) {
+    out.push(forbidden('provisioner', 'updates to provisioner are forbidden.'));
+  }
+  if (storageClass.reclaimPolicy !== old.reclaimPolicy) {
+    out.push(forbidden('reclaimPolicy', 'updates to reclaimPolicy are forbidden.'));
+  }
+  if (storageClass.volumeBindingMode !== old.volumeBindingMode) {
+    out.push(invalid('volumeBindingMode', storageClass.volumeBindingMode, IMMUTABLE_TEXT));
+  }
+}

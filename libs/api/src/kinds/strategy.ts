@@ -1,0 +1,29 @@
+import { type FieldError, semanticEqual } from '@holdfast/machinery';
+import type { KubeObject, SubresourceStrategy, ValidationContext } from '../resource.ts';
+
+/** For kinds that have nothing to clear or copy. */
+export const nothingToPrepare = (): void => {};
+
+export const noErrors = (): readonly FieldError[] => [];
+
+type WithSpec = KubeObject & { spec: unknown };
+type WithStatus = KubeObject & { status: unknown };
+
+export const specChanged = <T extends WithSpec>(object: Readonly<T>, old: Readonly<T>): boolean =>
+  !semanticEqual(object.spec, old.spec);
+
+/** For subresources and verbs that may not touch the status. */
+export function keepStatus<T extends WithStatus>(object: T, old: Readonly<T>): void {
+  object.status = old.status;
+}
+
+export function keepSpec<T extends WithSpec>(object: T, old: Readonly<T>): void {
+  object.spec = old.spec;
+}
+
+/** `/status` of most kinds: the spec stays as it is. */
+export function statusOnly<T extends WithSpec & WithStatus>(
+  validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[],
+): SubresourceStrategy<T> {
+  return { prepareForUpdate: keepSpec, validateUpdate };
+}

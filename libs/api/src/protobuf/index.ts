@@ -1,0 +1,2 @@
+export { decodeProtobufObject, type ProtobufJson } from './decode.ts';
+export { WireError } from './wire.ts';

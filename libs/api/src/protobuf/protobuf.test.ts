@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeProtobufObject, WireError } from './index.ts';
+
+type Part = number[];
+const varint = (value: bigint): Part =>
+  value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...varint(value >> 7n)];
+const integer = (field: number, value: number): Part => [
+  ...varint(BigInt(field * 8)),
+  ...varint(BigInt.asUintN(64, BigInt(value))),
+];
+const bytes = (field: number, content: Part): Part => [
+  ...varint(BigInt(field * 8 + 2)),
+  ...varint(BigInt(content.length)),
+  ...content,
+];
+const string = (field: number, value: string): Part => bytes(field, [...new TextEncoder().encode(value)]);
+const message = (field: number, ...parts: Part[]): Part => bytes(field, parts.flat());
+
+const envelope = (apiVersion: string, kind: string, ...parts: Part[]): Uint8Array =>
+  Uint8Array.from([
+    0x6b,
+    0x38,
+    0x73,
+    0,
+    ...message(1, string(1, apiVersion), string(2, kind)),
+    ...message(2, ...parts),
+    ...string(3, ''),
+  ]);
+
+test('a Deployment as a Go client sends it: empty strings of value fields vanish, pointers keep their zero', () => {
+  const container = message(
+    2,
+    string(1, 'busybox'),
+    string(2, 'busybox'),
+    string(3, 'sleep'),
+    string(3, '3600'),
+    string(5, ''),
+  );
+  const template = message(
+    3,
+    message(1, string(1, ''), message(11, string(1, 'app'), string(2, 'web'))),
+    message(2, container),
+  );
+  const body = envelope(
+    'apps/v1',
+    'Deployment',
+    message(1, string(1, 'web'), string(2, ''), message(8), integer(7, 0)),
+    message(
+      2,
+      integer(1, 0),
+      message(2, message(1, string(1, 'app'), string(2, 'web'))),
+      template,
+      message(4),
+      integer(5, 0),
+    ),
+    message(3, integer(1, 0)),
+  );
+  assert.deepEqual(decodeProtobufObject(body), {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }] },
+      },
+    },
+  });
+});
+
+test('fields of embedded structs stand in their parent, bytes become base64, an empty pointer stays', () => {
+  const volume = message(1, string(1, 'scratch'), message(2, message(2)));
+  const pod = decodeProtobufObject(envelope('v1', 'Pod', message(2, volume)));
+  assert.deepEqual(pod['spec'], { volumes: [{ name: 'scratch', emptyDir: {} }] });
+  const secret = decodeProtobufObject(envelope('v1', 'Secret', message(2, string(1, 'key'), string(2, 'value'))));
+  assert.deepEqual(secret['data'], { key: 'dmFsdWU=' });
+});
+
+test('times, quantities and numbers-or-strings have their JSON forms', () => {
+  const lease = decodeProtobufObject(
+    envelope(
+      'coordination.k8s.io/v1',
+      'Lease',
+      message(2, string(1, 'me'), integer(2, 40), message(4, integer(1, 1_700_000_000), integer(2, 5_000))),
+    ),
+  );
+  assert.deepEqual(lease['spec'], {
+    holderIdentity: 'me',
+    leaseDurationSeconds: 40,
+    renewTime: '2023-11-14T22:13:20.000005Z',
+  });
+  const requests = message(8, message(2, string(1, 'cpu'), message(2, string(1, '100m'))));
+  const pod = decodeProtobufObject(envelope('v1', 'Pod', message(2, message(2, string(1, 'c'), requests))));
+  assert.deepEqual(pod['spec'], { containers: [{ name: 'c', resources: { requests: { cpu: '100m' } } }] });
+  const service = decodeProtobufObject(
+    envelope('v1', 'Service', message(2, message(1, integer(3, 80), message(4, integer(1, 1), string(3, 'http'))))),
+  );
+  assert.deepEqual(service['spec'], { ports: [{ port: 80, targetPort: 'http' }] });
+});
+
+test('negative integers are read as such', () => {
+  const body = envelope('scheduling.k8s.io/v1', 'PriorityClass', integer(2, -5));
+  assert.equal(decodeProtobufObject(body)['value'], -5);
+});
+
+test('DeleteOptions are found whatever group they are sent under', () => {
+  const body = envelope('v1', 'DeleteOptions', integer(1, 0), string(4, 'Background'));
+  assert.deepEqual(decodeProtobufObject(body), {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    gracePeriodSeconds: 0,
+    propagationPolicy: 'Background',
+  });
+});
+
+test('a key named __proto__ is plain data', () => {
+  const data = message(2, string(1, '__proto__'), string(2, 'polluted'));
+  const decoded = decodeProtobufObject(envelope('v1', 'ConfigMap', data));
+  assert.equal(Object.getPrototypeOf(decoded['data']), Object.prototype);
+  assert.deepEqual(Object.keys(decoded['data'] as object), ['__proto__']);
+});
+
+const BAD: readonly { title: string; body: Uint8Array; says: RegExp }[] = [
+  { title: 'JSON', body: new TextEncoder().encode('{"kind":"Pod"}'), says: /does not appear to be a protobuf message/ },
+  { title: 'nothing', body: new Uint8Array(), says: /does not appear to be a protobuf message/ },
+  {
+    title: 'a cut-off body',
+    body: envelope('v1', 'Pod', message(1, string(1, 'web'))).subarray(0, 20),
+    says: /unexpected EOF/,
+  },
+  {
+    title: 'an unknown kind',
+    body: envelope('v1', 'Nonsense'),
+    says: /no kind "Nonsense" is registered for version "v1"/,
+  },
+  { title: 'a kind from the prototype', body: envelope('v1', 'constructor'), says: /no kind "constructor"/ },
+  {
+    title: 'a string where a number belongs',
+    body: envelope('apps/v1', 'Deployment', message(2, string(1, 'x'))),
+    says: /wrong wireType/,
+  },
+  {
+    title: 'an endless varint',
+    body: Uint8Array.from([0x6b, 0x38, 0x73, 0, ...Array.from({ length: 20 }, () => 0xff)]),
+    says: /overflow/,
+  },
+];
+
+for (const { title, body, says } of BAD) {
+  test(`${title} is refused with a reason`, () => {
+    assert.throws(
+      () => decodeProtobufObject(body),
+      (error: unknown) => error instanceof WireError && says.test(error.message),
+    );
+  });
+}

@@ -1,0 +1,141 @@
+import type { FieldError } from '@holdfast/machinery';
+import type { Features } from './features.ts';
+import type { ObjectMeta } from './generated/types.ts';
+
+/** What every stored object has. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** Everything the API needs to know of one kind: one folder per kind fills this form, one registry line serves it. */
+export interface ResourceDefinition<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural, lower case: the path segment. */
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** What discovery lists: `get`, `list`, `create`, ... */
+  readonly verbs: readonly string[];
+  /** Fills absent fields in place, before validation and also when an old object is read. Idempotent. */
+  readonly setDefaults: (object: T) => void;
+  readonly strategy: Strategy<T>;
+  /** Present when the kind has a `/status` subresource. */
+  readonly status?: SubresourceStrategy<T>;
+  /** Other subresources that take the whole object: pods `ephemeralcontainers` and `resize`, namespaces `finalize`, CSR `approval`. */
+  readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>;
+  /** Present when the kind has a `/scale` subresource. */
+  readonly scale?: ScaleAccess<T>;
+  /** Present when objects of this kind are kept as another kind: two versions or groups of one thing. */
+  readonly storedAs?: StoredAs<T>;
+  readonly columns: readonly Column<T>[];
+  /** Conditions of a table row: what a client may hide or stop watching (pods that are done). */
+  readonly rowConditions?: (object: Readonly<T>) => readonly RowCondition[];
+  /** Field selectors beyond `metadata.name` and `metadata.namespace`. Several names may mean the same field. */
+  readonly selectableFields: Readonly<Record<string, (object: Readonly<T>) => string>>;
+}
+
+/** The other name of an object: `events.k8s.io` events are kept as core events, autoscaling/v1 scalers as v2. */
+export interface StoredAs<T extends KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly toStored: (object: Readonly<T>) => KubeObject;
+  readonly fromStored: (stored: Readonly<KubeObject>) => T;
+}
+
+/** Who sends a request; some kinds record it. */
+export interface Requester {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ValidationContext {
+  readonly now: number;
+  /** Absent where nobody asked (defaulting of stored objects, tests). */
+  readonly requester?: Requester;
+  /** Absent: DEFAULT_FEATURES. */
+  readonly features?: Features;
+}
+
+export interface Strategy<T> {
+  /**
+   * Clears what a client may not set at create (status, fields of features that are off) and sets what the server owns.
+   * The pipeline has set metadata.uid, creationTimestamp and the generated name before.
+   */
+  readonly prepareForCreate: (object: T, context: ValidationContext) => void;
+  /** Copies from `old` what this verb may not change (status). */
+  readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
+  readonly validateCreate: (object: Readonly<T>, context: ValidationContext) => readonly FieldError[];
+  readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
+  /**
+   * Present for kinds with a generation: the pipeline sets metadata.generation to 1 at create, and to the old value plus
+   * one when this says that the wanted state changed (asked after prepareForUpdate); otherwise it keeps the old value.
+   * Absent: the pipeline keeps the old value, and drops it at create.
+   */
+  readonly generationChanges?: (object: Readonly<T>, old: Readonly<T>) => boolean;
+  /** Texts for `Warning:` headers; `old` is undefined at create. */
+  readonly warnings?: (object: Readonly<T>, old: Readonly<T> | undefined) => readonly string[];
+  /** PUT to a name that does not exist creates it (leases, events, ... as in Kubernetes). */
+  readonly allowCreateOnUpdate?: boolean;
+  /** PUT without resourceVersion overwrites. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /**
+   * Present for kinds with graceful deletion (pods): the period in seconds, 0 = remove at once. `object` may be
+   * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
+   */
+  readonly gracefulDeletion?: (object: Readonly<T>, requestedSeconds: number | undefined) => number;
+}
+
+export interface SubresourceStrategy<T> {
+  /** Copies everything but what the subresource may set from `old`. */
+  readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
+  readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
+}
+
+export type StatusStrategy<T> = SubresourceStrategy<T>;
+
+export interface ScaleAccess<T> {
+  readonly replicas: (object: Readonly<T>) => number;
+  readonly statusReplicas: (object: Readonly<T>) => number;
+  /** In the text form of a label selector. */
+  readonly selector: (object: Readonly<T>) => string;
+  readonly setReplicas: (object: T, replicas: number) => void;
+}
+
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** One column of `kubectl get`. */
+export interface Column<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description: string;
+  /** 0 = always, 1 = `-o wide`. */
+  readonly priority: 0 | 1;
+  readonly cell: (object: Readonly<T>, context: { readonly now: number }) => string | number | boolean | null;
+}
+
+/** Enough to address a kind, with its TypeScript type attached (see refs.ts: `PODS`, `DEPLOYMENTS`, ...). */
+export interface ResourceRef<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Carries the type only; never set. */
+  readonly type?: T;
+}

@@ -1,0 +1,57 @@
+import { Verbatim } from '@holdfast/machinery';
+
+/**
+ * Some error messages of Kubernetes show a value in Go's debug syntax; clients match on them. Addresses in such a text
+ * mean nothing, so every pointer prints the same one.
+ */
+const ADDRESS = '0xc000000000';
+
+const quote = (text: string): string => JSON.stringify(text);
+
+export const goStringMapText = (map: Readonly<Record<string, string>> | undefined): string =>
+  map === undefined
+    ? 'map[string]string(nil)'
+    : `map[string]string{${Object.keys(map)
+        .sort()
+        .map((key) => `${quote(key)}:${quote(map[key] ?? '')}`)
+        .join(', ')}}`;
+
+export const goStringMap = (map: Readonly<Record<string, string>> | undefined): Verbatim =>
+  new Verbatim(goStringMapText(map));
+
+export const goStringsText = (values: readonly string[] | undefined, type = 'string'): string =>
+  values === undefined ? `[]${type}(nil)` : `[]${type}{${values.map(quote).join(', ')}}`;
+
+export const goStrings = (values: readonly string[] | undefined, type = 'string'): Verbatim =>
+  new Verbatim(goStringsText(values, type));
+
+export const goIntOrStringText = (value: number | string | undefined): string =>
+  typeof value === 'string'
+    ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${quote(value)}}`
+    : `intstr.IntOrString{Type:0, IntVal:${value ?? 0}, StrVal:""}`;
+
+export const goIntOrString = (value: number | string | undefined): Verbatim => new Verbatim(goIntOrStringText(value));
+
+/** Bytes that travel as base64: `[]byte{0x78, 0xa}`. */
+export function goBytes(base64: string): Verbatim {
+  const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);
+  return new Verbatim(`[]byte{${bytes.join(', ')}}`);
+}
+
+/** A pointer field: `(*bool)(nil)` or `(*bool)(0x...)`. */
+export const goPointer = (type: string, value: unknown): string =>
+  `(*${type})(${value === undefined || value === null ? 'nil' : ADDRESS})`;
+
+export const goString = (value: string | undefined): string => quote(value ?? '');
+
+/** A struct: `core.ServicePort{Name:"", ...}`; the fields are Go text already. */
+export const goStruct = (type: string, fields: Readonly<Record<string, string>>): Verbatim =>
+  new Verbatim(goStructText(type, fields));
+
+export const goStructText = (type: string, fields: Readonly<Record<string, string>>): string =>
+  `${type}{${Object.entries(fields)
+    .map(([name, text]) => `${name}:${text}`)
+    .join(', ')}}`;
+
+/** What a nil pointer prints. */
+export const GO_NULL = 'null';

@@ -1,0 +1,12 @@
+/** `registry:5000/team/app:1.2@sha256:...` -> `1.2`; `latest` when neither a tag nor a digest is given. */
+export function imageTag(image: string): string {
+  const at = image.indexOf('@');
+  const named = at < 0 ? image : image.slice(0, at);
+  if (!NAME.test(named)) return '';
+  const colon = named.lastIndexOf(':');
+  const tag = colon > named.lastIndexOf('/') ? named.slice(colon + 1) : '';
+  return tag === '' && at < 0 ? 'latest' : tag;
+}
+
+/** Repository names are lower case; a text that is no image name has no tag. */
+const NAME = /^([a-zA-Z0-9.-]+(:[0-9]+)?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?$/;

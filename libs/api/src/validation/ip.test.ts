@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cidrContains, isIp, isIpv6, parseCidr } from './ip.ts';
+
+test('addresses of both families', () => {
+  for (const text of [
+    '10.0.0.1',
+    '010.0.0.01',
+    '0.0.0.0',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fd00::a:1',
+    '::ffff:10.0.0.1',
+  ]) {
+    assert.equal(isIp(text), true, text);
+  }
+  for (const text of ['', '10.0.0', '10.0.0.256', '1:2', ':::', '1::2::3', 'fe80::1%eth0', ' 10.0.0.1']) {
+    assert.equal(isIp(text), false, text);
+  }
+  assert.equal(isIpv6('fd00::1'), true);
+  assert.equal(isIpv6('10.0.0.1'), false);
+});
+
+test('networks, and which lie inside which', () => {
+  for (const text of ['10.0.0.0', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '::/129']) {
+    assert.equal(parseCidr(text), undefined, text);
+  }
+  const contains = (outer: string, inner: string): boolean => {
+    const [a, b] = [parseCidr(outer), parseCidr(inner)];
+    assert.ok(a !== undefined && b !== undefined);
+    return cidrContains(a, b);
+  };
+  assert.equal(contains('10.0.0.0/8', '10.1.0.0/16'), true);
+  assert.equal(contains('10.1.0.0/16', '10.0.0.0/8'), false);
+  assert.equal(contains('fd00::/8', 'fd01::/16'), true);
+  assert.equal(contains('fd00::/8', '10.0.0.0/8'), false);
+});

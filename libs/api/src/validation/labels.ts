@@ -1,0 +1,59 @@
+import { type FieldError, forbidden, invalid, required } from '@holdfast/machinery';
+import type { LabelSelector, LabelSelectorRequirement } from '../generated/types.ts';
+import { labelValueErrors, qualifiedNameErrors } from './formats.ts';
+
+export function validateLabels(
+  out: FieldError[],
+  path: string,
+  labels: Readonly<Record<string, string>> | undefined,
+): void {
+  if (labels === undefined) return;
+  for (const key of Object.keys(labels).sort()) {
+    validateLabelName(out, path, key);
+    for (const text of labelValueErrors(labels[key] ?? '')) out.push(invalid(path, labels[key], text));
+  }
+}
+
+export function validateLabelName(out: FieldError[], path: string, name: string): void {
+  for (const text of qualifiedNameErrors(name)) out.push(invalid(path, name, text));
+}
+
+export function validateLabelSelector(
+  out: FieldError[],
+  path: string,
+  selector: Readonly<LabelSelector> | undefined,
+): void {
+  if (selector === undefined) return;
+  validateLabels(out, `${path}.matchLabels`, selector.matchLabels);
+  for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {
+    validateRequirement(out, `${path}.matchExpressions[${i}]`, requirement);
+  }
+}
+
+function validateRequirement(out: FieldError[], path: string, requirement: LabelSelectorRequirement): void {
+  const values = requirement.values ?? [];
+  switch (requirement.operator ?? '') {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) {
+        out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+      }
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      }
+      break;
+    default:
+      out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+  }
+  validateLabelName(out, `${path}.key`, requirement.key ?? '');
+  for (const [i, value] of values.entries()) {
+    for (const text of labelValueErrors(value)) out.push(invalid(`${path}.values[${i}]`, value, text));
+  }
+}
+
+export const isEmptySelector = (selector: Readonly<LabelSelector> | undefined): boolean =>
+  selector === undefined ||
+  (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0);

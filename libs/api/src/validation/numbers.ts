@@ -1,0 +1,40 @@
+import { type FieldError, invalid } from '@holdfast/machinery';
+import { percentErrors } from './formats.ts';
+import { goIntOrString } from './go-text.ts';
+
+export const NEGATIVE_TEXT = 'must be greater than or equal to 0';
+export const NOT_POSITIVE_TEXT = 'must be greater than 0';
+/** The same, in the words of the core group. */
+export const NOT_ABOVE_ZERO_TEXT = 'must be greater than zero';
+export const IMMUTABLE_TEXT = 'field is immutable';
+
+export function validateNonNegative(out: FieldError[], path: string, value: number | undefined): void {
+  if (value !== undefined && value < 0) out.push(invalid(path, value, NEGATIVE_TEXT));
+}
+
+export function validatePositive(out: FieldError[], path: string, value: number | undefined): void {
+  if (value !== undefined && value <= 0) out.push(invalid(path, value, NOT_POSITIVE_TEXT));
+}
+
+/** A count or a percentage, neither of them negative. */
+export function validateNonNegativeIntOrPercent(out: FieldError[], path: string, value: number | string): void {
+  if (typeof value === 'number') return validateNonNegative(out, path, value);
+  for (const message of percentErrors(value)) out.push(invalid(path, goIntOrString(value), message));
+}
+
+export function validateNotMoreThan100Percent(out: FieldError[], path: string, value: number | string): void {
+  const percent = percentOf(value);
+  if (percent !== undefined && percent > 100) {
+    out.push(invalid(path, goIntOrString(value), 'must not be greater than 100%'));
+  }
+}
+
+/** `25%` -> 25; undefined when the value is no percentage. */
+export function percentOf(value: number | string | undefined): number | undefined {
+  if (typeof value !== 'string' || percentErrors(value).length > 0) return undefined;
+  return Number(value.slice(0, -1));
+}
+
+/** A number, or the number before the percent sign; 0 for anything else. */
+export const intOrPercentValue = (value: number | string): number =>
+  typeof value === 'number' ? value : (percentOf(value) ?? 0);

@@ -1,0 +1,76 @@
+import { type FieldError, forbidden, invalid, required } from '@holdfast/machinery';
+import type { Affinity, NodeAffinity, PodAffinity, PodAffinityTerm } from '../../generated/types.ts';
+import { validateDnsLabel } from '../check.ts';
+import { validateLabelName, validateLabelSelector } from '../labels.ts';
+import { validateNodeSelector, validateNodeSelectorTerm } from './node-selector.ts';
+
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
+const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+export function validateAffinity(out: FieldError[], path: string, affinity: Readonly<Affinity> | undefined): void {
+  if (affinity === undefined) return;
+  if (affinity.nodeAffinity !== undefined) validateNodeAffinity(out, `${path}.nodeAffinity`, affinity.nodeAffinity);
+  for (const key of ['podAffinity', 'podAntiAffinity'] as const) {
+    const terms = affinity[key];
+    if (terms !== undefined) validatePodAffinity(out, `${path}.${key}`, terms);
+  }
+}
+
+function validateNodeAffinity(out: FieldError[], path: string, affinity: Readonly<NodeAffinity>): void {
+  const needed = affinity[REQUIRED];
+  if (needed !== undefined) validateNodeSelector(out, `${path}.${REQUIRED}`, needed);
+  for (const [i, term] of (affinity[PREFERRED] ?? []).entries()) {
+    const at = `${path}.${PREFERRED}[${i}]`;
+    validateWeight(out, at, term.weight);
+    validateNodeSelectorTerm(out, `${at}.preference`, term.preference ?? {}, false);
+  }
+}
+
+function validatePodAffinity(out: FieldError[], path: string, affinity: Readonly<PodAffinity>): void {
+  for (const [i, term] of (affinity[REQUIRED] ?? []).entries()) {
+    validatePodAffinityTerm(out, `${path}.${REQUIRED}[${i}]`, term);
+  }
+  for (const [i, term] of (affinity[PREFERRED] ?? []).entries()) {
+    const at = `${path}.${PREFERRED}[${i}]`;
+    validateWeight(out, at, term.weight);
+    validatePodAffinityTerm(out, `${at}.podAffinityTerm`, term.podAffinityTerm ?? { topologyKey: '' });
+  }
+}
+
+function validateWeight(out: FieldError[], path: string, weight = 0): void {
+  if (weight <= 0 || weight > 100) out.push(invalid(`${path}.weight`, weight, 'must be in the range 1-100'));
+}
+
+function validatePodAffinityTerm(out: FieldError[], path: string, term: Readonly<PodAffinityTerm>): void {
+  validateLabelSelector(out, `${path}.labelSelector`, term.labelSelector);
+  validateLabelSelector(out, `${path}.namespaceSelector`, term.namespaceSelector);
+  for (const name of term.namespaces ?? []) validateDnsLabel(out, `${path}.namespace`, name);
+  validateKeys(out, path, term);
+  if (!term.topologyKey) out.push(required(`${path}.topologyKey`, 'can not be empty'));
+  validateLabelName(out, `${path}.topologyKey`, term.topologyKey ?? '');
+}
+
+function validateKeys(out: FieldError[], path: string, term: Readonly<PodAffinityTerm>): void {
+  const { matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = term;
+  validateKeyNames(out, `${path}.matchLabelKeys`, matchLabelKeys, labelSelector !== undefined);
+  validateKeyNames(out, `${path}.mismatchLabelKeys`, mismatchLabelKeys, labelSelector !== undefined);
+  // The selector already holds an expression for each of these keys; a second one is the client's own.
+  const seen = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  for (const { key } of labelSelector?.matchExpressions ?? []) {
+    const i = matchLabelKeys.indexOf(key);
+    if (i >= 0 && seen.has(key)) {
+      out.push(invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector'));
+    }
+    seen.add(key);
+  }
+  for (const [i, key] of matchLabelKeys.entries()) {
+    if (!mismatchLabelKeys.includes(key)) continue;
+    out.push(invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
+  }
+}
+
+function validateKeyNames(out: FieldError[], path: string, keys: readonly string[], hasSelector: boolean): void {
+  if (keys.length === 0) return;
+  if (!hasSelector) out.push(forbidden(path, 'must not be specified when labelSelector is not set'));
+  else for (const [i, key] of keys.entries()) validateLabelName(out, `${path}[${i}]`, key);
+}

@@ -1,0 +1,132 @@
+import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
+import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile } from '../../generated/types.ts';
+import { validateDescendingPath } from '../paths.ts';
+import { allContainers } from './windows.ts';
+
+const MIRROR = 'kubernetes.io/config.mirror';
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
+const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
+const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
+const LOCALHOST = 'localhost/';
+
+type Annotations = Readonly<Record<string, string>>;
+
+export const isMirrorPod = (meta: Readonly<ObjectMeta>): boolean => meta.annotations?.[MIRROR] !== undefined;
+
+/** Annotations that say something about the pod, and must say it well. */
+export function validatePodAnnotations(
+  out: FieldError[],
+  path: string,
+  annotations: Annotations | undefined,
+  spec: Readonly<PodSpec>,
+): void {
+  if (annotations === undefined) return;
+  if (annotations[MIRROR] !== undefined && !spec.nodeName) {
+    const detail = 'must set spec.nodeName if mirror pod annotation is set';
+    out.push(invalid(`${path}[${MIRROR}]`, annotations[MIRROR], detail));
+  }
+  const cost = annotations[DELETION_COST];
+  if (cost !== undefined && !isInt32Text(cost)) {
+    out.push(invalid(`${path}[${DELETION_COST}]`, cost, 'must be a 32bit integer'));
+  }
+  for (const [key, value] of Object.entries(annotations)) {
+    if (key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER)) validateSeccompText(out, `${path}.${key}`, value);
+    if (key.startsWith(APP_ARMOR)) validateAppArmorText(out, `${path}[${key}]`, { key, value, spec });
+  }
+}
+
+function isInt32Text(text: string): boolean {
+  return /^(0|-?[1-9]\d*)$/.test(text) && Math.abs(Number(text)) <= 2 ** 31 - (text.startsWith('-') ? 0 : 1);
+}
+
+function validateSeccompText(out: FieldError[], path: string, profile: string): void {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return;
+  if (profile.startsWith(LOCALHOST)) validateDescendingPath(out, path, profile.slice(LOCALHOST.length));
+  else out.push(invalid(path, profile, 'must be a valid seccomp profile'));
+}
+
+function validateAppArmorText(
+  out: FieldError[],
+  path: string,
+  { key, value, spec }: { readonly key: string; readonly value: string; readonly spec: Readonly<PodSpec> },
+): void {
+  const name = key.slice(APP_ARMOR.length);
+  if (!allContainers(spec, '').some(({ container }) => container.name === name)) {
+    out.push(invalid(path, name, 'container not found'));
+  }
+  if (!['', 'runtime/default', 'unconfined'].includes(value) && !value.startsWith(LOCALHOST)) {
+    out.push(invalid(path, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`));
+  }
+}
+
+export function validatePodAnnotationUpdate(
+  out: FieldError[],
+  path: string,
+  annotations: Annotations = {},
+  old: Annotations = {},
+): void {
+  for (const [key, value] of Object.entries(old)) {
+    if (annotations[key] === value) continue;
+    if (key.startsWith(APP_ARMOR)) {
+      out.push(forbidden(`${path}[${key}]`, 'may not remove or update AppArmor annotations'));
+    }
+    if (key === MIRROR) out.push(forbidden(`${path}[${key}]`, 'may not remove or update mirror pod annotation'));
+  }
+  for (const key of Object.keys(annotations)) {
+    if (old[key] !== undefined) continue;
+    if (key.startsWith(APP_ARMOR)) out.push(forbidden(`${path}[${key}]`, 'may not add AppArmor annotations'));
+    if (key === MIRROR) out.push(forbidden(`${path}[${key}]`, 'may not add mirror pod annotation'));
+  }
+}
+
+/** Where a profile is given both ways, both must say the same. */
+export function validateProfilesMatchAnnotations(
+  out: FieldError[],
+  path: string,
+  meta: Readonly<ObjectMeta>,
+  spec: Readonly<PodSpec>,
+): void {
+  const annotations = meta.annotations;
+  if (annotations === undefined) return;
+  const { securityContext } = spec;
+  const at = `${path}.securityContext.seccompProfile`;
+  validateMatch(out, at, annotations[SECCOMP_POD], { profile: securityContext?.seccompProfile, word: 'seccomp' });
+  for (const { container, path: containerPath } of allContainers(spec, path)) {
+    const own = container.securityContext;
+    validateMatch(
+      out,
+      `${containerPath}.securityContext.seccompProfile`,
+      annotations[SECCOMP_CONTAINER + container.name],
+      {
+        profile: own?.seccompProfile,
+        word: 'seccomp',
+      },
+    );
+    if (spec.os?.name === 'windows') continue;
+    validateMatch(out, `${containerPath}.securityContext.appArmorProfile`, annotations[APP_ARMOR + container.name], {
+      profile: own?.appArmorProfile ?? securityContext?.appArmorProfile,
+      word: 'apparmor',
+    });
+  }
+}
+
+function validateMatch(
+  out: FieldError[],
+  path: string,
+  annotation: string | undefined,
+  { profile, word }: { readonly profile: SeccompProfile | AppArmorProfile | undefined; readonly word: string },
+): void {
+  if (annotation === undefined || profile === undefined) return;
+  const wrongType = forbidden(`${path}.type`, `${word} type in annotation and field must match`);
+  if (profile.type === 'Unconfined' && annotation !== 'unconfined') out.push(wrongType);
+  if (profile.type === 'RuntimeDefault' && !isRuntimeDefault(annotation, word)) out.push(wrongType);
+  if (profile.type !== 'Localhost') return;
+  if (!annotation.startsWith(LOCALHOST)) out.push(wrongType);
+  else if (annotation.slice(LOCALHOST.length) !== profile.localhostProfile) {
+    out.push(forbidden(`${path}.localhostProfile`, `${word} profile in annotation and field must match`));
+  }
+}
+
+const isRuntimeDefault = (annotation: string, word: string): boolean =>
+  annotation === 'runtime/default' || (word === 'seccomp' && annotation === 'docker/default');

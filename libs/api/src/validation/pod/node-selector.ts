@@ -1,0 +1,76 @@
+import { type FieldError, forbidden, invalid, required } from '@holdfast/machinery';
+import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../../generated/types.ts';
+import { validateText } from '../check.ts';
+import { dnsSubdomainErrors, labelValueErrors } from '../formats.ts';
+import { validateLabelName } from '../labels.ts';
+
+export function validateNodeSelector(out: FieldError[], path: string, selector: Readonly<NodeSelector>): void {
+  const at = `${path}.nodeSelectorTerms`;
+  const terms = selector.nodeSelectorTerms ?? [];
+  if (terms.length === 0) out.push(required(at, 'must have at least one node selector term'));
+  for (const [i, term] of terms.entries()) validateNodeSelectorTerm(out, `${at}[${i}]`, term, true);
+}
+
+/** `strictValues`: a preference may name values that no label can have; it just never matches. */
+export function validateNodeSelectorTerm(
+  out: FieldError[],
+  path: string,
+  term: Readonly<NodeSelectorTerm>,
+  strictValues: boolean,
+): void {
+  for (const [i, requirement] of (term.matchExpressions ?? []).entries()) {
+    validateExpression(out, `${path}.matchExpressions[${i}]`, requirement, strictValues);
+  }
+  for (const [i, requirement] of (term.matchFields ?? []).entries()) {
+    validateField(out, `${path}.matchFields[${i}]`, requirement);
+  }
+}
+
+function validateExpression(
+  out: FieldError[],
+  path: string,
+  requirement: Readonly<NodeSelectorRequirement>,
+  strictValues: boolean,
+): void {
+  const values = requirement.values ?? [];
+  switch (requirement.operator ?? '') {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) {
+        out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+      }
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      }
+      break;
+    case 'Gt':
+    case 'Lt':
+      if (values.length !== 1) {
+        out.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+      }
+      break;
+    default:
+      out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+  }
+  validateLabelName(out, `${path}.key`, requirement.key ?? '');
+  if (!strictValues) return;
+  for (const [i, value] of values.entries()) validateText(out, `${path}.values[${i}]`, value, labelValueErrors);
+}
+
+function validateField(out: FieldError[], path: string, requirement: Readonly<NodeSelectorRequirement>): void {
+  const values = requirement.values ?? [];
+  if (requirement.operator !== 'In' && requirement.operator !== 'NotIn') {
+    out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+  } else if (values.length !== 1) {
+    const detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+    out.push(required(`${path}.values`, detail));
+  }
+  if (requirement.key !== 'metadata.name') {
+    out.push(invalid(`${path}.key`, requirement.key ?? '', 'not a valid field selector key'));
+    return;
+  }
+  for (const [i, value] of values.entries()) validateText(out, `${path}.values[${i}]`, value, dnsSubdomainErrors);
+}

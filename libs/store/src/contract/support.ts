@@ -1,0 +1,63 @@
+import { strict as assert } from 'node:assert';
+import type { Change, Revision, Store, StoreKey, WriteOperation, WriteResult } from '../port.ts';
+
+export interface OpenStore {
+  readonly store: Store;
+  readonly close: () => Promise<void>;
+}
+
+/** A fresh, empty store; `close` gives back everything it took. */
+export type CreateStore = () => Promise<OpenStore>;
+
+export async function withStore(createStore: CreateStore, body: (store: Store) => Promise<void>): Promise<void> {
+  const { store, close } = await createStore();
+  try {
+    await body(store);
+  } finally {
+    await close();
+  }
+}
+
+export function pod(name: string, namespace = 'default'): StoreKey {
+  return `core/pods/${namespace}/${name}`;
+}
+
+export function create(key: StoreKey, value = '{}'): WriteOperation {
+  return { kind: 'create', key, value };
+}
+
+export function update(key: StoreKey, expectedRevision: Revision, value = '{}'): WriteOperation {
+  return { kind: 'update', key, value, expectedRevision };
+}
+
+export function remove(key: StoreKey, expectedRevision: Revision, value = '{}'): WriteOperation {
+  return { kind: 'delete', key, value, expectedRevision };
+}
+
+/** Writes one operation that must succeed; answers the revision it took. */
+export async function put(store: Store, operation: WriteOperation): Promise<Revision> {
+  return committedAt(await store.write([operation]));
+}
+
+export function committedAt(result: WriteResult): Revision {
+  assert.equal(result.outcome, 'committed', JSON.stringify(result));
+  return result.outcome === 'committed' ? result.lastRevision : 0;
+}
+
+/** Follows from `after` until the change of revision `upTo` was delivered; answers all that came. */
+export async function changesUpTo(store: Store, after: Revision, upTo: Revision): Promise<Change[]> {
+  const abort = new AbortController();
+  const seen: Change[] = [];
+  if (upTo <= after) return seen;
+  for await (const batch of store.changes({ after, signal: abort.signal })) {
+    assert.ok(batch.length > 0, 'a batch of changes is never empty');
+    seen.push(...batch);
+    if ((seen.at(-1)?.revision ?? 0) >= upTo) abort.abort();
+  }
+  return seen;
+}
+
+/** The revisions `from`, from + 1, ..., `to`. */
+export function revisions(from: Revision, to: Revision): Revision[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}

@@ -1,0 +1,18 @@
+export { type KeyParts, namespacePrefix, objectKey, parseKey, resourcePrefix } from './keys.ts';
+export { MAX_BATCH_OPERATIONS } from './limits.ts';
+export {
+  type Change,
+  type ChangeKind,
+  Compacted,
+  type DurableStore,
+  type ListOptions,
+  type ListPage,
+  OutcomeUnknown,
+  type Revision,
+  type Store,
+  type StoredObject,
+  type StoreKey,
+  StoreUnavailable,
+  type WriteOperation,
+  type WriteResult,
+} from './port.ts';

@@ -1,0 +1,178 @@
+import { invariant } from '@holdfast/platform';
+import { FEED_BATCH_CHANGES } from '../limits.ts';
+import { type Change, Compacted, type Revision } from '../port.ts';
+import { sizeOfChange } from './change-size.ts';
+
+export interface ChangeFeedOptions {
+  /** The newest revision committed before this feed began. */
+  readonly start: Revision;
+  readonly maxChanges: number;
+  readonly maxBytes: number;
+  /**
+   * Reads a stretch of history that this process no longer holds: what follows `after`, never empty. Throws `Compacted`.
+   * Absent where this feed is the whole history.
+   */
+  readonly readOlder?: (after: Revision) => Promise<readonly Change[]>;
+}
+
+interface Follower {
+  wake: ((batch: readonly Change[] | undefined) => void) | undefined;
+  interrupted: Error | undefined;
+}
+
+/**
+ * The recent changes of this process and everybody who follows them. Followers hold a position, not a queue: an event
+ * costs one array however many there are, and a slow follower costs nothing but its own lateness.
+ */
+export class ChangeFeed {
+  readonly #options: ChangeFeedOptions;
+  readonly #followers = new Set<Follower>();
+  #ring: Change[] = [];
+  #head = 0;
+  #bytes = 0;
+  #floor: Revision;
+  #last: Revision;
+  /** Nothing up to here may be handed out, also when it arrives later. */
+  #dropped: Revision = 0;
+  #ended: Error | undefined;
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options;
+    this.#floor = options.start;
+    this.#last = options.start;
+  }
+
+  /** The newest revision published. */
+  get last(): Revision {
+    return this.#last;
+  }
+
+  /** The lowest revision that can be followed from what this process holds. */
+  get floor(): Revision {
+    return this.#floor;
+  }
+
+  publish(batch: readonly Change[]): void {
+    for (const change of batch) {
+      invariant(change.revision === this.#last + 1, 'the feed has no gap', { next: change.revision, last: this.#last });
+      this.#last = change.revision;
+      this.#ring.push(change);
+      this.#bytes += sizeOfChange(change);
+    }
+    while (this.#size > this.#options.maxChanges || this.#bytes > this.#options.maxBytes) this.#dropOldest();
+    this.#dropStale();
+    for (const follower of this.#followers) follower.wake?.(batch);
+  }
+
+  /** Forgets changes up to and including `revision`. */
+  dropUpTo(revision: Revision): void {
+    this.#dropped = Math.max(this.#dropped, revision);
+    this.#dropStale();
+  }
+
+  /** Goes on at a later revision than the next one: what lies between is left to `readOlder`. */
+  restart(at: Revision): void {
+    invariant(at >= this.#last, 'a feed goes forward', { at, last: this.#last });
+    this.#ring = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    this.#floor = at;
+    this.#last = at;
+    this.#wakeAll();
+  }
+
+  /** Ends the followers of now with this error; later ones are served. */
+  interrupt(error: Error): void {
+    for (const follower of this.#followers) follower.interrupted = error;
+    this.#wakeAll();
+  }
+
+  /** The change at a revision, when this process still holds it. */
+  at(revision: Revision): Change | undefined {
+    return revision <= this.#floor ? undefined : this.#ring[this.#head + revision - this.#floor - 1];
+  }
+
+  /** Ends every follower, now and later, with this error. */
+  end(error: Error): void {
+    this.#ended ??= error;
+    this.#wakeAll();
+  }
+
+  /** The changes after `after`, then live ones, until the signal aborts. */
+  async *follow(after: Revision, signal: AbortSignal): AsyncGenerator<readonly Change[], void, undefined> {
+    const follower: Follower = { wake: undefined, interrupted: undefined };
+    const onAbort = (): void => follower.wake?.(undefined);
+    this.#followers.add(follower);
+    signal.addEventListener('abort', onAbort);
+    try {
+      let cursor = after;
+      for (;;) {
+        const batch = await this.#next(cursor, follower, signal);
+        if (batch === undefined) return;
+        cursor = batch.at(-1)?.revision ?? cursor;
+        yield batch;
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#followers.delete(follower);
+    }
+  }
+
+  async #next(cursor: Revision, follower: Follower, signal: AbortSignal): Promise<readonly Change[] | undefined> {
+    for (;;) {
+      if (signal.aborted) return undefined;
+      const failure = this.#ended ?? follower.interrupted;
+      if (failure !== undefined) throw failure;
+      const batch = await this.#step(cursor, follower);
+      if (batch === undefined || signal.aborted) continue;
+      if (batch[0]?.revision === cursor + 1) return batch;
+      invariant((batch[0]?.revision ?? 0) <= cursor, 'a follower misses nothing', { cursor, got: batch[0]?.revision });
+    }
+  }
+
+  async #step(cursor: Revision, follower: Follower): Promise<readonly Change[] | undefined> {
+    if (cursor < Math.max(this.#floor, this.#dropped)) return this.#older(cursor);
+    if (cursor < this.#last) return this.#slice(cursor);
+    const batch = await new Promise<readonly Change[] | undefined>((resolve) => {
+      follower.wake = resolve;
+    });
+    follower.wake = undefined;
+    return batch;
+  }
+
+  async #older(cursor: Revision): Promise<readonly Change[]> {
+    if (this.#options.readOlder === undefined) throw new Compacted(this.#floor);
+    const batch = await this.#options.readOlder(cursor);
+    invariant(batch.length > 0, 'older history exists', { cursor, floor: this.#floor });
+    return batch;
+  }
+
+  #slice(cursor: Revision): readonly Change[] {
+    const from = this.#head + cursor - this.#floor;
+    return this.#ring.slice(from, from + FEED_BATCH_CHANGES);
+  }
+
+  get #size(): number {
+    return this.#ring.length - this.#head;
+  }
+
+  #dropStale(): void {
+    while (this.#floor < this.#dropped && this.#size > 0) this.#dropOldest();
+  }
+
+  #wakeAll(): void {
+    for (const follower of this.#followers) follower.wake?.(undefined);
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#ring[this.#head];
+    invariant(oldest !== undefined, 'the feed holds what it drops');
+    this.#bytes -= sizeOfChange(oldest);
+    this.#floor = oldest.revision;
+    this.#head += 1;
+    if (this.#head * 2 > this.#ring.length) {
+      this.#ring = this.#ring.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}

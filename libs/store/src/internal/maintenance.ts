@@ -1,0 +1,59 @@
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import type { Revision } from '../port.ts';
+import {
+  compactionPoint,
+  type HistoryExtent,
+  keptSamples,
+  type RetentionLimits,
+  type RevisionSample,
+} from './retention.ts';
+
+export interface MaintenanceOptions {
+  readonly clock: Clock;
+  readonly limits: RetentionLimits;
+  readonly measure: () => Promise<HistoryExtent>;
+  readonly compact: (upTo: Revision) => Promise<void>;
+}
+
+/** Remembers which revision was current when, and compacts what the limits no longer keep. */
+export class Maintenance {
+  readonly #options: MaintenanceOptions;
+  #samples: RevisionSample[] = [];
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options;
+  }
+
+  readonly run = async (): Promise<void> => {
+    const { clock, limits, measure, compact } = this.#options;
+    const extent = await measure();
+    const now = clock.monotonic();
+    this.#samples = keptSamples([...this.#samples, { at: now, revision: extent.current }], now, limits.minAgeMs);
+    const point = compactionPoint(extent, this.#samples, now, limits);
+    if (point > extent.compacted) await compact(point);
+  };
+}
+
+/** Runs `work` again and again, `intervalMs` after its last end, until stopped. A failure is logged and tried again. */
+export function every(
+  { clock, log, what }: { readonly clock: Clock; readonly log: Log; readonly what: string },
+  intervalMs: number,
+  work: () => Promise<void>,
+): { stop(): void } {
+  const stopping = new AbortController();
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(intervalMs, stopping.signal);
+      try {
+        await work();
+      } catch (error) {
+        if (!stopping.signal.aborted)
+          log.warn('periodic work of the store failed', { what, reason: describeError(error) });
+      }
+    }
+  };
+  loop().catch((error: unknown) => {
+    if (!stopping.signal.aborted) log.error('periodic work of the store ended', { what, error });
+  });
+  return { stop: () => stopping.abort() };
+}

@@ -1,0 +1,70 @@
+import { invariant } from '@holdfast/platform';
+import type { Change, ListOptions, ListPage, Revision, StoredObject, StoreKey } from '../port.ts';
+import { objectAfter } from './operations.ts';
+import { SortedKeys } from './sorted-keys.ts';
+
+/** All current objects in memory, with the revision they are at. Knows only committed state. */
+export class ObjectTable {
+  readonly #objects = new Map<StoreKey, StoredObject>();
+  readonly #keys = new SortedKeys();
+  #revision: Revision;
+
+  constructor(revision: Revision = 0) {
+    this.#revision = revision;
+  }
+
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  readonly get = (key: StoreKey): StoredObject | undefined => this.#objects.get(key);
+
+  list(prefix: string, { limit, after }: ListOptions = {}): ListPage {
+    invariant(limit === undefined || limit > 0, 'a list limit is positive', { limit });
+    const { keys, more } = this.#keys.range({ prefix, after, limit });
+    const objects = keys.map((key) => {
+      const object = this.#objects.get(key);
+      invariant(object !== undefined, 'an indexed key has an object', { key });
+      return object;
+    });
+    return { objects, revision: this.#revision, more };
+  }
+
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) this.#applyOne(change);
+  }
+
+  /** Puts a stored object back at start-up. */
+  restore(object: StoredObject): void {
+    this.#objects.set(object.key, object);
+    this.#keys.add(object.key);
+  }
+
+  /** Takes a restored object out again, because a later row said that it is gone. */
+  restoreDeletion(key: StoreKey): void {
+    this.#objects.delete(key);
+    this.#keys.delete(key);
+  }
+
+  /** The revision that the restored objects are at; changes go on from there. */
+  restoreRevision(revision: Revision): void {
+    invariant(revision >= this.#revision, 'a table goes forward', { revision, at: this.#revision });
+    this.#revision = revision;
+  }
+
+  #applyOne(change: Change): void {
+    const { key, revision, previousRevision } = change;
+    const current = this.#objects.get(key);
+    invariant(revision === this.#revision + 1, 'changes are contiguous', { revision, at: this.#revision });
+    invariant((current?.revision ?? 0) === previousRevision, 'a change names the revision it replaces', { key });
+    this.#revision = revision;
+    const next = objectAfter(change, current);
+    if (next === undefined) {
+      this.#objects.delete(key);
+      this.#keys.delete(key);
+      return;
+    }
+    this.#objects.set(key, next);
+    if (current === undefined) this.#keys.add(key);
+  }
+}

@@ -1,0 +1,53 @@
+import { HISTORY_MAX_BYTES, HISTORY_MIN_AGE_MS, HISTORY_MIN_REVISIONS } from '../limits.ts';
+import type { Revision } from '../port.ts';
+
+export interface RetentionLimits {
+  readonly minAgeMs: number;
+  readonly minRevisions: number;
+  readonly maxBytes: number;
+}
+
+export const DEFAULT_RETENTION: RetentionLimits = {
+  minAgeMs: HISTORY_MIN_AGE_MS,
+  minRevisions: HISTORY_MIN_REVISIONS,
+  maxBytes: HISTORY_MAX_BYTES,
+};
+
+/** The revision the store was at, at a moment of the monotonic clock. */
+export interface RevisionSample {
+  readonly at: number;
+  readonly revision: Revision;
+}
+
+export interface HistoryExtent {
+  readonly current: Revision;
+  readonly compacted: Revision;
+  readonly bytes: number;
+}
+
+/** When the cap is passed, history shrinks to this part of it, so that the next write does not pass it again. */
+const SHRINK_TO = 0.8;
+
+/**
+ * How far history may be dropped now: what is older than the minimum age and beyond the minimum number, or more when it
+ * is larger than the cap. Pure. `samples` ascend in time.
+ */
+export function compactionPoint(
+  extent: HistoryExtent,
+  samples: readonly RevisionSample[],
+  now: number,
+  limits: RetentionLimits = DEFAULT_RETENTION,
+): Revision {
+  const { current, compacted, bytes } = extent;
+  const old = samples.findLast((sample) => sample.at <= now - limits.minAgeMs)?.revision ?? compacted;
+  const allowed = Math.min(old, current - limits.minRevisions);
+  const surplus = bytes > limits.maxBytes ? 1 - (SHRINK_TO * limits.maxBytes) / bytes : 0;
+  const forced = compacted + Math.ceil((current - compacted) * surplus);
+  return Math.min(current, Math.max(compacted, allowed, forced));
+}
+
+/** Drops samples that no later call of `compactionPoint` can need. Pure. */
+export function keptSamples(samples: readonly RevisionSample[], now: number, minAgeMs: number): RevisionSample[] {
+  const newestOld = samples.findLastIndex((sample) => sample.at <= now - minAgeMs);
+  return samples.slice(Math.max(0, newestOld));
+}

@@ -1,0 +1,70 @@
+/** Named limits of the store package. Units are in the names. */
+
+/** Operations of one atomic batch. Bounds the time a backend is blocked by one write. */
+export const MAX_BATCH_OPERATIONS = 128;
+
+/** Changes handed over in one array to a follower that catches up. */
+export const FEED_BATCH_CHANGES = 1_000;
+
+/** History every durable backend keeps at least, so that a client that was away for a coffee can resume its watch. */
+export const HISTORY_MIN_AGE_MS = 10 * 60_000;
+export const HISTORY_MIN_REVISIONS = 50_000;
+/** Hard cap: beyond it, history goes even when it is younger than the minimum age. */
+export const HISTORY_MAX_BYTES = 256 * 1024 * 1024;
+
+/** The memory backend has no clock: it keeps by number and size only. */
+export const MEMORY_HISTORY_REVISIONS = 2 * HISTORY_MIN_REVISIONS;
+
+/** The part of the history a durable backend keeps in this process, so that followers do not read it back. */
+export const RECENT_CHANGES = 20_000;
+export const RECENT_CHANGES_BYTES = 48 * 1024 * 1024;
+
+/** Write ids remembered per bucket by a backend inside this process; two buckets are kept. */
+export const WRITE_IDS_PER_BUCKET = 65_536;
+
+/** Redis: a write that is still undecided after this is answered with `OutcomeUnknown`. */
+export const REDIS_WRITE_DEADLINE_MS = 10_000;
+/** Redis: the server refuses to execute an attempt later than this after it was sent. */
+export const REDIS_ATTEMPT_VALID_MS = 5_000;
+/** Redis: an attempt without an answer for this long is undecided; its connection is dropped. Below the validity. */
+export const REDIS_COMMAND_TIMEOUT_MS = 3_000;
+export const REDIS_CONNECT_TIMEOUT_MS = 3_000;
+/** Redis: how long a closing socket may linger before it is destroyed. */
+export const REDIS_DISCONNECT_TIMEOUT_MS = 50;
+export const REDIS_RECONNECT_DELAY_MS = 50;
+export const REDIS_RECONNECT_DELAY_MAX_MS = 1_000;
+/** Redis: pause before a write is tried again that the server refused for a passing reason. */
+export const REDIS_RETRY_DELAY_MS = 50;
+/** Redis: how long start-up waits for the server to answer. */
+export const REDIS_START_TIMEOUT_MS = 10_000;
+export const REDIS_RECHECK_INTERVAL_MS = 30_000;
+/** Redis: how often a store that does not serve is checked. */
+export const REDIS_RECHECK_TICK_MS = 500;
+export const MAINTAIN_INTERVAL_MS = 60_000;
+/** Redis: writes waiting for an answer, per process; more are refused. */
+export const REDIS_WRITES_IN_FLIGHT = 1_024;
+/** Redis: write ids live in buckets of this length; two are looked at. */
+export const REDIS_WRITE_ID_BUCKET_MS = 600_000;
+export const REDIS_WRITE_ID_EXPIRY_SECONDS = 1_800;
+/** Redis: objects read by one script; bounds how long it blocks the server. */
+export const REDIS_LIST_PAGE_OBJECTS = 500;
+/** Redis: times a list is begun again because history was compacted under it. */
+export const REDIS_LIST_ATTEMPTS = 5;
+export const REDIS_TAIL_BLOCK_MS = 5_000;
+/** Redis: a feed that cannot be read for this long is reported, then its followers are ended. */
+export const REDIS_TAIL_REPORT_AFTER_MS = 10_000;
+export const REDIS_TAIL_END_AFTER_MS = 30_000;
+/** Redis: calls of XTRIM in one compaction; each removes at most some ten thousand entries. */
+export const REDIS_TRIM_CALLS = 200;
+
+/** SQLite: changes in one transaction; the rest of a burst waits for the next one. */
+export const SQLITE_COMMIT_CHANGES = 512;
+export const SQLITE_COMMIT_CHARACTERS = 16 * 1024 * 1024;
+/** SQLite: writes waiting for an answer; more are refused. */
+export const SQLITE_WRITES_WAITING = 4_096;
+/** SQLite: the log file is copied into the database when it has this many pages (4 KiB each). */
+export const SQLITE_CHECKPOINT_PAGES = 4_000;
+/** SQLite: rows handed over at once at start-up. */
+export const SQLITE_LOAD_ROWS = 1_000;
+/** SQLite: revisions looked at by one compaction transaction, so that writes get in between. */
+export const SQLITE_COMPACT_REVISIONS = 2_000;

@@ -1,0 +1,130 @@
+/**
+ * The store: the only truth. One global revision; every object change is a compare-and-swap and takes the next number.
+ * Backends (memory, sqlite, redis) pass the same contract tests (`@holdfast/store/contract`).
+ */
+
+/** Position in the one global order of changes. Starts at 1 with the first change; 0 means "before everything". */
+export type Revision = number;
+
+/** `<group>/<resource>/<namespace or ->/<name>`; the core group is written `core`. See `keys.ts`. */
+export type StoreKey = string;
+
+export interface StoredObject {
+  readonly key: StoreKey;
+  /** The object as JSON text, without `metadata.resourceVersion`. */
+  readonly value: string;
+  /** Revision of the last change of this object. */
+  readonly revision: Revision;
+  /** Revision at which this object was created. */
+  readonly createRevision: Revision;
+}
+
+export type WriteOperation =
+  | { readonly kind: 'create'; readonly key: StoreKey; readonly value: string }
+  | { readonly kind: 'update'; readonly key: StoreKey; readonly value: string; readonly expectedRevision: Revision }
+  | {
+      readonly kind: 'delete';
+      readonly key: StoreKey;
+      /** Last state of the object, carried by the DELETED change. */
+      readonly value: string;
+      readonly expectedRevision: Revision;
+    };
+
+export type WriteResult =
+  /** All operations are durable; the n-th took revision `firstRevision + n`. */
+  | { readonly outcome: 'committed'; readonly firstRevision: Revision; readonly lastRevision: Revision }
+  /** Nothing was written: operation `index` met another revision (`exists`/`notFound` have their own outcome). */
+  | { readonly outcome: 'conflict'; readonly index: number; readonly currentRevision: Revision }
+  | { readonly outcome: 'exists'; readonly index: number; readonly currentRevision: Revision }
+  | { readonly outcome: 'notFound'; readonly index: number };
+
+export type ChangeKind = 'created' | 'updated' | 'deleted';
+
+/** One committed change. `value` is the new state; for `deleted` it is the last state. */
+export interface Change {
+  readonly revision: Revision;
+  readonly kind: ChangeKind;
+  readonly key: StoreKey;
+  readonly value: string;
+  /** Revision of the object before this change; 0 for `created`. */
+  readonly previousRevision: Revision;
+  /** State before this change; absent for `created`, and where the backend no longer has it. */
+  readonly previousValue?: string;
+}
+
+export interface ListOptions {
+  /** At most this many objects; absent = all. */
+  readonly limit?: number;
+  /** Return only keys after this one (exclusive). */
+  readonly after?: StoreKey;
+}
+
+export interface ListPage {
+  /** In ascending key order. */
+  readonly objects: readonly StoredObject[];
+  /** Revision of the snapshot this page was read from. */
+  readonly revision: Revision;
+  /** True when objects remain after the last one of this page. */
+  readonly more: boolean;
+}
+
+export interface Store {
+  /** Linearizable read of one object, with the global revision it was read at. */
+  get(key: StoreKey): Promise<{ readonly revision: Revision; readonly object: StoredObject | undefined }>;
+  /** Linearizable snapshot of all keys that start with `prefix`. */
+  list(prefix: string, options?: ListOptions): Promise<ListPage>;
+  /**
+   * All or nothing, durable before it resolves. At least one operation, each key at most once. `writeId` makes a repeated
+   * attempt of the same write safe (a repeated refusal is judged afresh); the store invents one when absent. Throws `StoreUnavailable` (definitely not applied) or `OutcomeUnknown`.
+   */
+  write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult>;
+  /**
+   * Every change after `after`, in revision order without gap or double, then follows until the signal aborts (the
+   * iterator then ends without error). Arrays are never empty. Throws `Compacted` when `after` is below the kept history,
+   * also in the middle for a follower that was left behind, and `StoreUnavailable` when the store is closed under it.
+   * A revision still to come is waited for.
+   */
+  changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]>;
+  /** Linearizable: at least as new as every write acknowledged before the call. */
+  currentRevision(): Promise<Revision>;
+  /** The lowest revision `changes` can resume after. Only grows. */
+  compactedRevision(): Promise<Revision>;
+  /** Drops history up to and including `upTo`, at most up to the current revision. Objects stay. */
+  compact(upTo: Revision): Promise<void>;
+  /** Empty when the store serves and is durable; else sentences on what is wrong. */
+  health(): Promise<readonly string[]>;
+  /** What an operator accepted knowingly and everybody should see: an unsafe store. Absent = nothing ever. */
+  readonly cautions?: () => readonly string[];
+  close(): Promise<void>;
+}
+
+/** A store that outlives its process. */
+export interface DurableStore extends Store {
+  /** Compacts what the retention limits no longer keep. The store does this by itself from time to time. */
+  maintain(): Promise<void>;
+}
+
+/** The store cannot serve now. The write it was asked for was definitely not applied. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The write was sent and no definite answer came before the deadline: it may or may not have been applied. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+  readonly writeId: string;
+  constructor(writeId: string, options?: ErrorOptions) {
+    super(`outcome of write ${writeId} is unknown`, options);
+    this.writeId = writeId;
+  }
+}
+
+/** History before `compactedRevision` is gone; list again. */
+export class Compacted extends Error {
+  override readonly name = 'Compacted';
+  readonly compactedRevision: Revision;
+  constructor(compactedRevision: Revision) {
+    super(`history up to revision ${compactedRevision} has been compacted`);
+    this.compactedRevision = compactedRevision;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Redis } from 'ioredis';
+import type { Script } from './scripts.ts';
+
+/** An answer of the server that says the command was not executed. */
+export class NotExecuted extends Error {
+  override readonly name = 'NotExecuted';
+}
+
+/** Error answers that come before any effect. */
+const BEFORE_EFFECT =
+  /^-?(LOADING|BUSY|READONLY|OOM|NOREPLICAS|MISCONF|NOSCRIPT|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
+
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly arguments: readonly (string | number)[];
+}
+
+/**
+ * Runs a script, sending its text when the server does not know it yet. Rejects with `NotExecuted`, with another error
+ * answer of the server (`isServerError`), or with a connection error after which nothing is known.
+ */
+export async function callScript(redis: Redis, call: ScriptCall): Promise<unknown> {
+  const { script, keys } = call;
+  try {
+    return await redis.evalsha(script.sha, keys.length, ...keys, ...call.arguments);
+  } catch (error) {
+    if (!isServerError(error) || !error.message.startsWith('NOSCRIPT')) throw asNotExecuted(error);
+  }
+  try {
+    return await redis.eval(script.source, keys.length, ...keys, ...call.arguments);
+  } catch (error) {
+    throw asNotExecuted(error);
+  }
+}
+
+export function isServerError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+function asNotExecuted(error: unknown): unknown {
+  if (!isServerError(error) || !BEFORE_EFFECT.test(error.message)) return error;
+  return new NotExecuted(error.message, { cause: error });
+}

@@ -1,0 +1,35 @@
+import type { StoreKey } from '../port.ts';
+
+/** Every key carries one hash tag, so that all of them fit one slot of a cluster-mode service. */
+const TAG = '{k8s}';
+
+/** The layout this code reads and writes; `fmt` in the meta hash. */
+export const LAYOUT_FORMAT = 1;
+
+/** Hash: rev, compact, inc, epoch, state, fmt. */
+export const META_KEY = `${TAG}:m`;
+/** Stream: one entry per revision, ID `<revision>-0`. */
+export const HISTORY_KEY = `${TAG}:h`;
+export const OBJECT_KEY_PREFIX = `${TAG}:o:`;
+export const INDEX_KEY_PREFIX = `${TAG}:i:`;
+
+/** Hash per object: v value, r revision, c create revision. */
+export function objectHashKey(key: StoreKey): string {
+  return OBJECT_KEY_PREFIX + key;
+}
+
+/** Hash: write id -> what was answered. */
+export function writeIdsKey(bucket: number): string {
+  return `${TAG}:w:${bucket}`;
+}
+
+/** `<group>/<resource>` and `<namespace>/<name>` of a key. */
+export function splitKey(key: StoreKey): { readonly resource: string; readonly member: string } {
+  const cut = key.indexOf('/', key.indexOf('/') + 1);
+  return { resource: key.slice(0, cut), member: key.slice(cut + 1) };
+}
+
+/** Sorted set of the members of a resource, all scores 0: key order and paging. */
+export function indexKey(resource: string): string {
+  return INDEX_KEY_PREFIX + resource;
+}

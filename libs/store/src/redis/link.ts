@@ -1,0 +1,141 @@
+import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import { Redis, type RedisOptions } from 'ioredis';
+import {
+  REDIS_CONNECT_TIMEOUT_MS,
+  REDIS_DISCONNECT_TIMEOUT_MS,
+  REDIS_RECONNECT_DELAY_MAX_MS,
+  REDIS_RECONNECT_DELAY_MS,
+} from '../limits.ts';
+
+export interface LinkOptions {
+  readonly url: string;
+  readonly name: string;
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Runs on a new connection before anybody may use it; when it rejects the connection is given up. */
+  readonly admit: (redis: Redis) => Promise<void>;
+}
+
+/**
+ * One connection to the server, made again when it breaks. It never resends and never queues: a command goes out on the
+ * connection its caller holds, or fails, so the caller always knows whether it may have been executed.
+ */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #waiting = new Set<() => void>();
+  #ready: Redis | undefined;
+  #dialing: Redis | undefined;
+  #retry: Timer | undefined;
+  #failures = 0;
+  #closed = false;
+  #lastError: unknown;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#dial();
+  }
+
+  /** The usable connection, if there is one now. */
+  get current(): Redis | undefined {
+    return this.#ready;
+  }
+
+  /** Why there is no connection. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** The usable connection; `undefined` when none came within `timeoutMs` or the link was closed. */
+  async ready(timeoutMs: number): Promise<Redis | undefined> {
+    if (this.#ready !== undefined || this.#closed) return this.#ready;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = this.#options.clock.timer(timeoutMs, done);
+      this.#waiting.add(done);
+    });
+    return this.#ready;
+  }
+
+  /** Gives up a connection that did not answer; all that wait on it fail, and a new one is made. */
+  drop(redis: Redis, reason: unknown): void {
+    if (redis !== this.#ready && redis !== this.#dialing) return;
+    this.#lastError = reason;
+    this.#ready = undefined;
+    this.#dialing = undefined;
+    redis.disconnect();
+    this.#scheduleRetry();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#retry?.cancel();
+    for (const redis of [this.#ready, this.#dialing]) redis?.disconnect();
+    this.#ready = undefined;
+    this.#dialing = undefined;
+    this.#wakeWaiting();
+  }
+
+  #dial(): void {
+    const redis = new Redis(this.#options.url, connectionOptions(this.#options));
+    this.#dialing = redis;
+    redis.on('error', (error) => {
+      this.#lastError = error;
+    });
+    redis.once('end', () => this.drop(redis, this.#lastError ?? new Error('the connection was closed')));
+    void this.#open(redis);
+  }
+
+  async #open(redis: Redis): Promise<void> {
+    try {
+      await redis.connect();
+      await this.#options.admit(redis);
+    } catch (error) {
+      this.drop(redis, this.#lastError ?? error);
+      return;
+    }
+    if (this.#dialing !== redis) return;
+    this.#dialing = undefined;
+    this.#ready = redis;
+    if (this.#failures > 0) this.#options.log.info('connected to the store again', { link: this.#options.name });
+    this.#failures = 0;
+    this.#lastError = undefined;
+    this.#wakeWaiting();
+  }
+
+  #scheduleRetry(): void {
+    if (this.#closed) return;
+    this.#failures += 1;
+    const { clock, log, name } = this.#options;
+    if (this.#failures === 1) {
+      log.warn('lost the connection to the store', { link: name, reason: describeError(this.#lastError) });
+    }
+    const delay = Math.min(REDIS_RECONNECT_DELAY_MAX_MS, REDIS_RECONNECT_DELAY_MS * this.#failures);
+    this.#retry = clock.timer(delay, () => this.#dial());
+  }
+
+  #wakeWaiting(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}
+
+/** A client that silently resends or queues would break the account of what may have been executed. */
+function connectionOptions({ name, commandTimeoutMs }: LinkOptions) {
+  return {
+    lazyConnect: true,
+    protocol: 2,
+    connectionName: `holdfast-${name}`,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: null,
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: REDIS_CONNECT_TIMEOUT_MS,
+    disconnectTimeout: REDIS_DISCONNECT_TIMEOUT_MS,
+    disableClientInfo: true,
+  } satisfies RedisOptions;
+}

@@ -1,0 +1,50 @@
+import { describeError, OperatorError } from '@holdfast/platform';
+import { LAYOUT_FORMAT } from './layout.ts';
+import type { Inspection } from './replies.ts';
+
+export function assertLayout({ meta }: Inspection): void {
+  if (meta === undefined) {
+    throw new OperatorError({
+      code: 'STORE_DAMAGED',
+      message: 'The Redis server holds a history of Holdfast but not its meta record',
+      nextStep: 'Restore the data of the server from a backup, or point to another server.',
+    });
+  }
+  if (meta.format !== LAYOUT_FORMAT) {
+    throw new OperatorError({
+      code: 'STORE_FORMAT',
+      message: `The Redis server holds data of format ${meta.format}; this version reads format ${LAYOUT_FORMAT}`,
+      nextStep: 'Start the version of Holdfast that wrote it, or point to another server.',
+    });
+  }
+}
+
+export function unreachableError(url: string, cause: unknown): OperatorError {
+  return new OperatorError({
+    code: 'STORE_UNREACHABLE',
+    message: `Redis at ${withoutCredentials(url)} cannot be used: ${describeError(cause)}`,
+    nextStep: 'Check that the server runs, that the address and the credentials are right, and start again.',
+    cause,
+  });
+}
+
+export function unfitError(reasons: readonly string[]): OperatorError {
+  return new OperatorError({
+    code: 'STORE_UNFIT',
+    message: `The Redis server cannot serve as the store: ${reasons.join('; ')}`,
+    nextStep: 'Point to a server that is a master with a working disk, and start again.',
+  });
+}
+
+export function unsafeError(reasons: readonly string[]): OperatorError {
+  return new OperatorError({
+    code: 'STORE_UNSAFE',
+    message: `The Redis server would lose acknowledged writes or is not known to keep them: ${reasons.join('; ')}`,
+    nextStep:
+      'Correct these settings in redis.conf and restart the server, or allow an unsafe store for an experiment.',
+  });
+}
+
+function withoutCredentials(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//');
+}

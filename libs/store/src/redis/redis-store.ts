@@ -1,0 +1,261 @@
+import { type Clock, describeError, type Ids, invariant, type Log } from '@holdfast/platform';
+import type { Redis } from 'ioredis';
+import { ChangeFeed } from '../internal/change-feed.ts';
+import { every, Maintenance } from '../internal/maintenance.ts';
+import { DEFAULT_RETENTION, type HistoryExtent, type RetentionLimits } from '../internal/retention.ts';
+import {
+  FEED_BATCH_CHANGES,
+  MAINTAIN_INTERVAL_MS,
+  RECENT_CHANGES,
+  RECENT_CHANGES_BYTES,
+  REDIS_COMMAND_TIMEOUT_MS,
+  REDIS_RECHECK_INTERVAL_MS,
+  REDIS_RECHECK_TICK_MS,
+  REDIS_START_TIMEOUT_MS,
+  REDIS_TAIL_BLOCK_MS,
+  REDIS_WRITE_DEADLINE_MS,
+} from '../limits.ts';
+import {
+  type Change,
+  type DurableStore,
+  type ListOptions,
+  type ListPage,
+  type Revision,
+  type StoredObject,
+  type StoreKey,
+  StoreUnavailable,
+  type WriteOperation,
+  type WriteResult,
+} from '../port.ts';
+import { callScript } from './call.ts';
+import { HISTORY_KEY, META_KEY } from './layout.ts';
+import { Link } from './link.ts';
+import { assertLayout, unfitError, unreachableError, unsafeError } from './open-errors.ts';
+import { ReadPath } from './read-path.ts';
+import { number } from './replies.ts';
+import { COMPACT, HALT } from './scripts.ts';
+import { inspect, readSettings, trimHistory } from './server.ts';
+import { unfitServer, unsafeSettings } from './settings.ts';
+import { ServerTime, Standing, unavailable } from './standing.ts';
+import { Tail } from './tail.ts';
+import { WritePath } from './write-path.ts';
+
+export interface RedisStoreOptions {
+  /** `redis://` or `rediss://`, with user and password where needed. */
+  readonly url: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Start although the server is not set up to be durable. Acknowledged writes may then be lost. */
+  readonly allowUnsafe?: boolean;
+  readonly commandTimeoutMs?: number;
+  readonly writeDeadlineMs?: number;
+  readonly startTimeoutMs?: number;
+  readonly retention?: RetentionLimits;
+}
+
+/** Connects, checks that the server is durable and whole, and answers a store that follows it. */
+export async function createRedisStore(options: RedisStoreOptions): Promise<DurableStore> {
+  const store = new RedisStore(options);
+  try {
+    await store.open();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return store;
+}
+
+class RedisStore implements DurableStore {
+  readonly #options: RedisStoreOptions;
+  readonly #standing: Standing;
+  readonly #serverTime: ServerTime;
+  readonly #link: Link;
+  readonly #reads: ReadPath;
+  readonly #writes: WritePath;
+  readonly #maintenance: Maintenance;
+  readonly #loops: { stop(): void }[] = [];
+  #feed: ChangeFeed | undefined;
+  #tail: Tail | undefined;
+  #checkedAt = 0;
+  #unfitAtStart: readonly string[] = [];
+  #unsafeAtStart: readonly string[] = [];
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options;
+    const { clock, ids, log, retention = DEFAULT_RETENTION } = options;
+    const standing = new Standing({ log, allowUnsafe: options.allowUnsafe === true });
+    const commandTimeoutMs = options.commandTimeoutMs ?? REDIS_COMMAND_TIMEOUT_MS;
+    const admit = (redis: Redis): Promise<void> => this.#check(redis);
+    const link = new Link({ url: options.url, name: 'commands', commandTimeoutMs, clock, log, admit });
+    const writeDeadlineMs = options.writeDeadlineMs ?? REDIS_WRITE_DEADLINE_MS;
+    this.#standing = standing;
+    this.#serverTime = new ServerTime(clock);
+    this.#link = link;
+    this.#reads = new ReadPath({ link, standing });
+    this.#writes = new WritePath({ link, standing, serverTime: this.#serverTime, clock, ids, writeDeadlineMs });
+    this.#maintenance = new Maintenance({
+      clock,
+      limits: retention,
+      measure: () => this.#measure(),
+      compact: (upTo) => this.compact(upTo),
+    });
+    standing.onHalt((incarnation) => {
+      this.#endFollowersOfHalted();
+      this.#recordHalt(incarnation);
+    });
+  }
+
+  /** Rejects with an OperatorError when the server cannot be reached, is not durable, or holds what is not ours. */
+  async open(): Promise<void> {
+    const { url, startTimeoutMs = REDIS_START_TIMEOUT_MS } = this.#options;
+    const redis = await this.#link.ready(startTimeoutMs);
+    if (redis === undefined) {
+      throw unreachableError(url, this.#link.lastError ?? new Error(`no answer within ${startTimeoutMs} ms`));
+    }
+    if (this.#unfitAtStart.length > 0) throw unfitError(this.#unfitAtStart);
+    if (this.#unsafeAtStart.length > 0 && this.#options.allowUnsafe !== true) throw unsafeError(this.#unsafeAtStart);
+    const inspection = await inspect(redis, this.#options.ids.uuid());
+    assertLayout(inspection);
+    this.#standing.adopt(inspection);
+    this.#standing.review(inspection, 0);
+    this.#follow(this.#standing.highest);
+    this.#endFollowersOfHalted();
+    this.#startLoops();
+  }
+
+  async get(key: StoreKey): Promise<{ readonly revision: Revision; readonly object: StoredObject | undefined }> {
+    return this.#reads.get(key);
+  }
+
+  async list(prefix: string, options?: ListOptions): Promise<ListPage> {
+    return this.#reads.list(prefix, options);
+  }
+
+  async write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult> {
+    return this.#writes.write(operations, options?.writeId);
+  }
+
+  changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]> {
+    invariant(this.#feed !== undefined, 'an open store has a feed');
+    return this.#feed.follow(options.after, options.signal);
+  }
+
+  async currentRevision(): Promise<Revision> {
+    return this.#reads.revision();
+  }
+
+  async compactedRevision(): Promise<Revision> {
+    return this.#reads.compacted();
+  }
+
+  /** First the mark that readers look at, then the entries: a reader never misses one without being told. */
+  async compact(upTo: Revision): Promise<void> {
+    this.#standing.assertServing();
+    const redis = this.#link.current;
+    if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
+    try {
+      const reply = await callScript(redis, { script: COMPACT, keys: [META_KEY], arguments: [upTo] });
+      const compacted = number(reply);
+      this.#feed?.dropUpTo(compacted);
+      await trimHistory(redis, compacted);
+    } catch (error) {
+      throw unavailable('the history could not be compacted', error);
+    }
+  }
+
+  readonly maintain = (): Promise<void> => this.#maintenance.run();
+
+  async health(): Promise<readonly string[]> {
+    const complaints = [...this.#standing.complaints];
+    if (this.#link.current === undefined && !this.#standing.closed) {
+      complaints.push(`no connection to the store: ${describeError(this.#link.lastError)}`);
+    }
+    const feed = this.#tail?.complaint;
+    if (feed !== undefined) complaints.push(feed);
+    return complaints;
+  }
+
+  readonly cautions = (): readonly string[] => this.#standing.cautions;
+
+  async close(): Promise<void> {
+    this.#standing.close();
+    for (const loop of this.#loops) loop.stop();
+    this.#feed?.end(new StoreUnavailable('the store is closed'));
+    this.#tail?.stop();
+    this.#link.close();
+  }
+
+  #follow(from: Revision): void {
+    const { url, clock, log, commandTimeoutMs = REDIS_COMMAND_TIMEOUT_MS } = this.#options;
+    const readOlder = async (after: Revision): Promise<Change[]> =>
+      (await this.#reads.history(after, FEED_BATCH_CHANGES)).map(({ change }) => change);
+    const feed = new ChangeFeed({ start: from, maxChanges: RECENT_CHANGES, maxBytes: RECENT_CHANGES_BYTES, readOlder });
+    const link = new Link({
+      url,
+      name: 'changes',
+      commandTimeoutMs: REDIS_TAIL_BLOCK_MS + commandTimeoutMs,
+      clock,
+      log,
+      admit: async () => {},
+    });
+    const compacted = (): Promise<Revision> => this.#reads.compacted();
+    this.#feed = feed;
+    this.#tail = new Tail({ link, feed, standing: this.#standing, clock, log, compacted });
+  }
+
+  #startLoops(): void {
+    const { clock, log } = this.#options;
+    this.#loops.push(
+      every({ clock, log, what: 'check' }, REDIS_RECHECK_TICK_MS, () => this.#recheck()),
+      every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain),
+    );
+  }
+
+  /** A store that does not serve is looked at on every tick, so that it serves again soon after it can. */
+  async #recheck(): Promise<void> {
+    const redis = this.#link.current;
+    const isDue = this.#options.clock.monotonic() - this.#checkedAt >= REDIS_RECHECK_INTERVAL_MS;
+    if (redis !== undefined && (isDue || this.#standing.complaints.length > 0)) await this.#check(redis);
+  }
+
+  /** Everything that must hold for the server to be trusted; runs on each new connection and from time to time. */
+  async #check(redis: Redis): Promise<void> {
+    const knownBefore = this.#standing.highest;
+    const [config, info] = await Promise.all([readSettings(redis), redis.info()]);
+    const unsafe = unsafeSettings(config);
+    const unfit = unfitServer(info);
+    const inspection = await inspect(redis, '');
+    this.#serverTime.sample(inspection.serverTimeMs);
+    if (this.#feed === undefined) {
+      this.#unsafeAtStart = unsafe;
+      this.#unfitAtStart = unfit;
+    } else {
+      this.#standing.review(inspection, knownBefore);
+    }
+    this.#standing.setChecks({ unsafe, unfit });
+    this.#checkedAt = this.#options.clock.monotonic();
+  }
+
+  async #measure(): Promise<HistoryExtent> {
+    this.#standing.assertServing();
+    const redis = this.#link.current;
+    if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
+    const [{ meta }, bytes] = await Promise.all([inspect(redis, ''), redis.memory('USAGE', HISTORY_KEY)]);
+    return { current: meta?.revision ?? 0, compacted: meta?.compacted ?? 0, bytes: bytes ?? 0 };
+  }
+
+  #endFollowersOfHalted(): void {
+    const { halted } = this.#standing;
+    if (halted !== undefined) this.#feed?.end(new StoreUnavailable(`the store is halted: ${halted}`));
+  }
+
+  /** Tells the other processes; where the server cannot be told, each of them finds out by its own check. */
+  #recordHalt(incarnation: string): void {
+    const redis = this.#link.current;
+    if (redis === undefined) return;
+    callScript(redis, { script: HALT, keys: [META_KEY], arguments: [incarnation] }).catch((error: unknown) => {
+      this.#options.log.error('the halt could not be recorded', { error });
+    });
+  }
+}

@@ -1,0 +1,157 @@
+import { invariant } from '@holdfast/platform';
+import type { Change, ChangeKind, Revision, StoredObject, StoreKey, WriteResult } from '../port.ts';
+
+/** What the server says about the whole store. */
+export interface Inspection {
+  /** `undefined` when the meta hash is absent. */
+  readonly meta:
+    | {
+        readonly revision: Revision;
+        readonly compacted: Revision;
+        readonly incarnation: string;
+        readonly epoch: string;
+        readonly state: string;
+        readonly format: number;
+      }
+    | undefined;
+  readonly lastHistoryRevision: Revision;
+  readonly serverTimeMs: number;
+}
+
+export type CommitReply =
+  /** `repeated`: the answer was found under the write id, nothing was executed now. */
+  | { readonly kind: 'answered'; readonly result: WriteResult; readonly repeated: boolean }
+  | { readonly kind: 'unavailable'; readonly state: string }
+  | { readonly kind: 'otherEpoch'; readonly epoch: string }
+  | { readonly kind: 'expired'; readonly serverTimeMs: number };
+
+export interface HistoryEntry {
+  readonly change: Change;
+  readonly writeId: string;
+}
+
+export function decodeCommit(reply: unknown): CommitReply {
+  const [kind = '', detail, again] = texts(reply);
+  switch (kind) {
+    case 'DONE':
+      return { kind: 'answered', result: decodeAnswer(detail ?? ''), repeated: again !== undefined };
+    case 'UNAVAILABLE':
+      return { kind: 'unavailable', state: detail ?? '' };
+    case 'EPOCH':
+      return { kind: 'otherEpoch', epoch: detail ?? '' };
+    case 'EXPIRED':
+      return { kind: 'expired', serverTimeMs: number(detail) };
+    default:
+      invariant(false, 'the write script answers a known kind', { kind });
+  }
+}
+
+function decodeAnswer(answer: string): WriteResult {
+  const [outcome = '', first, second] = answer.split(' ');
+  const [a, b] = [number(first), number(second)];
+  switch (outcome) {
+    case 'OK':
+      return { outcome: 'committed', firstRevision: a, lastRevision: b };
+    case 'EXISTS':
+      return { outcome: 'exists', index: a, currentRevision: b };
+    case 'CONFLICT':
+      return { outcome: 'conflict', index: a, currentRevision: b };
+    case 'NOTFOUND':
+      return { outcome: 'notFound', index: a };
+    default:
+      invariant(false, 'a recorded answer is of a known outcome', { answer });
+  }
+}
+
+export function decodeGet(
+  key: StoreKey,
+  reply: unknown,
+): { readonly state: string; readonly revision: Revision; readonly object: StoredObject | undefined } {
+  const [state, revision, value, objectRevision, createRevision] = list(reply);
+  const object =
+    value === null || value === undefined
+      ? undefined
+      : { key, value: text(value), revision: number(objectRevision), createRevision: number(createRevision) };
+  return { state: text(state), revision: number(revision), object };
+}
+
+export function decodePage(
+  resource: string,
+  reply: unknown,
+): { readonly state: string; readonly revision: Revision; readonly objects: StoredObject[] } {
+  const [state, revision, flat] = list(reply);
+  const fields = list(flat);
+  const objects: StoredObject[] = [];
+  for (let at = 0; at < fields.length; at += 4) {
+    objects.push({
+      key: `${resource}/${text(fields[at])}`,
+      value: text(fields[at + 1]),
+      revision: number(fields[at + 2]),
+      createRevision: number(fields[at + 3]),
+    });
+  }
+  return { state: text(state), revision: number(revision), objects };
+}
+
+export function decodeInspection(reply: unknown): Inspection {
+  const [revision = '', compacted, incarnation = '', epoch = '', state = '', format, last = '', time] = texts(reply);
+  const meta =
+    revision === ''
+      ? undefined
+      : {
+          revision: number(revision),
+          compacted: number(compacted),
+          incarnation,
+          epoch,
+          state,
+          format: number(format),
+        };
+  return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time) };
+}
+
+const KINDS: ReadonlyMap<string, ChangeKind> = new Map([
+  ['c', 'created'],
+  ['u', 'updated'],
+  ['d', 'deleted'],
+]);
+
+/** `previousValue` of the change is left to whoever still holds it. */
+export function decodeEntry(id: string, fields: readonly string[]): HistoryEntry {
+  const named = new Map<string, string>();
+  for (let at = 0; at < fields.length; at += 2) named.set(fields[at] ?? '', fields[at + 1] ?? '');
+  const kind = KINDS.get(named.get('o') ?? '');
+  const [key, value, previous] = [named.get('k'), named.get('v'), named.get('p')];
+  invariant(kind !== undefined && key !== undefined && value !== undefined, 'a history entry is whole', { id });
+  return {
+    change: { revision: revisionOfId(id), kind, key, value, previousRevision: previousOf(kind, previous) },
+    writeId: named.get('w') ?? '',
+  };
+}
+
+function previousOf(kind: ChangeKind, previous: string | undefined): Revision {
+  return kind === 'created' ? 0 : number(previous);
+}
+
+function revisionOfId(id: string): Revision {
+  return number(id.slice(0, id.indexOf('-')));
+}
+
+export function number(value: unknown): number {
+  const parsed = Number(value);
+  invariant(Number.isSafeInteger(parsed) && value !== '' && value !== null, 'a reply holds a whole number', { value });
+  return parsed;
+}
+
+function text(value: unknown): string {
+  invariant(typeof value === 'string', 'a reply holds a text', { type: typeof value });
+  return value;
+}
+
+function list(reply: unknown): readonly unknown[] {
+  invariant(Array.isArray(reply), 'a reply is a list', { type: typeof reply });
+  return reply;
+}
+
+function texts(reply: unknown): readonly string[] {
+  return list(reply).map(text);
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { REDIS_WRITE_ID_EXPIRY_SECONDS } from '../limits.ts';
+
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** Arguments before the operations of `COMMIT`, and per operation; keys likewise. */
+export const COMMIT_FIXED_KEYS = 4;
+
+/**
+ * The write: judges every operation, then writes. Redis has no rollback, so nothing is written before the last operation
+ * is judged, and XADD comes first: it is the only step that can fail (memory, an ID that does not grow).
+ *
+ * KEYS  meta, history, write ids now, write ids before, then per operation: object hash, index
+ * ARGV  epoch, deadline (ms, Redis time), write id, attempt, number of operations, then per operation: op, expected
+ *       revision or '', value, key, member
+ *
+ * A refusal is recorded under the write id when an earlier attempt may still be on its way: a create that was answered
+ * with "exists" must not be executed by a late packet after the object was deleted.
+ */
+export const COMMIT = script(`
+local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'state')
+if head[3] ~= 'serving' then return {'UNAVAILABLE', head[3] or 'absent'} end
+if head[2] ~= ARGV[1] then return {'EPOCH', head[2] or ''} end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if now > tonumber(ARGV[2]) then return {'EXPIRED', string.format('%.0f', now)} end
+local id = ARGV[3]
+local done = redis.call('HGET', KEYS[3], id) or redis.call('HGET', KEYS[4], id)
+if done then return {'DONE', done, 'again'} end
+local count = tonumber(ARGV[5])
+local function remember(answer)
+  redis.call('HSET', KEYS[3], id, answer)
+  if redis.call('HLEN', KEYS[3]) == 1 then redis.call('EXPIRE', KEYS[3], ${REDIS_WRITE_ID_EXPIRY_SECONDS}) end
+end
+local previous = {}
+for i = 0, count - 1 do
+  local a = 6 + i * 5
+  local op, expected = ARGV[a], ARGV[a + 1]
+  local current = redis.call('HGET', KEYS[5 + i * 2], 'r')
+  local refusal = nil
+  if op == 'c' then
+    if current then refusal = 'EXISTS' end
+  elseif not current then
+    refusal = 'NOTFOUND'
+  elseif expected ~= '' and current ~= expected then
+    refusal = 'CONFLICT'
+  end
+  if refusal then
+    local answer = refusal .. ' ' .. i .. ' ' .. (current or '0')
+    if ARGV[4] ~= '1' then remember(answer) end
+    return {'DONE', answer}
+  end
+  previous[i] = current or '0'
+end
+local first = tonumber(head[1]) + 1
+for i = 0, count - 1 do
+  local a = 6 + i * 5
+  redis.call('XADD', KEYS[2], string.format('%.0f-0', first + i),
+    'o', ARGV[a], 'k', ARGV[a + 3], 'p', previous[i], 'v', ARGV[a + 2], 'w', id)
+end
+for i = 0, count - 1 do
+  local a = 6 + i * 5
+  local op, object, index = ARGV[a], KEYS[5 + i * 2], KEYS[6 + i * 2]
+  local revision = string.format('%.0f', first + i)
+  if op == 'c' then
+    redis.call('HSET', object, 'v', ARGV[a + 2], 'r', revision, 'c', revision)
+    redis.call('ZADD', index, 0, ARGV[a + 4])
+  elseif op == 'u' then
+    redis.call('HSET', object, 'v', ARGV[a + 2], 'r', revision)
+  else
+    redis.call('DEL', object)
+    redis.call('ZREM', index, ARGV[a + 4])
+  end
+end
+redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', first + count - 1))
+local answer = string.format('OK %.0f %.0f', first, first + count - 1)
+remember(answer)
+return {'DONE', answer}
+`);
+
+/** KEYS meta, object hash. */
+export const GET = script(`
+local head = redis.call('HMGET', KEYS[1], 'state', 'rev')
+local object = redis.call('HMGET', KEYS[2], 'v', 'r', 'c')
+return {head[1] or 'absent', head[2] or '0', object[1], object[2], object[3]}
+`);
+
+/** KEYS meta, index; ARGV lower bound, upper bound, count, prefix of the object hashes of this resource. */
+export const PAGE = script(`
+local head = redis.call('HMGET', KEYS[1], 'state', 'rev')
+local members = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+local found = {}
+for _, member in ipairs(members) do
+  local object = redis.call('HMGET', ARGV[4] .. member, 'v', 'r', 'c')
+  if not object[1] then return redis.error_reply('HALF index names an object that is absent: ' .. member) end
+  found[#found + 1] = member
+  found[#found + 1] = object[1]
+  found[#found + 1] = object[2]
+  found[#found + 1] = object[3]
+end
+return {head[1] or 'absent', head[2] or '0', found}
+`);
+
+/** KEYS meta, history; ARGV incarnation and format for an empty server, or '' to leave an empty server empty. */
+export const INSPECT = script(`
+local history = redis.call('EXISTS', KEYS[2]) == 1
+if redis.call('EXISTS', KEYS[1]) == 0 and not history and ARGV[1] ~= '' then
+  redis.call('HSET', KEYS[1], 'rev', '0', 'compact', '0', 'inc', ARGV[1], 'epoch', '1', 'state', 'serving', 'fmt', ARGV[2])
+end
+local last = '0-0'
+if history then
+  local info = redis.call('XINFO', 'STREAM', KEYS[2])
+  for i = 1, #info, 2 do if info[i] == 'last-generated-id' then last = info[i + 1] end end
+end
+local time = redis.call('TIME')
+local meta = redis.call('HMGET', KEYS[1], 'rev', 'compact', 'inc', 'epoch', 'state', 'fmt')
+for i = 1, 6 do meta[i] = meta[i] or '' end
+meta[7] = last
+meta[8] = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+return meta
+`);
+
+/** KEYS meta; ARGV revision. Moves the compacted revision forward, never back and never past the current one. */
+export const COMPACT = script(`
+local head = redis.call('HMGET', KEYS[1], 'rev', 'compact')
+local target = math.min(tonumber(ARGV[1]), tonumber(head[1] or '0'))
+local compact = tonumber(head[2] or '0')
+if target > compact then
+  compact = target
+  redis.call('HSET', KEYS[1], 'compact', string.format('%.0f', compact))
+end
+return string.format('%.0f', compact)
+`);
+
+/** KEYS meta; ARGV incarnation. */
+export const HALT = script(`
+if redis.call('HGET', KEYS[1], 'inc') == ARGV[1] then redis.call('HSET', KEYS[1], 'state', 'halted') end
+return 'OK'
+`);

@@ -1,0 +1,41 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { unfitServer, unsafeSettings } from './settings.ts';
+
+const SAFE: readonly (readonly [string, string])[] = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['no-appendfsync-on-rewrite', 'no'],
+  ['aof-load-truncated', 'yes'],
+  ['maxmemory-policy', 'noeviction'],
+  ['save', ''],
+  ['io-threads', '1'],
+];
+
+test('the required settings are accepted', () => {
+  assert.deepEqual(unsafeSettings(new Map(SAFE)), []);
+});
+
+for (const [name] of SAFE) {
+  test(`a server is refused for ${name} alone, whether it is wrong or unreadable`, () => {
+    for (const value of ['wrong', undefined]) {
+      const config = new Map(SAFE);
+      if (value === undefined) config.delete(name);
+      else config.set(name, value);
+      const wrong = unsafeSettings(config);
+      assert.equal(wrong.length, 1);
+      assert.match(wrong[0] ?? '', new RegExp(`^${name} `));
+    }
+  });
+}
+
+test('everything that is wrong is listed at once', () => {
+  assert.equal(unsafeSettings(new Map()).length, SAFE.length);
+});
+
+test('a replica, a loading server and a failed append are unfit', () => {
+  const info = (role: string, loading: string, status: string): string =>
+    `# Server\r\nrole:${role}\r\nloading:${loading}\r\naof_enabled:1\r\naof_last_write_status:${status}\r\n`;
+  assert.deepEqual(unfitServer(info('master', '0', 'ok')), []);
+  assert.equal(unfitServer(info('slave', '1', 'err')).length, 3);
+});

@@ -1,0 +1,179 @@
+import { type Clock, describeError, type Ids, unreachable } from '@holdfast/platform';
+import type { Redis } from 'ioredis';
+import { assertBatch } from '../internal/operations.ts';
+import {
+  REDIS_ATTEMPT_VALID_MS,
+  REDIS_RETRY_DELAY_MS,
+  REDIS_WRITE_ID_BUCKET_MS,
+  REDIS_WRITES_IN_FLIGHT,
+} from '../limits.ts';
+import { OutcomeUnknown, StoreUnavailable, type WriteOperation, type WriteResult } from '../port.ts';
+import { callScript, isServerError, NotExecuted } from './call.ts';
+import { HISTORY_KEY, indexKey, META_KEY, objectHashKey, splitKey, writeIdsKey } from './layout.ts';
+import type { Link } from './link.ts';
+import { decodeCommit } from './replies.ts';
+import { COMMIT } from './scripts.ts';
+import type { ServerTime, Standing } from './standing.ts';
+
+export interface WritePathOptions {
+  readonly link: Link;
+  readonly standing: Standing;
+  readonly serverTime: ServerTime;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly writeDeadlineMs: number;
+}
+
+/** What one attempt came to. Only `answered` and `notExecuted` say something about the server's state. */
+type Attempt =
+  | { readonly kind: 'answered'; readonly result: WriteResult }
+  | { readonly kind: 'notExecuted'; readonly reason: string; readonly cause?: unknown }
+  | { readonly kind: 'lost'; readonly cause: unknown };
+
+interface Write {
+  readonly writeId: string;
+  readonly operations: readonly WriteOperation[];
+  /** Fixed for all attempts, so that each looks where the others have left their answer. */
+  readonly bucket: number;
+  readonly deadline: number;
+  attempts: number;
+  /** True once an attempt may have reached the server: from then on only an answer is definite. */
+  possiblyExecuted: boolean;
+}
+
+/** Turns writes into attempts of the write script until one has a definite answer or the deadline has passed. */
+export class WritePath {
+  readonly #options: WritePathOptions;
+  #inFlight = 0;
+  #bucket = 0;
+
+  constructor(options: WritePathOptions) {
+    this.#options = options;
+  }
+
+  async write(operations: readonly WriteOperation[], writeId: string | undefined): Promise<WriteResult> {
+    assertBatch(operations);
+    this.#options.standing.assertServing();
+    if (this.#inFlight >= REDIS_WRITES_IN_FLIGHT) throw new StoreUnavailable('too many writes are in flight');
+    this.#inFlight += 1;
+    try {
+      return await this.#resolve(this.#newWrite(operations, writeId ?? this.#options.ids.uuid()));
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  #newWrite(operations: readonly WriteOperation[], writeId: string): Write {
+    const { serverTime, clock, writeDeadlineMs } = this.#options;
+    this.#bucket = Math.max(this.#bucket, Math.floor(serverTime.now() / REDIS_WRITE_ID_BUCKET_MS));
+    const deadline = clock.monotonic() + writeDeadlineMs;
+    return { writeId, operations, bucket: this.#bucket, deadline, attempts: 0, possiblyExecuted: false };
+  }
+
+  async #resolve(write: Write): Promise<WriteResult> {
+    for (;;) {
+      const attempt = await this.#attempt(write);
+      switch (attempt.kind) {
+        case 'answered':
+          return attempt.result;
+        case 'notExecuted':
+          if (!write.possiblyExecuted) throw new StoreUnavailable(attempt.reason, { cause: attempt.cause });
+          await this.#pause(write, attempt.cause);
+          break;
+        case 'lost':
+          write.possiblyExecuted = true;
+          await this.#awaitLink(write, attempt.cause);
+          break;
+        default:
+          unreachable(attempt);
+      }
+    }
+  }
+
+  async #attempt(write: Write): Promise<Attempt> {
+    const { link, standing } = this.#options;
+    const [complaint] = standing.complaints;
+    if (complaint !== undefined) return { kind: 'notExecuted', reason: complaint };
+    const redis = link.current;
+    if (redis === undefined) {
+      return { kind: 'notExecuted', reason: `no connection to the store: ${describeError(link.lastError)}` };
+    }
+    const knownBefore = standing.highest;
+    write.attempts += 1;
+    try {
+      const reply = decodeCommit(await callScript(redis, this.#call(write)));
+      switch (reply.kind) {
+        case 'answered':
+          this.#observe(reply.result, reply.repeated, knownBefore);
+          return reply;
+        case 'unavailable':
+          standing.changeState(reply.state);
+          return { kind: 'notExecuted', reason: `the store's state is ${reply.state}` };
+        case 'otherEpoch':
+          standing.halt('the store was repaired since this process started: restart it');
+          return { kind: 'notExecuted', reason: `the store is at epoch ${reply.epoch}` };
+        case 'expired':
+          this.#options.serverTime.sample(reply.serverTimeMs);
+          return { kind: 'notExecuted', reason: 'the write reached the store too late' };
+        default:
+          return unreachable(reply);
+      }
+    } catch (error) {
+      return this.#failed(redis, error);
+    }
+  }
+
+  #failed(redis: Redis, error: unknown): Attempt {
+    const { link, standing } = this.#options;
+    if (error instanceof NotExecuted) return { kind: 'notExecuted', reason: error.message, cause: error };
+    if (isServerError(error)) standing.halt(`the write script failed: ${error.message}`);
+    link.drop(redis, error);
+    return { kind: 'lost', cause: error };
+  }
+
+  /** What is written now is above everything this process knew when it sent the write; a repeated answer need not be. */
+  #observe(result: WriteResult, repeated: boolean, knownBefore: number): void {
+    if (result.outcome === 'committed') {
+      this.#options.standing.observe(result.firstRevision, repeated ? 0 : knownBefore + 1);
+      this.#options.standing.observe(result.lastRevision, 0);
+    }
+  }
+
+  async #awaitLink(write: Write, cause: unknown): Promise<void> {
+    const remaining = this.#remaining(write, cause);
+    const redis = await this.#options.link.ready(remaining);
+    if (redis === undefined) this.#remaining(write, cause);
+    if (this.#options.standing.closed) throw new OutcomeUnknown(write.writeId, { cause });
+  }
+
+  async #pause(write: Write, cause: unknown): Promise<void> {
+    await this.#options.clock.sleep(Math.min(REDIS_RETRY_DELAY_MS, this.#remaining(write, cause)));
+    await this.#awaitLink(write, cause);
+  }
+
+  #remaining(write: Write, cause: unknown): number {
+    const remaining = write.deadline - this.#options.clock.monotonic();
+    if (remaining <= 0) throw new OutcomeUnknown(write.writeId, { cause });
+    return remaining;
+  }
+
+  #call(write: Write) {
+    const { standing, serverTime } = this.#options;
+    const keys = [META_KEY, HISTORY_KEY, writeIdsKey(write.bucket), writeIdsKey(write.bucket - 1)];
+    const validUntil = serverTime.now() + REDIS_ATTEMPT_VALID_MS;
+    const parameters: (string | number)[] = [standing.epoch, validUntil, write.writeId, write.attempts];
+    parameters.push(write.operations.length);
+    for (const operation of write.operations) {
+      const { resource, member } = splitKey(operation.key);
+      keys.push(objectHashKey(operation.key), indexKey(resource));
+      const expected = operation.kind === 'create' ? '' : operation.expectedRevision;
+      parameters.push(OPERATION_CODES[operation.kind], expected, operation.value, operation.key, member);
+    }
+    return { script: COMMIT, keys, arguments: parameters };
+  }
+}
+
+const OPERATION_CODES = { create: 'c', update: 'u', delete: 'd' } as const satisfies Record<
+  WriteOperation['kind'],
+  string
+>;

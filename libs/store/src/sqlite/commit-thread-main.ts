@@ -1,0 +1,70 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { invariant } from '@holdfast/platform';
+import { SQLITE_LOAD_ROWS } from '../limits.ts';
+import { ChangeDatabase, isInDoubt, OpenError } from './database.ts';
+import type { Request, Response, StartMessage } from './protocol.ts';
+
+/** The thread that owns the database file, so that an fsync never holds up the thread that answers clients. */
+function main(): void {
+  invariant(parentPort !== null, 'this module runs as a thread');
+  const port = parentPort;
+  const tell = (message: StartMessage | Response): void => port.postMessage(message);
+  const database = open(tell);
+  if (database === undefined) {
+    port.close();
+    return;
+  }
+  let isBroken = false;
+  port.on('message', (request: Request) => {
+    const response: Response = isBroken
+      ? { kind: 'broken', message: 'an earlier write failed' }
+      : serve(database, request);
+    isBroken ||= response.kind === 'broken';
+    tell(response);
+    if (request.kind === 'close') port.close();
+  });
+}
+
+function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined {
+  try {
+    const database = ChangeDatabase.open(String(workerData));
+    let after = 0;
+    for (;;) {
+      const rows = database.rowsAfter(after, SQLITE_LOAD_ROWS);
+      if (rows.length === 0) break;
+      after = rows.at(-1)?.revision ?? after;
+      tell({ kind: 'rows', rows });
+    }
+    tell({ kind: 'opened', compacted: database.compacted() });
+    return database;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    tell({ kind: 'failed', failure: error instanceof OpenError ? error.failure : { reason: 'damaged', message } });
+    return undefined;
+  }
+}
+
+function serve(database: ChangeDatabase, request: Request): Response {
+  try {
+    switch (request.kind) {
+      case 'commit':
+        database.commit(request.rows);
+        return { kind: 'done' };
+      case 'history':
+        return { kind: 'done', rows: database.rowsAfter(request.after, request.limit) };
+      case 'markCompacted':
+        database.markCompacted(request.upTo);
+        return { kind: 'done' };
+      case 'trim':
+        return { kind: 'done', more: database.trim() };
+      case 'close':
+        database.close();
+        return { kind: 'done' };
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: isInDoubt(error) ? 'broken' : 'refused', message };
+  }
+}
+
+main();

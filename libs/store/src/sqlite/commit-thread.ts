@@ -1,0 +1,107 @@
+import { Worker } from 'node:worker_threads';
+import { invariant } from '@holdfast/platform';
+import type { Revision } from '../port.ts';
+import type { ChangeRow, OpenFailure, Request, Response, StartMessage } from './protocol.ts';
+
+export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
+
+/** The request was not carried out. */
+export class ThreadRefused extends Error {
+  override readonly name = 'ThreadRefused';
+}
+
+/** The thread or its database broke: what was asked for may have been done. */
+export class ThreadBroken extends Error {
+  override readonly name = 'ThreadBroken';
+}
+
+export class ThreadFailedToOpen extends Error {
+  override readonly name = 'ThreadFailedToOpen';
+  readonly failure: OpenFailure;
+  constructor(failure: OpenFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+interface Waiting {
+  readonly resolve: (response: DoneResponse) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What the store needs of whoever makes its changes durable. Requests are answered in their order. */
+export interface CommitLog {
+  /** Rejects with `ThreadRefused` or `ThreadBroken`. */
+  ask(request: Request): Promise<DoneResponse>;
+  close(): Promise<void>;
+}
+
+/** The main side of the commit thread. */
+export class CommitThread implements CommitLog {
+  readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+  readonly #waiting: Waiting[] = [];
+  #onStart: ((message: StartMessage) => void) | undefined;
+  #ended: Error | undefined;
+
+  constructor(directory: string) {
+    this.#worker = new Worker(new URL('./commit-thread-main.ts', import.meta.url), { workerData: directory });
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#end(new ThreadBroken('the commit thread has ended'));
+        resolve();
+      });
+    });
+    this.#worker.on('error', (error) => this.#end(new ThreadBroken('the commit thread failed', { cause: error })));
+    this.#worker.on('message', (message: StartMessage | Response) => this.#receive(message));
+  }
+
+  /** Hands over everything that is stored, in order, and answers the compacted revision. */
+  load(take: (rows: readonly ChangeRow[]) => void): Promise<Revision> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve: () => {}, reject });
+      this.#onStart = (message) => {
+        if (message.kind === 'rows') {
+          take(message.rows);
+          return;
+        }
+        this.#onStart = undefined;
+        this.#waiting.shift();
+        if (message.kind === 'opened') resolve(message.compacted);
+        else reject(new ThreadFailedToOpen(message.failure));
+      };
+    });
+  }
+
+  ask(request: Request): Promise<DoneResponse> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#worker.postMessage(request);
+    });
+  }
+
+  /** Resolves when the thread has ended and the file's lock is free. */
+  async close(): Promise<void> {
+    if (this.#ended === undefined) await this.ask({ kind: 'close' }).catch(() => this.#worker.terminate());
+    await this.#exited;
+  }
+
+  #receive(message: StartMessage | Response): void {
+    if (message.kind === 'rows' || message.kind === 'opened' || message.kind === 'failed') {
+      invariant(this.#onStart !== undefined, 'the thread starts once');
+      this.#onStart(message);
+      return;
+    }
+    const waiting = this.#waiting.shift();
+    invariant(waiting !== undefined, 'the thread answers only what it was asked');
+    if (message.kind === 'done') waiting.resolve(message);
+    else if (message.kind === 'refused') waiting.reject(new ThreadRefused(message.message));
+    else waiting.reject(new ThreadBroken(message.message));
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(this.#ended);
+  }
+}

@@ -1,0 +1,75 @@
+import { strict as assert } from 'node:assert';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ChangeDatabase, CommitError, isInDoubt } from './database.ts';
+import type { ChangeRow } from './protocol.ts';
+
+async function openDatabase(t: TestContext): Promise<ChangeDatabase> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
+  const database = ChangeDatabase.open(directory);
+  t.after(async () => {
+    database.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return database;
+}
+
+function row(revision: number, change: Partial<ChangeRow> = {}): ChangeRow {
+  const key = `core/pods/default/p-${revision}`;
+  return {
+    revision,
+    kind: 'created',
+    key,
+    value: '{}',
+    previousRevision: 0,
+    createRevision: revision,
+    writeId: null,
+    ...change,
+  };
+}
+
+test('a group that fails in the middle leaves nothing, and it is certain that it does', async (t) => {
+  const database = await openDatabase(t);
+  database.commit([row(1), row(2)]);
+  let failure: unknown;
+  try {
+    database.commit([row(3), row(4), row(2)]);
+  } catch (error) {
+    failure = error;
+  }
+  assert.ok(failure instanceof Error);
+  assert.equal(isInDoubt(failure), false);
+  assert.deepEqual(database.rowsAfter(0, 10), [row(1), row(2)]);
+  database.commit([row(3)]);
+  assert.equal(database.rowsAfter(2, 10).length, 1);
+});
+
+test('a failed commit, an I/O error and corruption leave the file in doubt', () => {
+  const sqliteError = (errcode: number): Error => Object.assign(new Error('failed'), { errcode });
+  const IOERR_FSYNC = 1034;
+  const CORRUPT = 11;
+  const FULL = 13;
+  assert.equal(isInDoubt(new CommitError('end')), true);
+  assert.equal(isInDoubt(sqliteError(IOERR_FSYNC)), true);
+  assert.equal(isInDoubt(sqliteError(CORRUPT)), true);
+  assert.equal(isInDoubt(sqliteError(FULL)), false);
+});
+
+test('trimming goes on where it stopped, and the mark comes first', async (t) => {
+  const database = await openDatabase(t);
+  const key = 'core/pods/default/a';
+  const rows = Array.from({ length: 5_000 }, (_, index) =>
+    row(index + 1, { key, kind: index === 0 ? 'created' : 'updated', previousRevision: index }),
+  );
+  database.commit(rows);
+  database.markCompacted(4_900);
+  assert.equal(database.compacted(), 4_900);
+  assert.equal(database.rowsAfter(0, 10_000).length, 5_000, 'nothing is gone yet');
+  const calls = [database.trim(), database.trim(), database.trim(), database.trim()];
+  assert.deepEqual(calls, [true, true, false, false]);
+  assert.equal(database.rowsAfter(0, 10_000)[0]?.revision, 4_900);
+  database.markCompacted(10);
+  assert.equal(database.compacted(), 4_900, 'the mark only grows');
+});

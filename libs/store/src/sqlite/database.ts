@@ -1,0 +1,233 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { invariant } from '@holdfast/platform';
+import { SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
+import type { ChangeKind, Revision } from '../port.ts';
+import type { ChangeRow, OpenFailure } from './protocol.ts';
+
+export const DATABASE_FILE = 'store.sqlite';
+/** The format this code reads and writes. */
+export const FORMAT = 1;
+/** "HLDF": tells a database of this store from any other. */
+const APPLICATION_ID = 0x484c4446;
+
+/**
+ * One table: every change is a row, and the newest row of a key is its object. A write appends one row at the end; a
+ * compaction removes rows that a kept change has replaced, and tombstones.
+ */
+const SCHEMA = `
+  CREATE TABLE changes (
+    revision INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    previous_revision INTEGER NOT NULL,
+    create_revision INTEGER NOT NULL,
+    write_id TEXT
+  ) STRICT;
+  CREATE TABLE progress (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO progress VALUES ('compacted', 0), ('trimmed', 0);
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT};
+`;
+
+const COLUMNS = 'revision, kind, key, value, previous_revision, create_revision, write_id';
+
+export class OpenError extends Error {
+  override readonly name = 'OpenError';
+  readonly failure: OpenFailure;
+  constructor(failure: OpenFailure, options?: ErrorOptions) {
+    super(failure.message, options);
+    this.failure = failure;
+  }
+}
+
+/** The database file, used synchronously by one thread. Every call that writes is one durable transaction. */
+export class ChangeDatabase {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#insert = database.prepare(`INSERT INTO changes (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    this.#select = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE revision > ? ORDER BY revision LIMIT ?`);
+  }
+
+  /** Throws `OpenError`. */
+  static open(directory: string): ChangeDatabase {
+    try {
+      mkdirSync(directory, { recursive: true });
+      const database = new DatabaseSync(join(directory, DATABASE_FILE));
+      try {
+        prepareFile(database);
+        syncDirectory(directory);
+        return new ChangeDatabase(database);
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+    } catch (error) {
+      throw error instanceof OpenError ? error : new OpenError(failureOf(error, directory), { cause: error });
+    }
+  }
+
+  /** Throws with nothing written; `isInDoubt` then tells whether that is certain. */
+  commit(rows: readonly ChangeRow[]): void {
+    this.#transaction(() => {
+      for (const row of rows) {
+        const { revision, kind, key, value, previousRevision, createRevision, writeId } = row;
+        this.#insert.run(revision, kind, key, value, previousRevision, createRevision, writeId);
+      }
+    });
+  }
+
+  rowsAfter(after: Revision, limit: number): ChangeRow[] {
+    return this.#select.all(after, limit).map(decodeRow);
+  }
+
+  compacted(): Revision {
+    return this.#progress('compacted');
+  }
+
+  /** History up to here is no longer handed out. Before any row goes, so that a crash in between forgets nothing. */
+  markCompacted(upTo: Revision): void {
+    this.#database.prepare(`UPDATE progress SET revision = max(revision, ?) WHERE name = 'compacted'`).run(upTo);
+  }
+
+  /** Removes some of the rows that are neither history nor an object any more; true when more remain. */
+  trim(): boolean {
+    const compacted = this.#progress('compacted');
+    const from = this.#progress('trimmed');
+    const upTo = Math.min(compacted, from + SQLITE_COMPACT_REVISIONS);
+    if (upTo <= from) return false;
+    this.#transaction(() => {
+      const replaced = `SELECT previous_revision FROM changes WHERE revision > ? AND revision <= ?`;
+      this.#database.prepare(`DELETE FROM changes WHERE revision IN (${replaced})`).run(from, upTo);
+      this.#database
+        .prepare(`DELETE FROM changes WHERE kind = 'deleted' AND revision > ? AND revision <= ?`)
+        .run(from, upTo);
+      this.#database.prepare(`UPDATE progress SET revision = ? WHERE name = 'trimmed'`).run(upTo);
+    });
+    return upTo < compacted;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #progress(name: 'compacted' | 'trimmed'): Revision {
+    const row = this.#database.prepare('SELECT revision FROM progress WHERE name = ?').get(name);
+    return wholeNumber(row?.['revision']);
+  }
+
+  #transaction(body: () => void): void {
+    this.#database.exec('BEGIN');
+    try {
+      body();
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+    try {
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      throw new CommitError('the end of a transaction failed', { cause: error });
+    }
+  }
+}
+
+/** The commit itself failed: the transaction may or may not come back after a restart. */
+export class CommitError extends Error {
+  override readonly name = 'CommitError';
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/** True when after this error nothing is certain about the file. */
+export function isInDoubt(error: unknown): boolean {
+  return error instanceof CommitError || [SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(error) ?? 0);
+}
+
+function prepareFile(database: DatabaseSync): void {
+  // Exclusive locking holds the file's lock until the process ends, however it ends: no second instance can open it.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE');
+  database.exec('PRAGMA journal_mode = WAL');
+  database.exec('PRAGMA synchronous = FULL');
+  database.exec(`PRAGMA wal_autocheckpoint = ${SQLITE_CHECKPOINT_PAGES}`);
+  database.exec('BEGIN EXCLUSIVE; COMMIT');
+  const isNew = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'] === 0;
+  if (isNew) database.exec(`BEGIN; ${SCHEMA} COMMIT`);
+  assertFormat(database);
+  invariant(pragma(database, 'synchronous') === 2, 'every commit is synced');
+}
+
+function assertFormat(database: DatabaseSync): void {
+  if (pragma(database, 'application_id') !== APPLICATION_ID) {
+    throw new OpenError({ reason: 'foreign', message: 'it is a database of another application' });
+  }
+  const format = pragma(database, 'user_version');
+  if (format === FORMAT) return;
+  const message = `it is of format ${String(format)}; this version reads format ${FORMAT}`;
+  throw new OpenError({ reason: 'newerFormat', message });
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
+}
+
+/** A new file is only there after a power cut when its directory entry is on the disk. */
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function failureOf(error: unknown, directory: string): OpenFailure {
+  const text = error instanceof Error ? error.message : String(error);
+  switch (sqliteCode(error) ?? 0) {
+    case SQLITE_BUSY:
+      return { reason: 'inUse', message: 'another instance is using it' };
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return { reason: 'damaged', message: text };
+    default:
+      return { reason: 'unusable', message: `${text} (${directory})` };
+  }
+}
+
+/** The primary result code of SQLite; extended codes carry it in their lowest byte. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode & 0xff;
+}
+
+function decodeRow(row: Record<string, unknown>): ChangeRow {
+  const { kind, key, value, write_id: writeId } = row;
+  invariant(isKind(kind) && typeof key === 'string' && typeof value === 'string', 'a row is a change');
+  return {
+    revision: wholeNumber(row['revision']),
+    kind,
+    key,
+    value,
+    previousRevision: wholeNumber(row['previous_revision']),
+    createRevision: wholeNumber(row['create_revision']),
+    writeId: typeof writeId === 'string' ? writeId : null,
+  };
+}
+
+function isKind(value: unknown): value is ChangeKind {
+  return value === 'created' || value === 'updated' || value === 'deleted';
+}
+
+function wholeNumber(value: unknown): number {
+  invariant(typeof value === 'number' && Number.isSafeInteger(value), 'a column holds a whole number', { value });
+  return value;
+}

@@ -1,0 +1,90 @@
+import type { ObjectTable } from '../internal/object-table.ts';
+import { type Committed, committed, evaluate, objectAfter } from '../internal/operations.ts';
+import type { RecentWrites } from '../internal/recent-writes.ts';
+import { SQLITE_COMMIT_CHANGES, SQLITE_COMMIT_CHARACTERS } from '../limits.ts';
+import type { Change, StoredObject, StoreKey, WriteOperation, WriteResult } from '../port.ts';
+import type { ChangeRow } from './protocol.ts';
+
+export interface QueuedWrite {
+  readonly operations: readonly WriteOperation[];
+  readonly writeId: string | undefined;
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Writes judged one after the other, to be made durable together and answered after that. */
+export interface CommitGroup {
+  readonly answers: readonly { readonly write: QueuedWrite; readonly result: WriteResult }[];
+  readonly changes: readonly Change[];
+  readonly rows: readonly ChangeRow[];
+  /** Results to remember under their write ids. */
+  readonly written: ReadonlyMap<string, Committed>;
+}
+
+/**
+ * Takes writes from the front of the queue and judges each on the state that those before it leave. A refusal too waits
+ * for the commit: it may rest on a write that is not durable yet.
+ */
+export function takeGroup(queue: QueuedWrite[], table: ObjectTable, recent: RecentWrites): CommitGroup {
+  const group = new GroupBuilder(table, recent);
+  let taken = 0;
+  for (const write of queue) {
+    if (group.isFull) break;
+    group.add(write);
+    taken += 1;
+  }
+  queue.splice(0, taken);
+  return group;
+}
+
+class GroupBuilder implements CommitGroup {
+  readonly answers: { write: QueuedWrite; result: WriteResult }[] = [];
+  readonly changes: Change[] = [];
+  readonly rows: ChangeRow[] = [];
+  readonly written = new Map<string, Committed>();
+  readonly #table: ObjectTable;
+  readonly #recent: RecentWrites;
+  /** What the writes of this group make of the objects; present with `undefined` = deleted. */
+  readonly #overlay = new Map<StoreKey, StoredObject | undefined>();
+  #characters = 0;
+
+  constructor(table: ObjectTable, recent: RecentWrites) {
+    this.#table = table;
+    this.#recent = recent;
+  }
+
+  get isFull(): boolean {
+    return this.changes.length >= SQLITE_COMMIT_CHANGES || this.#characters >= SQLITE_COMMIT_CHARACTERS;
+  }
+
+  add(write: QueuedWrite): void {
+    this.answers.push({ write, result: this.#earlier(write.writeId) ?? this.#judge(write) });
+  }
+
+  #earlier(writeId: string | undefined): WriteResult | undefined {
+    return writeId === undefined ? undefined : (this.written.get(writeId) ?? this.#recent.get(writeId));
+  }
+
+  #judge({ operations, writeId }: QueuedWrite): WriteResult {
+    const evaluation = evaluate(this.#lookup, this.#table.revision + this.changes.length, operations);
+    if (evaluation.kind === 'refused') return evaluation.result;
+    for (const change of evaluation.changes) this.#stage(change, writeId);
+    const result = committed(evaluation.changes);
+    if (writeId !== undefined) this.written.set(writeId, result);
+    return result;
+  }
+
+  #stage(change: Change, writeId: string | undefined): void {
+    const { revision, kind, key, value, previousRevision } = change;
+    const current = this.#lookup(key);
+    const next = objectAfter(change, current);
+    const createRevision = next?.createRevision ?? current?.createRevision ?? 0;
+    this.#overlay.set(key, next);
+    this.changes.push(change);
+    this.rows.push({ revision, kind, key, value, previousRevision, createRevision, writeId: writeId ?? null });
+    this.#characters += value.length;
+  }
+
+  readonly #lookup = (key: StoreKey): StoredObject | undefined =>
+    this.#overlay.has(key) ? this.#overlay.get(key) : this.#table.get(key);
+}

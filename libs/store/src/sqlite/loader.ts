@@ -1,0 +1,69 @@
+import { invariant } from '@holdfast/platform';
+import { HistoryBytes } from '../internal/history-bytes.ts';
+import { ObjectTable } from '../internal/object-table.ts';
+import type { Committed } from '../internal/operations.ts';
+import { RecentWrites } from '../internal/recent-writes.ts';
+import { RECENT_CHANGES } from '../limits.ts';
+import type { Change, Revision } from '../port.ts';
+import type { ChangeRow } from './protocol.ts';
+
+export interface LoadedState {
+  readonly table: ObjectTable;
+  readonly recent: RecentWrites;
+  /** The newest changes, contiguous, ending at the table's revision. */
+  readonly changes: readonly Change[];
+  /** Size of the whole kept history, `changes` included. */
+  readonly bytes: HistoryBytes;
+}
+
+/**
+ * Builds the state from the rows, which come in revision order. Rows up to the compacted revision have holes, and may be
+ * replaced by later ones; those above must follow each other without a hole.
+ */
+export class Loader {
+  readonly #table = new ObjectTable();
+  readonly #recent = new RecentWrites();
+  readonly #bytes = new HistoryBytes();
+  readonly #results = new Map<string, Committed>();
+  #changes: Change[] = [];
+  #last: Revision = 0;
+
+  readonly take = (rows: readonly ChangeRow[]): void => {
+    for (const row of rows) this.#takeRow(row);
+    if (this.#changes.length > 2 * RECENT_CHANGES) this.#changes = this.#changes.slice(-RECENT_CHANGES);
+  };
+
+  finish(compacted: Revision): LoadedState {
+    const revision = Math.max(compacted, this.#last);
+    const changes = this.#changes.filter((change) => change.revision > compacted);
+    invariant(changes.length === 0 || changes.at(-1)?.revision === revision, 'the history reaches the last change');
+    for (const [index, change] of changes.entries()) {
+      invariant(change.revision === revision - changes.length + 1 + index, 'the history has no gap', { change });
+    }
+    this.#table.restoreRevision(revision);
+    this.#bytes.dropUpTo(compacted);
+    for (const [writeId, result] of this.#results) {
+      if (result.firstRevision > compacted) this.#recent.remember(writeId, result);
+    }
+    return { table: this.#table, recent: this.#recent, changes, bytes: this.#bytes };
+  }
+
+  #takeRow(row: ChangeRow): void {
+    const { revision, kind, key, value, previousRevision, createRevision, writeId } = row;
+    invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
+    this.#last = revision;
+    const before = this.#table.get(key);
+    const change = { revision, kind, key, value, previousRevision };
+    this.#bytes.add(change);
+    const isKnown = before !== undefined && before.revision === previousRevision;
+    this.#changes.push(Object.freeze(isKnown ? { ...change, previousValue: before.value } : change));
+    if (kind === 'deleted') this.#table.restoreDeletion(key);
+    else this.#table.restore(Object.freeze({ key, value, revision, createRevision }));
+    if (writeId !== null) this.#noteWriteId(writeId, revision);
+  }
+
+  #noteWriteId(writeId: string, revision: Revision): void {
+    const firstRevision = this.#results.get(writeId)?.firstRevision ?? revision;
+    this.#results.set(writeId, { outcome: 'committed', firstRevision, lastRevision: revision });
+  }
+}

@@ -1,0 +1,237 @@
+import { type Clock, type Ids, type Log } from '@holdfast/platform';
+import { ChangeFeed } from '../internal/change-feed.ts';
+import type { HistoryBytes } from '../internal/history-bytes.ts';
+import { every, Maintenance } from '../internal/maintenance.ts';
+import type { ObjectTable } from '../internal/object-table.ts';
+import { assertBatch } from '../internal/operations.ts';
+import type { RecentWrites } from '../internal/recent-writes.ts';
+import { DEFAULT_RETENTION, type RetentionLimits } from '../internal/retention.ts';
+import {
+  FEED_BATCH_CHANGES,
+  MAINTAIN_INTERVAL_MS,
+  RECENT_CHANGES,
+  RECENT_CHANGES_BYTES,
+  SQLITE_WRITES_WAITING,
+} from '../limits.ts';
+import {
+  type Change,
+  Compacted,
+  type DurableStore,
+  type ListOptions,
+  type ListPage,
+  OutcomeUnknown,
+  type Revision,
+  type StoredObject,
+  type StoreKey,
+  StoreUnavailable,
+  type WriteOperation,
+  type WriteResult,
+} from '../port.ts';
+import { type CommitLog, CommitThread, ThreadFailedToOpen, ThreadRefused } from './commit-thread.ts';
+import { type CommitGroup, type QueuedWrite, takeGroup } from './group-commit.ts';
+import { type LoadedState, Loader } from './loader.ts';
+import { openError } from './open-errors.ts';
+import type { ChangeRow } from './protocol.ts';
+
+export interface SqliteStoreOptions {
+  /** Created when absent. One process at a time. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly retention?: RetentionLimits;
+}
+
+/** Opens the directory, takes its lock and loads all objects. Rejects with an OperatorError when it cannot be used. */
+export async function createSqliteStore(options: SqliteStoreOptions): Promise<DurableStore> {
+  const thread = new CommitThread(options.directory);
+  const loader = new Loader();
+  try {
+    const compacted = await thread.load(loader.take);
+    return new SqliteStore(options, thread, { ...loader.finish(compacted), compacted });
+  } catch (error) {
+    await thread.close();
+    const message = error instanceof Error ? error.message : String(error);
+    const failure = error instanceof ThreadFailedToOpen ? error.failure : ({ reason: 'damaged', message } as const);
+    throw openError(options.directory, failure, error);
+  }
+}
+
+/**
+ * All objects in memory, every change in a file. Memory holds only what is durable: a group of writes is judged, committed
+ * by the thread, then applied and answered, and only then the next group is judged.
+ */
+export class SqliteStore implements DurableStore {
+  readonly #options: SqliteStoreOptions;
+  readonly #thread: CommitLog;
+  readonly #table: ObjectTable;
+  readonly #recent: RecentWrites;
+  readonly #feed: ChangeFeed;
+  readonly #bytes: HistoryBytes;
+  readonly #maintenance: Maintenance;
+  readonly #loop: { stop(): void };
+  readonly #queue: QueuedWrite[] = [];
+  #compacted: Revision;
+  #committing: Promise<void> | undefined;
+  #lastRefusal: string | undefined;
+  #broken: string | undefined;
+  #closed = false;
+
+  constructor(options: SqliteStoreOptions, thread: CommitLog, state: LoadedState & { readonly compacted: Revision }) {
+    const { clock, log, retention = DEFAULT_RETENTION } = options;
+    this.#options = options;
+    this.#thread = thread;
+    this.#table = state.table;
+    this.#recent = state.recent;
+    this.#compacted = state.compacted;
+    this.#feed = new ChangeFeed({
+      start: state.table.revision - state.changes.length,
+      maxChanges: RECENT_CHANGES,
+      maxBytes: RECENT_CHANGES_BYTES,
+      readOlder: (after) => this.#readOlder(after),
+    });
+    this.#feed.publish(state.changes);
+    this.#bytes = state.bytes;
+    const measure = async () => ({
+      current: this.#table.revision,
+      compacted: this.#compacted,
+      bytes: this.#bytes.total,
+    });
+    const compact = (upTo: Revision): Promise<void> => this.compact(upTo);
+    this.#maintenance = new Maintenance({ clock, limits: retention, measure, compact });
+    this.#loop = every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain);
+  }
+
+  async get(key: StoreKey): Promise<{ readonly revision: Revision; readonly object: StoredObject | undefined }> {
+    this.#assertServing();
+    return { revision: this.#table.revision, object: this.#table.get(key) };
+  }
+
+  async list(prefix: string, options?: ListOptions): Promise<ListPage> {
+    this.#assertServing();
+    return this.#table.list(prefix, options);
+  }
+
+  async write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult> {
+    this.#assertServing();
+    assertBatch(operations);
+    if (this.#queue.length >= SQLITE_WRITES_WAITING) throw new StoreUnavailable('too many writes are waiting');
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ operations, writeId: options?.writeId, resolve, reject });
+      this.#committing ??= this.#commitQueue();
+    });
+  }
+
+  changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]> {
+    return this.#feed.follow(options.after, options.signal);
+  }
+
+  async currentRevision(): Promise<Revision> {
+    this.#assertServing();
+    return this.#table.revision;
+  }
+
+  async compactedRevision(): Promise<Revision> {
+    this.#assertServing();
+    return this.#compacted;
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    this.#assertServing();
+    const target = Math.min(upTo, this.#table.revision);
+    if (target <= this.#compacted) return;
+    await this.#thread.ask({ kind: 'markCompacted', upTo: target });
+    this.#compacted = Math.max(this.#compacted, target);
+    this.#feed.dropUpTo(target);
+    this.#bytes.dropUpTo(target);
+    while (!this.#closed && (await this.#thread.ask({ kind: 'trim' })).more === true);
+  }
+
+  readonly maintain = (): Promise<void> => this.#maintenance.run();
+
+  async health(): Promise<readonly string[]> {
+    if (this.#closed) return ['the store is closed'];
+    if (this.#broken !== undefined) return [`the store is halted: ${this.#broken}`];
+    return this.#lastRefusal === undefined ? [] : [`the last write could not be stored: ${this.#lastRefusal}`];
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#loop.stop();
+      const closed = new StoreUnavailable('the store is closed');
+      for (const write of this.#queue.splice(0)) write.reject(closed);
+      this.#feed.end(closed);
+    }
+    await this.#committing;
+    await this.#thread.close();
+  }
+
+  /** Commits group after group until nothing waits. What arrives during a commit makes up the next group. */
+  async #commitQueue(): Promise<void> {
+    // One microtask later, so that callers woken by the same event share the first group too.
+    await Promise.resolve();
+    while (this.#queue.length > 0) await this.#commitGroup(takeGroup(this.#queue, this.#table, this.#recent));
+    this.#committing = undefined;
+  }
+
+  async #commitGroup(group: CommitGroup): Promise<void> {
+    try {
+      if (group.rows.length > 0) await this.#thread.ask({ kind: 'commit', rows: group.rows });
+    } catch (error) {
+      this.#failGroup(group, error);
+      return;
+    }
+    this.#lastRefusal = undefined;
+    this.#table.apply(group.changes);
+    for (const [writeId, result] of group.written) this.#recent.remember(writeId, result);
+    this.#publish(group.changes);
+    for (const { write, result } of group.answers) write.resolve(result);
+  }
+
+  #failGroup(group: CommitGroup, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    const isRefused = error instanceof ThreadRefused;
+    if (isRefused) this.#lastRefusal = message;
+    else this.#halt(message);
+    for (const { write } of group.answers) {
+      const writeId = write.writeId ?? this.#options.ids.uuid();
+      write.reject(
+        isRefused
+          ? new StoreUnavailable(`the write could not be stored: ${message}`, { cause: error })
+          : new OutcomeUnknown(writeId, { cause: error }),
+      );
+    }
+  }
+
+  /** What is on the disk is in doubt: only a restart, which reads it, can tell. */
+  #halt(reason: string): void {
+    this.#options.log.error('the store is halted', { reason });
+    this.#broken ??= reason;
+    const halted = new StoreUnavailable(`the store is halted: ${reason}`);
+    for (const write of this.#queue.splice(0)) write.reject(halted);
+    this.#feed.end(halted);
+  }
+
+  #publish(changes: readonly Change[]): void {
+    if (changes.length === 0) return;
+    for (const change of changes) this.#bytes.add(change);
+    this.#feed.publish(changes);
+  }
+
+  async #readOlder(after: Revision): Promise<readonly Change[]> {
+    const { rows = [] } = await this.#thread.ask({ kind: 'history', after, limit: FEED_BATCH_CHANGES });
+    // Looked at after the rows were read: a compaction meanwhile may have taken some of them.
+    if (after < this.#compacted) throw new Compacted(this.#compacted);
+    return rows.map(changeOfRow);
+  }
+
+  #assertServing(): void {
+    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#broken !== undefined) throw new StoreUnavailable(`the store is halted: ${this.#broken}`);
+  }
+}
+
+function changeOfRow({ revision, kind, key, value, previousRevision }: ChangeRow): Change {
+  return { revision, kind, key, value, previousRevision };
+}

@@ -1,0 +1,22 @@
+export {
+  type Bus,
+  type BusMessage,
+  BusUnavailable,
+  type ChangeEvent,
+  type Departure,
+  type Heartbeat,
+  OutOfPlace,
+  type Retained,
+  type SubscribeOptions,
+  type Subscription,
+} from './port.ts';
+export {
+  changeSubject,
+  channelOf,
+  HEARTBEAT_SUBJECT,
+  matchesSubject,
+  nodePodsPattern,
+  pendingPodsPattern,
+  resourcePattern,
+  type SubjectOf,
+} from './subjects.ts';

@@ -1,0 +1,1 @@
+export { createLocalBus, type LocalBusOptions } from './local-bus.ts';

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { busContract, collect, message, publishAll } from '../contract/index.ts';
+import { resourcePattern } from '../subjects.ts';
+import { createLocalBus } from './local-bus.ts';
+
+busContract('local', async () => {
+  const bus = createLocalBus();
+  return { bus, other: bus, [Symbol.asyncDispose]: () => bus.close() };
+});
+
+const THINGS = resourcePattern('test.dev', 'things');
+const microtasksRan = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+};
+
+test('local bus delivers by microtasks only, so a simulation replays it', async () => {
+  const bus = createLocalBus();
+  const seen = await collect(bus, THINGS);
+  void bus.publish(message(1));
+  assert.deepEqual(seen.revisions(), []);
+  await microtasksRan();
+  assert.deepEqual(seen.revisions(), [1]);
+});
+
+test('local bus forgets the oldest by count and tells who is too late', async () => {
+  const bus = createLocalBus({ retainedMessages: 3 });
+  await publishAll(
+    bus,
+    [1, 2, 3, 4, 5].map((revision) => message(revision)),
+  );
+  assert.deepEqual(await bus.retained.position(), { floor: 2, last: 5 });
+  let interruptions = 0;
+  const onInterruption = (): void => {
+    interruptions += 1;
+  };
+  const late = await collect(bus, THINGS, { after: 1, onInterruption });
+  const inTime = await collect(bus, THINGS, { after: 2, onInterruption: () => assert.fail('nothing is lost after 2') });
+  await microtasksRan();
+  assert.equal(interruptions, 1);
+  assert.deepEqual(late.revisions(), [3, 4, 5]);
+  assert.deepEqual(inTime.revisions(), [3, 4, 5]);
+});
+
+test('local bus forgets the oldest by size', async () => {
+  const bus = createLocalBus({ retainedCharacters: 100 });
+  await publishAll(
+    bus,
+    [1, 2, 3].map((revision) => message(revision, { data: 'x'.repeat(45) })),
+  );
+  assert.deepEqual(await bus.retained.position(), { floor: 1, last: 3 });
+});
+
+test('local bus keeps one copy of a change that two publishers send', async () => {
+  const bus = createLocalBus();
+  await publishAll(bus, [message(1), message(2), message(3), message(2), message(3), message(4)]);
+  const seen = await collect(bus, THINGS, { after: 1 });
+  await microtasksRan();
+  assert.deepEqual(seen.revisions(), [2, 3, 4]);
+});
+
+test('a subscriber may publish, subscribe and close inside its handler', async () => {
+  const bus = createLocalBus();
+  const inner: number[] = [];
+  const outer: number[] = [];
+  const subscription = await bus.subscribe(THINGS, {
+    onMessage: ({ revision }) => {
+      outer.push(revision);
+      if (revision === 1) {
+        void bus.subscribe(THINGS, { after: 1, onMessage: (each) => inner.push(each.revision) });
+        void bus.publish(message(2));
+      } else void subscription.close();
+    },
+  });
+  await bus.publish(message(1));
+  await bus.publish(message(3));
+  await microtasksRan();
+  assert.deepEqual(outer, [1, 2]);
+  assert.deepEqual(inner, [2, 3]);
+});

@@ -1,0 +1,150 @@
+import { CONSUMER_HEARTBEAT_MS, STREAM_MAX_AGE_MS, STREAM_MAX_BYTES } from '../limits.ts';
+import { BusUnavailable, OutOfPlace } from '../port.ts';
+import { STREAM_SUBJECTS } from './wire.ts';
+
+/** One name for ever: permissions name it. What it holds belongs to the incarnation in its description. */
+export const STREAM = 'K8S_EV';
+
+const NANOSECONDS = 1_000_000;
+const STREAM_NOT_FOUND = 10059;
+const STREAM_EXISTS_DIFFERENTLY = 10058;
+const WRONG_LAST_SEQUENCE = 10071;
+
+/** Sends a request and answers the text of the reply. */
+export type Request = (subject: string, body: string) => Promise<string>;
+
+/** An answer of JetStream that says no. */
+export class JetStreamRefusal extends Error {
+  override readonly name = 'JetStreamRefusal';
+  readonly code: number;
+  constructor(subject: string, code: number, description: string) {
+    super(`JetStream refused ${subject}: ${description} (${code})`);
+    this.code = code;
+  }
+}
+
+export interface StreamState {
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly description: string;
+}
+
+/** `undefined` when there is no stream. */
+export async function streamState(request: Request): Promise<StreamState | undefined> {
+  try {
+    const reply = record(await call(request, `STREAM.INFO.${STREAM}`, {}));
+    const state = record(reply['state']);
+    const { description } = record(reply['config']);
+    return {
+      firstSequence: integer(state['first_seq']),
+      lastSequence: integer(state['last_seq']),
+      description: typeof description === 'string' ? description : '',
+    };
+  } catch (error) {
+    if (error instanceof JetStreamRefusal && error.code === STREAM_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+/** Creates the stream, or makes an existing one be as it should. */
+export async function ensureStream(request: Request, description: string): Promise<void> {
+  const config = streamConfig(description);
+  try {
+    await call(request, `STREAM.CREATE.${STREAM}`, config);
+  } catch (error) {
+    if (!(error instanceof JetStreamRefusal) || error.code !== STREAM_EXISTS_DIFFERENTLY) throw error;
+    await call(request, `STREAM.UPDATE.${STREAM}`, config);
+  }
+}
+
+export async function deleteStream(request: Request): Promise<void> {
+  await call(request, `STREAM.DELETE.${STREAM}`, {});
+}
+
+/** Drops everything; the next message takes `nextSequence`, which must be above the last one. */
+export async function purgeStream(request: Request, nextSequence: number): Promise<void> {
+  await call(request, `STREAM.PURGE.${STREAM}`, { seq: nextSequence });
+}
+
+function streamConfig(description: string): object {
+  return {
+    name: STREAM,
+    description,
+    subjects: STREAM_SUBJECTS,
+    retention: 'limits',
+    storage: 'file',
+    discard: 'old',
+    num_replicas: 1,
+    max_age: STREAM_MAX_AGE_MS * NANOSECONDS,
+    max_bytes: STREAM_MAX_BYTES,
+    max_msgs: -1,
+    max_consumers: -1,
+    deny_delete: true,
+  };
+}
+
+/**
+ * A push consumer without acknowledgements; it ends by itself when nobody listens on `inbox`. Answers the sequence after
+ * which it delivers, which is another than asked for when the stream does not reach back, or not on, that far.
+ */
+export async function createConsumer(
+  request: Request,
+  consumer: {
+    readonly name: string;
+    readonly filter: string;
+    readonly inbox: string;
+    /** `undefined`: only what comes from now on. */
+    readonly after: number | undefined;
+  },
+): Promise<{ readonly after: number }> {
+  const start =
+    consumer.after === undefined
+      ? { deliver_policy: 'new' }
+      : { deliver_policy: 'by_start_sequence', opt_start_seq: consumer.after + 1 };
+  const reply = await call(request, `CONSUMER.CREATE.${STREAM}.${consumer.name}.${consumer.filter}`, {
+    stream_name: STREAM,
+    config: {
+      name: consumer.name,
+      deliver_subject: consumer.inbox,
+      filter_subject: consumer.filter,
+      ...start,
+      ack_policy: 'none',
+      max_deliver: 1,
+      flow_control: true,
+      idle_heartbeat: CONSUMER_HEARTBEAT_MS * NANOSECONDS,
+      replay_policy: 'instant',
+      mem_storage: true,
+      num_replicas: 1,
+    },
+  });
+  return { after: integer(record(record(reply)['delivered'])['stream_seq']) };
+}
+
+/** Reads the acknowledgement of a publish and answers the sequence it took. */
+export function decodeAcknowledgement(reply: string): number {
+  const answer = record(JSON.parse(reply));
+  if (answer['error'] === undefined) return integer(answer['seq']);
+  const { err_code: code, description } = record(answer['error']);
+  const last = /wrong last sequence: (\d+)/.exec(String(description))?.[1];
+  if (code === WRONG_LAST_SEQUENCE && last !== undefined) throw new OutOfPlace(Number(last));
+  throw new BusUnavailable(`JetStream did not store the change: ${String(description)} (${String(code)})`);
+}
+
+async function call(request: Request, operation: string, body: object): Promise<unknown> {
+  const subject = `$JS.API.${operation}`;
+  const reply: unknown = JSON.parse(await request(subject, JSON.stringify(body)));
+  const { error } = record(reply);
+  if (error === undefined) return reply;
+  const { err_code: code, description } = record(error);
+  throw new JetStreamRefusal(subject, typeof code === 'number' ? code : 0, String(description));
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) throw new BusUnavailable('JetStream answered no object');
+  return Object.fromEntries(Object.entries(value));
+}
+
+function integer(value: unknown): number {
+  if (typeof value !== 'number') throw new BusUnavailable('JetStream answered no number');
+  return value;
+}

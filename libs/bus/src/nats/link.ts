@@ -1,0 +1,152 @@
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { connect, type NatsConnection } from 'nats';
+import {
+  NATS_CONNECT_TIMEOUT_MS,
+  NATS_CONNECTION_WAIT_MS,
+  NATS_PING_INTERVAL_MS,
+  NATS_RETRY_FIRST_MS,
+  NATS_RETRY_LONGEST_MS,
+} from '../limits.ts';
+import { BusUnavailable } from '../port.ts';
+
+export interface NatsAccess {
+  /** `nats://host:port`, any number: whichever answers. */
+  readonly servers: readonly string[];
+  readonly user?: string;
+  readonly password?: string;
+  /** PEM of the authority that signed the servers' certificates; absent = no TLS. */
+  readonly ca?: string;
+}
+
+/**
+ * Keeps one connection for ever. The library's own reconnecting is off: a connection here is an epoch, after which every
+ * subscription is made anew from its last position, so there is one path for the first connection and all later ones.
+ */
+export class NatsLink {
+  readonly #access: NatsAccess;
+  readonly #inboxPrefix: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Runs on a new connection before anybody else may use it. */
+  readonly #prepare: (connection: NatsConnection) => Promise<void>;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<(connection: NatsConnection) => void>();
+  readonly #running: Promise<void>;
+  #connection: NatsConnection | undefined;
+  #trouble = 'not connected to NATS yet';
+
+  constructor(
+    access: NatsAccess,
+    options: {
+      readonly inboxPrefix: string;
+      readonly clock: Clock;
+      readonly log: Log;
+      readonly prepare: (connection: NatsConnection) => Promise<void>;
+    },
+  ) {
+    this.#access = access;
+    this.#inboxPrefix = options.inboxPrefix;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#prepare = options.prepare;
+    this.#running = this.#run();
+  }
+
+  get closed(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  /** `undefined` while connected. */
+  trouble(): string | undefined {
+    return this.#connection === undefined ? this.#trouble : undefined;
+  }
+
+  /** Calls back for this connection, if there is one, and for every later one. Returns the way to stop that. */
+  onConnection(listener: (connection: NatsConnection) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#connection !== undefined) listener(this.#connection);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The connection; waits a moment for one. */
+  async connection(): Promise<NatsConnection> {
+    if (this.#connection === undefined && !this.closed) await this.#wait();
+    if (this.#connection === undefined) throw new BusUnavailable(this.#trouble);
+    return this.#connection;
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#trouble = 'the bus is closed';
+    await this.#connection?.close();
+    await this.#running;
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        this.#listeners.delete(done);
+        this.#stopping.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = this.#clock.timer(NATS_CONNECTION_WAIT_MS, done);
+      this.#stopping.signal.addEventListener('abort', done);
+      this.#listeners.add(done);
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    let retryMs = NATS_RETRY_FIRST_MS;
+    while (!signal.aborted) {
+      const served = await this.#serveOneConnection();
+      if (signal.aborted) return;
+      retryMs = served ? NATS_RETRY_FIRST_MS : Math.min(retryMs * 2, NATS_RETRY_LONGEST_MS);
+      await this.#clock.sleep(retryMs, signal).catch(() => undefined);
+    }
+  }
+
+  /** False when it did not come to a usable connection. */
+  async #serveOneConnection(): Promise<boolean> {
+    let connection: NatsConnection | undefined;
+    try {
+      connection = await this.#connect();
+      await this.#prepare(connection);
+      if (this.closed) return true;
+      this.#connection = connection;
+      this.#log.info('connected to NATS', { server: connection.getServer() });
+      for (const listener of this.#listeners) listener(connection);
+      const end = await connection.closed();
+      this.#noteTrouble(`connection to NATS lost${end instanceof Error ? `: ${describeError(end)}` : ''}`);
+      return true;
+    } catch (error) {
+      this.#noteTrouble(`cannot connect to NATS: ${describeError(error)}`);
+      return false;
+    } finally {
+      this.#connection = undefined;
+      await connection?.close();
+    }
+  }
+
+  #connect(): Promise<NatsConnection> {
+    const { servers, user, password, ca } = this.#access;
+    return connect({
+      servers: [...servers],
+      ...(user === undefined ? {} : { user }),
+      ...(password === undefined ? {} : { pass: password }),
+      ...(ca === undefined ? {} : { tls: { ca } }),
+      inboxPrefix: this.#inboxPrefix,
+      reconnect: false,
+      timeout: NATS_CONNECT_TIMEOUT_MS,
+      pingInterval: NATS_PING_INTERVAL_MS,
+      maxPingOut: 2,
+    });
+  }
+
+  #noteTrouble(trouble: string): void {
+    if (this.closed) return;
+    if (trouble !== this.#trouble) this.#log.warn('no connection to NATS', { trouble });
+    this.#trouble = trouble;
+  }
+}

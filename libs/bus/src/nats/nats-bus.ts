@@ -1,0 +1,298 @@
+import { type Clock, describeError, invariant, type Log } from '@holdfast/platform';
+import { headers as createHeaders, type MsgHdrs, type NatsConnection, NatsError } from 'nats';
+import { NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
+import {
+  type Bus,
+  type BusMessage,
+  BusUnavailable,
+  OutOfPlace,
+  type Retained,
+  type SubscribeOptions,
+  type Subscription,
+} from '../port.ts';
+import { HEARTBEAT_SUBJECT, matchesSubject, subjectToken } from '../subjects.ts';
+import {
+  decodeAcknowledgement,
+  deleteStream,
+  ensureStream,
+  purgeStream,
+  type Request,
+  STREAM,
+  streamState,
+} from './jetstream-api.ts';
+import { type NatsAccess, NatsLink } from './link.ts';
+import { StreamSubscription } from './stream-subscription.ts';
+import {
+  decodeHeartbeat,
+  encodeChange,
+  encodeHeartbeat,
+  RESTART_SUBJECT,
+  takesHeartbeats,
+  type WireMessage,
+  wireFilter,
+} from './wire.ts';
+
+export interface NatsBusOptions extends NatsAccess {
+  /** A publisher looks after the stream; a consumer needs, and has, no right to. */
+  readonly role: 'publisher' | 'consumer';
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Publishers: which store the stream is derived from. A stream of another one is dropped. */
+  readonly incarnation?: string;
+}
+
+/** Connects in the background and stays connected; calls say `BusUnavailable` while there is no connection. */
+export function createNatsBus(options: NatsBusOptions): Bus {
+  return new NatsBus(options);
+}
+
+/** Every client may only listen on inboxes of its own user. */
+export function inboxPrefixOf(user: string): string {
+  return `_INBOX_${subjectToken(user)}`;
+}
+
+class NatsBus implements Bus {
+  readonly #options: NatsBusOptions;
+  readonly #link: NatsLink;
+  readonly #inboxPrefix: string;
+  readonly #open = new Set<Subscription>();
+  readonly retained?: Retained;
+
+  constructor(options: NatsBusOptions) {
+    this.#options = options;
+    this.#inboxPrefix = inboxPrefixOf(options.user ?? 'anyone');
+    const prepare = async (connection: NatsConnection): Promise<void> => {
+      if (options.role === 'publisher') await this.#prepareStream(requestOn(connection));
+    };
+    this.#link = new NatsLink(options, { ...options, inboxPrefix: this.#inboxPrefix, prepare });
+    if (options.role === 'publisher') this.retained = this.#createRetained();
+  }
+
+  async publish(message: BusMessage): Promise<void> {
+    const connection = await this.#link.connection();
+    if (message.subject === HEARTBEAT_SUBJECT) {
+      const wire = encodeHeartbeat(message);
+      connection.publish(wire.subject, wire.body, { headers: headersOf(wire) });
+      return;
+    }
+    const wire = encodeChange(message);
+    const sequence = await this.#storeInPlace(connection, wire, message.revision);
+    invariant(sequence === message.revision, 'the sequence of an event is the revision of its change', {
+      sequence,
+      revision: message.revision,
+    });
+  }
+
+  async #storeInPlace(connection: NatsConnection, wire: WireMessage, revision: number): Promise<number> {
+    try {
+      return decodeAcknowledgement(await this.#store(connection, wire, revision - 1));
+    } catch (error) {
+      if (!(error instanceof OutOfPlace)) throw error;
+      const { lastSequence } = await this.#stateOf(requestOn(connection));
+      if (lastSequence !== revision - 1) throw new OutOfPlace(lastSequence);
+      // After a purge that moved the next sequence on, the server goes on comparing with the last sequence before it. Two
+      // publishers that both come here still exclude each other: the first message stored ends it.
+      return decodeAcknowledgement(await this.#store(connection, wire, error.last));
+    }
+  }
+
+  async #store(connection: NatsConnection, wire: WireMessage, expectedLast: number): Promise<string> {
+    const headers = headersOf(wire);
+    headers.set('Nats-Expected-Stream', STREAM);
+    headers.set('Nats-Expected-Last-Sequence', String(expectedLast));
+    try {
+      const reply = await connection.request(wire.subject, wire.body, { timeout: NATS_REQUEST_TIMEOUT_MS, headers });
+      return reply.string();
+    } catch (error) {
+      // Nobody listens: the stream was removed behind our back. Made anew it is empty, and the relay will see that.
+      if (isNoResponders(error)) await this.#prepareStream(requestOn(connection));
+      throw unavailable('publish', error);
+    }
+  }
+
+  async subscribe(patterns: string | readonly string[], options: SubscribeOptions): Promise<Subscription> {
+    const list = typeof patterns === 'string' ? [patterns] : patterns;
+    if (this.#link.closed) throw new BusUnavailable('the bus is closed');
+    const guarded = guard(list, options);
+    const followed = this.#follow(list, options.after, guarded);
+    let established: Promise<void> | undefined;
+    const stopFollowing = this.#link.onConnection((connection) => {
+      established = followed.on(connection);
+    });
+    const subscription: Subscription = {
+      close: async () => {
+        guarded.close();
+        stopFollowing();
+        followed.stop();
+        this.#open.delete(subscription);
+      },
+    };
+    this.#open.add(subscription);
+    // Messages published from now on are meant to arrive; without a connection they will, by replay, or interrupt.
+    await this.#link.connection().catch((error: unknown) => {
+      this.#options.log.info('subscribed without a connection', { error });
+    });
+    await established;
+    return subscription;
+  }
+
+  #follow(patterns: readonly string[], after: number | undefined, handlers: Handlers): Followed {
+    const { clock, log } = this.#options;
+    const filter = wireFilter(patterns);
+    const deps = { clock, log, inboxPrefix: this.#inboxPrefix, after, requestOn, ...handlers };
+    const stream = filter === undefined ? undefined : new StreamSubscription({ ...deps, filter });
+    let stopListening = (): void => {};
+    return {
+      on: async (connection) => {
+        stopListening = listen(connection, (subject, body, headers) => {
+          if (subject === HEARTBEAT_SUBJECT && takesHeartbeats(patterns)) {
+            handlers.onMessage(decodeHeartbeat(body, headers));
+          }
+          if (subject !== RESTART_SUBJECT || stream === undefined) return;
+          handlers.onInterruption();
+          void stream.establish(connection);
+        });
+        await stream?.establish(connection);
+      },
+      stop: () => {
+        stopListening();
+        stream?.abandon();
+      },
+    };
+  }
+
+  #createRetained(): Retained {
+    const request = async (): Promise<Request> => requestOn(await this.#link.connection());
+    return {
+      position: async () => {
+        const state = await this.#stateOf(await request());
+        return { floor: Math.max(0, state.firstSequence - 1), last: state.lastSequence };
+      },
+      restartAfter: async (revision) => {
+        const on = await request();
+        if ((await this.#stateOf(on)).lastSequence > revision) {
+          await deleteStream(on);
+          await ensureStream(on, this.#description());
+        }
+        if (revision > 0) await purgeStream(on, revision + 1);
+        (await this.#link.connection()).publish(RESTART_SUBJECT);
+      },
+    };
+  }
+
+  async #stateOf(request: Request): Promise<{ readonly firstSequence: number; readonly lastSequence: number }> {
+    return (await streamState(request)) ?? this.#prepareStream(request);
+  }
+
+  async #prepareStream(request: Request): Promise<{ firstSequence: number; lastSequence: number }> {
+    const description = this.#description();
+    const existing = await streamState(request);
+    const foreign = existing !== undefined && existing.description !== description;
+    if (foreign) {
+      this.#options.log.warn('dropping the change stream of another store', { found: existing.description });
+      await deleteStream(request);
+    }
+    await ensureStream(request, description);
+    return foreign || existing === undefined ? { firstSequence: 0, lastSequence: 0 } : existing;
+  }
+
+  #description(): string {
+    return `changes of store ${this.#options.incarnation ?? 'unnamed'}`;
+  }
+
+  health(): readonly string[] {
+    const trouble = this.#link.trouble();
+    return trouble === undefined ? [] : [trouble];
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#open];
+    for (const subscription of open) await subscription.close();
+    await this.#link.close();
+  }
+}
+
+/** One subscription over all connections. */
+interface Followed {
+  readonly on: (connection: NatsConnection) => Promise<void>;
+  readonly stop: () => void;
+}
+
+interface Handlers {
+  readonly onMessage: (message: BusMessage) => void;
+  readonly onInterruption: () => void;
+}
+
+/** Drops what the subscriber did not ask for, and everything once it is closed. */
+function guard(patterns: readonly string[], options: SubscribeOptions): Handlers & { readonly close: () => void } {
+  const { after, onMessage, onInterruption } = options;
+  let closed = false;
+  const wanted = (message: BusMessage): boolean =>
+    (message.subject === HEARTBEAT_SUBJECT || after === undefined || message.revision > after) &&
+    patterns.some((pattern) => matchesSubject(pattern, message.subject));
+  return {
+    onMessage: (message) => {
+      if (!closed && wanted(message)) handle(() => onMessage(message));
+    },
+    onInterruption: () => {
+      if (!closed && onInterruption !== undefined) handle(onInterruption);
+    },
+    close: () => {
+      closed = true;
+    },
+  };
+}
+
+/** A handler that throws is a bug: it must reach the process, and must not break the connection it was called from. */
+function handle(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+/** What is published outside the stream. Every role may read these two subjects, so each is asked for by name. */
+function listen(
+  connection: NatsConnection,
+  onArrival: (subject: string, body: string, headers: MsgHdrs | undefined) => void,
+): () => void {
+  const subscriptions = [HEARTBEAT_SUBJECT, RESTART_SUBJECT].map((subject) =>
+    connection.subscribe(subject, {
+      callback: (error, msg) => {
+        if (error === null) onArrival(subject, msg.string(), msg.headers);
+      },
+    }),
+  );
+  return () => {
+    if (connection.isClosed()) return;
+    for (const subscription of subscriptions) subscription.unsubscribe();
+  };
+}
+
+function requestOn(connection: NatsConnection): Request {
+  return async (subject, body) => {
+    try {
+      return (await connection.request(subject, body, { timeout: NATS_REQUEST_TIMEOUT_MS })).string();
+    } catch (error) {
+      throw unavailable(subject, error);
+    }
+  };
+}
+
+function unavailable(what: string, error: unknown): BusUnavailable {
+  const hint = isNoResponders(error) ? ': JetStream does not answer there' : '';
+  return new BusUnavailable(`NATS request ${what} failed (${describeError(error)})${hint}`, { cause: error });
+}
+
+function isNoResponders(error: unknown): boolean {
+  return error instanceof NatsError && error.code === '503';
+}
+
+function headersOf(wire: WireMessage): MsgHdrs {
+  const headers = createHeaders();
+  for (const [name, value] of wire.headers) headers.set(name, value);
+  return headers;
+}

@@ -1,0 +1,148 @@
+import { invariant } from '@holdfast/platform';
+import type { MsgHdrs } from 'nats';
+import type { BusMessage } from '../port.ts';
+import { HEARTBEAT_SUBJECT, matchesSubject } from '../subjects.ts';
+
+/**
+ * How changes look on NATS. The stream holds ONE message per revision, so that its sequence is the revision; a change that
+ * moves a pod from pending to a node must therefore reach the subscribers of both from one subject:
+ *
+ *     k8s.ev.pods.<pend or ->.<node or ->.<namespace>.<name>
+ *
+ * `pend.-` is a pending pod, `pend.<node>` its binding, `-.<node>` any later change. A node's filter is `pods.*.<node>.>`,
+ * the filter of pending pods `pods.pend.*.>`: one filter each, because only a consumer with a single filter can be
+ * limited by permissions (and NATS before 2.10 knows no other). All other subjects are the same as on the port.
+ */
+export const STREAM_SUBJECTS = ['k8s.ev.pods.>', 'k8s.ev.obj.>'] as const;
+
+/** Core NATS, not kept: the stream starts anew at another revision. */
+export const RESTART_SUBJECT = 'k8s.ev.sys.restart';
+
+/** Everything that is published outside the stream. */
+export const SYSTEM_SUBJECTS = 'k8s.ev.sys.>';
+
+const PODS = 'k8s.ev.pods';
+const NONE = '-';
+const PEND = 'pend';
+
+const PREVIOUS = 'Hf-Previous';
+const DEPARTED_PREVIOUS = 'Hf-Departed-Previous';
+/** Length of the change in the body; the departure follows. Present only with a departure. */
+const SPLIT = 'Hf-Split';
+const REVISION = 'Hf-Revision';
+
+export interface WireMessage {
+  readonly subject: string;
+  readonly body: string;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export function encodeChange(message: BusMessage): WireMessage {
+  const { departure, data } = message;
+  const previous = optional(PREVIOUS, message.previous);
+  if (departure === undefined) return { subject: wireSubject(message.subject, false), body: data, headers: previous };
+  const subject = wireSubject(message.subject, true);
+  invariant(
+    logicalSubjects(subject).includes(departure.subject),
+    'only a pod that was pending departs, and it stays the same pod',
+    { from: departure.subject, to: message.subject },
+  );
+  const headers = [
+    ...previous,
+    ...optional(DEPARTED_PREVIOUS, departure.previous),
+    [SPLIT, String(data.length)] as const,
+  ];
+  return { subject, body: data + departure.data, headers };
+}
+
+/** What subscribers get: the change, and the departure it carries if there is one. */
+export function decodeChange(wire: {
+  readonly subject: string;
+  readonly sequence: number;
+  readonly body: string;
+  readonly headers: MsgHdrs | undefined;
+}): readonly BusMessage[] {
+  const { sequence: revision, body, headers } = wire;
+  const [subject = wire.subject, left] = logicalSubjects(wire.subject);
+  const previous = numberIn(headers, PREVIOUS);
+  const split = numberIn(headers, SPLIT);
+  if (split === undefined || left === undefined) return [{ subject, revision, previous, data: body }];
+  return [
+    { subject, revision, previous, data: body.slice(0, split) },
+    { subject: left, revision, previous: numberIn(headers, DEPARTED_PREVIOUS), data: body.slice(split) },
+  ];
+}
+
+export function encodeHeartbeat(message: BusMessage): WireMessage {
+  return { subject: HEARTBEAT_SUBJECT, body: message.data, headers: [[REVISION, String(message.revision)]] };
+}
+
+export function decodeHeartbeat(body: string, headers: MsgHdrs | undefined): BusMessage {
+  return {
+    subject: HEARTBEAT_SUBJECT,
+    revision: numberIn(headers, REVISION) ?? 0,
+    previous: undefined,
+    data: body,
+  };
+}
+
+/**
+ * The narrowest single filter that takes all of the patterns; `undefined` when none of them concerns the stream. It may take
+ * more than they do: the subscriber drops the rest with `matchesSubject`.
+ */
+export function wireFilter(patterns: readonly string[]): string | undefined {
+  const filters = [...new Set(patterns.filter((pattern) => !isSystem(pattern)).map(wirePattern))];
+  const [first, ...rest] = filters;
+  if (first === undefined || rest.length === 0) return first;
+  return `${filters
+    .map((filter) => filter.split('.'))
+    .reduce(commonHead)
+    .join('.')}.>`;
+}
+
+/** True when a pattern takes what is published outside the stream. */
+export function takesHeartbeats(patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesSubject(pattern, HEARTBEAT_SUBJECT));
+}
+
+function isSystem(pattern: string): boolean {
+  return pattern.startsWith('k8s.ev.sys.');
+}
+
+function wireSubject(subject: string, departs: boolean): string {
+  const [, , kind, first = '', ...rest] = subject.split('.');
+  if (kind === 'node') return [PODS, departs ? PEND : NONE, first, ...rest.slice(1)].join('.');
+  if (kind === 'pend') return [PODS, PEND, NONE, ...rest].join('.');
+  return subject;
+}
+
+function wirePattern(pattern: string): string {
+  const [, , kind, first = '', ...rest] = pattern.split('.');
+  if (kind === 'node') return [PODS, '*', first, ...rest.slice(1)].join('.');
+  if (kind === 'pend') return [PODS, PEND, '*', ...rest].join('.');
+  return pattern;
+}
+
+/** The subject of the change and, if it is a binding, the one that the pod left. */
+function logicalSubjects(subject: string): readonly string[] {
+  const [, , kind, from = '', to = '', ...pod] = subject.split('.');
+  if (kind !== 'pods') return [subject];
+  const pending = ['k8s.ev.pend.pods', ...pod].join('.');
+  if (to === NONE) return [pending];
+  const bound = ['k8s.ev.node', to, 'pods', ...pod].join('.');
+  return from === PEND ? [bound, pending] : [bound];
+}
+
+function commonHead(a: readonly string[], b: readonly string[]): string[] {
+  const differs = a.findIndex((token, i) => token !== b[i] || token === '>');
+  return a.slice(0, differs === -1 ? a.length : differs);
+}
+
+function optional(name: string, value: number | undefined): readonly (readonly [string, string])[] {
+  return value === undefined ? [] : [[name, String(value)]];
+}
+
+function numberIn(headers: MsgHdrs | undefined, name: string): number | undefined {
+  const text = headers?.get(name) ?? '';
+  return text === '' ? undefined : Number(text);
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEPLOYMENTS, NODES, PODS, type Pod } from '@holdfast/api';
+import { StatusError } from '@holdfast/machinery';
+import { createApiClient } from './api-client.ts';
+import { createDirectTransport } from './transport/direct.ts';
+import type { ApiRequest, ApiResponse } from './transport/port.ts';
+
+const json = (status: number, value: unknown): ApiResponse => ({
+  status,
+  headers: {},
+  body: { kind: 'json', bytes: () => new Uint8Array(), value: () => value },
+});
+
+function rig(answer: (request: ApiRequest) => ApiResponse = () => json(200, { metadata: { name: 'x' } })) {
+  const requests: ApiRequest[] = [];
+  const transport = createDirectTransport(async (request) => {
+    requests.push(request);
+    return answer(request);
+  });
+  const client = createApiClient({ transport, token: () => 'secret', userAgent: 'test/1' });
+  const said = (): string[] =>
+    requests.map((r) => `${r.method} ${r.path}${r.query.size > 0 ? `?${r.query.toString()}` : ''}`);
+  return { client, requests, said };
+}
+
+test('paths and verbs are those of Kubernetes', async () => {
+  const { client, requests, said } = rig();
+  const pod = { namespace: 'ns', name: 'x' };
+  const object: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: pod, spec: { containers: [] }, status: {} };
+  await client.get(PODS, pod);
+  await client.list(DEPLOYMENTS, { namespace: 'ns', labelSelector: 'a=b', limit: 5 });
+  await client.list(NODES, { fieldSelector: 'metadata.name=n' });
+  await client.create(PODS, object);
+  await client.update(PODS, object);
+  await client.updateStatus(PODS, object);
+  await client.patch(NODES, { name: 'n' }, { type: 'strategic', body: {}, subresource: 'status' });
+  await client.delete(PODS, pod, { gracePeriodSeconds: 0, uid: 'u' });
+  await client.bind(pod, 'node', 'u');
+  await client.evict(pod);
+  assert.deepEqual(said(), [
+    'GET /api/v1/namespaces/ns/pods/x',
+    'GET /apis/apps/v1/namespaces/ns/deployments?labelSelector=a%3Db&limit=5',
+    'GET /api/v1/nodes?fieldSelector=metadata.name%3Dn',
+    'POST /api/v1/namespaces/ns/pods',
+    'PUT /api/v1/namespaces/ns/pods/x',
+    'PUT /api/v1/namespaces/ns/pods/x/status',
+    'PATCH /api/v1/nodes/n/status',
+    'DELETE /api/v1/namespaces/ns/pods/x',
+    'POST /api/v1/namespaces/ns/pods/x/binding',
+    'POST /api/v1/namespaces/ns/pods/x/eviction',
+  ]);
+  assert.equal(requests[6]?.headers['content-type'], 'application/strategic-merge-patch+json');
+  assert.ok(requests.every((r) => r.headers['authorization'] === 'Bearer secret'));
+  const body: unknown = JSON.parse(String(requests[7]?.body));
+  assert.deepEqual(body, {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    gracePeriodSeconds: 0,
+    preconditions: { uid: 'u' },
+  });
+});
+
+test('answers of 400 and above reject with the Status of the server', async () => {
+  const status = { kind: 'Status', status: 'Failure', code: 409, reason: 'Conflict', message: 'no' };
+  const { client } = rig(() => json(409, status));
+  await assert.rejects(
+    client.get(NODES, { name: 'x' }),
+    (e) => e instanceof StatusError && e.code === 409 && e.reason === 'Conflict' && e.message === 'no',
+  );
+});
+
+test('find answers undefined for 404 only', async () => {
+  const missing = rig(() => json(404, { code: 404, reason: 'NotFound', message: 'gone' }));
+  assert.equal(await missing.client.find(NODES, { name: 'x' }), undefined);
+  const broken = rig(() => json(500, { code: 500, reason: 'InternalError', message: 'bug' }));
+  await assert.rejects(broken.client.find(NODES, { name: 'x' }), StatusError);
+});
+
+test('items of a list that do not say their kind get it', async () => {
+  const { client } = rig(() => json(200, { metadata: { resourceVersion: '9' }, items: [{ metadata: { name: 'n' } }] }));
+  const list = await client.list(NODES);
+  assert.equal(list.resourceVersion, '9');
+  assert.equal(list.continueToken, undefined);
+  assert.deepEqual(list.items[0], { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
+});
+
+test('an ERROR frame ends a watch with its Status', async () => {
+  async function* frames() {
+    const event = { type: 'ERROR' as const, object: { code: 410, reason: 'Expired', message: 'too old' } };
+    yield { bytes: () => new Uint8Array(), value: () => event };
+  }
+  const { client } = rig(() => ({ status: 200, headers: {}, body: { kind: 'watch', frames: frames() } }));
+  const { signal } = new AbortController();
+  await assert.rejects(
+    async () => {
+      for await (const event of client.watch(NODES, { resourceVersion: '1', signal })) assert.fail(event.type);
+    },
+    (e) => e instanceof StatusError && e.code === 410,
+  );
+});

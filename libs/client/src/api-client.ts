@@ -1,0 +1,170 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { StatusError } from '@holdfast/machinery';
+import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
+import type { ApiClient, DeleteRequest, ListSelection, PatchType, TypedWatchEvent } from './port.ts';
+import { collectionPath, objectPath } from './resource-path.ts';
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTransport,
+  type HttpMethod,
+  TransportError,
+  type WatchEvent,
+} from './transport/port.ts';
+
+export interface ApiClientOptions {
+  readonly transport: ApiTransport;
+  /** A function is asked at every request, so that a rotated token is picked up. */
+  readonly token?: string | (() => string);
+  readonly userAgent: string;
+}
+
+type Send = (method: HttpMethod, path: string, extra?: Partial<ApiRequest>) => Promise<ApiResponse>;
+
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  const send = createSend(options);
+  const write = async <T extends KubeObject>(method: HttpMethod, path: string, resource: ResourceRef<T>, object: T) =>
+    decodeObject(resource, jsonOf(await send(method, path, jsonBody(object))));
+  const get = async <T extends KubeObject>(resource: ResourceRef<T>, target: { namespace?: string; name: string }) =>
+    decodeObject(resource, jsonOf(await send('GET', objectPath(resource, target))));
+  return {
+    get,
+    find: (resource, target) => undefinedFor404(get(resource, target)),
+    list: async (resource, selection = {}) => {
+      const { signal } = selection;
+      const extra = { query: listQuery(selection), ...(signal === undefined ? {} : { signal }) };
+      return decodeList(resource, jsonOf(await send('GET', collectionPath(resource, selection.namespace), extra)));
+    },
+    watch: (resource, selection) => watch(send, resource, selection),
+    create: (resource, object) => write('POST', collectionPath(resource, object.metadata.namespace), resource, object),
+    update: (resource, object) => write('PUT', pathOf(resource, object), resource, object),
+    updateStatus: (resource, object) => write('PUT', pathOf(resource, object, 'status'), resource, object),
+    updateSubresource: (resource, object, subresource) =>
+      write('PUT', pathOf(resource, object, subresource), resource, object),
+    patch: async (resource, target, { type, body, subresource }) => {
+      const path = objectPath(resource, target, subresource);
+      return decodeObject(resource, jsonOf(await send('PATCH', path, jsonBody(body, PATCH_MEDIA_TYPES[type]))));
+    },
+    delete: async (resource, target, request = {}) => {
+      await send('DELETE', objectPath(resource, target), jsonBody(deleteOptions(request)));
+    },
+    bind: async (target, nodeName, uid) => {
+      await send('POST', `/api/v1/namespaces/${target.namespace}/pods/${target.name}/binding`, {
+        ...jsonBody({
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { name: target.name, namespace: target.namespace, uid },
+          target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+        }),
+      });
+    },
+    evict: async (target, request = {}) => {
+      await send('POST', `/api/v1/namespaces/${target.namespace}/pods/${target.name}/eviction`, {
+        ...jsonBody({
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name: target.name, namespace: target.namespace },
+          deleteOptions: deleteOptions(request),
+        }),
+      });
+    },
+  };
+}
+
+/** Adds what every request of this identity carries and turns answers of 400 and above into `StatusError`. */
+function createSend(options: ApiClientOptions): Send {
+  const { transport, token, userAgent } = options;
+  return async (method, path, extra = {}) => {
+    const bearer = typeof token === 'function' ? token() : token;
+    const response = await transport.request({
+      method,
+      path,
+      query: extra.query ?? new URLSearchParams(),
+      headers: {
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
+        ...extra.headers,
+      },
+      ...(extra.body === undefined ? {} : { body: extra.body }),
+      ...(extra.signal === undefined ? {} : { signal: extra.signal }),
+    });
+    if (response.status >= 400) throw statusErrorOf(response);
+    return response;
+  };
+}
+
+async function* watch<T extends KubeObject>(
+  send: Send,
+  resource: ResourceRef<T>,
+  options: Parameters<ApiClient['watch']>[1],
+): AsyncGenerator<TypedWatchEvent<T>> {
+  const query = selectionQuery(options);
+  query.set('watch', 'true');
+  query.set('resourceVersion', options.resourceVersion);
+  if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds));
+  if (options.allowBookmarks === true) query.set('allowWatchBookmarks', 'true');
+  const path = collectionPath(resource, options.namespace);
+  const response = await send('GET', path, { query, signal: options.signal });
+  if (response.body.kind !== 'watch') throw new TransportError(`a watch was answered with ${response.body.kind}`);
+  for await (const frame of response.body.frames) yield typed(resource, frame.value());
+}
+
+function typed<T extends KubeObject>(resource: ResourceRef<T>, event: WatchEvent): TypedWatchEvent<T> {
+  if (event.type === 'ERROR') throw statusErrorFrom(event.object);
+  return { type: event.type, object: decodeObject(resource, event.object) };
+}
+
+async function undefinedFor404<T>(pending: Promise<T>): Promise<T | undefined> {
+  try {
+    return await pending;
+  } catch (error) {
+    if (error instanceof StatusError && error.code === 404) return undefined;
+    throw error;
+  }
+}
+
+const PATCH_MEDIA_TYPES: Readonly<Record<PatchType, string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+};
+
+function pathOf<T extends KubeObject>(resource: ResourceRef<T>, object: T, subresource?: string): string {
+  const { name = '', namespace } = object.metadata;
+  return objectPath(resource, { name, ...(namespace === undefined ? {} : { namespace }) }, subresource);
+}
+
+function jsonBody(body: unknown, mediaType = 'application/json'): Partial<ApiRequest> {
+  return { headers: { 'content-type': mediaType }, body: JSON.stringify(body) };
+}
+
+function selectionQuery(selection: ListSelection): URLSearchParams {
+  const query = new URLSearchParams();
+  if (selection.labelSelector !== undefined) query.set('labelSelector', selection.labelSelector);
+  if (selection.fieldSelector !== undefined) query.set('fieldSelector', selection.fieldSelector);
+  return query;
+}
+
+function listQuery(selection: NonNullable<Parameters<ApiClient['list']>[1]>): URLSearchParams {
+  const query = selectionQuery(selection);
+  if (selection.limit !== undefined) query.set('limit', String(selection.limit));
+  if (selection.continueToken !== undefined) query.set('continue', selection.continueToken);
+  if (selection.resourceVersion !== undefined) query.set('resourceVersion', selection.resourceVersion);
+  return query;
+}
+
+function deleteOptions(request: DeleteRequest): Record<string, unknown> {
+  const { gracePeriodSeconds, propagationPolicy, uid, resourceVersion } = request;
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+  };
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import type { Bus } from '@holdfast/bus';
+import { type Clock, LOG_LEVELS, type Log, type LogLevel, OperatorError } from '@holdfast/platform';
+import { requireSettings, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import { createApiClient } from './api-client.ts';
+import { TOKEN_RELOAD_MS } from './limits.ts';
+import type { ApiClient } from './port.ts';
+import { createHttpsTransport } from './transport/https.ts';
+import type { ApiTransport } from './transport/port.ts';
+
+/** What every component that talks to the API over the network takes; its own settings are spread beside these. */
+export const COMPONENT_SETTINGS = {
+  'api-servers': { kind: 'string', help: 'addresses of the API servers, https://host:port, separated by commas' },
+  'ca-file': { kind: 'string', help: 'PEM file of the authority that signed the API servers' },
+  'token-file': { kind: 'string', help: 'file with the bearer token of this component; read again when it changes' },
+  bus: { kind: 'string', help: 'NATS servers of the event bus, separated by commas; without it the API is watched' },
+  'bus-user': { kind: 'string', help: 'user name on the bus' },
+  'bus-password': { kind: 'string', help: 'password on the bus' },
+  'log-level': { kind: 'string', help: `one of ${LOG_LEVELS.join(', ')}`, default: 'info' },
+} as const satisfies SettingSpecs;
+
+export type ComponentSettings = Settings<typeof COMPONENT_SETTINGS>;
+
+export interface ComponentConnection {
+  readonly client: ApiClient;
+  readonly transport: ApiTransport;
+  readonly bus: Bus | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens what a component needs of the outside world. Nothing is sent yet, so it works while the servers are down. */
+export async function connectComponent(
+  settings: ComponentSettings,
+  deps: { readonly clock: Clock; readonly log: Log; readonly userAgent: string },
+): Promise<ComponentConnection> {
+  const needed = requireSettings(settings, ['api-servers', 'ca-file', 'token-file']);
+  const servers = splitList(needed['api-servers']);
+  const caPem = readSettingFile('ca-file', needed['ca-file']);
+  const transport = createHttpsTransport({ servers, caPem, clock: deps.clock });
+  const token = createTokenReader(needed['token-file'], deps);
+  const client = createApiClient({ transport, token, userAgent: deps.userAgent });
+  const bus = await connectBus(settings, deps);
+  const close = async (): Promise<void> => {
+    await bus?.close();
+    await transport.close();
+  };
+  return { client, transport, bus, close };
+}
+
+export function logLevelOf(settings: ComponentSettings): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === settings['log-level']);
+  if (level !== undefined) return level;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--log-level takes ${LOG_LEVELS.join(', ')}, not "${settings['log-level']}"`,
+    nextStep: 'Run with --help to see every setting with its environment variable and default.',
+    exitCode: 2,
+  });
+}
+
+async function connectBus(
+  settings: ComponentSettings,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<Bus | undefined> {
+  if (settings.bus === undefined) return undefined;
+  // Loaded on demand: a component without a bus does not pay for the NATS client.
+  const { createNatsBus } = await import('@holdfast/bus/nats');
+  const user = settings['bus-user'];
+  const password = settings['bus-password'];
+  return createNatsBus({
+    servers: splitList(settings.bus),
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    role: 'consumer',
+    clock,
+    log,
+  });
+}
+
+/** A rotated token is picked up within `TOKEN_RELOAD_MS`; while the file cannot be read the last token is used. */
+function createTokenReader(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): () => string {
+  let token = readSettingFile('token-file', path).trim();
+  let readAt = clock.monotonic();
+  return () => {
+    if (clock.monotonic() - readAt < TOKEN_RELOAD_MS) return token;
+    readAt = clock.monotonic();
+    try {
+      token = readFileSync(path, 'utf8').trim();
+    } catch (error) {
+      log.warn('the token file cannot be read, using the last token', { path, error });
+    }
+    return token;
+  };
+}
+
+function readSettingFile(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new OperatorError({
+      code: 'UnreadableFile',
+      message: `the file of --${setting}, ${path}, cannot be read`,
+      nextStep: 'create the file or point the setting at the right one',
+      exitCode: 2,
+      cause: error,
+    });
+  }
+}
+
+function splitList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,153 @@
+import { StatusError } from '@holdfast/machinery';
+import type { Clock, Log, Service } from '@holdfast/platform';
+import { IMMEDIATE_CONFLICT_RETRIES, RECONCILE_DEADLINE_MS } from './limits.ts';
+import type { ReconcileResult, WorkQueue } from './port.ts';
+
+/**
+ * One pass over one key: observe, decide, apply. Rejecting asks for another pass (a 409 at once, anything else after the
+ * key's back-off). `signal` aborts at the deadline and when the controller stops.
+ */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+
+export interface ControllerOptions {
+  readonly name: string;
+  /** Owned by the controller from now on: it shuts the queue down when it stops. */
+  readonly queue: WorkQueue;
+  readonly workers: number;
+  readonly reconcile: Reconcile;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly deadlineMs?: number;
+}
+
+/** Totals since the start; `active` and `overdue` are levels. */
+export interface ControllerCounters {
+  readonly passes: number;
+  readonly conflicts: number;
+  readonly failures: number;
+  readonly deadlines: number;
+  readonly active: number;
+  /** Passes that ignore their aborted signal. Their keys stay locked until they end. */
+  readonly overdue: number;
+}
+
+export interface Controller extends Service {
+  counters(): ControllerCounters;
+}
+
+/** Creates the controller and starts its workers. */
+export function runController(options: ControllerOptions): Controller {
+  const controller = createController(options);
+  void controller.start();
+  return controller;
+}
+
+export function createController(options: ControllerOptions): Controller {
+  return new ControllerLoop(options);
+}
+
+type Outcome =
+  | { readonly kind: 'done'; readonly result: ReconcileResult | undefined }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+class ControllerLoop implements Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #stopping = new AbortController();
+  readonly #conflictsOf = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #totals = { passes: 0, conflicts: 0, failures: 0, deadlines: 0, active: 0, overdue: 0 };
+  #workers: readonly Promise<void>[] = [];
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  counters(): ControllerCounters {
+    return { ...this.#totals };
+  }
+
+  async start(): Promise<void> {
+    if (this.#workers.length > 0) return;
+    this.#workers = Array.from({ length: this.#options.workers }, () => this.#work());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error(`controller ${this.name} is stopping`));
+    this.#options.queue.shutDown();
+    await Promise.all(this.#workers);
+    await Promise.all(this.#running);
+  }
+
+  async #work(): Promise<void> {
+    const { queue } = this.#options;
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) await this.#pass(key);
+  }
+
+  /** Ends with the pass, or at its deadline: then the worker goes on and the key stays locked until the pass ends. */
+  async #pass(key: string): Promise<void> {
+    const { clock, deadlineMs = RECONCILE_DEADLINE_MS, log } = this.#options;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const overdue = new AbortController();
+    const timer = clock.timer(deadlineMs, () => {
+      this.#totals.deadlines++;
+      this.#totals.overdue++;
+      log.warn('a pass exceeded its deadline', { controller: this.name, key, deadlineMs });
+      overdue.abort(new Error(`the pass over ${key} exceeded ${deadlineMs} ms`));
+      release();
+    });
+    const running = this.#attempt(key, AbortSignal.any([overdue.signal, this.#stopping.signal])).then((outcome) => {
+      timer.cancel();
+      if (overdue.signal.aborted) this.#totals.overdue--;
+      this.#settle(key, outcome);
+      this.#running.delete(running);
+      release();
+    });
+    this.#running.add(running);
+    await released;
+  }
+
+  async #attempt(key: string, signal: AbortSignal): Promise<Outcome> {
+    this.#totals.passes++;
+    this.#totals.active++;
+    try {
+      return { kind: 'done', result: await this.#options.reconcile(key, signal) };
+    } catch (error) {
+      return { kind: 'failed', error };
+    } finally {
+      this.#totals.active--;
+    }
+  }
+
+  #settle(key: string, outcome: Outcome): void {
+    const { queue } = this.#options;
+    if (!this.#stopping.signal.aborted) {
+      if (outcome.kind === 'failed') this.#retry(key, outcome.error);
+      else this.#succeed(key, outcome.result);
+    }
+    queue.done(key);
+  }
+
+  #succeed(key: string, result: ReconcileResult | undefined): void {
+    const { queue } = this.#options;
+    queue.forget(key);
+    this.#conflictsOf.delete(key);
+    if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
+  }
+
+  #retry(key: string, error: unknown): void {
+    const { queue, log } = this.#options;
+    if (error instanceof StatusError && error.code === 409) {
+      this.#totals.conflicts++;
+      const conflicts = (this.#conflictsOf.get(key) ?? 0) + 1;
+      this.#conflictsOf.set(key, conflicts);
+      if (conflicts <= IMMEDIATE_CONFLICT_RETRIES) queue.add(key);
+      else queue.addRateLimited(key);
+      return;
+    }
+    this.#totals.failures++;
+    log.warn('a pass failed and will be repeated', { controller: this.name, key, error });
+    queue.addRateLimited(key);
+  }
+}

@@ -1,0 +1,87 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { type StatusDetails, StatusError, type StatusReason } from '@holdfast/machinery';
+import type { KubeList } from './port.ts';
+import { type ApiResponse, TransportError } from './transport/port.ts';
+
+/**
+ * The only place where an answer of the API gets a type. The server validated the object when it was stored, so only the
+ * frame is checked here.
+ */
+export function decodeObject<T extends KubeObject>(resource: ResourceRef<T>, value: unknown): T {
+  const record = asRecord(value, 'an object');
+  asRecord(record['metadata'], 'metadata of an object');
+  if (typeof record['kind'] === 'string' && typeof record['apiVersion'] === 'string') return record as unknown as T;
+  return Object.freeze({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...record }) as unknown as T;
+}
+
+export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value: unknown): KubeList<T> {
+  const list = asRecord(value, 'a list');
+  const metadata = asRecord(list['metadata'], 'metadata of a list');
+  const items = list['items'];
+  const continueToken = metadata['continue'];
+  return {
+    resourceVersion: typeof metadata['resourceVersion'] === 'string' ? metadata['resourceVersion'] : '',
+    continueToken: typeof continueToken === 'string' && continueToken !== '' ? continueToken : undefined,
+    items: Array.isArray(items) ? items.map((item) => decodeObject(resource, item)) : [],
+  };
+}
+
+export function jsonOf(response: ApiResponse): unknown {
+  if (response.body.kind === 'json') return response.body.value();
+  throw new TransportError(`expected a JSON answer, got ${response.body.kind} with status ${response.status}`);
+}
+
+/** The error that an answer of 400 or above stands for. */
+export function statusErrorOf(response: ApiResponse): StatusError {
+  if (response.body.kind === 'json') return statusErrorFrom(response.body.value(), response.status);
+  const text = response.body.kind === 'text' ? response.body.text : '';
+  return new StatusError({ ...fallback(response.status), message: text === '' ? `HTTP ${response.status}` : text });
+}
+
+/** From a `Status` document: the body of an answer, or the object of an ERROR frame. */
+export function statusErrorFrom(value: unknown, httpStatus = 500): StatusError {
+  const status = asRecord(value, 'a Status');
+  const code = typeof status['code'] === 'number' ? status['code'] : httpStatus;
+  const details = status['details'];
+  return new StatusError({
+    code,
+    reason: typeof status['reason'] === 'string' ? (status['reason'] as StatusReason) : fallback(code).reason,
+    message: typeof status['message'] === 'string' ? status['message'] : `HTTP ${code}`,
+    ...(typeof details === 'object' && details !== null ? { details: details as StatusDetails } : {}),
+  });
+}
+
+export function apiVersionOf(resource: ResourceRef): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/** 0 when the object was never stored. */
+export function revisionOf(object: KubeObject): number {
+  return Number(object.metadata.resourceVersion ?? 0);
+}
+
+const REASON_OF_CODE: ReadonlyMap<number, StatusReason> = new Map([
+  [400, 'BadRequest'],
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [404, 'NotFound'],
+  [405, 'MethodNotAllowed'],
+  [406, 'NotAcceptable'],
+  [409, 'Conflict'],
+  [410, 'Gone'],
+  [413, 'RequestEntityTooLarge'],
+  [415, 'UnsupportedMediaType'],
+  [422, 'Invalid'],
+  [429, 'TooManyRequests'],
+  [503, 'ServiceUnavailable'],
+  [504, 'Timeout'],
+]);
+
+function fallback(code: number): { code: number; reason: StatusReason } {
+  return { code, reason: REASON_OF_CODE.get(code) ?? 'InternalError' };
+}
+
+function asRecord(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new TransportError(`the answer does not hold ${what}`);
+}

@@ -1,0 +1,103 @@
+import type { Event, ObjectReference } from '@holdfast/api';
+import type { Clock } from '@holdfast/platform';
+import { EVENT_BURST, EVENT_CACHE_MAX, EVENT_REFILL_MS, EVENT_SIMILAR_MAX, EVENT_SIMILAR_WINDOW_MS } from './limits.ts';
+import { createLruMap } from './lru-map.ts';
+
+export interface RawEvent {
+  readonly reference: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+export interface EventDraft {
+  readonly key: string;
+  readonly reference: ObjectReference;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** Set when an event like this was written before: count that one up. */
+  readonly name: string | undefined;
+}
+
+/** Decides what becomes of an event: a new one, one more of a known one, a combined one, or nothing (spam). */
+export interface EventCorrelator {
+  correlate(event: RawEvent): EventDraft | undefined;
+  remember(draft: EventDraft, written: Event): void;
+}
+
+interface Similar {
+  readonly messages: Set<string>;
+  lastAtMs: number;
+}
+
+interface Budget {
+  tokens: number;
+  refilledAtMs: number;
+}
+
+interface Known {
+  readonly name: string;
+  readonly count: number;
+  readonly firstAtMs: number;
+}
+
+export function createEventCorrelator({ clock }: { readonly clock: Clock }): EventCorrelator {
+  const budgets = createLruMap<Budget>(EVENT_CACHE_MAX);
+  const similar = createLruMap<Similar>(EVENT_CACHE_MAX);
+  const known = createLruMap<Known>(EVENT_CACHE_MAX);
+
+  const combines = (kindOfEvent: string, event: RawEvent): boolean => {
+    const seen = similar.get(kindOfEvent);
+    const fresh = seen === undefined || event.atMs - seen.lastAtMs > EVENT_SIMILAR_WINDOW_MS;
+    const group: Similar = fresh ? { messages: new Set(), lastAtMs: event.atMs } : seen;
+    if (group.messages.size < EVENT_SIMILAR_MAX) group.messages.add(event.message);
+    group.lastAtMs = event.atMs;
+    similar.set(kindOfEvent, group);
+    return group.messages.size >= EVENT_SIMILAR_MAX && !group.messages.has(event.message);
+  };
+
+  return {
+    correlate: (event) => {
+      const about = [event.reference.kind, event.reference.namespace, event.reference.name, event.reference.uid].join(
+        '/',
+      );
+      if (!spend(budgets, about, clock.monotonic())) return undefined;
+      const kindOfEvent = `${about}/${event.type}/${event.reason}`;
+      const combined = combines(kindOfEvent, event);
+      const key = combined ? kindOfEvent : `${kindOfEvent}/${event.message}`;
+      const before = known.get(key);
+      return {
+        key,
+        reference: event.reference,
+        type: event.type,
+        reason: event.reason,
+        message: combined ? `(combined from similar events): ${event.message}` : event.message,
+        count: (before?.count ?? 0) + 1,
+        firstAtMs: before?.firstAtMs ?? event.atMs,
+        lastAtMs: event.atMs,
+        name: before?.name,
+      };
+    },
+    remember: (draft, written) =>
+      known.set(draft.key, {
+        name: written.metadata.name ?? '',
+        count: written.count ?? draft.count,
+        firstAtMs: draft.firstAtMs,
+      }),
+  };
+}
+
+function spend(budgets: ReturnType<typeof createLruMap<Budget>>, about: string, nowMs: number): boolean {
+  const budget = budgets.get(about) ?? { tokens: EVENT_BURST, refilledAtMs: nowMs };
+  budgets.set(about, budget);
+  budget.tokens = Math.min(EVENT_BURST, budget.tokens + (nowMs - budget.refilledAtMs) / EVENT_REFILL_MS);
+  budget.refilledAtMs = nowMs;
+  if (budget.tokens < 1) return false;
+  budget.tokens -= 1;
+  return true;
+}

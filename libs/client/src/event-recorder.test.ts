@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Event, KubeObject } from '@holdfast/api';
+import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createApiClient } from './api-client.ts';
+import { createEventRecorder } from './event-recorder.ts';
+import { EVENT_BURST, EVENT_QUEUE_MAX } from './limits.ts';
+import { FakeApi } from './test-support/fake-api.ts';
+import { createVirtualClock } from './test-support/virtual-clock.ts';
+import { createDirectTransport } from './transport/direct.ts';
+
+const pod = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '7' },
+});
+
+function rig() {
+  const clock = createVirtualClock();
+  const api = new FakeApi(clock);
+  const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
+  const ids = createIds(createSeededRandom(1, 'ids'));
+  const recorder = createEventRecorder({
+    client,
+    component: 'kubelet',
+    host: 'n1',
+    clock,
+    ids,
+    log: createSilentLog(),
+  });
+  const events = (): Event[] => Array.from(api.objects().values(), (object) => object as Event);
+  return { clock, api, recorder, events };
+}
+
+test('equal events are one object that is counted up', async () => {
+  const { clock, recorder, events } = rig();
+  for (let i = 0; i < 3; i++) {
+    recorder.event(pod('a'), { type: 'Warning', reason: 'BackOff', message: 'restarting' });
+    await clock.advance(10_000);
+  }
+  const [event, ...others] = events();
+  assert.equal(others.length, 0);
+  assert.equal(event?.count, 3);
+  assert.equal(event.involvedObject.uid, 'uid-a');
+  assert.deepEqual(event.source, { component: 'kubelet', host: 'n1' });
+  assert.notEqual(event.firstTimestamp, event.lastTimestamp);
+});
+
+test('an event that was removed is written anew', async () => {
+  const { clock, api, recorder, events } = rig();
+  recorder.event(pod('a'), { type: 'Normal', reason: 'Started', message: 'x' });
+  await clock.advance(1);
+  for (const path of api.objects().keys()) api.remove(path);
+  recorder.event(pod('a'), { type: 'Normal', reason: 'Started', message: 'x' });
+  await clock.advance(1);
+  assert.equal(events().length, 1);
+});
+
+test('many different messages of one reason are combined', async () => {
+  const { clock, recorder, events } = rig();
+  for (let i = 0; i < 20; i++) {
+    recorder.event(pod('a'), { type: 'Warning', reason: 'Failed', message: `attempt ${i}` });
+    await clock.advance(1);
+  }
+  assert.equal(events().length, 11);
+  const combined = events().find((event) => event.message?.startsWith('(combined from similar events)'));
+  assert.equal(combined?.count, 10);
+});
+
+test('an object that spams is cut off, others are not', async () => {
+  const { clock, recorder, events } = rig();
+  for (let i = 0; i < 100; i++) recorder.event(pod('a'), { type: 'Normal', reason: `R${i}`, message: 'x' });
+  recorder.event(pod('b'), { type: 'Normal', reason: 'R', message: 'x' });
+  await clock.advance(1);
+  assert.equal(events().length, EVENT_BURST + 1);
+  assert.equal(recorder.dropped(), 100 - EVENT_BURST);
+});
+
+test('while the API is away the queue is bounded, the caller never waits, and events arrive later', async () => {
+  const { clock, api, recorder, events } = rig();
+  api.setDown(true);
+  for (let i = 0; i < EVENT_QUEUE_MAX + 50; i++) {
+    recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });
+  }
+  assert.equal(recorder.dropped(), 50);
+  await clock.advance(1_000);
+  api.setDown(false);
+  await clock.advance(10_000);
+  assert.equal(events().length, EVENT_QUEUE_MAX);
+  await recorder.stop();
+});

@@ -1,0 +1,153 @@
+import { EVENTS, type Event, type KubeObject, type ObjectReference } from '@holdfast/api';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, formatTime, type Ids, type Log, type Service } from '@holdfast/platform';
+import { createEventCorrelator, type EventDraft } from './event-correlator.ts';
+import { EVENT_ATTEMPTS_MAX, EVENT_QUEUE_MAX, EVENT_RETRY_MS } from './limits.ts';
+import type { ApiClient, EventRecorder } from './port.ts';
+
+export interface EventRecorderOptions {
+  readonly client: ApiClient;
+  /** `source.component` and `reportingComponent`: `default-scheduler`, `kubelet`. */
+  readonly component: string;
+  /** `source.host`, for components of a node. */
+  readonly host?: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface RunningEventRecorder extends EventRecorder, Service {
+  /** Events lost because the queue was full, the object was spamming, or the API did not take them. */
+  dropped(): number;
+}
+
+/** Writes events one after another in the background; `stop` drops what is still waiting. */
+export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
+  return new BackgroundRecorder(options);
+}
+
+interface Waiting {
+  readonly reference: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+class BackgroundRecorder implements RunningEventRecorder {
+  readonly name: string;
+  readonly #options: EventRecorderOptions;
+  readonly #correlator;
+  readonly #waiting: Waiting[] = [];
+  readonly #stopping = new AbortController();
+  #writing: Promise<void> | undefined;
+  #dropped = 0;
+
+  constructor(options: EventRecorderOptions) {
+    this.name = `event recorder of ${options.component}`;
+    this.#options = options;
+    this.#correlator = createEventCorrelator(options);
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the event recorder is stopping'));
+    this.#waiting.length = 0;
+    await this.#writing;
+  }
+
+  dropped(): number {
+    return this.#dropped;
+  }
+
+  event(about: KubeObject, event: Parameters<EventRecorder['event']>[1]): void {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#waiting.length >= EVENT_QUEUE_MAX) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push({ ...event, reference: referenceTo(about), atMs: this.#options.clock.now() });
+    this.#writing ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    // The caller of `event` must not run the client's code.
+    await Promise.resolve();
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const draft = this.#correlator.correlate(next);
+      if (draft === undefined) this.#dropped++;
+      else await this.#deliver(draft);
+    }
+    this.#writing = undefined;
+  }
+
+  async #deliver(draft: EventDraft): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let attempt = 1; attempt <= EVENT_ATTEMPTS_MAX && !signal.aborted; attempt++) {
+      try {
+        this.#correlator.remember(draft, await this.#write(draft));
+        return;
+      } catch (error) {
+        if (isRefusal(error) || attempt === EVENT_ATTEMPTS_MAX) {
+          this.#dropped++;
+          log.warn('an event was not recorded', { reason: draft.reason, error });
+          return;
+        }
+        await clock.sleep(EVENT_RETRY_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #write(draft: EventDraft): Promise<Event> {
+    const { client } = this.#options;
+    const namespace = draft.reference.namespace ?? 'default';
+    if (draft.name !== undefined) {
+      const body = { count: draft.count, lastTimestamp: formatTime(draft.lastAtMs), message: draft.message };
+      try {
+        return await client.patch(EVENTS, { namespace, name: draft.name }, { type: 'merge', body });
+      } catch (error) {
+        if (!(error instanceof StatusError && error.code === 404)) throw error;
+      }
+    }
+    return client.create(EVENTS, this.#compose(draft, namespace));
+  }
+
+  #compose(draft: EventDraft, namespace: string): Event {
+    const { component, host, ids } = this.#options;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${draft.reference.name}.${ids.suffix(16)}`, namespace },
+      involvedObject: draft.reference,
+      reason: draft.reason,
+      message: draft.message,
+      type: draft.type,
+      source: host === undefined ? { component } : { component, host },
+      reportingComponent: component,
+      reportingInstance: host ?? '',
+      firstTimestamp: formatTime(draft.firstAtMs),
+      lastTimestamp: formatTime(draft.lastAtMs),
+      count: draft.count,
+      eventTime: null,
+    };
+  }
+}
+
+/** The server looked at the event and said no: trying again cannot help. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StatusError && error.code >= 400 && error.code < 500 && error.code !== 429;
+}
+
+function referenceTo(object: KubeObject): ObjectReference {
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

@@ -1,0 +1,42 @@
+export { type ApiClientOptions, createApiClient } from './api-client.ts';
+export { type Backoff, createBackoff } from './backoff.ts';
+export {
+  type Controller,
+  type ControllerCounters,
+  type ControllerOptions,
+  createController,
+  type Reconcile,
+  runController,
+} from './controller.ts';
+export { revisionOf } from './decode.ts';
+export { createEventRecorder, type EventRecorderOptions, type RunningEventRecorder } from './event-recorder.ts';
+export { createInformer, type InformerOptions } from './informer/informer.ts';
+export { type IndexFunction, keyOf } from './informer/object-cache.ts';
+export { createLeaderElector, type LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
+export type {
+  ApiClient,
+  DeleteRequest,
+  EventRecorder,
+  Informer,
+  InformerChange,
+  KubeList,
+  ListSelection,
+  PatchType,
+  ReconcileResult,
+  Target,
+  TypedWatchEvent,
+  WorkQueue,
+} from './port.ts';
+export { createDirectTransport } from './transport/direct.ts';
+export {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTransport,
+  type HttpMethod,
+  type ResponseBody,
+  TransportError,
+  type WatchEvent,
+  type WatchFrame,
+} from './transport/port.ts';
+export { createWorkQueue, type WorkQueueOptions } from './work-queue.ts';

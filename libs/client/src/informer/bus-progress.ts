@@ -1,0 +1,67 @@
+import { type BusMessage, channelOf, type Heartbeat, matchesSubject } from '@holdfast/bus';
+
+export type Continuity = 'next' | 'seen' | 'gap';
+
+/** `lost`: a channel that was behind at the heartbeat before got nothing since, or the publishers left something out. */
+export type HeartbeatFinding = 'current' | 'behind' | 'lost';
+
+/**
+ * What a consumer knows about the completeness of what it got from the bus. `floor` is the revision up to which its copy
+ * is known to be complete; above it every channel has a chain of its own. Unlike a fresh chain after every list, this one
+ * keeps what arrived above the floor, so that healing under constant load ends.
+ */
+export class BusProgress {
+  readonly #patterns: readonly string[];
+  readonly #lastOf = new Map<string, number>();
+  #behindBefore = new Map<string, number>();
+  #floor = 0;
+
+  constructor(patterns: readonly string[]) {
+    this.#patterns = patterns;
+  }
+
+  floor(): number {
+    return this.#floor;
+  }
+
+  completeTo(revision: number): void {
+    if (revision <= this.#floor) return;
+    this.#floor = revision;
+    for (const [channel, last] of this.#lastOf) if (last <= revision) this.#lastOf.delete(channel);
+  }
+
+  /** A publisher that just took over does not know what came before: that counts as a gap, once per channel. */
+  observe(message: Pick<BusMessage, 'subject' | 'revision' | 'previous'>): Continuity {
+    const channel = channelOf(message.subject);
+    const last = this.#last(channel);
+    if (message.revision <= last) return 'seen';
+    this.#lastOf.set(channel, message.revision);
+    return message.previous === undefined || message.previous > last ? 'gap' : 'next';
+  }
+
+  /** One heartbeat may overtake changes that are still on their way, so only two in a row prove a loss. */
+  observeHeartbeat(heartbeat: Heartbeat): HeartbeatFinding {
+    const behind = new Map<string, number>();
+    for (const [channel, tail] of Object.entries(heartbeat.tails)) {
+      const last = this.#last(channel);
+      if (tail > last && this.#covers(channel)) behind.set(channel, last);
+    }
+    const lost = [...behind].some(([channel, last]) => this.#behindBefore.get(channel) === last);
+    this.#behindBefore = behind;
+    if (lost || heartbeat.since > this.#floor) return 'lost';
+    return behind.size === 0 ? 'current' : 'behind';
+  }
+
+  takes(subject: string): boolean {
+    return this.#patterns.some((pattern) => matchesSubject(pattern, subject));
+  }
+
+  #last(channel: string): number {
+    return Math.max(this.#floor, this.#lastOf.get(channel) ?? 0);
+  }
+
+  /** A pattern takes a channel whole or not at all, so any subject of the channel tells. */
+  #covers(channel: string): boolean {
+    return this.takes(`${channel}.any.any`);
+  }
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type KubeObject, PODS, type Pod } from '@holdfast/api';
+import { type Bus, changeSubject, channelOf, HEARTBEAT_SUBJECT, type Heartbeat, nodePodsPattern } from '@holdfast/bus';
+import { createLocalBus } from '@holdfast/bus/local';
+import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
+import fc from 'fast-check';
+import { createApiClient } from '../api-client.ts';
+import { FakeApi, type FakeChange, pathFor } from '../test-support/fake-api.ts';
+import { createVirtualClock, type VirtualClock } from '../test-support/virtual-clock.ts';
+import { createDirectTransport } from '../transport/direct.ts';
+import { createInformer, type InformerOptions } from './informer.ts';
+
+const pod = (name: string, nodeName?: string, label = 'x'): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', labels: { app: label } },
+  spec: { containers: [], ...(nodeName === undefined ? {} : { nodeName }) },
+  status: {},
+});
+
+const nodeOf = (object: KubeObject | undefined): string =>
+  object === undefined || !('spec' in object) ? '' : ((object as Pod).spec.nodeName ?? '');
+
+/** Publishes every change as the relay does, on a hub that never fails; loss is the business of `lossy`. */
+function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock): { beat(): void } {
+  const tails = new Map<string, number>();
+  const advance = (subject: string, revision: number): number | undefined => {
+    const channel = channelOf(subject);
+    const before = tails.get(channel);
+    tails.set(channel, revision);
+    return before;
+  };
+  const subjectOf = (object: KubeObject): string =>
+    changeSubject({
+      group: '',
+      resource: 'pods',
+      namespace: 'default',
+      name: object.metadata.name ?? '',
+      nodeName: nodeOf(object),
+    });
+  api.onChange(({ type, revision, object, previous }: FakeChange) => {
+    const subject = subjectOf(object);
+    const event = { type, revision, key: subject, object };
+    const left = previous === undefined ? subject : subjectOf(previous);
+    const base = { subject, revision, previous: advance(subject, revision), data: JSON.stringify(event) };
+    const data = JSON.stringify({ ...event, type: 'DELETED', movedTo: subject });
+    const departure = left === subject ? {} : { departure: { subject: left, previous: advance(left, revision), data } };
+    void hub.publish({ ...base, ...departure });
+  });
+  const beat = (): void => {
+    const heartbeat: Heartbeat = { rev: api.revision, floor: 0, since: 0, tails: Object.fromEntries(tails) };
+    const data = JSON.stringify(heartbeat);
+    void hub.publish({ subject: HEARTBEAT_SUBJECT, revision: api.revision, previous: undefined, data });
+    clock.timer(5_000, beat);
+  };
+  return { beat };
+}
+
+interface Weather {
+  loss: number;
+  doubling: number;
+  delayMs: number;
+}
+
+function lossy(hub: Bus, clock: VirtualClock, random: Random, weather: Weather): Bus {
+  return {
+    ...hub,
+    publish: (message) => hub.publish(message),
+    health: () => [],
+    close: () => hub.close(),
+    subscribe: (patterns, options) =>
+      hub.subscribe(patterns, {
+        ...options,
+        onMessage: (message) => {
+          const copies = random.float() < weather.loss ? 0 : 1 + Number(random.float() < weather.doubling);
+          for (let copy = 0; copy < copies; copy++) {
+            clock.timer(random.float() * weather.delayMs, () => options.onMessage(message));
+          }
+        },
+      }),
+  };
+}
+
+function rig(seed: number, extra: Partial<InformerOptions<Pod>> = {}) {
+  const clock = createVirtualClock();
+  const api = new FakeApi(clock);
+  const hub = createLocalBus();
+  const weather: Weather = { loss: 0, doubling: 0, delayMs: 1 };
+  const publisher = publishTo(hub, api, clock);
+  const random = createSeededRandom(seed, 'weather');
+  const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
+  const bus = lossy(hub, clock, random, weather);
+  const log = createSilentLog();
+  const informer = createInformer<Pod>({ client, bus, resource: PODS, clock, log, ...extra });
+  return { clock, api, hub, weather, publisher, random, informer };
+}
+
+const path = (name: string): string => pathFor(PODS, 'default', name);
+
+const stateOf = (objects: Iterable<KubeObject>): Record<string, string> =>
+  Object.fromEntries(
+    Array.from(objects, (o) => [o.metadata.name ?? '', o.metadata.resourceVersion ?? '']).sort((a, b) =>
+      (a[0] ?? '') < (b[0] ?? '') ? -1 : 1,
+    ),
+  );
+
+/** Fails when an object's revision does not grow, also across a deletion. */
+function watchMonotony(informer: ReturnType<typeof rig>['informer']): string[] {
+  const wrong: string[] = [];
+  const highest = new Map<string, number>();
+  informer.onChange(({ key, object, old }) => {
+    const revision = Number(object?.metadata.resourceVersion ?? old?.metadata.resourceVersion ?? 0);
+    const floor = highest.get(key) ?? 0;
+    if (object !== undefined ? revision <= floor : revision < floor)
+      wrong.push(`${key} went from ${floor} to ${revision}`);
+    highest.set(key, Math.max(floor, revision));
+  });
+  return wrong;
+}
+
+test('[TEST-10] lists, then follows the bus without a watch', async () => {
+  const { clock, api, publisher, informer } = rig(1);
+  publisher.beat();
+  api.put(path('a'), pod('a'));
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await informer.synced();
+  await clock.advance(10_000);
+  const requestsBefore = api.requests.length;
+  api.put(path('b'), pod('b'));
+  api.put(path('a'), pod('a', 'n1'));
+  await clock.advance(10);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  assert.ok(api.requests.length <= requestsBefore + 1, 'at most one watch to link the first message of a channel');
+  await informer.stop();
+});
+
+test('works without a bus, through broken watches and compacted history', async () => {
+  const { clock, api, informer } = rig(1, { bus: undefined });
+  await informer.start();
+  await clock.advance(10);
+  api.put(path('a'), pod('a'));
+  await clock.advance(10);
+  assert.equal(informer.list().length, 1);
+  api.setDown(true);
+  await clock.advance(60_000);
+  api.put(path('b'), pod('b'));
+  api.remove(path('a'));
+  api.compact();
+  api.setDown(false);
+  await clock.advance(60_000);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  await informer.stop();
+});
+
+test('start, synced and stop while the API is away', async () => {
+  const { clock, api, informer } = rig(1);
+  api.setDown(true);
+  await informer.start();
+  const synced = informer.synced().catch(() => 'stopped');
+  await clock.advance(60_000);
+  await informer.stop();
+  assert.equal(await synced, 'stopped');
+});
+
+test('a half-open watch is noticed and opened again', async () => {
+  const { clock, api, informer } = rig(1, { bus: undefined, watchIdleMs: 90_000 });
+  await informer.start();
+  await clock.advance(10);
+  api.bookmarkIntervalMs = 10 * 60_000;
+  const watches = (): number => api.requests.filter((r) => r.query.get('watch') === 'true').length;
+  await clock.advance(300_000);
+  assert.ok(watches() >= 2, `${watches()} watches`);
+  await informer.stop();
+});
+
+test('a selection turns leaving into a deletion, from the bus as from the API', async () => {
+  const { clock, api, publisher, informer } = rig(1, { selection: { labelSelector: 'app=x' } });
+  publisher.beat();
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await clock.advance(10_000);
+  api.put(path('a'), pod('a'));
+  await clock.advance(10);
+  assert.equal(informer.list().length, 1);
+  api.put(path('a'), pod('a', undefined, 'y'));
+  await clock.advance(10);
+  assert.equal(informer.list().length, 0);
+  await informer.stop();
+});
+
+test('indexes follow the objects', async () => {
+  const { clock, api, informer } = rig(1, {
+    bus: undefined,
+    indexes: { node: (object) => [object.spec.nodeName ?? ''] },
+  });
+  await informer.start();
+  api.put(path('a'), pod('a', 'n1'));
+  api.put(path('b'), pod('b', 'n1'));
+  await clock.advance(10);
+  assert.deepEqual(
+    informer.byIndex('node', 'n1').map((o) => o.metadata.name),
+    ['a', 'b'],
+  );
+  api.remove(path('a'));
+  await clock.advance(10);
+  assert.deepEqual(
+    informer.byIndex('node', 'n1').map((o) => o.metadata.name),
+    ['b'],
+  );
+  assert.equal(Object.isFrozen(informer.get({ namespace: 'default', name: 'b' })?.spec), true);
+  await informer.stop();
+});
+
+const step = fc.record({
+  op: fc.constantFrom('put', 'put', 'put', 'bind', 'remove', 'wait', 'outage', 'compact', 'weather'),
+  name: fc.constantFrom('a', 'b', 'c', 'd'),
+  node: fc.constantFrom('n1', 'n2'),
+  amount: fc.integer({ min: 0, max: 9 }),
+});
+
+async function play(
+  run: ReturnType<typeof rig>,
+  steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[],
+) {
+  const { api, clock, weather } = run;
+  for (const { op, name, node, amount } of steps) {
+    const stored = api.objects().get(path(name));
+    if (op === 'put') api.put(path(name), pod(name, nodeOf(stored) || undefined, `l${amount}`));
+    else if (op === 'bind' && stored !== undefined && nodeOf(stored) === '') api.put(path(name), pod(name, node));
+    else if (op === 'remove') api.remove(path(name));
+    else if (op === 'wait') await clock.advance(amount * 4_000);
+    else if (op === 'outage') api.setDown(amount % 2 === 0);
+    else if (op === 'compact') api.compact();
+    else if (op === 'weather') Object.assign(weather, { loss: amount / 12, doubling: 0.3, delayMs: amount * 700 });
+    await clock.advance(amount * 5);
+  }
+  api.setDown(false);
+}
+
+for (const [who, extra, selects] of [
+  ['everything', {}, () => true],
+  [
+    'one node',
+    { selection: { fieldSelector: 'spec.nodeName=n1' }, subjects: [nodePodsPattern('n1')] },
+    (object: KubeObject) => nodeOf(object) === 'n1',
+  ],
+] as const) {
+  test(`[TEST-10] ends equal to the server and never goes back, whatever the bus and the API do (${who})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer(), fc.array(step, { minLength: 5, maxLength: 60 }), async (seed, steps) => {
+        const run = rig(seed, extra);
+        run.publisher.beat();
+        const wrong = watchMonotony(run.informer);
+        await run.informer.start();
+        await play(run, steps);
+        // The weather stays as bad as it is: only the periodic check may be needed.
+        await run.clock.advance(12 * 60_000);
+        assert.deepEqual(wrong, []);
+        assert.deepEqual(stateOf(run.informer.list()), stateOf([...run.api.objects().values()].filter(selects)));
+        await run.informer.stop();
+      }),
+      { numRuns: 150 },
+    );
+  });
+}

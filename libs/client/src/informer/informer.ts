@@ -1,0 +1,372 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { type Bus, type BusMessage, HEARTBEAT_SUBJECT, resourcePattern, type Subscription } from '@holdfast/bus';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, invariant, type Log, type Random, type Timer } from '@holdfast/platform';
+import { type Backoff, createBackoff } from '../backoff.ts';
+import { revisionOf } from '../decode.ts';
+import {
+  BUS_HEARTBEAT_TIMEOUT_MS,
+  LIST_PAGE_OBJECTS,
+  RECONNECT_BACKOFF_BASE_MS,
+  RECONNECT_BACKOFF_MAX_MS,
+  SAFETY_CHECK_INTERVAL_MS,
+  TOMBSTONES_MAX,
+  WATCH_IDLE_MS,
+  WATCH_SUCCESS_MS,
+} from '../limits.ts';
+import type { ApiClient, Informer, InformerChange, ListSelection, Target, TypedWatchEvent } from '../port.ts';
+import { TransportError } from '../transport/port.ts';
+import { BusProgress } from './bus-progress.ts';
+import { decodeChange, decodeHeartbeat } from './decode-message.ts';
+import { type Applied, type IndexFunction, keyOf, ObjectCache } from './object-cache.ts';
+import { compileSelection } from './selection.ts';
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: ApiClient;
+  /** Without a bus the informer lists and watches. */
+  readonly bus?: Bus | undefined;
+  readonly resource: ResourceRef<T>;
+  readonly selection?: ListSelection;
+  /** Subject patterns that carry every change of the selection; default: every object of the resource. */
+  readonly subjects?: readonly string[];
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  readonly clock: Clock;
+  /** Spreads retries; without it the waits are exact. */
+  readonly random?: Random | undefined;
+  readonly log: Log;
+  readonly safetyCheckIntervalMs?: number;
+  readonly heartbeatTimeoutMs?: number;
+  readonly watchIdleMs?: number;
+}
+
+/**
+ * List, then follow. While the bus is trusted its messages keep the copy current; whenever they may be incomplete (start,
+ * gap, interruption, silence, a periodic check) a watch of the API replays everything since the last revision known to be
+ * complete, and ends as soon as it caught up with the bus. Without a bus the watch simply stays. History gone: list again.
+ */
+export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  return new FollowingInformer(options);
+}
+
+interface Debt {
+  readonly revision: number;
+  readonly bookmark: boolean;
+  readonly deep: boolean;
+}
+
+class FollowingInformer<T extends KubeObject> implements Informer<T> {
+  readonly name: string;
+  readonly #options: InformerOptions<T>;
+  readonly #subjects: readonly string[];
+  readonly #selects: (object: KubeObject) => boolean;
+  readonly #cache: ObjectCache<T>;
+  readonly #progress: BusProgress;
+  readonly #listeners = new Set<(change: InformerChange<T>) => void>();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #stopping = new AbortController();
+  #loops: readonly Promise<void>[] = [];
+  #subscription: Subscription | undefined;
+  #listed = false;
+  #heartbeatAt: number | undefined;
+  /** The API has to be asked: up to a revision the bus named, and/or up to wherever the server is now. */
+  #owed: Debt = { revision: 0, bookmark: true, deep: false };
+  /**
+   * Complete up to here by what the API said alone. The periodic check replays from here, so that it also finds what the
+   * bus lost and its heartbeats, which cannot name every channel, did not show.
+   */
+  #verified = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+    this.name = `informer of ${options.resource.plural}`;
+    this.#subjects = options.subjects ?? resourcePattern(options.resource.group, options.resource.plural);
+    this.#selects = compileSelection(options.selection ?? {});
+    this.#cache = new ObjectCache(options.indexes ?? {});
+    this.#progress = new BusProgress(this.#subjects);
+    this.#synced.promise.catch(() => {});
+  }
+
+  async start(): Promise<void> {
+    if (this.#loops.length > 0) return;
+    this.#loops = [this.#follow()];
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort(new TransportError(`the ${this.name} was stopped`));
+    this.#synced.reject(this.#stopping.signal.reason);
+    await Promise.all(this.#loops);
+    await this.#subscription?.close();
+  }
+
+  synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get({ namespace, name }: Target): T | undefined {
+    return this.#cache.get(namespace === undefined || namespace === '' ? name : `${namespace}/${name}`);
+  }
+
+  list(namespace?: string): readonly T[] {
+    return this.#cache.list(namespace);
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    invariant(this.#cache.hasIndex(index), 'an index is declared before it is asked', { index, informer: this.name });
+    return this.#cache.byIndex(index, value);
+  }
+
+  onChange(listener: (change: InformerChange<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  revision(): number {
+    return this.#progress.floor();
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#stopping;
+    const backoff = this.#backoff();
+    while (!signal.aborted) {
+      try {
+        if (!this.#listed) {
+          await this.#relist();
+          if (this.#options.bus !== undefined && this.#loops.length === 1) {
+            this.#loops = [...this.#loops, this.#subscribe(this.#options.bus)];
+          }
+        }
+        await this.#catchUp(backoff);
+        await this.#untilOwed();
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error, backoff);
+      }
+    }
+  }
+
+  async #recover(error: unknown, backoff: Backoff): Promise<void> {
+    if (error instanceof StatusError && error.code === 410) {
+      this.#listed = false;
+      this.#options.log.info('history is gone, listing again', { informer: this.name });
+    } else {
+      // One line per outage: the attempts that follow say the same.
+      const level = backoff.failures() === 0 ? 'warn' : 'debug';
+      this.#options.log[level]('the API did not serve the informer, trying again', { informer: this.name, error });
+    }
+    await backoff.wait(this.#stopping.signal).catch(() => {});
+  }
+
+  async #relist(): Promise<void> {
+    const { client, resource, selection = {} } = this.#options;
+    const listed = new Set<string>();
+    let revision = 0;
+    let continueToken: string | undefined;
+    const items: T[] = [];
+    do {
+      const page = await client.list(resource, {
+        ...selection,
+        limit: LIST_PAGE_OBJECTS,
+        signal: this.#stopping.signal,
+        ...(continueToken === undefined ? {} : { continueToken }),
+      });
+      this.#stopping.signal.throwIfAborted();
+      if (revision === 0) revision = Number(page.resourceVersion);
+      items.push(...page.items);
+      continueToken = page.continueToken;
+    } while (continueToken !== undefined);
+    for (const item of items) {
+      listed.add(keyOf(item));
+      this.#publish(this.#cache.upsert(item, revisionOf(item)));
+    }
+    for (const change of this.#cache.removeAbsent(listed, revision)) this.#publish(change);
+    this.#complete(revision, true);
+    this.#listed = true;
+    this.#synced.resolve();
+  }
+
+  /** Watches from the last complete revision until nothing is owed any more, reopening as often as the server ends it. */
+  async #catchUp(backoff: Backoff): Promise<void> {
+    while (this.#owesApi()) {
+      const startedAt = this.#options.clock.monotonic();
+      await this.#watchOnce();
+      this.#stopping.signal.throwIfAborted();
+      if (this.#options.clock.monotonic() - startedAt >= WATCH_SUCCESS_MS || !this.#owesApi()) backoff.reset();
+      else await backoff.wait(this.#stopping.signal);
+    }
+  }
+
+  async #watchOnce(): Promise<void> {
+    const { client, resource, selection = {} } = this.#options;
+    const ending = new AbortController();
+    const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
+    const idle = this.#idleTimer(() => ending.abort(new TransportError(`the watch of the ${this.name} fell silent`)));
+    const from = this.#owed.deep ? this.#verified : this.#progress.floor();
+    const verifies = from <= this.#verified;
+    try {
+      for await (const event of client.watch(resource, {
+        ...selection,
+        resourceVersion: String(from),
+        signal,
+        allowBookmarks: true,
+      })) {
+        idle.restart();
+        this.#applyWatchEvent(event, verifies);
+        if (!this.#owesApi()) break;
+      }
+    } catch (error) {
+      if (!ending.signal.aborted) throw error;
+      this.#options.log.warn('a watch fell silent, opening another', { informer: this.name });
+    } finally {
+      idle.cancel();
+      ending.abort(new TransportError('the watch is not needed any more'));
+    }
+  }
+
+  #applyWatchEvent(event: TypedWatchEvent<T>, verifies: boolean): void {
+    const revision = revisionOf(event.object);
+    if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
+    else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(event.object, revision));
+    this.#complete(revision, verifies);
+    if (event.type !== 'BOOKMARK') return;
+    this.#owed = { ...this.#owed, bookmark: false, deep: this.#owed.deep && !verifies };
+  }
+
+  #owesApi(): boolean {
+    return (
+      !this.#busIsTrusted() || this.#owed.bookmark || this.#owed.deep || this.#owed.revision > this.#progress.floor()
+    );
+  }
+
+  #busIsTrusted(): boolean {
+    const { clock, heartbeatTimeoutMs = BUS_HEARTBEAT_TIMEOUT_MS } = this.#options;
+    if (this.#subscription === undefined || this.#heartbeatAt === undefined) return false;
+    return clock.monotonic() - this.#heartbeatAt < heartbeatTimeoutMs;
+  }
+
+  /** Rests while the bus does the work: until something is owed, heartbeats stop, or the next safety check is due. */
+  async #untilOwed(): Promise<void> {
+    const { clock, safetyCheckIntervalMs = SAFETY_CHECK_INTERVAL_MS, heartbeatTimeoutMs } = this.#options;
+    const checkAt = clock.monotonic() + safetyCheckIntervalMs;
+    while (!this.#owesApi() && !this.#stopping.signal.aborted) {
+      const silentAt = (this.#heartbeatAt ?? 0) + (heartbeatTimeoutMs ?? BUS_HEARTBEAT_TIMEOUT_MS);
+      await this.#sleepUntilWoken(Math.min(checkAt, silentAt) - clock.monotonic());
+      if (clock.monotonic() >= checkAt) this.#owe({ deep: true });
+    }
+  }
+
+  async #sleepUntilWoken(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.timer(delayMs, resolve);
+    const { signal } = this.#stopping;
+    const onStop = (): void => resolve();
+    signal.addEventListener('abort', onStop, { once: true });
+    this.#wake = resolve;
+    await promise;
+    this.#wake = undefined;
+    signal.removeEventListener('abort', onStop);
+    timer.cancel();
+  }
+
+  #owe(debt: Partial<Debt>): void {
+    this.#owed = {
+      revision: Math.max(this.#owed.revision, debt.revision ?? 0),
+      bookmark: this.#owed.bookmark || debt.bookmark === true,
+      deep: this.#owed.deep || debt.deep === true,
+    };
+    this.#wake?.();
+  }
+
+  async #subscribe(bus: Bus): Promise<void> {
+    const { signal } = this.#stopping;
+    const backoff = this.#backoff();
+    while (!signal.aborted) {
+      try {
+        const subscription = await bus.subscribe([...this.#subjects, HEARTBEAT_SUBJECT], {
+          after: this.#progress.floor(),
+          onMessage: (message) => this.#receive(message),
+          onInterruption: () => this.#owe({ bookmark: true }),
+        });
+        this.#subscription = subscription;
+        this.#owe({ bookmark: true });
+        return;
+      } catch (error) {
+        this.#options.log.warn('the bus did not take the subscription, trying again', { informer: this.name, error });
+        await backoff.wait(signal).catch(() => {});
+      }
+    }
+  }
+
+  #receive(message: BusMessage): void {
+    if (this.#stopping.signal.aborted) return;
+    try {
+      if (message.subject === HEARTBEAT_SUBJECT) this.#receiveHeartbeat(message);
+      else this.#receiveChange(message);
+    } catch (error) {
+      this.#options.log.error('a bus message cannot be used, asking the API', { informer: this.name, error });
+      this.#owe({ revision: message.revision });
+    }
+  }
+
+  #receiveHeartbeat(message: BusMessage): void {
+    const heartbeat = decodeHeartbeat(message.data);
+    this.#heartbeatAt = this.#options.clock.monotonic();
+    const finding = this.#progress.observeHeartbeat(heartbeat);
+    if (finding === 'lost') this.#owe({ bookmark: true });
+    else if (finding === 'current' && !this.#owesApi()) this.#progress.completeTo(heartbeat.rev);
+  }
+
+  #receiveChange(message: BusMessage): void {
+    const continuity = this.#progress.observe(message);
+    if (continuity === 'seen') return;
+    if (continuity === 'gap') this.#owe({ revision: message.revision });
+    const change = decodeChange(this.#options.resource, message.data);
+    if (change.movedTo !== undefined && this.#progress.takes(change.movedTo)) return;
+    if (change.object === undefined) this.#owe({ revision: message.revision });
+    else if (change.type !== 'DELETED' && this.#selects(change.object)) {
+      this.#publish(this.#cache.upsert(change.object, message.revision));
+    } else this.#publish(this.#cache.remove(keyOf(change.object), message.revision));
+    if (this.#cache.deletions() > TOMBSTONES_MAX) this.#owe({ deep: true });
+  }
+
+  #complete(revision: number, verified: boolean): void {
+    this.#progress.completeTo(revision);
+    if (!verified) return;
+    this.#verified = Math.max(this.#verified, revision);
+    this.#cache.forgetDeletionsUpTo(this.#verified);
+  }
+
+  #publish(change: Applied<T>): void {
+    if (change === undefined) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#options.log.error('a listener failed', { informer: this.name, key: change.key, error });
+      }
+    }
+  }
+
+  #backoff(): Backoff {
+    const { clock, random } = this.#options;
+    return createBackoff({ clock, random, baseMs: RECONNECT_BACKOFF_BASE_MS, maxMs: RECONNECT_BACKOFF_MAX_MS });
+  }
+
+  #idleTimer(onIdle: () => void): { restart(): void; cancel(): void } {
+    const { clock, watchIdleMs = WATCH_IDLE_MS } = this.#options;
+    let lastAt = clock.monotonic();
+    const arm = (delayMs: number): Timer =>
+      clock.timer(delayMs, () => {
+        const leftMs = lastAt + watchIdleMs - clock.monotonic();
+        if (leftMs > 0) timer = arm(leftMs);
+        else onIdle();
+      });
+    let timer = arm(watchIdleMs);
+    return {
+      restart: () => {
+        lastAt = clock.monotonic();
+      },
+      cancel: () => timer.cancel(),
+    };
+  }
+}

@@ -1,0 +1,68 @@
+/** First wait of a work queue key that failed; doubles with every further failure (the values of client-go). */
+export const QUEUE_BACKOFF_BASE_MS = 5;
+export const QUEUE_BACKOFF_MAX_MS = 1_000_000;
+
+/** Objects per page of a first list or a relist: large enough for few round trips, small enough for one answer in memory. */
+export const LIST_PAGE_OBJECTS = 2_000;
+
+/** Wait between attempts to list, watch or subscribe while the API or the bus is away: doubles, with jitter. */
+export const RECONNECT_BACKOFF_BASE_MS = 200;
+export const RECONNECT_BACKOFF_MAX_MS = 15_000;
+
+/** A watch that was served for at least this long was a success: the next one starts without waiting. */
+export const WATCH_SUCCESS_MS = 5_000;
+
+/** Bookmarks come about once a minute: a watch that says nothing for this long is half-open. */
+export const WATCH_IDLE_MS = 90_000;
+
+/** Heartbeats come every five seconds; after three missed ones the bus is not trusted and the informer watches the API. */
+export const BUS_HEARTBEAT_TIMEOUT_MS = 16_000;
+
+/** Even a bus that looks well is checked against the API now and then. */
+export const SAFETY_CHECK_INTERVAL_MS = 5 * 60_000;
+
+/** Deletions remembered so that a late message cannot bring an object back; more than this asks for a check with the API. */
+export const TOMBSTONES_MAX = 65_536;
+
+/** Longest pass of a reconcile function: then its signal aborts and its worker turns to other keys. */
+export const RECONCILE_DEADLINE_MS = 60_000;
+
+/** Conflicts that are tried again at once; further ones back off, because the local copy has not caught up yet. */
+export const IMMEDIATE_CONFLICT_RETRIES = 3;
+
+/** The values of client-go; what has to hold between them is checked when an elector is created. */
+export const LEASE_DURATION_MS = 15_000;
+export const LEASE_RENEW_DEADLINE_MS = 10_000;
+export const LEASE_RETRY_PERIOD_MS = 2_000;
+export const LEASE_RETRY_JITTER = 1.2;
+
+/** Events waiting to be written; more are dropped and counted. */
+export const EVENT_QUEUE_MAX = 1_000;
+export const EVENT_ATTEMPTS_MAX = 5;
+export const EVENT_RETRY_MS = 2_000;
+/** Events remembered for counting up. */
+export const EVENT_CACHE_MAX = 4_096;
+/** Different messages of one reason about one object within ten minutes before they are combined into one event. */
+export const EVENT_SIMILAR_MAX = 10;
+export const EVENT_SIMILAR_WINDOW_MS = 10 * 60_000;
+/** Per object: this many events at once, then one every five minutes. */
+export const EVENT_BURST = 25;
+export const EVENT_REFILL_MS = 5 * 60_000;
+
+/** One request from first try to answer, over all servers. Above the ten seconds a server gives a write. */
+export const REQUEST_DEADLINE_MS = 30_000;
+/** TCP and TLS to one server; then the next server is tried. */
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** A server that failed is tried last for a while; the wait doubles with every failure. */
+export const SERVER_BACKOFF_BASE_MS = 500;
+export const SERVER_BACKOFF_MAX_MS = 30_000;
+/** Connections per server for requests, and for watches (one each). */
+export const REQUEST_SOCKETS_MAX = 64;
+export const WATCH_SOCKETS_MAX = 512;
+/** Above any page of a list. */
+export const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
+/** Above any object (1.5 MiB) with its frame. */
+export const WATCH_LINE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** A token file is read again at most this often. */
+export const TOKEN_RELOAD_MS = 60_000;

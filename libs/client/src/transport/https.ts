@@ -1,0 +1,131 @@
+import { Agent } from 'node:https';
+import { type Clock, OperatorError } from '@holdfast/platform';
+import {
+  CONNECT_TIMEOUT_MS,
+  REQUEST_DEADLINE_MS,
+  REQUEST_SOCKETS_MAX,
+  WATCH_IDLE_MS,
+  WATCH_SOCKETS_MAX,
+} from '../limits.ts';
+import { exchange } from './https-exchange.ts';
+import { type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
+import { createServerPool, type ServerPool } from './server-pool.ts';
+
+export interface HttpsTransportOptions {
+  /** `https://host:port`, tried in this order at first; later the one that served last comes first. */
+  readonly servers: readonly string[];
+  /** Certificate authority of the servers. */
+  readonly caPem: string;
+  readonly clock: Clock;
+  /** For clients that authenticate with a certificate instead of a token. */
+  readonly clientCertificate?: { readonly certPem: string; readonly keyPem: string };
+  readonly requestDeadlineMs?: number;
+  readonly connectTimeoutMs?: number;
+  readonly watchIdleMs?: number;
+}
+
+/**
+ * HTTPS with kept connections and failover. A request moves on to the next server only while it is certain that nothing of
+ * it was sent, or when it only reads: a write that may have arrived is never repeated here.
+ */
+export function createHttpsTransport(options: HttpsTransportOptions): ApiTransport {
+  for (const server of options.servers) requireHttps(server);
+  if (options.servers.length === 0) throw noServers();
+  return new HttpsTransport(options);
+}
+
+class HttpsTransport implements ApiTransport {
+  readonly #options: HttpsTransportOptions;
+  readonly #pool: ServerPool;
+  readonly #requests: Agent;
+  readonly #watches: Agent;
+  readonly #closing = new AbortController();
+
+  constructor(options: HttpsTransportOptions) {
+    this.#options = options;
+    this.#pool = createServerPool(options.servers, options.clock);
+    const tls = {
+      ca: options.caPem,
+      keepAlive: true,
+      ...(options.clientCertificate === undefined
+        ? {}
+        : { cert: options.clientCertificate.certPem, key: options.clientCertificate.keyPem }),
+    };
+    this.#requests = new Agent({ ...tls, maxSockets: REQUEST_SOCKETS_MAX });
+    this.#watches = new Agent({ ...tls, maxSockets: WATCH_SOCKETS_MAX });
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const { clock, requestDeadlineMs = REQUEST_DEADLINE_MS } = this.#options;
+    const deadlineAt = clock.monotonic() + requestDeadlineMs;
+    const order = this.#pool.order();
+    // One try more than there are servers: a kept connection that the server just closed costs the first one.
+    for (let attempt = 0; ; attempt++) {
+      const server = order[attempt % order.length] ?? '';
+      try {
+        return await this.#ask(server, request, deadlineAt - clock.monotonic());
+      } catch (error) {
+        this.#pool.failed(server);
+        const last = attempt >= order.length || clock.monotonic() >= deadlineAt;
+        if (last || this.#given(request) || !mayRepeat(request, error)) throw error;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new TransportError('the transport was closed'));
+    this.#requests.destroy();
+    this.#watches.destroy();
+  }
+
+  async #ask(server: string, request: ApiRequest, leftMs: number): Promise<ApiResponse> {
+    const { clock, connectTimeoutMs = CONNECT_TIMEOUT_MS, watchIdleMs = WATCH_IDLE_MS } = this.#options;
+    const watch = isWatch(request);
+    const response = await exchange({
+      server,
+      request,
+      watch,
+      agent: watch ? this.#watches : this.#requests,
+      clock,
+      signal: AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])]),
+      deadlineMs: leftMs,
+      connectTimeoutMs,
+      watchIdleMs,
+    });
+    // A server that is not ready answers 503: the request got its answer, the next one goes elsewhere.
+    if (response.status === 503) this.#pool.failed(server);
+    else this.#pool.served(server);
+    return response;
+  }
+
+  #given(request: ApiRequest): boolean {
+    return this.#closing.signal.aborted || request.signal?.aborted === true;
+  }
+}
+
+function mayRepeat(request: ApiRequest, error: unknown): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return true;
+  return error instanceof TransportError && !error.possiblySent;
+}
+
+function isWatch(request: ApiRequest): boolean {
+  const watch = request.query.get('watch');
+  return request.method === 'GET' && (watch === 'true' || watch === '1');
+}
+
+function requireHttps(server: string): void {
+  if (URL.canParse(server) && new URL(server).protocol === 'https:') return;
+  throw new OperatorError({
+    code: 'ApiServerAddress',
+    message: `${JSON.stringify(server)} is not the address of an API server`,
+    nextStep: 'give addresses of the form https://host:port, separated by commas',
+  });
+}
+
+function noServers(): OperatorError {
+  return new OperatorError({
+    code: 'ApiServerAddress',
+    message: 'no API server is configured',
+    nextStep: 'set HOLDFAST_API_SERVERS to at least one https://host:port',
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * How anybody reaches the API: `direct` calls the apiserver's request pipeline in this process, `https` goes over the
+ * network, the simulator adds its network between the two. Same requests, same answers.
+ */
+export interface ApiTransport {
+  /** Rejects with `TransportError` when no answer came (refused, reset, deadline); every HTTP status is an answer. */
+  request(request: ApiRequest): Promise<ApiResponse>;
+  close(): Promise<void>;
+}
+
+/** Implemented by the apiserver: the same pipeline behind every transport. */
+export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;
+
+export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+
+export interface ApiRequest {
+  readonly method: HttpMethod;
+  /** Decoded path without query: `/api/v1/namespaces/default/pods`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Aborts the request, and ends a watch. */
+  readonly signal?: AbortSignal;
+  /** Set by the HTTPS server from the connection; a caller of `direct` leaves it out. */
+  readonly connection?: { readonly remoteAddress: string; readonly clientCertificate?: Uint8Array };
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ResponseBody;
+}
+
+export type ResponseBody =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
+  /** One JSON document. `value` is deep-frozen and shared: never change it. */
+  | { readonly kind: 'json'; readonly bytes: () => Uint8Array; readonly value: () => unknown }
+  /** Watch frames until the server ends the stream or the request's signal aborts. */
+  | { readonly kind: 'watch'; readonly frames: AsyncIterable<WatchFrame> }
+  /** Bytes as they come (logs), until the source ends or the request's signal aborts; `content-type` is a header. */
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> };
+
+export interface WatchFrame {
+  /** `{"type":...,"object":...}\n`, encoded once and shared by every watcher. */
+  readonly bytes: () => Uint8Array;
+  /** The same, deep-frozen and shared. */
+  readonly value: () => WatchEvent;
+}
+
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: unknown;
+}
+
+/** No answer came; the request may or may not have reached the server. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  /** False only when it is certain that no byte of the request reached a server, so that a write may be sent again. */
+  readonly possiblySent: boolean;
+  constructor(message: string, init: { readonly cause?: unknown; readonly possiblySent?: boolean } = {}) {
+    super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.possiblySent = init.possiblySent ?? true;
+  }
+}

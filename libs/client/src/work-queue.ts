@@ -1,0 +1,119 @@
+import { type Clock, invariant, type Timer } from '@holdfast/platform';
+import { createDelayHeap } from './delay-heap.ts';
+import { createFifo } from './fifo.ts';
+import { QUEUE_BACKOFF_BASE_MS, QUEUE_BACKOFF_MAX_MS } from './limits.ts';
+import type { WorkQueue } from './port.ts';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly backoffBaseMs?: number;
+  readonly backoffMaxMs?: number;
+}
+
+/**
+ * The number of keys it holds is bounded by the number of objects its owner watches: a key is never held twice.
+ * After `shutDown` queued keys are dropped: they are derived from state and come back with the next start.
+ */
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  return new KeyQueue({
+    backoffBaseMs: QUEUE_BACKOFF_BASE_MS,
+    backoffMaxMs: QUEUE_BACKOFF_MAX_MS,
+    ...options,
+  });
+}
+
+class KeyQueue implements WorkQueue {
+  readonly #options: Required<WorkQueueOptions>;
+  readonly #ready = createFifo<string>();
+  /** Wanted: queued, or to be queued again when the pass under way is done. */
+  readonly #dirty = new Set<string>();
+  readonly #processing = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #delayed = createDelayHeap();
+  readonly #takers = createFifo<(key: string | undefined) => void>();
+  #timer: { readonly dueMs: number; readonly handle: Timer } | undefined;
+  #shutDown = false;
+
+  constructor(options: Required<WorkQueueOptions>) {
+    this.#options = options;
+  }
+
+  add(key: string): void {
+    if (this.#shutDown || this.#dirty.has(key)) return;
+    this.#dirty.add(key);
+    if (!this.#processing.has(key)) this.#offer(key);
+  }
+
+  addAfter(key: string, delayMs: number): void {
+    if (this.#shutDown) return;
+    if (delayMs <= 0) {
+      this.add(key);
+      return;
+    }
+    this.#delayed.push(key, this.#options.clock.monotonic() + delayMs);
+    this.#arm();
+  }
+
+  addRateLimited(key: string): void {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    this.addAfter(key, Math.min(this.#options.backoffBaseMs * 2 ** failures, this.#options.backoffMaxMs));
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  async take(): Promise<string | undefined> {
+    if (this.#shutDown) return undefined;
+    const key = this.#ready.shift();
+    if (key !== undefined) return this.#handOut(key);
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    this.#takers.push(resolve);
+    return promise;
+  }
+
+  done(key: string): void {
+    invariant(this.#processing.delete(key), 'only a key that was taken can be done', { key });
+    if (this.#dirty.has(key) && !this.#shutDown) this.#offer(key);
+  }
+
+  length(): number {
+    return this.#ready.size();
+  }
+
+  shutDown(): void {
+    this.#shutDown = true;
+    this.#timer?.handle.cancel();
+    this.#timer = undefined;
+    for (let taker = this.#takers.shift(); taker !== undefined; taker = this.#takers.shift()) taker(undefined);
+  }
+
+  #offer(key: string): void {
+    const taker = this.#takers.shift();
+    if (taker === undefined) this.#ready.push(key);
+    else taker(this.#handOut(key));
+  }
+
+  #handOut(key: string): string {
+    invariant(!this.#processing.has(key), 'a key is never handed out twice at once', { key });
+    this.#processing.add(key);
+    this.#dirty.delete(key);
+    return key;
+  }
+
+  /** One timer for the earliest delayed key. */
+  #arm(): void {
+    const dueMs = this.#delayed.nextDueMs();
+    if (dueMs === undefined || (this.#timer !== undefined && this.#timer.dueMs <= dueMs)) return;
+    this.#timer?.handle.cancel();
+    const handle = this.#options.clock.timer(dueMs - this.#options.clock.monotonic(), () => this.#release());
+    this.#timer = { dueMs, handle };
+  }
+
+  #release(): void {
+    this.#timer = undefined;
+    for (const key of this.#delayed.popDue(this.#options.clock.monotonic())) this.add(key);
+    this.#arm();
+  }
+}

@@ -1,0 +1,80 @@
+import {
+  type Clock,
+  createIds,
+  createSilentLog,
+  type Ids,
+  type Log,
+  type Random,
+  sleepOn,
+  type Timer,
+} from '@holdfast/platform';
+import { SIMULATION_EPOCH_MS, type SimulationKernel } from './kernel.ts';
+
+/** What one simulated process is given instead of the machine. */
+export interface SimulatedMachine {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** True until this incarnation has crashed. */
+  readonly alive: () => boolean;
+}
+
+/** Wall clock of a component compared with virtual time. */
+export interface ClockError {
+  readonly skewMs: number;
+}
+
+/**
+ * A process that can crash. Each boot is a new incarnation with a new machine; timers of a dead incarnation never fire, so
+ * its memory is gone as far as the world is concerned.
+ */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly #kernel: SimulationKernel;
+  readonly #clockError: ClockError;
+  #incarnation = 0;
+
+  constructor(kernel: SimulationKernel, name: string, clockError: ClockError = { skewMs: 0 }) {
+    this.#kernel = kernel;
+    this.name = name;
+    this.#clockError = clockError;
+  }
+
+  /** A fresh machine for the next incarnation; the one before it is dead from here on. */
+  boot(log: Log = createSilentLog()): SimulatedMachine {
+    const incarnation = ++this.#incarnation;
+    const alive = (): boolean => this.#incarnation === incarnation;
+    const random = this.#kernel.random(`${this.name}#${incarnation}`);
+    return { name: this.name, clock: this.#clock(alive), random, ids: createIds(random), log, alive };
+  }
+
+  /** Memory and timers are gone; what a real machine keeps (containers, files) is kept by whoever simulates it. */
+  crash(): void {
+    this.#incarnation++;
+    this.#kernel.record(`crash ${this.name}`);
+  }
+
+  #clock(alive: () => boolean): Clock {
+    const timer = (delayMs: number, fire: () => void): Timer => {
+      let pending = true;
+      const expire = (): void => {
+        pending = false;
+        fire();
+      };
+      this.#kernel.schedule({ delayMs, label: `timer ${this.name}`, fire: expire, wanted: () => pending && alive() });
+      return {
+        cancel: () => {
+          pending = false;
+        },
+      };
+    };
+    return {
+      now: () => SIMULATION_EPOCH_MS + this.#kernel.elapsedMs + this.#clockError.skewMs,
+      monotonic: () => this.#kernel.elapsedMs,
+      timer,
+      sleep: (delayMs, signal) => sleepOn(timer, delayMs, signal),
+    };
+  }
+}

@@ -1,0 +1,340 @@
+import { strict as assert } from 'node:assert';
+import { generateKeyPairSync } from 'node:crypto';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { KubeObject, PolicyRule } from '@holdfast/api';
+import { objectKey } from '@holdfast/store';
+import { createMemoryStore } from '@holdfast/store/memory';
+import { covers, ruleAllows } from './authorization/rbac-rules.ts';
+import { encodeStored } from './cache/stored-json.ts';
+import { podBody, startTestApi, type TestApi } from './testing/fixture.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
+const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
+
+const signingKey = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi({ store: createMemoryStore(), serviceAccounts: { signingKey } });
+});
+afterEach(() => api.stop());
+
+/** Puts an object into the store as it is: these tests are about what roles mean, not about how they are written. */
+async function seed(
+  plural: string,
+  object: Omit<KubeObject, 'apiVersion'> & Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { namespace = '', name = '' } = object.metadata;
+  const key = objectKey({ group: RBAC.group, resource: plural, namespace, name });
+  const value = encodeStored({ apiVersion: `${RBAC.group}/v1`, ...object });
+  assert.equal((await api.store.write([{ kind: 'create', key, value }])).outcome, 'committed');
+  await api.call('GET', PODS);
+}
+
+const podReader = { rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }] };
+const toNobody = { subjects: [{ kind: 'User', name: 'nobody', apiGroup: RBAC.group }] };
+const roleRef = (kind: string, name: string) => ({ roleRef: { apiGroup: RBAC.group, kind, name } });
+
+describe('RBAC', () => {
+  test('a role binding gives its rights in its own namespace only', async () => {
+    await seed('roles', { kind: 'Role', metadata: { namespace: 'default', name: 'r' }, ...podReader });
+    const metadata = { namespace: 'default', name: 'b' };
+    await seed('rolebindings', { kind: 'RoleBinding', metadata, ...toNobody, ...roleRef('Role', 'r') });
+    assert.equal((await api.call('GET', PODS, { as: 'nobody' })).status, 200);
+    assert.equal((await api.call('GET', '/api/v1/namespaces/kube-system/pods', { as: 'nobody' })).status, 403);
+    assert.equal((await api.call('GET', '/api/v1/pods', { as: 'nobody' })).status, 403);
+    assert.equal((await api.call('POST', PODS, { as: 'nobody', body: podBody('p') })).status, 403);
+  });
+
+  test('a cluster role binding gives its rights everywhere, and takes them away when it goes', async () => {
+    await seed('clusterroles', { kind: 'ClusterRole', metadata: { name: 'r' }, ...podReader });
+    const binding = {
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'b' },
+      ...toNobody,
+      ...roleRef('ClusterRole', 'r'),
+    };
+    await seed('clusterrolebindings', binding);
+    assert.equal((await api.call('GET', '/api/v1/pods', { as: 'nobody' })).status, 200);
+    const key = objectKey({ group: RBAC.group, resource: 'clusterrolebindings', namespace: '', name: 'b' });
+    const { object } = await api.store.get(key);
+    assert.ok(object !== undefined);
+    await api.store.write([{ kind: 'delete', key, value: object.value, expectedRevision: object.revision }]);
+    await api.call('GET', PODS);
+    assert.equal((await api.call('GET', '/api/v1/pods', { as: 'nobody' })).status, 403);
+  });
+
+  const request = (over: object) => ({
+    kind: 'resource' as const,
+    verb: 'get',
+    path: '',
+    group: '',
+    version: 'v1',
+    resource: 'pods',
+    namespace: 'a',
+    name: 'x',
+    subresource: '',
+    rest: '',
+    ...over,
+  });
+  const rules: readonly (readonly [string, PolicyRule, object, boolean])[] = [
+    ['verb and resource', { verbs: ['get'], apiGroups: [''], resources: ['pods'] }, {}, true],
+    ['another verb', { verbs: ['list'], apiGroups: [''], resources: ['pods'] }, {}, false],
+    ['another group', { verbs: ['get'], apiGroups: ['apps'], resources: ['pods'] }, {}, false],
+    [
+      'a subresource is not its resource',
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+      { subresource: 'log' },
+      false,
+    ],
+    [
+      'a subresource by name',
+      { verbs: ['get'], apiGroups: [''], resources: ['pods/log'] },
+      { subresource: 'log' },
+      true,
+    ],
+    [
+      'a subresource of everything',
+      { verbs: ['get'], apiGroups: [''], resources: ['*/log'] },
+      { subresource: 'log' },
+      true,
+    ],
+    ['one name', { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: ['x'] }, {}, true],
+    ['another name', { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: ['y'] }, {}, false],
+  ];
+  for (const [title, rule, over, allowed] of rules) {
+    test(`rule: ${title} is ${allowed ? 'allowed' : 'not allowed'}`, () => {
+      assert.equal(ruleAllows(rule, request(over)), allowed);
+    });
+  }
+
+  test('rights are covered piece by piece, also by several rules', () => {
+    const owned = [
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['list'], apiGroups: [''], resources: ['*'] },
+    ];
+    assert.ok(covers(owned, { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }));
+    assert.ok(!covers(owned, { verbs: ['get'], apiGroups: [''], resources: ['pods', 'secrets'] }));
+    assert.ok(!covers(owned, { verbs: ['*'], apiGroups: [''], resources: ['pods'] }));
+  });
+});
+
+describe('service account tokens', () => {
+  const account = async (name = 'bot'): Promise<string> => {
+    const created = await api.call('POST', ACCOUNTS, { body: { metadata: { name } } });
+    assert.equal(created.status, 201, JSON.stringify(created.body));
+    return created.textAt('metadata.uid');
+  };
+  const request = (spec: object, name = 'bot') =>
+    api.call('POST', `${ACCOUNTS}/${name}/token`, {
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec },
+    });
+  const whoami = (token: string) =>
+    api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      as: token,
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    });
+
+  test('a token names its account and groups', async () => {
+    await account();
+    const me = await whoami((await request({ expirationSeconds: 600 })).textAt('status.token'));
+    assert.equal(me.at('status.userInfo.username'), 'system:serviceaccount:default:bot');
+    assert.deepEqual(me.at('status.userInfo.groups'), [
+      'system:serviceaccounts',
+      'system:serviceaccounts:default',
+      'system:authenticated',
+    ]);
+  });
+
+  test('a token dies with its account, also when another of the same name follows', async () => {
+    await account();
+    const token = (await request({})).textAt('status.token');
+    await api.call('DELETE', `${ACCOUNTS}/bot`);
+    await account();
+    assert.equal((await whoami(token)).status, 401);
+  });
+
+  test('a token that is bound to a pod dies with the pod', async () => {
+    await account();
+    await api.call('POST', PODS, { body: podBody('p', { spec: { serviceAccountName: 'bot' } }) });
+    const token = (await request({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p' } })).textAt(
+      'status.token',
+    );
+    const me = await whoami(token);
+    assert.deepEqual(me.at('status.userInfo.extra')?.constructor, Object);
+    await api.call('DELETE', `${PODS}/p`);
+    assert.equal((await whoami(token)).status, 401);
+  });
+
+  test('a token is bound only to a pod of the same account', async () => {
+    await account();
+    await api.call('POST', PODS, { body: podBody('p') });
+    const refused = await request({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p' } });
+    assert.equal(refused.status, 400);
+  });
+
+  test('a token for another audience, a changed one and a foreign one are 401', async () => {
+    await account();
+    const elsewhere = (await request({ audiences: ['vault'] })).textAt('status.token');
+    const good = (await request({})).textAt('status.token');
+    const [head, payload, signature] = good.split('.');
+    const claims: unknown = JSON.parse(Buffer.from(payload ?? '', 'base64url').toString());
+    const forged = Buffer.from(JSON.stringify({ ...(claims as object), exp: 9_999_999_999 })).toString('base64url');
+    for (const token of [elsewhere, `${head}.${forged}.${signature}`, 'a.b.c']) {
+      assert.equal((await whoami(token)).status, 401, token);
+    }
+    assert.equal((await whoami(good)).status, 201);
+  });
+
+  test('a token request below ten minutes is 422', async () => {
+    await account();
+    assert.equal((await request({ expirationSeconds: 60 })).status, 422);
+  });
+
+  test('a token review tells another server whose token it is', async () => {
+    await account();
+    const token = (await request({ audiences: ['vault'] })).textAt('status.token');
+    const review = (spec: object) =>
+      api.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec },
+      });
+    const good = await review({ token, audiences: ['vault'] });
+    assert.deepEqual([good.at('status.authenticated'), good.at('status.audiences')], [true, ['vault']]);
+    assert.equal((await review({ token })).at('status.authenticated'), false);
+  });
+
+  test('the public key is published for whoever checks tokens alone', async () => {
+    const keys = await api.call('GET', '/openid/v1/jwks');
+    assert.deepEqual([keys.at('keys.0.kty'), keys.at('keys.0.alg'), keys.at('keys.0.d')], ['EC', 'ES256', undefined]);
+  });
+
+  test('every pod finds a token of its account where clients look for it', async () => {
+    const pod = await api.call('POST', PODS, { body: podBody('p') });
+    assert.equal(pod.at('spec.serviceAccountName'), 'default');
+    assert.equal(pod.at('spec.volumes.0.projected.sources.0.serviceAccountToken.path'), 'token');
+    assert.equal(pod.at('spec.containers.0.volumeMounts.0.mountPath'), '/var/run/secrets/kubernetes.io/serviceaccount');
+    const body = podBody('q', { spec: { automountServiceAccountToken: false } });
+    assert.equal((await api.call('POST', PODS, { body })).at('spec.volumes'), undefined);
+  });
+});
+
+describe('impersonation', () => {
+  test('who may impersonate acts with the rights of the other, no more', async () => {
+    const headers = { 'impersonate-user': 'jane' };
+    const refused = await api.call('GET', PODS, { headers });
+    assert.equal(refused.status, 403);
+    assert.match(refused.textAt('message'), /User "jane" cannot list resource "pods"/);
+  });
+
+  test('who may not impersonate is refused before anything else', async () => {
+    const refused = await api.call('GET', PODS, { as: 'nobody', headers: { 'impersonate-user': 'admin' } });
+    assert.match(refused.textAt('message'), /User "nobody" cannot impersonate resource "users"/);
+  });
+
+  test('groups without a user are 400', async () => {
+    const headers = { 'impersonate-group': 'system:masters' };
+    assert.equal((await api.call('GET', PODS, { as: 'nobody', headers })).status, 400);
+  });
+});
+
+test('access reviews answer for oneself and for others', async () => {
+  const review = (kind: string, spec: object, as = 'admin') =>
+    api.call('POST', `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`, {
+      as,
+      body: { apiVersion: 'authorization.k8s.io/v1', kind, spec },
+    });
+  const resourceAttributes = { verb: 'create', resource: 'pods', namespace: 'default' };
+  assert.equal((await review('SelfSubjectAccessReview', { resourceAttributes })).at('status.allowed'), true);
+  const other = await review('SubjectAccessReview', { user: 'nobody', resourceAttributes });
+  assert.equal(other.at('status.allowed'), false);
+});
+
+describe('eviction', () => {
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+  const runningPod = async (name: string): Promise<void> => {
+    await api.call('POST', PODS, {
+      body: podBody(name, { metadata: { labels: { app: 'x' } }, spec: { nodeName: 'a' } }),
+    });
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    await api.call('PATCH', `${PODS}/${name}/status`, { body: { status } });
+  };
+  const evict = (name: string) =>
+    api.call('POST', `${PODS}/${name}/eviction`, {
+      body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
+    });
+
+  test('spends the budget once per disruption and is 429 when it is spent', async () => {
+    const selector = { matchLabels: { app: 'x' } };
+    await api.call('POST', budgets, { body: { metadata: { name: 'b' }, spec: { minAvailable: 1, selector } } });
+    const status = {
+      observedGeneration: 1,
+      disruptionsAllowed: 1,
+      currentHealthy: 2,
+      desiredHealthy: 1,
+      expectedPods: 2,
+    };
+    await api.call('PATCH', `${budgets}/b/status`, { body: { status } });
+    await runningPod('p');
+    await runningPod('q');
+    const answers = await Promise.all([evict('p'), evict('q')]);
+    assert.deepEqual(
+      answers.map((each) => each.status).toSorted((a, b) => a - b),
+      [201, 429],
+    );
+    const refused = answers.find((each) => each.status === 429);
+    assert.equal(refused?.at('details.causes.0.reason'), 'DisruptionBudget');
+    assert.equal((await api.call('GET', `${budgets}/b`)).at('status.disruptionsAllowed'), 0);
+  });
+
+  test('without a budget is a graceful deletion', async () => {
+    await runningPod('p');
+    assert.equal((await evict('p')).status, 201);
+    assert.equal((await api.call('GET', `${PODS}/p`)).at('metadata.deletionGracePeriodSeconds'), 30);
+  });
+});
+
+describe('a kubelet', () => {
+  const as = 'node-a';
+  const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+  test('reads the pods bound to it and no others', async () => {
+    await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });
+    await api.call('POST', PODS, { body: podBody('other', { spec: { nodeName: 'b' } }) });
+    await api.call('GET', PODS);
+    assert.deepEqual((await api.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Da', { as })).names(), ['mine']);
+    assert.equal((await api.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Db', { as })).status, 403);
+    assert.equal((await api.call('GET', '/api/v1/pods', { as })).status, 403);
+    assert.equal((await api.call('GET', `${PODS}/mine`, { as })).status, 200);
+    assert.equal((await api.call('GET', `${PODS}/other`, { as })).status, 403);
+  });
+
+  test('reads what its pods refer to and nothing else', async () => {
+    for (const name of ['used', 'unused']) await api.call('POST', CONFIG_MAPS, { body: { metadata: { name } } });
+    const volumes = [{ name: 'v', configMap: { name: 'used' } }];
+    await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a', volumes } }) });
+    await api.call('GET', PODS);
+    assert.equal((await api.call('GET', `${CONFIG_MAPS}/used`, { as })).status, 200);
+    assert.equal((await api.call('GET', `${CONFIG_MAPS}/unused`, { as })).status, 403);
+    assert.equal((await api.call('GET', `${CONFIG_MAPS}/used`, { as: 'node-b' })).status, 403);
+    assert.equal((await api.call('GET', CONFIG_MAPS, { as })).status, 403);
+  });
+
+  test('gets tokens only for pods that it runs', async () => {
+    await api.call('POST', ACCOUNTS, { body: { metadata: { name: 'default' } } });
+    for (const name of ['a', 'b']) await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } });
+    await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });
+    const order = (who: string, boundObjectRef?: object) =>
+      api.call('POST', `${ACCOUNTS}/default/token`, {
+        as: who,
+        body: { spec: boundObjectRef === undefined ? {} : { boundObjectRef } },
+      });
+    const pod = { kind: 'Pod', apiVersion: 'v1', name: 'mine' };
+    assert.equal((await order('node-a', pod)).status, 201);
+    assert.equal((await order('node-b', pod)).status, 403);
+    assert.equal((await order('node-a')).status, 403);
+  });
+});

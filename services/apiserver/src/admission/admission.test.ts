@@ -1,0 +1,127 @@
+import { strict as assert } from 'node:assert';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.stop());
+
+describe('priority', () => {
+  const priorityClass = (name: string, value: number, extra: object = {}) =>
+    api.call('POST', CLASSES, { body: { metadata: { name }, value, ...extra } });
+  const pod = (name: string, spec: object = {}) =>
+    api.call('POST', PODS, { body: podBody(name, { spec: { ...spec } }) });
+
+  test('[PRIO-08] [PRIO-12] the class gives its number and its preemption policy', async () => {
+    await priorityClass('high', 1000, { preemptionPolicy: 'Never' });
+    const created = await pod('p', { priorityClassName: 'high' });
+    assert.deepEqual([created.at('spec.priority'), created.at('spec.preemptionPolicy')], [1000, 'Never']);
+  });
+
+  test('[PRIO-09] an unknown class is 403', async () => {
+    const refused = await pod('p', { priorityClassName: 'nope' });
+    assert.deepEqual([refused.status, refused.at('reason')], [403, 'Forbidden']);
+    assert.match(refused.textAt('message'), /no PriorityClass with name nope was found/);
+  });
+
+  test('[PRIO-05] the default class counts for pods that name none; without one the priority is 0', async () => {
+    assert.equal((await pod('before')).at('spec.priority'), 0);
+    await priorityClass('standard', 7, { globalDefault: true });
+    const after = await pod('after');
+    assert.deepEqual([after.at('spec.priority'), after.at('spec.priorityClassName')], [7, 'standard']);
+  });
+
+  test('[PRIO-04] a second default class is 403', async () => {
+    await priorityClass('one', 1, { globalDefault: true });
+    const refused = await priorityClass('two', 2, { globalDefault: true });
+    assert.equal(refused.status, 403);
+    assert.match(refused.textAt('message'), /PriorityClass one is already marked as default/);
+  });
+
+  test('[PRIO-10] a number that the class does not have is 403', async () => {
+    const refused = await pod('p', { priority: 5 });
+    assert.match(refused.textAt('message'), /the integer value of priority \(5\) must not be provided in pod spec/);
+  });
+
+  test('[PRIO-03] the classes of the system are there from the start', async () => {
+    assert.equal((await api.call('GET', `${CLASSES}/system-node-critical`)).at('value'), 2_000_001_000);
+    const critical = await pod('p', { priorityClassName: 'system-cluster-critical' });
+    assert.equal(critical.at('spec.priority'), 2_000_000_000);
+  });
+});
+
+describe('limit ranges', () => {
+  const range = (limits: readonly object[]) =>
+    api.call('POST', '/api/v1/namespaces/default/limitranges', { body: { metadata: { name: 'r' }, spec: { limits } } });
+  const pod = (resources: object) =>
+    api.call('POST', PODS, { body: podBody('p', { spec: { containers: [{ name: 'c', image: 'i', resources }] } }) });
+
+  test('containers get the defaults for what they do not say', async () => {
+    assert.equal(
+      (await range([{ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '200m' } }])).status,
+      201,
+    );
+    const created = await pod({});
+    assert.deepEqual(created.at('spec.containers.0.resources'), { limits: { cpu: '1' }, requests: { cpu: '200m' } });
+  });
+
+  test('what is outside the bounds is 403, with every reason', async () => {
+    await range([
+      { type: 'Container', max: { memory: '1Gi' } },
+      { type: 'Pod', max: { cpu: '2' } },
+    ]);
+    const refused = await pod({ limits: { cpu: '3', memory: '2Gi' } });
+    assert.equal(refused.status, 403);
+    assert.match(refused.textAt('message'), /maximum memory usage per Container is 1Gi, but limit is 2Gi/);
+    assert.match(refused.textAt('message'), /maximum cpu usage per Pod is 2, but limit is 3/);
+    assert.equal((await pod({ limits: { cpu: '1', memory: '1Gi' } })).status, 201);
+  });
+});
+
+describe('storage', () => {
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  const claim = (name: string, spec: object = {}) => ({
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+  });
+
+  test('a claim is protected from going while it is used, and gets the default class', async () => {
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+    const body = { metadata: { name: 'fast', annotations }, provisioner: 'example.com/p' };
+    assert.equal((await api.call('POST', '/apis/storage.k8s.io/v1/storageclasses', { body })).status, 201);
+    const created = await api.call('POST', claims, { body: claim('c') });
+    assert.equal(created.at('metadata.finalizers.0'), 'kubernetes.io/pvc-protection');
+    assert.equal(created.at('spec.storageClassName'), 'fast');
+    const none = await api.call('POST', claims, { body: claim('d', { storageClassName: '' }) });
+    assert.equal(none.at('spec.storageClassName'), '');
+  });
+});
+
+test('rights are not given away by who does not have them', async () => {
+  const roles = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles';
+  const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
+  const rules = (resources: readonly string[], verbs: readonly string[]) => [
+    { apiGroups: ['rbac.authorization.k8s.io'], resources, verbs },
+  ];
+  const owned = rules(['roles', 'rolebindings'], ['get', 'list', 'create', 'update', 'patch']);
+  await api.call('POST', roles, { body: { metadata: { name: 'admin' }, rules: owned } });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'admin' };
+  const subjects = [{ kind: 'User', name: 'nobody', apiGroup: 'rbac.authorization.k8s.io' }];
+  assert.equal(
+    (await api.call('POST', bindings, { body: { metadata: { name: 'b' }, roleRef, subjects } })).status,
+    201,
+  );
+  await api.call('GET', roles);
+  const write = (name: string, verbs: readonly string[]) =>
+    api.call('POST', roles, { as: 'nobody', body: { metadata: { name }, rules: rules(['roles'], verbs) } });
+  assert.equal((await write('same', ['get'])).status, 201);
+  assert.equal((await write('more', ['delete'])).status, 403);
+  const clusterAdmin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+  const self = { metadata: { name: 'self' }, roleRef: clusterAdmin, subjects };
+  assert.equal((await api.call('POST', bindings, { as: 'nobody', body: self })).status, 403);
+});

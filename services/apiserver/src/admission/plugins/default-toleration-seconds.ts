@@ -1,0 +1,31 @@
+import type { Pod, Toleration } from '@holdfast/api';
+import { decodePod } from '../decode.ts';
+import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+
+const NOT_READY = 'node.kubernetes.io/not-ready';
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+
+/** Pods leave a node that is lost after a default time, unless their author chose another. */
+export const createDefaultTolerationSeconds = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'DefaultTolerationSeconds',
+  handles: (request) => isCore(request, 'pods') && request.subresource === '' && request.operation !== 'DELETE',
+  admit: ({ object }) => {
+    if (object !== undefined) addTolerations(decodePod(object), deps.defaultTolerationSeconds);
+  },
+});
+
+function addTolerations(pod: Pod, seconds: number): void {
+  const tolerations = pod.spec?.tolerations ?? [];
+  const added = [NOT_READY, UNREACHABLE].filter((key) => !tolerations.some((each) => toleratesNoExecute(each, key)));
+  if (added.length === 0 || pod.spec === undefined) return;
+  pod.spec.tolerations = [
+    ...tolerations,
+    ...added.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: seconds })),
+  ];
+}
+
+function toleratesNoExecute(toleration: Toleration, key: string): boolean {
+  const keyMatches = toleration.key === key || toleration.key === undefined || toleration.key === '';
+  const effect = toleration.effect ?? '';
+  return keyMatches && (effect === 'NoExecute' || effect === '');
+}

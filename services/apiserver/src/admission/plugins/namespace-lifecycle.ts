@@ -1,0 +1,52 @@
+import { NAMESPACES } from '@holdfast/api';
+import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
+import { subjectOf } from '../../served.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+
+const IMMORTAL_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Nothing is created in a namespace that does not exist or is going away; the namespaces of the system stay. */
+export const createNamespaceLifecycle = ({ reader }: AdmissionDeps): AdmissionPlugin => ({
+  name: 'NamespaceLifecycle',
+  handles: (request) =>
+    (request.operation === 'CREATE' && request.definition.namespaced && !isAccessReview(request)) ||
+    (request.operation === 'DELETE' && isCore(request, 'namespaces')),
+  admit: async (request) => {
+    if (request.operation === 'DELETE') return refuseImmortal(request);
+    const target = { name: request.namespace };
+    const namespace = reader.cached(NAMESPACES, target) ?? (await reader.fresh(NAMESPACES, target));
+    if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name: request.namespace });
+    if (namespace.metadata.deletionTimestamp === undefined) return;
+    throw terminating(request);
+  },
+});
+
+const isAccessReview = (request: AdmissionRequest): boolean =>
+  request.definition.plural === 'localsubjectaccessreviews';
+
+function refuseImmortal(request: AdmissionRequest): void {
+  if (!IMMORTAL_NAMESPACES.has(request.name)) return;
+  throw forbiddenError(subjectOf(request.definition, request.name), 'this namespace may not be deleted');
+}
+
+function terminating(request: AdmissionRequest): StatusError {
+  const { body } = forbiddenError(
+    subjectOf(request.definition, request.name),
+    `unable to create new content in namespace ${request.namespace} because it is being terminated`,
+  );
+  return new StatusError({
+    code: 403,
+    reason: 'Forbidden',
+    message: body.message ?? '',
+    details: {
+      ...body.details,
+      causes: [
+        {
+          reason: 'NamespaceTerminating',
+          message: `namespace ${request.namespace} is being terminated`,
+          field: 'metadata.namespace',
+        },
+      ],
+    },
+  });
+}

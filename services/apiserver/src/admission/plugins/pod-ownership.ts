@@ -1,0 +1,116 @@
+import { NODES, type Pod } from '@holdfast/api';
+import { forbiddenError } from '@holdfast/machinery';
+import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
+import { subjectOf } from '../../served.ts';
+import { decodePod } from '../decode.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { OUT_OF_SERVICE } from './node-verdict.ts';
+
+/** Adds what only the server knows to the general warning that kubectl prints by itself. */
+export const forceDeleteWarning = (pod: string, node: string): string =>
+  `pod ${pod} is removed before node ${node} has confirmed that its processes ended: they may go on running there`;
+
+/**
+ * Who may end a pod. Only the kubelet of its node knows that a pod's processes are dead, so only it (or proof that the
+ * node cannot run anything) may remove the object of a bound pod, or declare it finished. Everybody else asks and waits.
+ */
+export const createPodOwnership = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'PodOwnership',
+  handles: (request) =>
+    isCore(request, 'pods') &&
+    (request.operation === 'DELETE' || (request.operation === 'UPDATE' && request.subresource === 'status')),
+  admit: (request) => {
+    if (deps.ownershipRule === 'enforced') waitForKubelet(request);
+  },
+  validate: async (request) => {
+    if (request.old === undefined) return;
+    const pod = decodePod(request.old);
+    if ((pod.spec?.nodeName ?? '') === '') return;
+    const ends = request.operation === 'DELETE' ? isForced(request, pod) : declaresFinished(request, pod);
+    if (!ends) return;
+    if (deps.ownershipRule === 'enforced') await refuseUnlessProven(deps, request, pod);
+    warnUsers(request, pod.spec?.nodeName ?? '');
+  },
+});
+
+/** A pod that grants its processes no time still has processes: a controller's deletion waits for the kubelet to end them. */
+function waitForKubelet(request: AdmissionRequest): void {
+  const { old, deleteOptions, user } = request;
+  if (old === undefined || deleteOptions === undefined || deleteOptions.gracePeriodSeconds !== undefined) return;
+  const pod = decodePod(old);
+  const bound = (pod.spec?.nodeName ?? '') !== '' && !TERMINAL_PHASES.has(pod.status?.phase ?? '');
+  if (bound && isController(user) && (pod.spec?.terminationGracePeriodSeconds ?? 0) === 0) {
+    deleteOptions.gracePeriodSeconds = 1;
+  }
+}
+
+/** Judged by the period that will count: a pod that grants its processes no time goes at once without anybody asking for 0. */
+function isForced({ deleteOptions }: AdmissionRequest, pod: Pod): boolean {
+  if (TERMINAL_PHASES.has(pod.status?.phase ?? '') && deleteOptions?.gracePeriodSeconds === undefined) return false;
+  return (deleteOptions?.gracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 0) === 0;
+}
+
+const TERMINAL_PHASES: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
+
+/** A terminal phase makes the next ordinary deletion immediate, so writing it is as strong as removing the pod. */
+function declaresFinished(request: AdmissionRequest, old: Pod): boolean {
+  const phase = request.object === undefined ? '' : (decodePod(request.object).status?.phase ?? '');
+  return TERMINAL_PHASES.has(phase) && !TERMINAL_PHASES.has(old.status?.phase ?? '');
+}
+
+async function refuseUnlessProven(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
+  const { user } = request;
+  const node = nodeOf(user);
+  if (node !== undefined) return refuseForeignKubelet(request, pod, node);
+  const needsProof = user.name === POD_GARBAGE_COLLECTOR || user.name === FENCER || isController(user);
+  if (!needsProof) return;
+  const mayProve = user.name === POD_GARBAGE_COLLECTOR || user.name === FENCER;
+  if (mayProve && (await nodeCannotRun(deps, pod, user.name === FENCER))) return;
+  throw refusal(request, pod, mayProve);
+}
+
+function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string): void {
+  if (pod.spec?.nodeName !== node) {
+    throw forbiddenError(
+      subjectOf(request.definition, request.name),
+      `node "${node}" can only end pods with spec.nodeName set to itself`,
+    );
+  }
+  if (request.operation === 'DELETE' && request.deleteOptions?.preconditions?.uid === undefined) {
+    throw forbiddenError(
+      subjectOf(request.definition, request.name),
+      'a kubelet must name the uid of the pod it removes (preconditions.uid), because the name may belong to another pod by now',
+    );
+  }
+}
+
+/**
+ * The Node object is gone, or somebody who looked has said that the machine is out of service. The fencer has that from its
+ * agent; for the pod garbage collector it counts only when the node is silent and the pod's end was asked for.
+ */
+async function nodeCannotRun(deps: AdmissionDeps, pod: Pod, isFencer: boolean): Promise<boolean> {
+  const node = await deps.reader.fresh(NODES, { name: pod.spec?.nodeName ?? '' });
+  if (node === undefined) return true;
+  const outOfService = (node.spec?.taints ?? []).some((taint) => taint.key === OUT_OF_SERVICE);
+  const ready = (node.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+  return outOfService && (isFencer || (!ready && pod.metadata.deletionTimestamp !== undefined));
+}
+
+function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error {
+  const node = pod.spec?.nodeName ?? '';
+  const condition = mayProve
+    ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE} while the pod is terminating`
+    : 'delete it with a grace period and wait';
+  return forbiddenError(
+    subjectOf(request.definition, request.name),
+    `pod is bound to node "${node}" and only its kubelet can confirm that its processes have ended: ${condition}`,
+  );
+}
+
+/** UI-02: whoever forces a deletion by hand is told what it means; a kubelet's own confirmation is no news. */
+function warnUsers(request: AdmissionRequest, node: string): void {
+  const { user } = request;
+  if (request.operation !== 'DELETE' || nodeOf(user) !== undefined) return;
+  if (user.name === POD_GARBAGE_COLLECTOR || user.name === FENCER || isController(user)) return;
+  request.warn(forceDeleteWarning(request.name, node));
+}

@@ -1,0 +1,101 @@
+import { type KubeObject, type Pod, PRIORITY_CLASSES, type PriorityClass } from '@holdfast/api';
+import { forbiddenError, type StatusError } from '@holdfast/machinery';
+import { subjectOf } from '../../served.ts';
+import { decodePod } from '../decode.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+
+const DEFAULT_PRIORITY = 0;
+const PREEMPT = 'PreemptLowerPriority';
+const SYSTEM_CLASSES: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', 2_000_000_000],
+  ['system-node-critical', 2_000_001_000],
+]);
+
+/** Gives a pod the number behind its priority class, and keeps one default class at most (PRIO-04..12). */
+export const createPriority = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'Priority',
+  handles: (request) => isPodCreation(request) || isClassChange(request),
+  admit: (request) => {
+    if (isPodCreation(request) && request.object !== undefined) resolve(deps, request, decodePod(request.object));
+  },
+  validate: (request) => {
+    if (isClassChange(request) && request.object !== undefined) refuseSecondDefault(deps, request, request.object);
+  },
+});
+
+const isPodCreation = (request: AdmissionRequest): boolean =>
+  isCore(request, 'pods') && request.operation === 'CREATE' && request.subresource === '';
+
+const isClassChange = (request: AdmissionRequest): boolean =>
+  request.definition.group === 'scheduling.k8s.io' &&
+  request.definition.plural === 'priorityclasses' &&
+  request.operation !== 'DELETE';
+
+interface Computed {
+  readonly className: string;
+  readonly priority: number;
+  readonly policy: string;
+}
+
+function resolve(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): void {
+  const { spec } = pod;
+  if (spec === undefined) return;
+  const { className, priority, policy } = compute(deps, request, spec.priorityClassName ?? '');
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw refuse(
+      request,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
+    throw refuse(
+      request,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
+  }
+  if (className !== '') spec.priorityClassName = className;
+  spec.priority = priority;
+  spec.preemptionPolicy = policy;
+}
+
+function compute(deps: AdmissionDeps, request: AdmissionRequest, className: string): Computed {
+  if (className === '') {
+    const fallback = defaultClass(deps);
+    return fallback === undefined
+      ? { className: '', priority: DEFAULT_PRIORITY, policy: PREEMPT }
+      : computedFrom(fallback);
+  }
+  const found = deps.reader.cached(PRIORITY_CLASSES, { name: className });
+  if (found !== undefined) return computedFrom(found);
+  const system = SYSTEM_CLASSES.get(className);
+  if (system !== undefined) return { className, priority: system, policy: PREEMPT };
+  throw refuse(request, `no PriorityClass with name ${className} was found`);
+}
+
+const computedFrom = (each: PriorityClass): Computed => ({
+  className: each.metadata.name ?? '',
+  priority: each.value,
+  policy: each.preemptionPolicy ?? PREEMPT,
+});
+
+/** PRIO-04: when a race left two defaults, the lower value counts. */
+function defaultClass(deps: AdmissionDeps): PriorityClass | undefined {
+  return deps.reader
+    .list(PRIORITY_CLASSES)
+    .filter((each) => each.globalDefault === true)
+    .toSorted((a, b) => a.value - b.value)[0];
+}
+
+function refuseSecondDefault(deps: AdmissionDeps, request: AdmissionRequest, object: KubeObject): void {
+  const wanted = object as PriorityClass;
+  if (wanted.globalDefault !== true) return;
+  const other = defaultClass(deps);
+  if (other === undefined || other.metadata.name === request.name) return;
+  throw refuse(
+    request,
+    `PriorityClass ${other.metadata.name ?? ''} is already marked as default. Only one default can exist`,
+  );
+}
+
+const refuse = (request: AdmissionRequest, why: string): StatusError =>
+  forbiddenError(subjectOf(request.definition, request.name), why);

@@ -1,0 +1,72 @@
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '@holdfast/api';
+import { deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
+import { isAllowed } from '../../authorization/chain.ts';
+import { covers } from '../../authorization/rbac-rules.ts';
+import { MASTERS_GROUP } from '../../identity.ts';
+import { subjectOf } from '../../served.ts';
+import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+/** Nobody gives away rights that they do not have: neither by writing a role nor by binding one. */
+export const createRbacEscalation = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'RbacEscalation',
+  handles: (request) =>
+    request.definition.group === GROUP &&
+    request.operation !== 'DELETE' &&
+    !request.user.groups.includes(MASTERS_GROUP),
+  validate: (request) =>
+    request.definition.kind.endsWith('Binding') ? checkBinding(deps, request) : checkRole(deps, request),
+});
+
+async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
+  const role = request.object as ClusterRole | undefined;
+  const old = request.old as ClusterRole | undefined;
+  const rules = role?.rules ?? [];
+  if (old !== undefined && deepEqual(rules, old.rules ?? [])) return;
+  if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
+  refuseMissing(deps, request, rules);
+}
+
+async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
+  const binding = request.object as (RoleBinding | ClusterRoleBinding) | undefined;
+  const old = request.old as (RoleBinding | ClusterRoleBinding) | undefined;
+  if (binding === undefined) return;
+  if (old !== undefined && deepEqual([binding.subjects, binding.roleRef], [old.subjects, old.roleRef])) return;
+  const { roleRef } = binding;
+  const plural = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
+  if (await may(deps, request, { verb: 'bind', resource: plural, name: roleRef.name })) return;
+  const rules = deps.access.rbac.rulesOf(roleRef, request.namespace);
+  if (rules === undefined) throw notFound({ group: GROUP, resource: plural, name: roleRef.name });
+  refuseMissing(deps, request, rules);
+}
+
+interface Right {
+  readonly verb: 'escalate' | 'bind';
+  readonly resource: string;
+  readonly name: string;
+}
+
+async function may(deps: AdmissionDeps, request: AdmissionRequest, right: Right): Promise<boolean> {
+  const reason = await isAllowed(deps.access.authorizers, request.user, {
+    kind: 'resource',
+    path: '',
+    group: GROUP,
+    version: 'v1',
+    namespace: request.namespace,
+    ...right,
+    subresource: '',
+    rest: '',
+  });
+  return reason !== undefined;
+}
+
+function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: readonly PolicyRule[]): void {
+  const owned = deps.access.rbac.rulesFor(request.user, request.namespace);
+  const missing = rules.filter((rule) => !covers(owned, rule));
+  if (missing.length === 0) return;
+  throw forbiddenError(
+    subjectOf(request.definition, request.name),
+    `user ${JSON.stringify(request.user.name)} (groups=${JSON.stringify(request.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.map((rule) => JSON.stringify(rule)).join('\n')}`,
+  );
+}

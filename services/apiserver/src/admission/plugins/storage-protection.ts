@@ -1,0 +1,21 @@
+import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+
+const PROTECTION: ReadonlyMap<string, string> = new Map([
+  ['persistentvolumeclaims', 'kubernetes.io/pvc-protection'],
+  ['persistentvolumes', 'kubernetes.io/pv-protection'],
+]);
+
+/** A claim that a pod uses, and a volume that a claim uses, outlive their deletion: a controller takes the finalizer away. */
+export const createStorageProtection = (_deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'StorageObjectInUseProtection',
+  handles: (request) =>
+    request.operation === 'CREATE' &&
+    request.subresource === '' &&
+    [...PROTECTION.keys()].some((plural) => isCore(request, plural)),
+  admit: ({ object, definition }) => {
+    const finalizer = PROTECTION.get(definition.plural);
+    if (object === undefined || finalizer === undefined) return;
+    const { finalizers = [] } = object.metadata;
+    if (!finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
+  },
+});

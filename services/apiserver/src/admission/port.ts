@@ -1,0 +1,52 @@
+import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { Ids } from '@holdfast/platform';
+import type { Access } from '../access.ts';
+import type { User } from '../identity.ts';
+import type { ObjectReader } from '../reader.ts';
+
+/** One write on its way to the store. */
+export interface AdmissionRequest {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly definition: ResourceDefinition;
+  /** '' for the object itself. */
+  readonly subresource: string;
+  readonly namespace: string;
+  /** '' while a name is still to be generated. */
+  readonly name: string;
+  readonly user: User;
+  /** What will be stored; absent for DELETE. Plugins change it in `admit` only. */
+  readonly object: KubeObject | undefined;
+  /** What is stored now, frozen; absent for CREATE. */
+  readonly old: KubeObject | undefined;
+  /** DELETE only; plugins change it in `admit` only. */
+  readonly deleteOptions?: DeleteOptions;
+  readonly dryRun: boolean;
+  readonly warn: (text: string) => void;
+}
+
+export interface AdmissionDeps {
+  readonly reader: ObjectReader;
+  readonly ids: Ids;
+  readonly access: Access;
+  /** `mounted`: every pod gets a service account and a token volume; `off` where no tokens are issued. */
+  readonly serviceAccounts: 'mounted' | 'off';
+  readonly defaultTolerationSeconds: number;
+  /** `off` plants a bug for the simulator: everybody may remove a bound pod. */
+  readonly ownershipRule: 'enforced' | 'off';
+}
+
+/** Both phases may refuse by throwing a `StatusError`. They run again for every compare-and-swap attempt. */
+export interface AdmissionPlugin {
+  readonly name: string;
+  /** Cheap test whether the plugin has anything to do. */
+  readonly handles: (request: AdmissionRequest) => boolean;
+  /** May change `request.object`. */
+  readonly admit?: (request: AdmissionRequest) => Promise<void> | void;
+  /** Sees the object as it will be stored. */
+  readonly validate?: (request: AdmissionRequest) => Promise<void> | void;
+}
+
+export type AdmissionPluginFactory = (deps: AdmissionDeps) => AdmissionPlugin;
+
+export const isCore = (request: AdmissionRequest, plural: string): boolean =>
+  request.definition.group === '' && request.definition.plural === plural;

@@ -1,0 +1,53 @@
+import type { Service } from '@holdfast/api';
+import { objectKey, type StoreKey } from '@holdfast/store';
+import { encodeStored } from '../cache/stored-json.ts';
+import { addressNumber } from './ranges.ts';
+
+/** Not an API group: nobody can read or write these through the API. */
+const GROUP = 'internal.holdfast';
+
+/** One object in the store for each address and port that a service holds: creating it is what allocates. */
+export const addressKey = (address: string): StoreKey => claimKey('serviceaddresses', address);
+export const nodePortKey = (port: number): StoreKey => claimKey('servicenodeports', String(port));
+
+const claimKey = (resource: string, name: string): StoreKey =>
+  objectKey({ group: GROUP, resource, namespace: '', name });
+
+export function claimValue(name: string, { metadata }: Readonly<Service>): string {
+  const holder = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
+  const claim = { kind: 'ServiceClaim', apiVersion: `${GROUP}/v1`, metadata: { name }, holder };
+  return encodeStored(claim);
+}
+
+/** Whether what is stored under a claim's key was made for this service. */
+export function isHeldBy(value: string, { metadata }: Readonly<Service>): boolean {
+  const claim: unknown = JSON.parse(value);
+  if (typeof claim !== 'object' || claim === null || !('holder' in claim)) return false;
+  const { holder } = claim;
+  return typeof holder === 'object' && holder !== null && 'uid' in holder && holder.uid === metadata.uid;
+}
+
+export interface Claim {
+  readonly key: StoreKey;
+  readonly name: string;
+  /** Where the service names it, for the refusal. */
+  readonly field: 'clusterIPs' | 'healthCheckNodePort' | number;
+}
+
+/** What a service holds as it is written. */
+export function claimsOf({ spec }: Readonly<Service>): readonly Claim[] {
+  const claims = new Map<StoreKey, Claim>();
+  const claim = (key: StoreKey, name: string, field: Claim['field']): void => {
+    if (!claims.has(key)) claims.set(key, { key, name, field });
+  };
+  if (spec.type !== 'ExternalName') {
+    for (const ip of spec.clusterIPs ?? [])
+      if (addressNumber(ip) !== undefined) claim(addressKey(ip), ip, 'clusterIPs');
+  }
+  for (const [i, { nodePort }] of (spec.ports ?? []).entries()) {
+    if (nodePort !== undefined && nodePort !== 0) claim(nodePortKey(nodePort), String(nodePort), i);
+  }
+  const health = spec.healthCheckNodePort ?? 0;
+  if (health !== 0) claim(nodePortKey(health), String(health), 'healthCheckNodePort');
+  return [...claims.values()];
+}

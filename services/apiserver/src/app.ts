@@ -1,0 +1,174 @@
+import { allResources } from '@holdfast/api';
+import type { ApiHandler } from '@holdfast/client';
+import type { Clock, Ids, Log, Service } from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
+import type { Access } from './access.ts';
+import { createAdmissionChain } from './admission/chain.ts';
+import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
+import { createServiceAllocator } from './allocation/service-allocator.ts';
+import { authenticate } from './authentication/chain.ts';
+import { clientCertificates } from './authentication/client-certificates.ts';
+import { createServiceAccountAuthenticator } from './authentication/service-accounts.ts';
+import { createStaticTokenAuthenticator, type StaticTokens } from './authentication/static-tokens.ts';
+import { componentRoles } from './authorization/component-roles.ts';
+import { createNodeAuthorizer } from './authorization/nodes.ts';
+import { publicPaths } from './authorization/public-paths.ts';
+import { createRbac } from './authorization/rbac.ts';
+import { superusers } from './authorization/superusers.ts';
+import { createEventSweeper } from './bootstrap/event-sweeper.ts';
+import { ensureSystemObjects } from './bootstrap/system-objects.ts';
+import { WatchCache } from './cache/watch-cache.ts';
+import type { FieldReader } from './cache/watcher-index.ts';
+import type { Core } from './core.ts';
+import type { HealthCheck } from './endpoints/health.ts';
+import { errorAnswer } from './http/answers.ts';
+import { Warnings } from './http/warnings.ts';
+import { createWriteGate } from './http/write-gate.ts';
+import { MASTERS_GROUP, type User } from './identity.ts';
+import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+import { createApiMetrics } from './metrics/api-metrics.ts';
+import type { NodeGateway } from './node-gateway.ts';
+import { createOpenApiDocuments } from './openapi/documents.ts';
+import { answer, type Pipeline } from './pipeline.ts';
+import { createReader, type ObjectReader } from './reader.ts';
+import { createTokenSigner } from './tokens/jwt.ts';
+import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
+
+export interface ApiServerDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly tokens: StaticTokens;
+  readonly defaultTolerationSeconds?: number;
+  /** Addresses of services; every apiserver of a cluster has the same. */
+  readonly serviceNetwork?: string;
+  /** `off` lets everybody remove a bound pod: only for showing that the checkers notice. */
+  readonly ownershipRule?: 'enforced' | 'off';
+  /** Present: service accounts get tokens, and every new pod a volume with one. */
+  readonly serviceAccounts?: ServiceAccountOptions;
+  /** Present: logs of pods are asked of the kubelet of their node. */
+  readonly nodes?: NodeGateway;
+}
+
+export interface ServiceAccountOptions {
+  /** RSA or P-256, PEM. All apiservers of a cluster share it. */
+  readonly signingKey: string;
+  readonly issuer?: string;
+  /** Default: the issuer. */
+  readonly audiences?: readonly string[];
+}
+
+export interface ApiServer extends Service {
+  /** The one request pipeline behind every transport. */
+  readonly handle: ApiHandler;
+  /** Empty when requests are served and durable; else sentences on what is wrong. */
+  readonly health: () => Promise<readonly string[]>;
+}
+
+export function createApiServer(deps: ApiServerDeps): ApiServer {
+  const core = createCore(deps);
+  let ready = false;
+  const pipeline: Pipeline = { core, checks: healthChecks(core, () => ready) };
+  const handle: ApiHandler = async (request) => {
+    const warnings = new Warnings();
+    try {
+      const user = await authenticate(core.access.authenticators, request);
+      return warnings.attach(await answer(pipeline, { request, user, warnings }));
+    } catch (error) {
+      return warnings.attach(errorAnswer(error, deps.log));
+    }
+  };
+  const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });
+  const eventSweeper = createEventSweeper(core);
+  const start = async (): Promise<void> => {
+    await core.cache.start();
+    await ensureSystemObjects(handleAsSystem, deps.clock, serviceAddresses(deps));
+    eventSweeper.start();
+    ready = true;
+  };
+  let started: Promise<void> | undefined;
+  return {
+    name: 'apiserver',
+    handle,
+    health: async () => (await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat(),
+    start: () => (started ??= start()),
+    stop: async () => {
+      eventSweeper.stop();
+      await core.cache.stop();
+    },
+  };
+}
+
+/** The apiserver's own identity for what it creates at start. */
+const SYSTEM: User = { name: 'system:apiserver', groups: [MASTERS_GROUP] };
+
+function createCore(deps: ApiServerDeps): Core {
+  const { store, clock, ids, log } = deps;
+  const addresses = serviceAddresses(deps);
+  const cache = new WatchCache({ store, clock, log, fieldsOf: selectableFieldsOf });
+  const reader = createReader({ store, cache });
+  const access = createAccess(deps, { cache, reader });
+  const admission = createAdmissionChain({
+    reader,
+    ids,
+    access,
+    serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
+    defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
+    ownershipRule: deps.ownershipRule ?? 'enforced',
+  });
+  const openApi = createOpenApiDocuments();
+  const services = createServiceAllocator({ store, cache, ids, addresses });
+  const writeGate = createWriteGate();
+  const metrics = createApiMetrics({ cache, writeGate });
+  const { nodes } = deps;
+  return { store, cache, reader, access, admission, openApi, services, writeGate, metrics, nodes, clock, ids, log };
+}
+
+const serviceAddresses = (deps: ApiServerDeps): Range => addressRange(deps.serviceNetwork ?? DEFAULT_SERVICE_NETWORK);
+
+function createAccess(deps: ApiServerDeps, own: { readonly cache: WatchCache; readonly reader: ObjectReader }): Access {
+  const { clock, ids, serviceAccounts } = deps;
+  const issuer = serviceAccounts?.issuer ?? DEFAULT_ISSUER;
+  const tokens =
+    serviceAccounts === undefined
+      ? undefined
+      : createServiceAccountTokens({
+          signer: createTokenSigner(serviceAccounts.signingKey),
+          issuer,
+          audiences: serviceAccounts.audiences ?? [issuer],
+          reader: own.reader,
+          clock,
+          ids,
+        });
+  const rbac = createRbac(own);
+  return {
+    tokens,
+    rbac,
+    authenticators: [
+      clientCertificates,
+      createStaticTokenAuthenticator(deps.tokens),
+      ...(tokens === undefined ? [] : [createServiceAccountAuthenticator(tokens)]),
+    ],
+    authorizers: [superusers, publicPaths, componentRoles, createNodeAuthorizer(own.reader), rbac],
+  };
+}
+
+function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[] {
+  return [
+    { name: 'ping', forLiveness: true, problems: () => [] },
+    {
+      name: 'store',
+      forLiveness: false,
+      problems: () => core.store.health(),
+      cautions: () => core.store.cautions?.() ?? [],
+    },
+    { name: 'watch-cache', forLiveness: false, problems: () => core.cache.health() },
+    { name: 'start', forLiveness: false, problems: () => (isReady() ? [] : ['the server is starting']) },
+  ];
+}
+
+/** Stored resources are named without their version; every version of a kind selects on the same fields. */
+function selectableFieldsOf(group: string, resource: string): Readonly<Record<string, FieldReader>> {
+  return allResources().find((each) => each.group === group && each.plural === resource)?.selectableFields ?? {};
+}

@@ -1,0 +1,7 @@
+import type { ApiRequest } from '@holdfast/client';
+
+export function bearerToken(request: ApiRequest): string | undefined {
+  const header = request.headers['authorization'] ?? '';
+  const match = /^bearer +(\S+) *$/i.exec(header);
+  return match?.[1];
+}

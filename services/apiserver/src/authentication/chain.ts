@@ -1,0 +1,15 @@
+import type { ApiRequest } from '@holdfast/client';
+import { unauthorized } from '@holdfast/machinery';
+import { ANONYMOUS, type User } from '../identity.ts';
+import { bearerToken } from './bearer-token.ts';
+import type { Authenticator } from './port.ts';
+
+/** The first method that recognises the credentials decides; none at all is the anonymous user. */
+export async function authenticate(methods: readonly Authenticator[], request: ApiRequest): Promise<User> {
+  for (const method of methods) {
+    const user = await method.authenticate(request);
+    if (user !== undefined) return user;
+  }
+  if (bearerToken(request) !== undefined) throw unauthorized();
+  return ANONYMOUS;
+}

@@ -1,0 +1,81 @@
+import type { ApiRequest } from '@holdfast/client';
+import { badRequest } from '@holdfast/machinery';
+import { authorize } from '../authorization/chain.ts';
+import type { Authorizer } from '../authorization/port.ts';
+import type { ResourceRequest } from '../http/request-info.ts';
+import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
+
+const EXTRA_PREFIX = 'impersonate-extra-';
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** Whom the request wants to act as, if the user may act as them; else the user. */
+export async function impersonate(authorizers: readonly Authorizer[], user: User, request: ApiRequest): Promise<User> {
+  const wanted = readWanted(request);
+  if (wanted === undefined) return user;
+  for (const info of permissionsFor(wanted, request.path)) await authorize(authorizers, user, info);
+  return asUser(wanted);
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+function readWanted({ headers }: ApiRequest): Wanted | undefined {
+  const name = headers['impersonate-user'] ?? '';
+  const uid = headers['impersonate-uid'] ?? '';
+  const groups = listOf(headers['impersonate-group']);
+  const extra = Object.fromEntries(
+    Object.entries(headers).flatMap(([header, value]) =>
+      header.startsWith(EXTRA_PREFIX) ? [[decodeURIComponent(header.slice(EXTRA_PREFIX.length)), listOf(value)]] : [],
+    ),
+  );
+  if (name !== '') return { name, uid, groups, extra };
+  if (uid === '' && groups.length === 0 && Object.keys(extra).length === 0) return undefined;
+  throw badRequest('requested groups, uid or extra without impersonating a user');
+}
+
+const listOf = (header: string | undefined): readonly string[] =>
+  (header ?? '').split(',').flatMap((each) => (each.trim() === '' ? [] : [each.trim()]));
+
+function* permissionsFor(wanted: Wanted, path: string): Iterable<ResourceRequest> {
+  const permission = (over: Partial<ResourceRequest>): ResourceRequest => ({
+    kind: 'resource',
+    verb: 'impersonate',
+    path,
+    group: '',
+    version: 'v1',
+    resource: '',
+    namespace: '',
+    name: '',
+    subresource: '',
+    rest: '',
+    ...over,
+  });
+  const [, namespace, account] = SERVICE_ACCOUNT.exec(wanted.name) ?? [];
+  if (namespace !== undefined && account !== undefined) {
+    yield permission({ resource: 'serviceaccounts', namespace, name: account });
+  } else yield permission({ resource: 'users', name: wanted.name });
+  for (const group of wanted.groups) yield permission({ resource: 'groups', name: group });
+  const authentication = { group: 'authentication.k8s.io' };
+  if (wanted.uid !== '') yield permission({ ...authentication, resource: 'uids', name: wanted.uid });
+  for (const [key, values] of Object.entries(wanted.extra)) {
+    for (const name of values) yield permission({ ...authentication, resource: 'userextras', subresource: key, name });
+  }
+}
+
+function asUser({ name, uid, groups, extra }: Wanted): User {
+  const [, namespace] = SERVICE_ACCOUNT.exec(name) ?? [];
+  const own = namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  const all = groups.length > 0 ? groups : own;
+  const complete =
+    name === 'system:anonymous' || all.includes(AUTHENTICATED_GROUP) ? all : [...all, AUTHENTICATED_GROUP];
+  return {
+    name,
+    groups: complete,
+    ...(uid === '' ? {} : { uid }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}

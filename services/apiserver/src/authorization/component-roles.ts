@@ -1,0 +1,71 @@
+import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
+import { FENCER, isController, isScheduler, POD_GARBAGE_COLLECTOR, type User } from '../identity.ts';
+import type { Authorizer } from './port.ts';
+
+/** What each component of the control plane may do. Admission narrows it further (a kubelet to its own node). */
+export const componentRoles: Authorizer = {
+  authorize: (user, info) => (info.kind === 'resource' && mayComponent(user, info) ? 'component role' : undefined),
+};
+
+function mayComponent(user: User, info: ResourceRequest): boolean {
+  if (isScheduler(user)) return maySchedule(info);
+  if (isController(user)) return mayControl(info);
+  if (user.name === POD_GARBAGE_COLLECTOR)
+    return isRead(info) || info.resource === 'pods' || info.resource === 'events';
+  if (user.name === FENCER) return isRead(info) || FENCER_WRITES.has(info.resource);
+  return false;
+}
+
+const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const isRead = (info: ResourceRequest): boolean => READ_VERBS.has(info.verb) && info.resource !== 'secrets';
+
+const WRITE_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+const REMOVAL_VERBS: ReadonlySet<string> = new Set(['delete', 'deletecollection']);
+
+/** Each of these would make a controller somebody else, or judge in its own cause. */
+const NO_CONTROLLER_WRITES: ReadonlySet<string> = new Set([
+  'serviceaccounts/token',
+  'certificatesigningrequests/approval',
+  'pods/exec',
+  'pods/attach',
+  'pods/portforward',
+  'pods/proxy',
+  'nodes/proxy',
+  'services/proxy',
+]);
+
+/**
+ * Controllers create what their objects' owners could create and remove what owners and namespaces leave behind. Who may end a
+ * pod or give up a node is guarded by admission; rights they may only take away, never give.
+ */
+function mayControl(info: ResourceRequest): boolean {
+  if (READ_VERBS.has(info.verb)) return !NO_CONTROLLER_WRITES.has(qualified(info));
+  if (!WRITE_VERBS.has(info.verb) || NO_CONTROLLER_WRITES.has(qualified(info))) return false;
+  return info.group !== 'rbac.authorization.k8s.io' || REMOVAL_VERBS.has(info.verb);
+}
+
+const FENCER_WRITES: ReadonlySet<string> = new Set(['nodes', 'pods', 'events', 'volumeattachments', 'leases']);
+
+const SCHEDULER_WRITES: ReadonlySet<string> = new Set([
+  'create pods/binding',
+  'create bindings',
+  'patch pods/status',
+  'update pods/status',
+  'delete pods',
+  'create events',
+  'patch events',
+  'update events',
+  'create leases',
+  'update leases',
+  'patch leases',
+  'update persistentvolumeclaims',
+  'patch persistentvolumeclaims',
+  'update persistentvolumes',
+]);
+
+function maySchedule(info: ResourceRequest): boolean {
+  return isRead(info) || SCHEDULER_WRITES.has(`${info.verb} ${qualified(info)}`);
+}
+
+const qualified = (info: Extract<RequestInfo, { kind: 'resource' }>): string =>
+  info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`;

@@ -1,0 +1,125 @@
+import { type Container, PODS, type Pod, type Volume } from '@holdfast/api';
+import { type FieldSelectorMatcher, parseFieldSelector, SelectorError } from '@holdfast/machinery';
+import type { ResourceRequest } from '../http/request-info.ts';
+import { nodeOf } from '../identity.ts';
+import type { ObjectReader } from '../reader.ts';
+import type { Authorizer } from './port.ts';
+
+const KUBELET = 'kubelet of its node';
+
+/**
+ * A kubelet sees its own Node and Lease, the pods bound to it, and what those pods refer to: a stolen credential is worth
+ * one node. What it may write of these is narrowed further in admission.
+ */
+export const createNodeAuthorizer = (reader: ObjectReader): Authorizer => ({
+  authorize: (user, info) => {
+    const node = nodeOf(user);
+    if (node === undefined || info.kind !== 'resource') return undefined;
+    return mayNode(reader, node, info) ? KUBELET : undefined;
+  },
+});
+
+function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
+  const asked = `${info.verb} ${info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`}`;
+  if (ALWAYS.has(asked)) return true;
+  if (!READS.has(info.verb)) return false;
+  switch (info.resource) {
+    case 'nodes':
+      return pinned(info, 'metadata.name') === node;
+    case 'pods':
+      return info.verb === 'get' ? isOwnPod(reader, node, info) : pinned(info, 'spec.nodeName') === node;
+    case 'secrets':
+    case 'configmaps':
+    case 'persistentvolumeclaims':
+      return isReferred(reader, node, info);
+    default:
+      return false;
+  }
+}
+
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+const verbs = (resource: string, ...each: readonly string[]): readonly string[] =>
+  each.map((verb) => `${verb} ${resource}`);
+
+/** Harmless for everybody, or limited to the node by admission. */
+const ALWAYS: ReadonlySet<string> = new Set([
+  ...verbs('nodes', 'create', 'update', 'patch'),
+  ...verbs('nodes/status', 'get', 'update', 'patch'),
+  ...verbs('pods', 'delete'),
+  ...verbs('pods/status', 'get', 'update', 'patch'),
+  ...verbs('leases', 'get', 'create', 'update', 'patch', 'delete'),
+  ...verbs('csinodes', 'get', 'create', 'update', 'patch', 'delete'),
+  ...verbs('events', 'create', 'update', 'patch'),
+  ...verbs('services', ...READS),
+  ...verbs('runtimeclasses', ...READS),
+  ...verbs('csidrivers', ...READS),
+  ...verbs('persistentvolumes', 'get'),
+  ...verbs('volumeattachments', 'get'),
+  ...verbs('serviceaccounts/token', 'create'),
+  ...verbs('tokenreviews', 'create'),
+  ...verbs('subjectaccessreviews', 'create'),
+  ...verbs('certificatesigningrequests', 'create', ...READS),
+]);
+
+/** The one value that the request can be about. */
+function pinned(info: ResourceRequest, field: string): string | undefined {
+  if (field === 'metadata.name' && info.name !== '') return info.name;
+  return parsed(info.fieldSelector ?? '')?.requiredValue(field);
+}
+
+function parsed(text: string): FieldSelectorMatcher | undefined {
+  try {
+    return parseFieldSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorError) return undefined;
+    throw error;
+  }
+}
+
+/** A pod that is gone may be asked for: the answer is 404 and tells nothing. */
+function isOwnPod(reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean {
+  const pod = reader.cached(PODS, { namespace, name });
+  return pod === undefined || pod.spec?.nodeName === node;
+}
+
+function isReferred(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
+  const name = pinned(info, 'metadata.name');
+  if (name === undefined || info.namespace === '') return false;
+  return reader
+    .list(PODS, info.namespace)
+    .some((pod) => pod.spec?.nodeName === node && references(pod, info.resource).has(name));
+}
+
+function references(pod: Pod, resource: string): ReadonlySet<string | undefined> {
+  const { spec } = pod;
+  const volumes = (spec?.volumes ?? []).flatMap((volume) => inVolume(volume, resource));
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const inContainers = containers.flatMap((container) => inContainer(container, resource));
+  const pulls = resource === 'secrets' ? (spec?.imagePullSecrets ?? []).map((each) => each.name) : [];
+  return new Set([...volumes, ...inContainers, ...pulls]);
+}
+
+function inVolume(volume: Volume, resource: string): readonly (string | undefined)[] {
+  const projected = volume.projected?.sources ?? [];
+  switch (resource) {
+    case 'secrets':
+      return [volume.secret?.secretName, ...projected.map((each) => each.secret?.name)];
+    case 'configmaps':
+      return [volume.configMap?.name, ...projected.map((each) => each.configMap?.name)];
+    default:
+      return [volume.persistentVolumeClaim?.claimName];
+  }
+}
+
+function inContainer(container: Container, resource: string): readonly (string | undefined)[] {
+  const { env = [], envFrom = [] } = container;
+  if (resource === 'secrets') {
+    return [...env.map((each) => each.valueFrom?.secretKeyRef?.name), ...envFrom.map((each) => each.secretRef?.name)];
+  }
+  if (resource !== 'configmaps') return [];
+  return [
+    ...env.map((each) => each.valueFrom?.configMapKeyRef?.name),
+    ...envFrom.map((each) => each.configMapRef?.name),
+  ];
+}

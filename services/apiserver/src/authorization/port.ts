@@ -1,0 +1,8 @@
+import type { RequestInfo } from '../http/request-info.ts';
+import type { User } from '../identity.ts';
+
+/** May this user do that? Authorizers only ever allow: what nobody allows is refused. */
+export interface Authorizer {
+  /** The reason for allowing, or `undefined` for no opinion. */
+  authorize(user: User, info: RequestInfo): Promise<string | undefined> | string | undefined;
+}

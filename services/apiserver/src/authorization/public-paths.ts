@@ -1,0 +1,29 @@
+import type { ResourceRequest } from '../http/request-info.ts';
+import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
+import type { Authorizer } from './port.ts';
+
+const FOR_EVERYBODY = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/']);
+const FOR_AUTHENTICATED = new Set(['/api', '/apis', '/openapi', '/']);
+
+const ABOUT_ONESELF: ReadonlySet<string> = new Set([
+  'authentication.k8s.io/selfsubjectreviews',
+  'authorization.k8s.io/selfsubjectaccessreviews',
+  'authorization.k8s.io/selfsubjectrulesreviews',
+]);
+
+const asksAboutOneself = (user: User, info: ResourceRequest): boolean =>
+  info.verb === 'create' &&
+  user.groups.includes(AUTHENTICATED_GROUP) &&
+  ABOUT_ONESELF.has(`${info.group}/${info.resource}`);
+
+/** Health and version for probes without credentials; discovery and questions about oneself for every authenticated user. */
+export const publicPaths: Authorizer = {
+  authorize: (user, info) => {
+    if (info.kind === 'resource') return asksAboutOneself(user, info) ? 'own rights' : undefined;
+    if (info.verb !== 'get') return undefined;
+    if (FOR_EVERYBODY.has(info.path) || /^\/(healthz|livez|readyz)\//.test(info.path)) return 'public path';
+    if (!user.groups.includes(AUTHENTICATED_GROUP)) return undefined;
+    const root = `/${info.path.split('/')[1] ?? ''}`;
+    return FOR_AUTHENTICATED.has(root) ? 'discovery' : undefined;
+  },
+};

@@ -1,0 +1,116 @@
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type KubeObject,
+  type PolicyRule,
+  type ResourceRef,
+  ROLE_BINDINGS,
+  ROLES,
+  type RoleRef,
+  type Subject,
+} from '@holdfast/api';
+import type { ResourceCache } from '../cache/resource-cache.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { User } from '../identity.ts';
+import type { ObjectReader } from '../reader.ts';
+import type { Authorizer } from './port.ts';
+import { ruleAllows } from './rbac-rules.ts';
+
+export interface Rbac extends Authorizer {
+  /** Every rule that applies to a user in a namespace ('' = only cluster-wide ones). */
+  rulesFor(user: User, namespace: string): readonly PolicyRule[];
+  /** Rules of a role, as a binding in `namespace` refers to it; `undefined` when there is no such role. */
+  rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
+}
+
+const RESOURCES: readonly ResourceRef[] = [CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS];
+
+/** Roles and bindings as stored objects; their index is made again when one of them changed, not for every request. */
+export function createRbac(deps: { readonly reader: ObjectReader; readonly cache: WatchCache }): Rbac {
+  let index: BindingIndex | undefined;
+  const current = (): BindingIndex => {
+    const state = RESOURCES.map((each) => deps.cache.resource(each.group, each.plural));
+    // A cache that was loaded anew is another object, and its versions say nothing about the one before.
+    const same =
+      index?.state.every(({ cache, version }, i) => cache === state[i] && version === cache.version) === true;
+    if (index === undefined || !same) index = buildIndex(deps.reader, state);
+    return index;
+  };
+  const rulesOf = (roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined =>
+    roleRef.kind === 'ClusterRole'
+      ? (deps.reader.cached(CLUSTER_ROLES, { name: roleRef.name })?.rules ?? existing(deps.reader, roleRef))
+      : deps.reader.cached(ROLES, { namespace, name: roleRef.name })?.rules;
+  const granted = function* (user: User, namespace: string): Iterable<Grant> {
+    for (const subject of subjectsOf(user)) {
+      yield* current().clusterWide.get(subject) ?? [];
+      if (namespace !== '') yield* current().byNamespace.get(namespace)?.get(subject) ?? [];
+    }
+  };
+  return {
+    rulesOf,
+    rulesFor: (user, namespace) =>
+      [...granted(user, namespace)].flatMap((grant) => rulesOf(grant.roleRef, grant.namespace) ?? []),
+    authorize: (user, info) => {
+      for (const grant of granted(user, info.kind === 'path' ? '' : info.namespace)) {
+        const rules = rulesOf(grant.roleRef, grant.namespace) ?? [];
+        if (rules.some((rule) => ruleAllows(rule, info))) return `RBAC: allowed by ${grant.name}`;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A role without rules exists all the same. */
+const existing = (reader: ObjectReader, roleRef: RoleRef): readonly PolicyRule[] | undefined =>
+  reader.cached(CLUSTER_ROLES, { name: roleRef.name }) === undefined ? undefined : [];
+
+interface Grant {
+  /** For the reason of a decision: `ClusterRoleBinding "x"`. */
+  readonly name: string;
+  readonly roleRef: RoleRef;
+  readonly namespace: string;
+}
+
+type GrantsBySubject = Map<string, Grant[]>;
+
+interface BindingIndex {
+  readonly state: readonly { readonly cache: ResourceCache; readonly version: number }[];
+  readonly clusterWide: GrantsBySubject;
+  readonly byNamespace: Map<string, GrantsBySubject>;
+}
+
+function buildIndex(reader: ObjectReader, caches: readonly ResourceCache[]): BindingIndex {
+  const state = caches.map((cache) => ({ cache, version: cache.version }));
+  const index: BindingIndex = { state, clusterWide: new Map(), byNamespace: new Map() };
+  for (const binding of reader.list(CLUSTER_ROLE_BINDINGS)) {
+    addGrants(index.clusterWide, binding, 'ClusterRoleBinding');
+  }
+  for (const binding of reader.list(ROLE_BINDINGS)) {
+    const namespace = binding.metadata.namespace ?? '';
+    const grants = index.byNamespace.get(namespace) ?? new Map<string, Grant[]>();
+    index.byNamespace.set(namespace, grants);
+    addGrants(grants, binding, 'RoleBinding');
+  }
+  return index;
+}
+
+type Binding = KubeObject & { readonly roleRef: RoleRef; readonly subjects?: readonly Subject[] };
+
+function addGrants(grants: GrantsBySubject, binding: Binding, kind: string): void {
+  const namespace = binding.metadata.namespace ?? '';
+  const grant = { name: `${kind} ${JSON.stringify(binding.metadata.name)}`, roleRef: binding.roleRef, namespace };
+  for (const subject of binding.subjects ?? []) {
+    const key = subjectKey(subject, namespace);
+    grants.set(key, [...(grants.get(key) ?? []), grant]);
+  }
+}
+
+function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string {
+  if (kind !== 'ServiceAccount') return `${kind}/${name}`;
+  return `User/system:serviceaccount:${namespace ?? bindingNamespace}:${name}`;
+}
+
+function* subjectsOf(user: User): Iterable<string> {
+  yield `User/${user.name}`;
+  for (const group of user.groups) yield `Group/${group}`;
+}

@@ -1,0 +1,52 @@
+import type { WatchEvent, WatchFrame } from '@holdfast/client';
+import type { CachedObject } from './cached-object.ts';
+
+export type WatchType = Exclude<WatchEvent['type'], 'ERROR'>;
+
+/** One committed change of one object. `previous` is absent for a creation. */
+export class CacheEvent {
+  readonly kind: 'created' | 'updated' | 'deleted';
+  readonly current: CachedObject;
+  readonly previous: CachedObject | undefined;
+  readonly #frames = new Map<WatchType, WatchFrame>();
+
+  constructor(kind: CacheEvent['kind'], current: CachedObject, previous: CachedObject | undefined) {
+    this.kind = kind;
+    this.current = current;
+    this.previous = previous;
+  }
+
+  get revision(): number {
+    return this.current.revision;
+  }
+
+  /** The frame of this change, encoded once for all watchers. */
+  frame(type: WatchType): WatchFrame {
+    const known = this.#frames.get(type);
+    if (known !== undefined) return known;
+    const frame = objectFrame(type, this.current);
+    this.#frames.set(type, frame);
+    return frame;
+  }
+}
+
+const FRAME_END = Buffer.from('}\n');
+
+/** A frame around one object; bytes and value are made when first asked for. */
+export function objectFrame(type: WatchType, object: CachedObject): WatchFrame {
+  let bytes: Uint8Array | undefined;
+  let value: WatchEvent | undefined;
+  return {
+    bytes: () => (bytes ??= Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object.bytes, FRAME_END])),
+    value: () => (value ??= Object.freeze({ type, object: object.object })),
+  };
+}
+
+/** A frame around anything else: bookmarks, errors, tables. */
+export function plainFrame(event: WatchEvent): WatchFrame {
+  let bytes: Uint8Array | undefined;
+  return {
+    bytes: () => (bytes ??= Buffer.from(`${JSON.stringify(event)}\n`)),
+    value: () => event,
+  };
+}

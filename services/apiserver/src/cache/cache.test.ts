@@ -1,0 +1,175 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import type { Change } from '@holdfast/store';
+import { CacheEvent } from './cache-event.ts';
+import { CachedObject } from './cached-object.ts';
+import { EventRing } from './event-ring.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { ResourceCache } from './resource-cache.ts';
+import type { Selection } from './selection.ts';
+import { encodeStored, withoutRevision, withRevision } from './stored-json.ts';
+import { shareFrame, Watcher } from './watcher.ts';
+
+const EVERYTHING: Selection = { namespace: undefined, exactName: undefined, exactField: undefined, matches: undefined };
+
+const stored = (name: string, labels: Readonly<Record<string, string>> = {}): string =>
+  encodeStored({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'a', labels } });
+
+const keyOf = (name: string): string => `core/pods/a/${name}`;
+
+const change = (revision: number, kind: Change['kind'], name: string): Change => ({
+  revision,
+  kind,
+  key: keyOf(name),
+  value: stored(name),
+  previousRevision: 0,
+});
+
+function watcherOf(selection: Partial<Selection>, queueFramesMax = 3): { watcher: Watcher; ended: () => number } {
+  let ends = 0;
+  const onEnd = (): void => {
+    ends += 1;
+  };
+  const all = { ...EVERYTHING, ...selection };
+  const watcher = new Watcher({ selection: all, after: 0, queueFramesMax, render: shareFrame, onEnd });
+  return { watcher, ended: () => ends };
+}
+
+test('the revision is spliced into the text and taken out again', () => {
+  for (const text of [stored('x'), '{"kind":"A","apiVersion":"v1","metadata":{}}']) {
+    const sent = withRevision(text, 7);
+    assert.equal((JSON.parse(sent) as { metadata: { resourceVersion: string } }).metadata.resourceVersion, '7');
+    assert.equal(withoutRevision(sent), text);
+  }
+});
+
+test('an object that holds the words "metadata" in its content is spliced where its own metadata is', () => {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'x' },
+    data: { '"metadata":{': '"metadata":{' },
+  };
+  const sent = JSON.parse(withRevision(encodeStored(object), 3)) as typeof object;
+  assert.deepEqual(sent, { ...object, metadata: { resourceVersion: '3', name: 'x' } });
+});
+
+test('an object is the same before and after its text was exchanged for its bytes', () => {
+  const object = new CachedObject(keyOf('x'), stored('x', { ü: '€' }), 5);
+  const before = object.stored;
+  assert.deepEqual(JSON.parse(new TextDecoder().decode(object.bytes)), object.object);
+  assert.equal(object.stored, before);
+  assert.ok(new TextDecoder().decode(object.bytesFromMetadata).startsWith('"metadata":{"resourceVersion":"5"'));
+});
+
+test('the ring knows from where on it is complete', () => {
+  const ring = new EventRing(3, 0);
+  const event = (revision: number): CacheEvent =>
+    new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined);
+  for (let revision = 1; revision <= 10; revision++) ring.push(event(revision));
+  assert.equal(ring.completeAfter, 7);
+  assert.deepEqual(
+    ring.since(7)?.map((each) => each.revision),
+    [8, 9, 10],
+  );
+  assert.deepEqual(ring.since(10), []);
+  assert.equal(ring.since(6), undefined);
+});
+
+test('a watcher that does not read is cut off when its queue is full, and holds nothing any more', async () => {
+  const { watcher, ended } = watcherOf({});
+  const cache = new ResourceCache(0, {});
+  cache.addWatcher(watcher);
+  for (let revision = 1; revision <= 4; revision++) cache.apply(change(revision, 'created', `p${revision}`));
+  assert.equal(ended(), 1);
+  assert.equal((await watcher[Symbol.asyncIterator]().next()).done, true);
+});
+
+test('a change is offered only to watchers that it can match', () => {
+  const cache = new ResourceCache(0, { 'spec.nodeName': () => 'n1' });
+  const offered: string[] = [];
+  const add = (name: string, selection: Partial<Selection>): void => {
+    const { watcher } = watcherOf(selection);
+    watcher.offer = () => offered.push(name);
+    cache.addWatcher(watcher);
+  };
+  add('all', {});
+  add('namespace a', { namespace: 'a' });
+  add('namespace b', { namespace: 'b' });
+  add('name p1', { exactName: 'p1' });
+  add('name p2', { exactName: 'p2' });
+  add('node n1', { exactField: { field: 'spec.nodeName', value: 'n1' } });
+  add('node n2', { exactField: { field: 'spec.nodeName', value: 'n2' } });
+  cache.apply(change(1, 'created', 'p1'));
+  assert.deepEqual(offered, ['all', 'namespace a', 'name p1', 'node n1']);
+});
+
+test('a list at an earlier revision undoes what came later', () => {
+  const cache = new ResourceCache(0, {});
+  cache.apply(change(1, 'created', 'a'));
+  cache.apply(change(2, 'created', 'c'));
+  cache.apply(change(3, 'deleted', 'a'));
+  cache.apply(change(4, 'created', 'b'));
+  cache.apply(change(5, 'updated', 'c'));
+  const names = (atRevision: number): readonly string[] | undefined =>
+    cache.list({ selection: EVERYTHING, atRevision })?.objects.map((each) => `${each.name}@${each.revision}`);
+  assert.deepEqual(names(2), ['a@1', 'c@2']);
+  assert.deepEqual(names(3), ['c@2']);
+  assert.deepEqual(names(5), ['b@4', 'c@5']);
+});
+
+test('a change that was applied already is not applied again', () => {
+  const cache = new ResourceCache(0, {});
+  cache.apply(change(2, 'created', 'a'));
+  const version = cache.version;
+  cache.apply(change(1, 'created', 'a'));
+  assert.deepEqual([cache.version, cache.get(keyOf('a'))?.revision], [version, 2]);
+});
+
+test('a list by an indexed field follows every change of the field', () => {
+  const cache = new ResourceCache(0, { node: (object) => object.metadata.labels?.['node'] ?? '' });
+  const put = (revision: number, kind: Change['kind'], name: string, node: string): void =>
+    cache.apply({ revision, kind, key: keyOf(name), value: stored(name, { node }), previousRevision: 0 });
+  const on = (node: string): readonly string[] | undefined => {
+    const selection = { ...EVERYTHING, exactField: { field: 'node', value: node } };
+    return cache.list({ selection })?.objects.map((each) => each.name);
+  };
+  put(1, 'created', 'b', 'n1');
+  assert.deepEqual(on('n1'), ['b']);
+  put(2, 'created', 'a', 'n1');
+  put(3, 'created', 'c', '');
+  put(4, 'updated', 'c', 'n2');
+  assert.deepEqual([on('n1'), on('n2'), on('')], [['a', 'b'], ['c'], []]);
+  put(5, 'deleted', 'a', 'n1');
+  assert.deepEqual([on('n1'), on('nowhere')], [['b'], []]);
+});
+
+test('the initial state does not count against a watcher that keeps up', async () => {
+  const { watcher, ended } = watcherOf({}, 3);
+  const objects = Array.from({ length: 10 }, (_, i) => new CachedObject(keyOf(`p${i}`), stored(`p${i}`), i + 1));
+  watcher.offerInitial(objects);
+  for (let revision = 11; revision <= 13; revision++) {
+    watcher.offer(new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined));
+  }
+  assert.equal(ended(), 0);
+  const frames = watcher[Symbol.asyncIterator]();
+  for (let i = 0; i < 12; i++) assert.equal((await frames.next()).done, false);
+  for (let revision = 14; revision <= 16; revision++) {
+    assert.equal(ended(), 0);
+    watcher.offer(new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined));
+  }
+  assert.equal(ended(), 1);
+});
+
+test('a watcher that is always one frame behind holds a bounded number of slots', () => {
+  const queue = new FrameQueue<number>();
+  queue.push(0);
+  let most = 0;
+  for (let i = 1; i <= 20_000; i++) {
+    queue.push(i);
+    assert.equal(queue.take(), i - 1);
+    most = Math.max(most, queue.slots);
+  }
+  assert.ok(most < 2_000, `${most} slots are held for one frame`);
+  assert.deepEqual([queue.size, queue.take(), queue.take(), queue.slots], [1, 20_000, undefined, 0]);
+});

@@ -1,0 +1,153 @@
+import type { Change, StoreKey } from '@holdfast/store';
+import { EVENTS_KEPT_PER_RESOURCE } from '../limits.ts';
+import { CacheEvent } from './cache-event.ts';
+import { CachedObject } from './cached-object.ts';
+import { EventRing } from './event-ring.ts';
+import { FieldIndex } from './field-index.ts';
+import { ObjectIndex } from './object-index.ts';
+import { type Selection, selects } from './selection.ts';
+import type { Watcher } from './watcher.ts';
+import { type FieldReader, WatcherIndex } from './watcher-index.ts';
+
+export interface ListQuery {
+  readonly selection: Selection;
+  /** Only keys after this one. */
+  readonly after?: StoreKey;
+  readonly limit?: number;
+  /** List the state at this revision instead of the newest. */
+  readonly atRevision?: number;
+}
+
+export interface ListResult {
+  readonly objects: readonly CachedObject[];
+  /** Key to continue after; absent when the list is complete. */
+  readonly lastKey?: StoreKey;
+  /** Objects behind the last one; only counted without label and field requirements. */
+  readonly remaining?: number;
+}
+
+/** Current objects, recent events and open watches of one resource. Everything here is synchronous. */
+export class ResourceCache {
+  readonly #objects = new ObjectIndex();
+  readonly #ring: EventRing;
+  readonly watchers: WatcherIndex;
+  readonly #fields: Readonly<Record<string, FieldReader>>;
+  /** Made when a list first asks for a value of the field: reading fields means parsing every object. */
+  readonly #fieldIndexes = new Map<string, FieldIndex>();
+  #version = 0;
+
+  constructor(completeAfter: number, fields: Readonly<Record<string, FieldReader>>) {
+    this.#ring = new EventRing(EVENTS_KEPT_PER_RESOURCE, completeAfter);
+    this.watchers = new WatcherIndex(fields);
+    this.#fields = fields;
+  }
+
+  /** Grows with every change: equal versions mean equal content. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: StoreKey): CachedObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** Takes an object of the initial load. */
+  load(object: CachedObject): void {
+    this.#version++;
+    this.#objects.set(object);
+  }
+
+  /** Index first, then ring, then watchers: whoever is woken by the event can already read it. */
+  apply(change: Change): void {
+    const previous = this.#objects.get(change.key);
+    if (previous !== undefined && previous.revision >= change.revision) return;
+    const current = new CachedObject(change.key, change.value, change.revision);
+    if (change.kind === 'deleted') this.#objects.delete(current);
+    else this.#objects.set(current);
+    this.#version++;
+    for (const index of this.#fieldIndexes.values()) {
+      if (previous !== undefined) index.delete(previous);
+      if (change.kind !== 'deleted') index.add(current);
+    }
+    const event = new CacheEvent(change.kind, current, previous);
+    this.#ring.push(event);
+    for (const watcher of this.watchers.candidates(event)) watcher.offer(event);
+  }
+
+  /** Events after `revision`; `undefined` when they are no longer all known. */
+  since(revision: number): readonly CacheEvent[] | undefined {
+    return this.#ring.since(revision);
+  }
+
+  addWatcher(watcher: Watcher): void {
+    this.watchers.add(watcher);
+  }
+
+  /** `undefined` when `atRevision` is older than the events kept. */
+  list(query: ListQuery): ListResult | undefined {
+    const overlay = this.#overlay(query.atRevision);
+    if (overlay === undefined) return undefined;
+    const objects: CachedObject[] = [];
+    let rest = 0;
+    for (const object of this.#candidates(query, overlay)) {
+      if (!selects(query.selection, object)) continue;
+      if (query.limit === undefined || objects.length < query.limit) {
+        objects.push(object);
+        continue;
+      }
+      rest++;
+      if (query.selection.matches !== undefined) break;
+    }
+    if (rest === 0) return { objects };
+    const lastKey = objects.at(-1)?.key ?? '';
+    return { objects, lastKey, ...(query.selection.matches === undefined ? { remaining: rest } : {}) };
+  }
+
+  /** What differs between the wanted revision and now: the state before the first later change of each object. */
+  #overlay(atRevision: number | undefined): ReadonlyMap<StoreKey, CachedObject | undefined> | undefined {
+    const overlay = new Map<StoreKey, CachedObject | undefined>();
+    if (atRevision === undefined) return overlay;
+    const later = this.#ring.since(atRevision);
+    if (later === undefined) return undefined;
+    for (const event of later) {
+      if (!overlay.has(event.current.key)) overlay.set(event.current.key, event.previous);
+    }
+    return overlay;
+  }
+
+  *#candidates(query: ListQuery, overlay: ReadonlyMap<StoreKey, CachedObject | undefined>): Iterable<CachedObject> {
+    const after = query.after;
+    for (const key of this.#keys(query.selection, overlay)) {
+      if (after !== undefined && key <= after) continue;
+      const object = overlay.has(key) ? overlay.get(key) : this.#objects.get(key);
+      if (object !== undefined) yield object;
+    }
+  }
+
+  #fieldIndex(field: string): FieldIndex | undefined {
+    const read = this.#fields[field];
+    const known = this.#fieldIndexes.get(field);
+    if (known !== undefined || read === undefined) return known;
+    const index = new FieldIndex(read);
+    for (const key of this.#objects.keys(undefined)) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) index.add(object);
+    }
+    this.#fieldIndexes.set(field, index);
+    return index;
+  }
+
+  #keys(selection: Selection, overlay: ReadonlyMap<StoreKey, CachedObject | undefined>): Iterable<StoreKey> {
+    if (overlay.size === 0 && selection.exactField !== undefined) {
+      return this.#fieldIndex(selection.exactField.field)?.keys(selection.exactField.value) ?? [];
+    }
+    const live = this.#objects.keys(selection.namespace);
+    const deletedSince = [...overlay].filter(([key, old]) => old !== undefined && this.#objects.get(key) === undefined);
+    if (deletedSince.length === 0) return live;
+    return [...live, ...deletedSince.map(([key]) => key)].sort();
+  }
+}

@@ -1,0 +1,20 @@
+import type { KubeObject } from '@holdfast/api';
+import type { CachedObject } from './cached-object.ts';
+
+/** What a list or a watch asks for. Parsed once per request; `exact*` let the cache find candidates without scanning. */
+export interface Selection {
+  /** `undefined` = all namespaces (or a cluster-scoped resource). */
+  readonly namespace: string | undefined;
+  /** From `metadata.name=...`. */
+  readonly exactName: string | undefined;
+  /** First `field=value` requirement on an indexed field, such as `spec.nodeName`. */
+  readonly exactField: { readonly field: string; readonly value: string } | undefined;
+  /** Label and field requirements together; `undefined` when there are none. */
+  readonly matches: ((object: KubeObject) => boolean) | undefined;
+}
+
+export function selects(selection: Selection, object: CachedObject): boolean {
+  if (selection.namespace !== undefined && selection.namespace !== object.namespace) return false;
+  if (selection.exactName !== undefined && selection.exactName !== object.name) return false;
+  return selection.matches === undefined || selection.matches(object.object);
+}

@@ -1,0 +1,157 @@
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { type Change, Compacted, parseKey, resourcePrefix, type Store } from '@holdfast/store';
+import { CACHE_LOAD_PAGE_OBJECTS, FEED_BROKEN_ENDS_WATCHES_MS, FEED_RETRY_MS } from '../limits.ts';
+import { CachedObject } from './cached-object.ts';
+import { ResourceCache } from './resource-cache.ts';
+import { RevisionWaiters } from './revision-waiters.ts';
+import type { FieldReader } from './watcher-index.ts';
+
+export interface WatchCacheDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Indexed fields of a resource, for watches that ask for one value of them. */
+  readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
+}
+
+/** The apiserver's copy of the store: loaded once, then kept by one feed of committed changes for all resources. */
+export class WatchCache {
+  readonly #deps: WatchCacheDeps;
+  #resources = new Map<string, ResourceCache>();
+  readonly #waiters: RevisionWaiters;
+  #revision = 0;
+  #loadedAt = 0;
+  #brokenSince: number | undefined;
+  #abort: AbortController | undefined;
+  #following: Promise<void> = Promise.resolve();
+
+  constructor(deps: WatchCacheDeps) {
+    this.#deps = deps;
+    this.#waiters = new RevisionWaiters(deps.clock);
+  }
+
+  /** Newest revision that is applied. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  async start(): Promise<void> {
+    this.#abort = new AbortController();
+    await this.#load();
+    this.#following = this.#follow(this.#abort.signal);
+    await this.waitFor(await this.#deps.store.currentRevision(), FEED_BROKEN_ENDS_WATCHES_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#abort?.abort();
+    this.#endWatches();
+    await this.#following;
+  }
+
+  resource(group: string, resource: string): ResourceCache {
+    const prefix = resourcePrefix(group, resource);
+    const known = this.#resources.get(prefix);
+    if (known !== undefined) return known;
+    const cache = new ResourceCache(this.#loadedAt, this.#deps.fieldsOf(group, resource));
+    this.#resources.set(prefix, cache);
+    return cache;
+  }
+
+  byKey(key: string): CachedObject | undefined {
+    return this.#cacheOf(key).get(key);
+  }
+
+  resources(): readonly ResourceCache[] {
+    return [...this.#resources.values()];
+  }
+
+  /** False when the cache did not get that far in time. */
+  waitFor(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#revision >= revision) return Promise.resolve(true);
+    return this.#waiters.wait(revision, timeoutMs);
+  }
+
+  /** Empty when the feed runs. */
+  health(): readonly string[] {
+    if (this.#brokenSince === undefined) return [];
+    const forMs = this.#deps.clock.monotonic() - this.#brokenSince;
+    return forMs < FEED_BROKEN_ENDS_WATCHES_MS ? [] : [`the change feed is broken for ${Math.round(forMs / 1000)} s`];
+  }
+
+  /** False while changes may be missing: then a bookmark would promise too much. */
+  get current(): boolean {
+    return this.#brokenSince === undefined;
+  }
+
+  async #load(): Promise<void> {
+    const { store } = this.#deps;
+    const resumeAfter = await store.currentRevision();
+    this.#endWatches();
+    this.#resources = new Map();
+    this.#loadedAt = resumeAfter;
+    let after: string | undefined;
+    for (;;) {
+      const page = await store.list('', {
+        limit: CACHE_LOAD_PAGE_OBJECTS,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const { key, value, revision } of page.objects)
+        this.#cacheOf(key).load(new CachedObject(key, value, revision));
+      after = page.objects.at(-1)?.key;
+      if (!page.more || after === undefined) break;
+    }
+    this.#advance(resumeAfter);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        for await (const changes of store.changes({ after: this.#revision, signal })) {
+          this.#brokenSince = undefined;
+          this.#apply(changes);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#brokenSince ??= clock.monotonic();
+        log.warn('the change feed broke', { error: describeError(error), revision: this.#revision });
+        await this.#recover(error);
+      }
+      if (!signal.aborted) await clock.sleep(FEED_RETRY_MS);
+    }
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    if (error instanceof Compacted) {
+      try {
+        await this.#load();
+      } catch (loadError) {
+        this.#deps.log.warn('the cache could not be loaded again', { error: describeError(loadError) });
+      }
+    } else if (this.health().length > 0) this.#endWatches();
+  }
+
+  #apply(changes: readonly Change[]): void {
+    for (const change of changes) {
+      this.#cacheOf(change.key).apply(change);
+      this.#revision = change.revision;
+    }
+    this.#waiters.reached(this.#revision);
+  }
+
+  #advance(revision: number): void {
+    this.#revision = revision;
+    this.#waiters.reached(revision);
+  }
+
+  #cacheOf(key: string): ResourceCache {
+    const { group, resource } = parseKey(key);
+    return this.resource(group, resource);
+  }
+
+  #endWatches(): void {
+    for (const cache of this.#resources.values()) {
+      for (const watcher of cache.watchers.all()) watcher.end();
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { WatchFrame } from '@holdfast/client';
+import type { CacheEvent, WatchType } from './cache-event.ts';
+import { objectFrame } from './cache-event.ts';
+import type { CachedObject } from './cached-object.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { type Selection, selects } from './selection.ts';
+
+/** Turns one selected change into a frame; the default shares the event's own bytes. */
+export type RenderFrame = (type: WatchType, object: CachedObject, event: CacheEvent | undefined) => WatchFrame;
+
+export const shareFrame: RenderFrame = (type, object, event) =>
+  event !== undefined && event.current === object ? event.frame(type) : objectFrame(type, object);
+
+export interface WatcherOptions {
+  readonly selection: Selection;
+  /** Changes at or below this revision are not delivered. */
+  readonly after: number;
+  readonly queueFramesMax: number;
+  readonly render: RenderFrame;
+  /** Called once when the watcher ended, for whatever reason. */
+  readonly onEnd: (watcher: Watcher) => void;
+}
+
+/** One open watch: a bounded queue between the feed and one client. A client that does not keep up is cut off. */
+export class Watcher implements AsyncIterable<WatchFrame> {
+  readonly selection: Selection;
+  readonly #options: WatcherOptions;
+  readonly #queue = new FrameQueue<() => WatchFrame>();
+  /** Frames of the initial state still queued: as many as the resource has objects, whatever the client's pace. */
+  #initialFrames = 0;
+  #after: number;
+  #ended = false;
+  #waiting: ((result: IteratorResult<WatchFrame>) => void) | undefined;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+    this.selection = options.selection;
+    this.#after = options.after;
+  }
+
+  /** Delivers a change as this watcher sees it: entering the selection is ADDED, leaving it is DELETED. */
+  offer(event: CacheEvent): void {
+    if (event.revision <= this.#after) return;
+    this.#after = event.revision;
+    const seen = this.#view(event);
+    if (seen !== undefined) this.enqueue(() => this.#options.render(seen.type, seen.object, event));
+  }
+
+  /** Appends a frame in order; it is rendered when the client takes it. */
+  enqueue(make: () => WatchFrame): void {
+    if (this.#ended) return;
+    if (this.#waiting !== undefined) {
+      const resolve = this.#waiting;
+      this.#waiting = undefined;
+      resolve({ done: false, value: make() });
+      return;
+    }
+    this.#queue.push(make);
+    if (this.#queue.size - this.#initialFrames > this.#options.queueFramesMax) this.cut();
+  }
+
+  /** The state of the selection at the start, before the first change. */
+  offerInitial(objects: readonly CachedObject[]): void {
+    for (const object of objects) this.#queue.push(() => this.#options.render('ADDED', object, undefined));
+    this.#initialFrames += objects.length;
+  }
+
+  /** Ends after what is queued was taken. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#options.onEnd(this);
+    this.#waiting?.({ done: true, value: undefined });
+    this.#waiting = undefined;
+  }
+
+  /** Ends now and drops what is queued. */
+  cut(): void {
+    this.#queue.clear();
+    this.#initialFrames = 0;
+    this.end();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<WatchFrame> {
+    return {
+      next: () => this.#next(),
+      return: () => {
+        this.cut();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+
+  #next(): Promise<IteratorResult<WatchFrame>> {
+    const make = this.#queue.take();
+    if (make !== undefined) {
+      if (this.#initialFrames > 0) this.#initialFrames--;
+      return Promise.resolve({ done: false, value: make() });
+    }
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  #view(event: CacheEvent): { readonly type: WatchType; readonly object: CachedObject } | undefined {
+    const before = event.previous !== undefined && selects(this.selection, event.previous);
+    if (event.kind === 'deleted') {
+      return before || (event.previous === undefined && selects(this.selection, event.current))
+        ? { type: 'DELETED', object: event.current }
+        : undefined;
+    }
+    const now = selects(this.selection, event.current);
+    if (now) return { type: before ? 'MODIFIED' : 'ADDED', object: event.current };
+    if (!before || event.previous === undefined) return undefined;
+    return { type: 'DELETED', object: event.previous.atRevision(event.revision) };
+  }
+}

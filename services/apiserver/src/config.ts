@@ -1,0 +1,115 @@
+import { LOG_LEVELS, type LogLevel, OperatorError } from '@holdfast/platform';
+import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
+import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+
+export const APISERVER_SETTINGS = {
+  store: { kind: 'string', help: 'redis://host:port, or "memory" to keep nothing', default: 'memory' },
+  'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
+  bus: { kind: 'string', help: 'nats://host:port, several with commas; absent = changes are not published' },
+  'bus-user': { kind: 'string', help: 'NATS user that may publish' },
+  'bus-password-file': { kind: 'string', help: 'File with the password of that user' },
+  'bus-ca-file': { kind: 'string', help: 'PEM of the authority of the NATS servers; absent = no TLS' },
+  host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
+  port: { kind: 'integer', help: 'Port to listen on; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
+  'tls-cert-file': { kind: 'string', help: 'PEM certificate of the server' },
+  'tls-key-file': { kind: 'string', help: 'PEM key of the server' },
+  'client-ca-file': { kind: 'string', help: 'PEM of the authority whose client certificates are believed' },
+  'token-file': { kind: 'string', help: 'Lines of token,user,uid,"group1,group2"' },
+  'service-account-key-file': {
+    kind: 'string',
+    help: 'PEM key that signs service account tokens; absent = none are issued',
+  },
+  'service-account-issuer': { kind: 'string', help: 'Issuer that the tokens name' },
+  'default-toleration-seconds': {
+    kind: 'integer',
+    help: 'How long pods stay on a node that is lost',
+    default: DEFAULT_TOLERATION_SECONDS,
+    min: 0,
+  },
+  'service-cluster-ip-range': {
+    kind: 'string',
+    help: 'IPv4 network that services get their addresses from; the same for every apiserver of a cluster',
+    default: DEFAULT_SERVICE_NETWORK,
+  },
+  verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
+  help: { kind: 'boolean', help: 'Print this list' },
+} as const satisfies SettingSpecs;
+
+export interface ApiServerConfig {
+  /** `undefined` keeps everything in memory. */
+  readonly redisUrl: string | undefined;
+  readonly allowUnsafeStore: boolean;
+  readonly bus: BusConfig | undefined;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile: string | undefined };
+  readonly tokenFile: string;
+  readonly serviceAccountKeyFile: string | undefined;
+  readonly serviceAccountIssuer: string | undefined;
+  readonly defaultTolerationSeconds: number;
+  readonly serviceNetwork: string;
+  readonly logLevel: LogLevel;
+}
+
+export interface BusConfig {
+  readonly servers: readonly string[];
+  readonly user: string | undefined;
+  readonly passwordFile: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+/** `undefined` when only the help was asked for. */
+export function readApiServerConfig(source: SettingSource): ApiServerConfig | undefined {
+  const settings = readSettings(APISERVER_SETTINGS, source);
+  if (settings.help) return undefined;
+  const files = requireSettings(settings, ['tls-cert-file', 'tls-key-file', 'token-file']);
+  return {
+    redisUrl: redisUrl(settings.store),
+    allowUnsafeStore: settings['allow-unsafe-store'],
+    bus:
+      settings.bus === undefined
+        ? undefined
+        : {
+            servers: settings.bus.split(','),
+            user: settings['bus-user'],
+            passwordFile: settings['bus-password-file'],
+            caFile: settings['bus-ca-file'],
+          },
+    host: settings.host,
+    port: settings.port,
+    tls: {
+      certFile: files['tls-cert-file'],
+      keyFile: files['tls-key-file'],
+      clientCaFile: settings['client-ca-file'],
+    },
+    tokenFile: files['token-file'],
+    serviceAccountKeyFile: settings['service-account-key-file'],
+    serviceAccountIssuer: settings['service-account-issuer'],
+    defaultTolerationSeconds: settings['default-toleration-seconds'],
+    serviceNetwork: settings['service-cluster-ip-range'],
+    logLevel: logLevel(settings.verbosity),
+  };
+}
+
+function redisUrl(text: string): string | undefined {
+  if (text === 'memory') return undefined;
+  if (/^rediss?:\/\//.test(text)) return text;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--store takes redis://host:port or memory, not "${text}"`,
+    nextStep: 'Give the address of the Redis that holds the cluster.',
+    exitCode: 2,
+  });
+}
+
+function logLevel(text: string): LogLevel {
+  const known = LOG_LEVELS.find((level) => level === text);
+  if (known !== undefined) return known;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--verbosity takes one of ${LOG_LEVELS.join(', ')}, not "${text}"`,
+    nextStep: 'Choose one of them.',
+    exitCode: 2,
+  });
+}

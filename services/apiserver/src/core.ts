@@ -1,0 +1,29 @@
+import type { Clock, Ids, Log } from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
+import type { Access } from './access.ts';
+import type { AdmissionChain } from './admission/chain.ts';
+import type { ServiceAllocator } from './allocation/service-allocator.ts';
+import type { WatchCache } from './cache/watch-cache.ts';
+import type { WriteGate } from './http/write-gate.ts';
+import type { ApiMetrics } from './metrics/api-metrics.ts';
+import type { NodeGateway } from './node-gateway.ts';
+import type { OpenApiDocuments } from './openapi/documents.ts';
+import type { ObjectReader } from './reader.ts';
+
+/** What every verb needs. */
+export interface Core {
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly reader: ObjectReader;
+  readonly admission: AdmissionChain;
+  readonly services: ServiceAllocator;
+  readonly writeGate: WriteGate;
+  readonly metrics: ApiMetrics;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly access: Access;
+  readonly openApi: OpenApiDocuments;
+  /** Absent: this server has no way to kubelets. */
+  readonly nodes: NodeGateway | undefined;
+  readonly log: Log;
+}

@@ -1,0 +1,22 @@
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import type { Core } from '../core.ts';
+import { jsonAnswer } from '../http/answers.ts';
+
+const CONFIGURATION = '/.well-known/openid-configuration';
+const KEYS = '/openid/v1/jwks';
+
+/** How others check service account tokens without asking this server about each. */
+export function openIdAnswer({ access }: Core, request: ApiRequest): ApiResponse | undefined {
+  const { tokens } = access;
+  if (tokens === undefined) return undefined;
+  const path = request.path.replace(/\/$/, '');
+  if (path === KEYS) return jsonAnswer(200, { keys: [tokens.jwk] }, 'application/jwk-set+json');
+  if (path !== CONFIGURATION) return undefined;
+  return jsonAnswer(200, {
+    issuer: tokens.issuer,
+    jwks_uri: new URL(KEYS, tokens.issuer).href,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [tokens.jwk['alg']],
+  });
+}

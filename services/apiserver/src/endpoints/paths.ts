@@ -1,0 +1,24 @@
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import type { Core } from '../core.ts';
+import { jsonAnswer, textAnswer } from '../http/answers.ts';
+import { notServed } from '../http/not-served.ts';
+import { discoveryAnswer } from './discovery.ts';
+import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
+import { openIdAnswer } from './openid.ts';
+import { VERSION } from './version.ts';
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Everything that is not a resource. */
+export async function answerPath(
+  core: Core,
+  request: ApiRequest,
+  checks: readonly HealthCheck[],
+): Promise<ApiResponse> {
+  if (isHealthPath(request.path)) return healthAnswer(request, checks);
+  if (request.path === '/version' || request.path === '/version/') return jsonAnswer(200, VERSION);
+  if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
+  const answer = discoveryAnswer(request) ?? core.openApi.answer(request) ?? openIdAnswer(core, request);
+  if (answer === undefined) throw notServed();
+  return answer;
+}

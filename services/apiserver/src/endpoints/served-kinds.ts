@@ -1,0 +1,86 @@
+import { allResources, type ResourceDefinition } from '@holdfast/api';
+import { type ServedSubresource, subresourcesOf } from '../subresources/served-subresources.ts';
+import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
+
+/** What discovery says of one resource, stored or not. */
+export interface ServedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly string[];
+  readonly subresources: readonly ServedSubresource[];
+}
+
+/** Groups in the order in which Kubernetes lists them; clients that know a kind by its name alone take the first match. */
+const GROUP_ORDER = [
+  '',
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+];
+
+/** Everything that is served, by group, then by name. */
+export function servedKinds(): readonly ServedKind[] {
+  const stored = allResources().map(storedKind);
+  const virtual = VIRTUAL_RESOURCES.map(
+    ({ group, version, kind, plural, singular, namespaced }): ServedKind => ({
+      group,
+      version,
+      kind,
+      plural,
+      singular,
+      namespaced,
+      shortNames: [],
+      categories: [],
+      verbs: ['create'],
+      subresources: [],
+    }),
+  );
+  return [...stored, ...virtual].toSorted(
+    (a, b) => placeOf(a.group) - placeOf(b.group) || compare(a.group, b.group) || compare(a.plural, b.plural),
+  );
+}
+
+function storedKind(definition: ResourceDefinition): ServedKind {
+  const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs } = definition;
+  return {
+    group,
+    version,
+    kind,
+    plural,
+    singular,
+    namespaced,
+    shortNames,
+    categories,
+    verbs: verbs.toSorted(),
+    subresources: subresourcesOf(definition),
+  };
+}
+
+function placeOf(group: string): number {
+  const place = GROUP_ORDER.indexOf(group);
+  return place < 0 ? GROUP_ORDER.length : place;
+}
+
+const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

@@ -1,0 +1,72 @@
+import type { ApiResponse } from '@holdfast/client';
+import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
+import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
+import { OutcomeUnknown, StoreUnavailable } from '@holdfast/store';
+
+/** A JSON answer from a value made for this request. */
+export function jsonAnswer(status: number, value: unknown, contentType = 'application/json'): ApiResponse {
+  return textJsonAnswer(
+    status,
+    () => JSON.stringify(value),
+    () => deepFreeze(value),
+    contentType,
+  );
+}
+
+/** A JSON answer whose text or value may never be needed: the direct transport takes the value, HTTPS the bytes. */
+export function textJsonAnswer(
+  status: number,
+  text: () => string,
+  value: () => unknown,
+  contentType = 'application/json',
+): ApiResponse {
+  let bytes: Uint8Array | undefined;
+  return {
+    status,
+    headers: { 'content-type': contentType },
+    body: { kind: 'json', bytes: () => (bytes ??= Buffer.from(text())), value },
+  };
+}
+
+export function textAnswer(status: number, text: string, contentType = 'text/plain; charset=utf-8'): ApiResponse {
+  return {
+    status,
+    headers: { 'content-type': contentType, 'x-content-type-options': 'nosniff' },
+    body: { kind: 'text', contentType, text },
+  };
+}
+
+/** The `Status` that answers anything thrown while serving a request. */
+export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
+  const { body } = toStatusError(thrown, log);
+  const retry = body.details?.retryAfterSeconds;
+  const answer = jsonAnswer(body.code, body);
+  return retry === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(retry) } };
+}
+
+export function toStatusError(thrown: unknown, log: Log): { readonly body: StatusBody & { readonly code: number } } {
+  if (thrown instanceof StatusError) return thrown;
+  if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);
+  if (thrown instanceof OutcomeUnknown) return outcomeUnknown(thrown);
+  log.error(thrown instanceof InvariantViolation ? 'a request broke an invariant' : 'a request failed', {
+    error: describeError(thrown),
+    stack: thrown instanceof Error ? thrown.stack : undefined,
+  });
+  return new StatusError({
+    code: 500,
+    reason: 'InternalError',
+    message: `Internal error occurred: ${describeError(thrown)}`,
+    details: { causes: [{ message: describeError(thrown) }] },
+  });
+}
+
+/** No Retry-After here: clients would repeat the verb, and the write may already have been applied. */
+function outcomeUnknown(thrown: OutcomeUnknown): StatusError {
+  return new StatusError({
+    code: 504,
+    reason: 'Timeout',
+    message: 'Timeout: the write may have been applied; read the object before retrying',
+    details: { causes: [{ reason: 'OutcomeUnknown', message: `write id ${thrown.writeId}` }] },
+    cause: thrown,
+  });
+}

@@ -1,0 +1,40 @@
+import { badRequest } from '@holdfast/machinery';
+import type { StoreKey } from '@holdfast/store';
+
+/** Where the next page of a list begins, and of which state. Opaque to clients. */
+export interface ContinueToken {
+  readonly revision: number;
+  readonly after: StoreKey;
+}
+
+export function encodeContinue(token: ContinueToken): string {
+  const text = JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.after });
+  return Buffer.from(text).toString('base64url');
+}
+
+export function decodeContinue(text: string): ContinueToken {
+  const token = parseToken(text);
+  const { rv, start } = token;
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || typeof start !== 'string') {
+    throw invalidToken('unrecognized encoded version');
+  }
+  return { revision: rv, after: start };
+}
+
+function parseToken(text: string): { readonly rv?: unknown; readonly start?: unknown } {
+  const json = Buffer.from(text, 'base64url').toString('latin1');
+  try {
+    const value: unknown = JSON.parse(Buffer.from(json, 'latin1').toString());
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    throw invalidToken(`invalid character ${quoteGo(json.charAt(0))} looking for beginning of value`);
+  }
+  throw invalidToken('unrecognized encoded version');
+}
+
+function quoteGo(char: string): string {
+  const code = char.charCodeAt(0);
+  return code >= 0x20 && code < 0x7f ? `'${char}'` : `'\\u${code.toString(16).padStart(4, '0')}'`;
+}
+
+const invalidToken = (why: string): Error => badRequest(`invalid continue token: continue key is not valid: ${why}`);

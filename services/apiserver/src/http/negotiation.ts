@@ -1,0 +1,67 @@
+import { StatusError } from '@holdfast/machinery';
+
+/** How the client wants an object or a list. */
+export interface Representation {
+  readonly form: 'object' | 'table' | 'partial';
+  readonly encoding: 'json' | 'yaml';
+  /** The media type to answer with. */
+  readonly contentType: string;
+  readonly pretty: boolean;
+}
+
+const PLAIN: Representation = {
+  form: 'object',
+  encoding: 'json',
+  contentType: 'application/json',
+  pretty: false,
+};
+
+const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
+
+/** Takes the first media type of `Accept` that we can answer; 406 when there is none. */
+export function negotiate(accept: string | undefined): Representation {
+  if (accept === undefined || accept === '' || accept === 'application/json') return PLAIN;
+  for (const clause of accept.split(',')) {
+    const representation = readClause(clause.trim());
+    if (representation !== undefined) return representation;
+  }
+  throw notAcceptable();
+}
+
+function readClause(clause: string): Representation | undefined {
+  const [type = '', ...rest] = clause.split(';').map((part) => part.trim());
+  const parameters = new Map(rest.map((part) => splitOnce(part)));
+  const encoding = encodingOf(type);
+  if (encoding === undefined) return undefined;
+  const contentType = encoding === 'yaml' ? 'application/yaml' : 'application/json';
+  const base: Representation = { ...PLAIN, encoding, contentType, pretty: parameters.get('pretty') === '1' };
+  const as = parameters.get('as');
+  if (as === undefined) return base;
+  if (parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
+  if (as === 'Table') return { ...base, form: 'table' };
+  if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') {
+    return { ...base, form: 'partial' };
+  }
+  return undefined;
+}
+
+function encodingOf(type: string): 'json' | 'yaml' | undefined {
+  if (JSON_TYPES.has(type)) return 'json';
+  return type === 'application/yaml' ? 'yaml' : undefined;
+}
+
+function splitOnce(part: string): [string, string] {
+  const at = part.indexOf('=');
+  return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];
+}
+
+const AVAILABLE = ['application/json', 'application/yaml', 'application/json;stream=watch'];
+
+export function notAcceptable(): StatusError {
+  return new StatusError({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: `406: Not Acceptable\n\nAvailable representations: ${AVAILABLE.join(', ')}`,
+    details: {},
+  });
+}

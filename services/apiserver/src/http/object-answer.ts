@@ -1,0 +1,79 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { buildTable, type IncludeObject, partialObjectMetadata, type Table } from '@holdfast/machinery';
+import { stringify as stringifyYaml } from 'yaml';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { Core } from '../core.ts';
+import { jsonAnswer, textAnswer } from './answers.ts';
+import type { ResourceContext } from './context.ts';
+
+/** One object in the representation the client asked for. */
+export function objectAnswer(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  result: { readonly status: number; readonly object: CachedObject },
+): ApiResponse {
+  const { status, object } = result;
+  const { representation } = context;
+  switch (representation.form) {
+    case 'table': {
+      const metadata = { resourceVersion: String(object.revision) };
+      return valueAnswer(context, status, tableFor(core, context, definition, { objects: [object], metadata }));
+    }
+    case 'partial':
+      return valueAnswer(context, status, partialObjectMetadata(object.object));
+    case 'object':
+      if (representation.encoding === 'yaml') return valueAnswer(context, status, object.object);
+      return {
+        status,
+        headers: { 'content-type': 'application/json' },
+        body: { kind: 'json', bytes: () => object.bytes, value: () => object.object },
+      };
+  }
+}
+
+export function valueAnswer(context: ResourceContext, status: number, value: unknown): ApiResponse {
+  const { encoding, contentType } = context.representation;
+  if (encoding === 'yaml') return textAnswer(status, stringifyYaml(value), contentType);
+  return jsonAnswer(status, value, contentType);
+}
+
+export interface TableContent {
+  readonly objects: readonly CachedObject[];
+  readonly metadata: Table['metadata'];
+  /** Only the first table of a watch carries the columns. */
+  readonly withoutColumns?: boolean;
+}
+
+/** What `kubectl get` prints: the server decides the columns. */
+export function tableFor(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  content: TableContent,
+): Table {
+  const objects = content.objects.map((each) => each.object);
+  const table = buildTable({
+    objects,
+    columns: definition.columns,
+    metadata: content.metadata,
+    include: includeObject(context.request.query.get('includeObject')),
+    now: core.clock.now(),
+    withoutColumns: content.withoutColumns ?? false,
+  });
+  const { rowConditions } = definition;
+  if (rowConditions === undefined) return table;
+  const rows = table.rows.map((row, i) => withConditions(row, objects[i], rowConditions));
+  return { ...table, rows };
+}
+
+type RowConditions = NonNullable<ResourceDefinition['rowConditions']>;
+
+function withConditions<R>(row: R, object: KubeObject | undefined, read: RowConditions): R {
+  const conditions = object === undefined ? [] : read(object);
+  return conditions.length === 0 ? row : { ...row, conditions };
+}
+
+const includeObject = (text: string | null): IncludeObject =>
+  text === 'None' || text === 'Object' ? text : 'Metadata';

@@ -1,0 +1,22 @@
+import type { ApiResponse } from '@holdfast/client';
+
+/** Collects warnings of one request, each once. */
+export class Warnings {
+  readonly #texts = new Set<string>();
+
+  add(text: string): void {
+    this.#texts.add(text);
+  }
+
+  attach(response: ApiResponse): ApiResponse {
+    if (this.#texts.size === 0) return response;
+    const warning = [...this.#texts].map((text) => `299 - ${quote(text)}`).join(', ');
+    return { ...response, headers: { ...response.headers, warning } };
+  }
+}
+
+/** RFC 7234 quoted-string: control characters cannot appear in a header. */
+function quote(text: string): string {
+  const printable = Array.from(text, (char) => (char.charCodeAt(0) < 0x20 || char === '\u007f' ? ' ' : char)).join('');
+  return `"${printable.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`;
+}

@@ -1,0 +1,166 @@
+import { strict as assert } from 'node:assert';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createHttpsServer, type HttpsServer } from './https-server.ts';
+import { configMapBody, startTestApi, type TestApi } from './testing/fixture.ts';
+
+/** A certificate for 127.0.0.1 that is its own authority. */
+function createCertificate(): { readonly certificate: string; readonly key: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'apiserver-tls-'));
+  const [keyPath, certPath] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  try {
+    execFileSync('openssl', ['req', ...kind, ...names, '-keyout', keyPath, '-out', certPath], { stdio: 'pipe' });
+    return { certificate: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') };
+  } catch (error) {
+    throw new Error('the openssl program is needed for this test: install the package openssl', { cause: error });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+describe('HTTPS', () => {
+  let api: TestApi;
+  let https: HttpsServer;
+  let port: number;
+  const tls = createCertificate();
+
+  before(async () => {
+    api = await startTestApi();
+    https = createHttpsServer({ handle: api.server.handle, log: createSilentLog(), host: '127.0.0.1', port: 0, tls });
+    await https.start();
+    port = https.address().port;
+  });
+  after(async () => {
+    await https.stop();
+    await api.stop();
+  });
+
+  interface Reply {
+    readonly status: number;
+    readonly text: string;
+  }
+
+  const headers = { authorization: 'Bearer admin' };
+
+  const http1 = (method: string, path: string, body?: string): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      const type = body === undefined ? {} : { 'content-type': 'application/json' };
+      const options = { host: '127.0.0.1', port, method, path, ca: tls.certificate, headers: { ...headers, ...type } };
+      const request = httpsRequest({ ...options, agent: false }, (response) => {
+        response.setEncoding('utf8');
+        let text = '';
+        response.on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+
+  test('HTTP/1.1 requests reach the pipeline and come back', async () => {
+    const created = await http1('POST', CONFIG_MAPS, JSON.stringify(configMapBody('one')));
+    assert.equal(created.status, 201);
+    const read = await http1('GET', `${CONFIG_MAPS}/one`);
+    assert.deepEqual(JSON.parse(read.text), JSON.parse(created.text));
+  });
+
+  test('HTTP/2 is spoken on the same port', async () => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+    const stream = session.request({ ':method': 'GET', ':path': '/version' });
+    const [status, text] = await new Promise<[unknown, string]>((resolve, reject) => {
+      let received: unknown;
+      let body = '';
+      stream.on('response', (responseHeaders) => (received = responseHeaders[':status']));
+      stream.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      stream.on('end', () => resolve([received, body]));
+      stream.on('error', reject);
+    });
+    session.close();
+    assert.equal(status, 200);
+    assert.match(text, /"minor":"32"/);
+  });
+
+  for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {
+    test(`a watch over ${version} sends each frame at once and ends when the client goes`, async () => {
+      const name = version === 'HTTP/2' ? 'w2' : 'w1';
+      const path = `${CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3D${name}`;
+      const opened = Promise.withResolvers<void>();
+      const frame =
+        version === 'HTTP/2' ? firstFrameHttp2(path, opened.resolve) : firstFrameHttp1(path, opened.resolve);
+      await opened.promise;
+      await http1('POST', CONFIG_MAPS, JSON.stringify(configMapBody(name)));
+      const event: unknown = JSON.parse(await frame);
+      assert.ok(typeof event === 'object' && event !== null && 'type' in event);
+      assert.equal(event.type, 'ADDED');
+      await untilNoWatchIsOpen();
+    });
+  }
+
+  async function untilNoWatchIsOpen(): Promise<void> {
+    const clock = createSystemClock();
+    const deadline = clock.monotonic() + 5_000;
+    for (;;) {
+      const { body } = await api.call('GET', '/metrics');
+      if (/^apiserver_registered_watchers\{resource="configmaps"\} 0$/m.test(String(body))) return;
+      assert.ok(clock.monotonic() < deadline, 'the server still holds a watch whose client has gone');
+      await clock.sleep(10);
+    }
+  }
+
+  function firstFrameHttp1(path: string, onOpen: () => void): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path, ca: tls.certificate, headers };
+      const request = httpsRequest({ ...options, agent: false }, (response) => {
+        onOpen();
+        response.setEncoding('utf8').once('data', (chunk: string) => {
+          resolve(chunk);
+          request.destroy();
+        });
+      });
+      request.on('error', reject);
+      request.end();
+    });
+  }
+
+  function firstFrameHttp2(path: string, onOpen: () => void): Promise<string> {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+    return new Promise((resolve, reject) => {
+      const stream = session.request({ ':method': 'GET', ':path': path, ...headers });
+      stream.on('response', onOpen).on('error', reject);
+      stream.setEncoding('utf8').once('data', (chunk: string) => {
+        resolve(chunk);
+        session.destroy();
+      });
+    });
+  }
+
+  test('a body over 3 MB is 413', async () => {
+    const reply = await http1('POST', CONFIG_MAPS, 'x'.repeat(3 * 1024 * 1024 + 1));
+    assert.equal(reply.status, 413);
+  });
+
+  test('a path that is no percent-encoding is 400, path tricks are 404', async () => {
+    assert.equal((await http1('GET', '/api/v1/%zz')).status, 400);
+    assert.equal((await http1('GET', '/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets')).status, 404);
+    assert.equal((await http1('GET', '/api/v1/__proto__')).status, 404);
+    assert.equal((await http1('GET', '/apis/__proto__/constructor/x')).status, 404);
+  });
+
+  test('a client that sends no TLS and one that sends half a request do not disturb the others', async () => {
+    const half = connectTls({ host: '127.0.0.1', port, ca: tls.certificate });
+    await new Promise<void>((resolve) => half.once('secureConnect', resolve));
+    half.write('POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{');
+    assert.equal((await http1('GET', '/readyz')).status, 200);
+    half.destroy();
+  });
+});

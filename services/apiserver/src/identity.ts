@@ -1,0 +1,32 @@
+/** Who a request comes from, after authentication. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+export const MASTERS_GROUP = 'system:masters';
+export const NODES_GROUP = 'system:nodes';
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+export const POD_GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:pod-garbage-collector';
+export const FENCER = 'system:holdfast:fencer';
+
+const NODE_PREFIX = 'system:node:';
+const CONTROLLER_MANAGER = 'system:kube-controller-manager';
+const SCHEDULER = 'system:kube-scheduler';
+const CONTROLLER_ACCOUNT = /^system:serviceaccount:kube-system:([a-z0-9-]+-controller|generic-garbage-collector)$/;
+
+/** The node this identity is limited to; `undefined` for everybody else. */
+export function nodeOf(user: User): string | undefined {
+  return user.name.startsWith(NODE_PREFIX) && user.groups.includes(NODES_GROUP)
+    ? user.name.slice(NODE_PREFIX.length)
+    : undefined;
+}
+
+export const isScheduler = (user: User): boolean => user.name === SCHEDULER;
+
+/** A component that acts for the control plane: it may ask for the end of a pod, but it cannot know that the pod has ended. */
+export const isController = (user: User): boolean =>
+  user.name === CONTROLLER_MANAGER || isScheduler(user) || CONTROLLER_ACCOUNT.test(user.name);

@@ -1,0 +1,83 @@
+/** Every bound of the apiserver, with its unit and the reason for its value. */
+
+/** Kubernetes refuses larger request bodies; the store refuses larger objects (see `OBJECT_BYTES_MAX`). */
+export const REQUEST_BODY_BYTES_MAX = 3 * 1024 * 1024;
+
+/** Largest stored object: what etcd accepts in one request by default. */
+export const OBJECT_BYTES_MAX = 1.5 * 1024 * 1024;
+
+/** Deepest nesting of a request body: real objects stay below 40; deeper ones only cost stack. */
+export const BODY_DEPTH_MAX = 200;
+
+/** Events each resource keeps for watches that resume and for continued lists. */
+export const EVENTS_KEPT_PER_RESOURCE = 4_096;
+
+/** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
+export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
+
+/** Watches at one time, all resources together. */
+export const WATCHERS_MAX = 100_000;
+
+/** Objects read from the store in one page while the cache loads. */
+export const CACHE_LOAD_PAGE_OBJECTS = 2_000;
+
+/** A consistent read gives up when the cache has not caught up by then. */
+export const CONSISTENT_READ_TIMEOUT_MS = 3_000;
+
+/** Bookmarks tell idle watchers that they missed nothing: about once a minute, as Kubernetes does. */
+export const BOOKMARK_INTERVAL_MS = 60_000;
+
+/** A watch without `timeoutSeconds` ends after this, plus up to as much again (spreads reconnects). */
+export const WATCH_TIMEOUT_MIN_MS = 30 * 60_000;
+
+/** Pause before the change feed is opened again after it broke. */
+export const FEED_RETRY_MS = 250;
+
+/** The feed was silent-broken for this long: watches end and readiness turns false. */
+export const FEED_BROKEN_ENDS_WATCHES_MS = 30_000;
+
+/** Compare-and-swap attempts of a write that carries no precondition of its own. */
+export const WRITE_ATTEMPTS_MAX = 16;
+
+/** Names tried for `metadata.generateName` before the client is told to try again. */
+export const GENERATE_NAME_ATTEMPTS_MAX = 8;
+
+/** Random characters behind `metadata.generateName`. */
+export const GENERATED_SUFFIX_CHARS = 5;
+
+/** `metadata.generateName` is cut so that the whole name fits a DNS label. */
+export const GENERATED_BASE_CHARS_MAX = 63 - GENERATED_SUFFIX_CHARS;
+
+/** Seconds a pod tolerates a node that is not ready or unreachable, unless its author says otherwise. */
+export const DEFAULT_TOLERATION_SECONDS = 300;
+
+/** Objects removed by one deletecollection step at the same time. */
+export const DELETE_COLLECTION_PARALLEL = 16;
+
+/** Open requests finish within this time when the process stops. */
+export const STOP_GRACE_MS = 5_000;
+
+/** Time a client may take to send its request, headers and body. */
+export const REQUEST_RECEIVE_TIMEOUT_MS = 60_000;
+
+/** A watch whose client takes nothing for this long is cut off. */
+export const WATCH_WRITE_STALL_MS = 30_000;
+
+/** Requests per HTTP/2 connection at one time: what kube-apiserver allows. */
+export const HTTP2_STREAMS_MAX = 250;
+
+/** Writes at one time; more are told to come back, so that a store that is slow is not buried. */
+export const WRITES_IN_FLIGHT_MAX = 1_024;
+
+/** Events inform people about what has just happened; they are removed after this. */
+export const EVENT_KEEP_MS = 60 * 60_000;
+
+/** How often old events are looked for. */
+export const EVENT_SWEEP_INTERVAL_MS = 60_000;
+
+/** Events removed in one write. */
+export const EVENT_SWEEP_BATCH = 100;
+
+/** A store that is just coming up gets this many chances to take the system objects, this far apart. */
+export const SYSTEM_OBJECT_ATTEMPTS_MAX = 60;
+export const SYSTEM_OBJECT_RETRY_MS = 500;

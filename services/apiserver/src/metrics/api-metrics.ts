@@ -1,0 +1,69 @@
+import { allResources } from '@holdfast/api';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { RequestInfo } from '../http/request-info.ts';
+import type { WriteGate } from '../http/write-gate.ts';
+import { labelText, MetricRegistry } from './prometheus.ts';
+
+/** What is measured, under the names that dashboards for Kubernetes ask for. */
+export interface ApiMetrics {
+  /** A request that was answered. Watches are counted when they open; how long they last says nothing about the server. */
+  requestDone(info: RequestInfo, code: number, durationSeconds: number): void;
+  render(): string;
+}
+
+const DURATION_BUCKETS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+
+export function createApiMetrics(deps: { readonly cache: WatchCache; readonly writeGate: WriteGate }): ApiMetrics {
+  const registry = new MetricRegistry();
+  const requests = registry.counter('apiserver_request_total', 'Requests by verb, resource and HTTP status.', [
+    'verb',
+    'group',
+    'version',
+    'resource',
+    'subresource',
+    'scope',
+    'code',
+  ]);
+  const durations = registry.histogram('apiserver_request_duration_seconds', 'Time from request to answer.', {
+    labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope'],
+    buckets: DURATION_BUCKETS,
+  });
+  registry.gauge('apiserver_current_inflight_requests', 'Writes that are being served.', () => [
+    ['request_kind="mutating"', deps.writeGate.inFlight()],
+  ]);
+  registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps.cache, 'size'));
+  registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () =>
+    perResource(deps.cache, 'watchers'),
+  );
+  registry.gauge('apiserver_watch_cache_resource_version', 'Newest revision that the cache holds.', () => [
+    ['', deps.cache.revision],
+  ]);
+  return {
+    requestDone: (info, code, durationSeconds) => {
+      const labels = labelsOf(info);
+      requests.add([...labels, String(code)]);
+      if (info.verb !== 'watch') durations.observe(labels, durationSeconds);
+    },
+    render: () => registry.render(),
+  };
+}
+
+/** Unknown paths and resources share one series, so that a scanner cannot fill the memory with names. */
+function labelsOf(info: RequestInfo): readonly string[] {
+  if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
+  const known = allResources().some((each) => each.group === info.group && each.plural === info.resource);
+  if (!known) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
+  const scope = info.name === '' ? (info.namespace === '' ? 'cluster' : 'namespace') : 'resource';
+  const subresource = /^[a-z]{1,32}$/.test(info.subresource) ? info.subresource : '';
+  return [info.verb.toUpperCase(), info.group, info.version, info.resource, subresource, scope];
+}
+
+function perResource(cache: WatchCache, what: 'size' | 'watchers'): readonly (readonly [string, number])[] {
+  return allResources().map(({ group, plural }) => {
+    const resource = cache.resource(group, plural);
+    const name = group === '' ? plural : `${plural}.${group}`;
+    return [labelText(['resource'], [name]), what === 'size' ? resource.size : resource.watchers.size];
+  });
+}

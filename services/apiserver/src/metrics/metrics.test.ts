@@ -1,0 +1,25 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { startTestApi } from '../testing/fixture.ts';
+
+test('requests are counted under the names that dashboards know, and unknown ones share a series', async () => {
+  const api = await startTestApi();
+  const pods = '/api/v1/namespaces/default/pods';
+  await api.call('GET', pods);
+  await api.call('GET', pods);
+  await api.call('GET', `${pods}/nope`);
+  for (const name of ['x', 'y', 'z']) await api.call('GET', `/api/v1/${name}`);
+  const { body, headers } = await api.call('GET', '/metrics');
+  const text = String(body);
+  assert.match(headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/);
+  const lines = text.split('\n').filter((line) => line.startsWith('apiserver_request_total{verb="LIST"'));
+  assert.deepEqual(lines, [
+    'apiserver_request_total{verb="LIST",group="",version="v1",resource="pods",subresource="",scope="namespace",code="200"} 2',
+    'apiserver_request_total{verb="LIST",group="",version="",resource="other",subresource="",scope="",code="404"} 3',
+  ]);
+  assert.match(text, /apiserver_request_total\{verb="GET",[^}]*resource="pods"[^}]*code="404"\} 1/);
+  assert.match(text, /apiserver_request_duration_seconds_bucket\{[^}]*le="\+Inf"\} 2/);
+  assert.match(text, /apiserver_storage_objects\{resource="namespaces"\} 4/);
+  assert.equal((await api.call('GET', '/metrics', { as: 'nobody' })).status, 403);
+  await api.stop();
+});

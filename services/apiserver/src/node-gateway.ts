@@ -1,0 +1,10 @@
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+
+/** The way from here to the kubelets: they know what the processes of a pod wrote. */
+export interface NodeGateway {
+  /**
+   * Asks the kubelet of this node. Paths are those of kubelets: `/containerLogs/<namespace>/<pod>/<container>`. Rejects
+   * with `StatusError` when no way leads to it; an error of the kubelet itself is an answer.
+   */
+  request(node: string, request: ApiRequest): Promise<ApiResponse>;
+}

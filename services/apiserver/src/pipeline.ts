@@ -1,0 +1,86 @@
+import { allResources, findResource } from '@holdfast/api';
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { impersonate } from './authentication/impersonation.ts';
+import { authorize } from './authorization/chain.ts';
+import type { Core } from './core.ts';
+import type { HealthCheck } from './endpoints/health.ts';
+import { answerPath } from './endpoints/paths.ts';
+import { errorAnswer, textAnswer } from './http/answers.ts';
+import type { ResourceContext } from './http/context.ts';
+import { negotiate } from './http/negotiation.ts';
+import { methodNotAllowed, notServed } from './http/not-served.ts';
+import { withJsonBody } from './http/protobuf-body.ts';
+import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
+import type { Warnings } from './http/warnings.ts';
+import type { User } from './identity.ts';
+import { routeResource } from './verbs/resource-router.ts';
+import { findVirtualResource, VIRTUAL_RESOURCES } from './virtual/registry.ts';
+
+export interface Pipeline {
+  readonly core: Core;
+  readonly checks: readonly HealthCheck[];
+}
+
+export interface Incoming {
+  readonly request: ApiRequest;
+  /** Who sent it, after authentication. */
+  readonly user: User;
+  readonly warnings: Warnings;
+}
+
+/** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
+export async function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
+  const { clock, metrics, log } = pipeline.core;
+  const info = readRequestInfo(incoming.request);
+  const began = clock.monotonic();
+  const done = (code: number): void => metrics.requestDone(info, code, (clock.monotonic() - began) / 1000);
+  try {
+    const response = await route(pipeline, incoming, info);
+    done(response.status);
+    return response;
+  } catch (error) {
+    const response = errorAnswer(error, log);
+    done(response.status);
+    return response;
+  }
+}
+
+async function route({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { authorizers } = core.access;
+  const user = await impersonate(authorizers, incoming.user, incoming.request);
+  await authorize(authorizers, user, info);
+  if (info.kind === 'path') return answerPath(core, incoming.request, checks);
+  return core.writeGate.pass(info.verb, async () =>
+    answerResource(core, { ...incoming, user, request: await withJsonBody(incoming.request) }, info),
+  );
+}
+
+async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  const { request, user, warnings } = incoming;
+  const contextOf = (): ResourceContext => ({
+    request,
+    info,
+    user,
+    representation: negotiate(request.headers['accept']),
+    warn: (text) => warnings.add(text),
+  });
+  const definition = findResource(info.group, info.version, info.resource);
+  if (definition !== undefined) {
+    const handler = routeResource(info, definition);
+    return handler(core, contextOf(), definition);
+  }
+  const virtual = findVirtualResource(info.group, info.version, info.resource);
+  if (virtual === undefined) return unknownResource(info);
+  if (info.verb !== 'create' || info.name !== '') throw methodNotAllowed();
+  if (virtual.namespaced !== (info.namespace !== '')) throw notServed();
+  return virtual.create(core, contextOf());
+}
+
+/** An unknown group or version is no API at all; an unknown resource of a known one is a `Status`. */
+function unknownResource(info: ResourceRequest): ApiResponse {
+  const known = [...allResources(), ...VIRTUAL_RESOURCES].some(
+    (each) => each.group === info.group && each.version === info.version,
+  );
+  if (known) throw notServed();
+  return textAnswer(404, '404 page not found\n');
+}

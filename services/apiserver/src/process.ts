@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import type { Bus } from '@holdfast/bus';
+import { createNatsBus } from '@holdfast/bus/nats';
+import {
+  type Clock,
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  type Log,
+  OperatorError,
+  type Service,
+} from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
+import { createMemoryStore } from '@holdfast/store/memory';
+import { createRedisStore } from '@holdfast/store/redis';
+import { createApiServer, type ServiceAccountOptions } from './app.ts';
+import { parseTokenFile } from './authentication/static-tokens.ts';
+import type { ApiServerConfig, BusConfig } from './config.ts';
+import { createHttpsServer } from './https-server.ts';
+import { createRelay } from './relay/index.ts';
+
+/** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
+export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {
+  const clock = createSystemClock();
+  const ids = createIds(createSystemRandom());
+  const [certificate, key, tokenText, clientCa] = await Promise.all([
+    readSettingFile(config.tls.certFile),
+    readSettingFile(config.tls.keyFile),
+    readSettingFile(config.tokenFile),
+    config.tls.clientCaFile === undefined ? undefined : readSettingFile(config.tls.clientCaFile),
+  ]);
+  const tokens = parseTokenFile(tokenText, config.tokenFile);
+  const serviceAccounts = await readServiceAccounts(config);
+  const store = await openStore(config, { clock, log, ids });
+  const api = createApiServer({
+    store,
+    clock,
+    ids,
+    log,
+    tokens,
+    defaultTolerationSeconds: config.defaultTolerationSeconds,
+    serviceNetwork: config.serviceNetwork,
+    ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
+  });
+  const https = createHttpsServer({
+    handle: api.handle,
+    log,
+    host: config.host,
+    port: config.port,
+    tls: { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) },
+  });
+  const publishing = config.bus === undefined ? [] : await publish(config.bus, { store, clock, log });
+  const services = [api, ...publishing, https];
+  for (const service of services) await service.start();
+  log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });
+  return {
+    name: 'apiserver-process',
+    start: async () => {},
+    stop: async () => {
+      for (const service of services.toReversed()) await service.stop();
+      await store.close();
+    },
+  };
+}
+
+async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAccountOptions | undefined> {
+  if (config.serviceAccountKeyFile === undefined) return undefined;
+  const signingKey = await readSettingFile(config.serviceAccountKeyFile);
+  return { signingKey, ...(config.serviceAccountIssuer === undefined ? {} : { issuer: config.serviceAccountIssuer }) };
+}
+
+interface Tools {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+async function openStore(
+  config: ApiServerConfig,
+  tools: Tools & { readonly ids: ReturnType<typeof createIds> },
+): Promise<Store> {
+  if (config.redisUrl === undefined) return createMemoryStore();
+  return createRedisStore({ url: config.redisUrl, ...tools, allowUnsafe: config.allowUnsafeStore });
+}
+
+async function publish(config: BusConfig, deps: Tools & { readonly store: Store }): Promise<readonly Service[]> {
+  const { store, clock, log } = deps;
+  const password = config.passwordFile === undefined ? undefined : (await readSettingFile(config.passwordFile)).trim();
+  const ca = config.caFile === undefined ? undefined : await readSettingFile(config.caFile);
+  const bus: Bus = createNatsBus({
+    role: 'publisher',
+    servers: config.servers,
+    clock,
+    log,
+    ...(config.user === undefined ? {} : { user: config.user }),
+    ...(password === undefined ? {} : { password }),
+    ...(ca === undefined ? {} : { ca }),
+  });
+  const connection: Service = { name: 'bus', start: async () => {}, stop: () => bus.close() };
+  return [connection, createRelay({ store, bus, clock, log })];
+}
+
+async function readSettingFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new OperatorError({
+      code: 'FILE',
+      message: `The file ${path} cannot be read.`,
+      nextStep: 'Check the path and who may read it.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { unavailable } from '@holdfast/machinery';
+import { objectKey, type Store } from '@holdfast/store';
+import { CachedObject } from './cache/cached-object.ts';
+import type { WatchCache } from './cache/watch-cache.ts';
+import { CONSISTENT_READ_TIMEOUT_MS } from './limits.ts';
+
+/** Reads for the apiserver's own decisions: admission, authentication, authorization. */
+export interface ObjectReader {
+  /** From the cache: at least as new as the last consistent read, possibly a moment old. */
+  cached<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): T | undefined;
+  /** Linearizable. */
+  fresh<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): Promise<T | undefined>;
+  /** All objects of a namespace (or of the cluster) from the cache. */
+  list<T extends KubeObject>(resource: ResourceRef<T>, namespace?: string): readonly T[];
+}
+
+export interface ReadTarget {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export function createReader(deps: { readonly store: Store; readonly cache: WatchCache }): ObjectReader {
+  const { store, cache } = deps;
+  const keyFor = (resource: ResourceRef, target: ReadTarget): string =>
+    objectKey({
+      group: resource.group,
+      resource: resource.plural,
+      namespace: resource.namespaced ? (target.namespace ?? '') : '',
+      name: target.name,
+    });
+  return {
+    cached: (resource, target) =>
+      decode(resource, cache.resource(resource.group, resource.plural).get(keyFor(resource, target))),
+    fresh: async (resource, target) => decode(resource, await readLatest({ store, cache }, keyFor(resource, target))),
+    list: (resource, namespace) =>
+      (
+        cache.resource(resource.group, resource.plural).list({
+          selection: { namespace, exactName: undefined, exactField: undefined, matches: undefined },
+        })?.objects ?? []
+      ).flatMap((object) => decode(resource, object) ?? []),
+  };
+}
+
+/** The newest state of one object, read from the store; shares the cache's instance when that is as new. */
+export async function readLatest(
+  deps: { readonly store: Store; readonly cache: WatchCache },
+  key: string,
+): Promise<CachedObject | undefined> {
+  const { object } = await deps.store.get(key);
+  if (object === undefined) return undefined;
+  const cached = deps.cache.byKey(key);
+  return cached?.revision === object.revision ? cached : new CachedObject(key, object.value, object.revision);
+}
+
+/** Resolves when the cache holds every write acknowledged before the call. */
+export async function catchUp(deps: { readonly store: Store; readonly cache: WatchCache }): Promise<void> {
+  const revision = await deps.store.currentRevision();
+  if (!(await deps.cache.waitFor(revision, CONSISTENT_READ_TIMEOUT_MS))) {
+    throw unavailable('the cache has not caught up with the store; try again');
+  }
+}
+
+function decode<T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject | undefined): T | undefined {
+  return cached?.object as T | undefined;
+}

@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type Bus,
+  type BusMessage,
+  BusUnavailable,
+  type ChangeEvent,
+  changeSubject,
+  HEARTBEAT_SUBJECT,
+  type Heartbeat,
+  OutOfPlace,
+  pendingPodsPattern,
+  type Retained,
+} from '@holdfast/bus';
+import { createLocalBus } from '@holdfast/bus/local';
+import { type Clock, createSilentLog, sleepOn } from '@holdfast/platform';
+import { objectKey, type Store } from '@holdfast/store';
+import { createMemoryStore } from '@holdfast/store/memory';
+import { HEARTBEAT_INTERVAL_MS } from './limits.ts';
+import { createRelay, type Relay } from './relay.ts';
+
+const EVERYTHING = 'k8s.ev.>';
+
+/** Virtual time: `advance` fires what is due, letting all microtasks run in between. */
+class ManualClock implements Clock {
+  #nowMs = 0;
+  #timers: { readonly at: number; readonly fire: () => void }[] = [];
+  now = (): number => this.#nowMs;
+  monotonic = (): number => this.#nowMs;
+  sleep = (delayMs: number, signal?: AbortSignal): Promise<void> => sleepOn(this.timer, delayMs, signal);
+  timer = (delayMs: number, fire: () => void): { cancel: () => void } => {
+    const entry = { at: this.#nowMs + delayMs, fire };
+    this.#timers.push(entry);
+    return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== entry)) };
+  };
+  async advance(byMs: number): Promise<void> {
+    const until = this.#nowMs + byMs;
+    for (;;) {
+      await settled();
+      const due = this.#timers.filter((each) => each.at <= until).toSorted((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#timers = this.#timers.filter((each) => each !== due);
+      this.#nowMs = due.at;
+      due.fire();
+    }
+    this.#nowMs = until;
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let i = 0; i < 200; i++) await Promise.resolve();
+}
+
+function podKey(name: string): string {
+  return objectKey({ group: '', resource: 'pods', namespace: 'ns', name });
+}
+
+function podText(name: string, nodeName?: string): string {
+  const spec = nodeName === undefined ? {} : { nodeName };
+  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ns' }, spec });
+}
+
+async function put(store: Store, key: string, value: string): Promise<number> {
+  const { object } = await store.get(key);
+  const result = await store.write([
+    object === undefined
+      ? { kind: 'create', key, value }
+      : { kind: 'update', key, value, expectedRevision: object.revision },
+  ]);
+  assert.equal(result.outcome, 'committed');
+  return result.outcome === 'committed' ? result.lastRevision : 0;
+}
+
+async function remove(store: Store, key: string): Promise<void> {
+  const { object } = await store.get(key);
+  assert.ok(object !== undefined);
+  await store.write([{ kind: 'delete', key, value: object.value, expectedRevision: object.revision }]);
+}
+
+interface Rig extends AsyncDisposable {
+  readonly store: Store;
+  readonly bus: ReturnType<typeof createLocalBus>;
+  readonly clock: ManualClock;
+  readonly received: BusMessage[];
+  readonly start: (bus?: Bus) => Promise<Relay>;
+}
+
+async function createRig(): Promise<Rig> {
+  const store = createMemoryStore();
+  const bus = createLocalBus();
+  const clock = new ManualClock();
+  const received: BusMessage[] = [];
+  const relays: Relay[] = [];
+  await bus.subscribe(EVERYTHING, { onMessage: (message) => received.push(message) });
+  return {
+    store,
+    bus,
+    clock,
+    received,
+    start: async (over: Bus = bus) => {
+      const relay = createRelay({ store, bus: over, clock, log: createSilentLog() });
+      relays.push(relay);
+      await relay.start();
+      return relay;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const relay of relays) await relay.stop();
+    },
+  };
+}
+
+const eventOf = (message: BusMessage | undefined): ChangeEvent => JSON.parse(message?.data ?? 'null');
+
+test('every change is published in order, with type, key and the object at its revision', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await remove(rig.store, podKey('a'));
+  await settled();
+  assert.deepEqual(
+    rig.received.map((each) => [each.revision, each.previous, eventOf(each).type, eventOf(each).key]),
+    [
+      [1, 0, 'ADDED', podKey('a')],
+      [2, 1, 'MODIFIED', podKey('a')],
+      [3, 2, 'DELETED', podKey('a')],
+    ],
+  );
+  const metadata = { name: 'a', namespace: 'ns', resourceVersion: '3' };
+  assert.deepEqual(eventOf(rig.received[2]).object, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata,
+    spec: { nodeName: 'n1' },
+  });
+});
+
+test('[TEST-10] binding shows the pod on its node and takes it off the pending channel, once', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  await put(rig.store, podKey('a'), podText('a'));
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await put(rig.store, podKey('b'), podText('b'));
+  await settled();
+  const pending = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'a' });
+  const bound = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'a', nodeName: 'n1' });
+  const other = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'b' });
+  assert.deepEqual(
+    rig.received.map((each) => [each.subject, each.revision, each.previous, eventOf(each).type, eventOf(each).movedTo]),
+    [
+      [pending, 1, 0, 'ADDED', undefined],
+      [bound, 2, 0, 'MODIFIED', undefined],
+      [pending, 2, 1, 'DELETED', bound],
+      [bound, 3, 2, 'MODIFIED', undefined],
+      [other, 4, 2, 'ADDED', undefined],
+    ],
+  );
+});
+
+test('a pod deleted while pending, or bound, disappears where it was', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  await put(rig.store, podKey('a'), podText('a'));
+  await remove(rig.store, podKey('a'));
+  await put(rig.store, podKey('a'), podText('a'));
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await remove(rig.store, podKey('a'));
+  await settled();
+  const places = rig.received.map((each) => `${each.subject.split('.')[2]} ${each.revision} ${eventOf(each).type}`);
+  assert.deepEqual(places, [
+    'pend 1 ADDED',
+    'pend 2 DELETED',
+    'pend 3 ADDED',
+    'node 4 MODIFIED',
+    'pend 4 DELETED',
+    'node 5 DELETED',
+  ]);
+});
+
+test('Secrets and ConfigMaps carry key and revision only', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  for (const resource of ['secrets', 'configmaps']) {
+    const key = objectKey({ group: '', resource, namespace: 'ns', name: 's' });
+    await put(rig.store, key, JSON.stringify({ metadata: { name: 's' }, data: { password: 'aHVudGVyMg==' } }));
+  }
+  await settled();
+  assert.equal(rig.received.length, 2);
+  assert.ok(rig.received.every((each) => !('object' in eventOf(each)) && !each.data.includes('aHVudGVyMg')));
+});
+
+test('a heartbeat every interval says how far the relay is and which channels moved', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  const revision = await put(rig.store, podKey('a'), podText('a'));
+  await rig.clock.advance(2 * HEARTBEAT_INTERVAL_MS);
+  const beats = rig.received.filter((each) => each.subject === HEARTBEAT_SUBJECT);
+  const beat: Heartbeat = JSON.parse(beats[0]?.data ?? 'null');
+  assert.equal(beats.length, 2);
+  assert.deepEqual(beat, { rev: revision, floor: 0, since: 0, tails: { 'k8s.ev.pend.pods': revision } });
+  assert.equal(beats[0]?.revision, revision);
+});
+
+test('a relay that starts on an existing bus goes on where the bus stands', async () => {
+  await using rig = await createRig();
+  const first = await rig.start();
+  await put(rig.store, podKey('a'), podText('a'));
+  await settled();
+  await first.stop();
+  await put(rig.store, podKey('b'), podText('b'));
+  const second = await rig.start();
+  await put(rig.store, podKey('c'), podText('c'));
+  await settled();
+  assert.deepEqual(
+    rig.received.map((each) => each.revision),
+    [1, 2, 3],
+  );
+  assert.equal(rig.received[1]?.previous, 1, 'the second relay vouches for what came after its place only');
+  assert.equal(second.revision(), 3);
+});
+
+test('[TEST-10] when history is gone the bus restarts and its consumers are told', async () => {
+  await using rig = await createRig();
+  const first = await rig.start();
+  await put(rig.store, podKey('a'), podText('a'));
+  await settled();
+  await first.stop();
+  for (let i = 0; i < 5; i++) await put(rig.store, podKey('a'), podText('a'));
+  await rig.store.compact(4);
+  let interruptions = 0;
+  await rig.bus.subscribe(EVERYTHING, { after: 1, onMessage: () => {}, onInterruption: () => (interruptions += 1) });
+  await rig.start();
+  await settled();
+  assert.equal(interruptions, 1);
+  await put(rig.store, podKey('a'), podText('a'));
+  await settled();
+  assert.deepEqual(
+    rig.received.map((each) => each.revision),
+    [1, 7],
+  );
+});
+
+/** What a bus with an ordered log (JetStream) does to publishers that are not right behind it. */
+function strict(bus: ReturnType<typeof createLocalBus>): Bus & { readonly retained: Retained } {
+  let last = 0;
+  return {
+    ...facade(bus),
+    publish: async (message) => {
+      if (message.subject !== HEARTBEAT_SUBJECT) {
+        if (last !== message.revision - 1) throw new OutOfPlace(last);
+        last = message.revision;
+      }
+      await bus.publish(message);
+    },
+    retained: {
+      position: () => bus.retained.position(),
+      restartAfter: (revision) => {
+        last = revision;
+        return bus.retained.restartAfter(revision);
+      },
+    },
+  };
+}
+
+function facade(bus: Bus): Bus {
+  return {
+    publish: (message) => bus.publish(message),
+    subscribe: (patterns, options) => bus.subscribe(patterns, options),
+    health: () => bus.health(),
+    close: () => bus.close(),
+    ...(bus.retained === undefined ? {} : { retained: bus.retained }),
+  };
+}
+
+test('[TEST-10] of two relays one publishes, and when it dies the other goes on without gap or double', async () => {
+  await using rig = await createRig();
+  const bus = strict(rig.bus);
+  const relays = [await rig.start(bus), await rig.start(bus)];
+  for (let i = 0; i < 20; i++) {
+    await put(rig.store, podKey(`p${i}`), podText('p'));
+    if (i === 10) await relays[0]?.stop();
+    await rig.clock.advance(300);
+  }
+  await rig.clock.advance(5_000);
+  const changes = rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT);
+  assert.deepEqual(
+    changes.map((each) => each.revision),
+    Array.from({ length: 20 }, (_, i) => i + 1),
+  );
+  assert.deepEqual(
+    changes.map((each) => each.previous),
+    Array.from({ length: 20 }, (_, i) => i),
+  );
+  assert.equal(relays[1]?.revision(), 20);
+});
+
+test('a bus that cannot be reached holds nothing up and gets everything later', async () => {
+  await using rig = await createRig();
+  let reachable = true;
+  const bus: Bus = {
+    ...facade(rig.bus),
+    publish: async (message) => {
+      if (!reachable) throw new BusUnavailable('cut');
+      await rig.bus.publish(message);
+    },
+  };
+  const relay = await rig.start(bus);
+  reachable = false;
+  for (let i = 0; i < 5; i++) await put(rig.store, podKey('a'), podText('a'));
+  await rig.clock.advance(30_000);
+  assert.equal(rig.received.length, 0);
+  assert.match(relay.health()[0] ?? '', /changes are not published: cut/);
+  reachable = true;
+  await rig.clock.advance(10_000);
+  const revisions = rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT).map((each) => each.revision);
+  assert.deepEqual(revisions, [1, 2, 3, 4, 5]);
+  assert.deepEqual(relay.health(), []);
+});
+
+test('a bus that lost its tail gets it again', async () => {
+  await using rig = await createRig();
+  const bus = strict(rig.bus);
+  await rig.start(bus);
+  for (let i = 0; i < 5; i++) await put(rig.store, podKey('a'), podText('a'));
+  await settled();
+  await bus.retained.restartAfter(3);
+  await put(rig.store, podKey('a'), podText('a'));
+  await rig.clock.advance(10_000);
+  const revisions = rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT).map((each) => each.revision);
+  assert.deepEqual(revisions, [1, 2, 3, 4, 5, 4, 5, 6]);
+});
+
+test('[TEST-10] a bus that is ahead of the store is left alone and reported', async () => {
+  await using rig = await createRig();
+  await put(rig.store, podKey('a'), podText('a'));
+  await rig.bus.retained.restartAfter(50);
+  const relay = await rig.start(strict(rig.bus));
+  await put(rig.store, podKey('a'), podText('a'));
+  await rig.clock.advance(20_000);
+  assert.match(relay.health()[0] ?? '', /the store lost data/);
+  assert.deepEqual(await rig.bus.retained.position(), { floor: 50, last: 50 });
+});
+
+test('nothing is published after stop', async () => {
+  await using rig = await createRig();
+  const relay = await rig.start();
+  await relay.stop();
+  await relay.stop();
+  await put(rig.store, podKey('a'), podText('a'));
+  await rig.clock.advance(20_000);
+  assert.deepEqual(rig.received, []);
+});
+
+test('a subscriber of pending pods ends with exactly the pending pods', async () => {
+  await using rig = await createRig();
+  const pendingPods = new Set<string>();
+  await rig.bus.subscribe(pendingPodsPattern(), {
+    onMessage: (message) => {
+      const { type, key } = eventOf(message);
+      if (type === 'DELETED') pendingPods.delete(key);
+      else pendingPods.add(key);
+    },
+  });
+  await rig.start();
+  for (const name of ['a', 'b', 'c', 'd']) await put(rig.store, podKey(name), podText(name));
+  await put(rig.store, podKey('b'), podText('b', 'n1'));
+  await remove(rig.store, podKey('c'));
+  await put(rig.store, podKey('e'), podText('e', 'n1'));
+  await settled();
+  assert.deepEqual([...pendingPods], [podKey('a'), podKey('d')]);
+});

@@ -1,0 +1,222 @@
+import {
+  type Bus,
+  type BusMessage,
+  BusUnavailable,
+  HEARTBEAT_SUBJECT,
+  type Heartbeat,
+  OutOfPlace,
+} from '@holdfast/bus';
+import { type Clock, describeError, type Log, type Service, type Timer } from '@holdfast/platform';
+import type { Revision, Store } from '@holdfast/store';
+import { type ChannelTails, createChannelTails } from './channel-tails.ts';
+import { type Composer, createComposer } from './composer.ts';
+import { type Describe, describeChange } from './describe.ts';
+import { HEARTBEAT_INTERVAL_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS, STANDBY_LOOK_MS } from './limits.ts';
+
+export interface RelayDeps {
+  readonly store: Pick<Store, 'changes' | 'currentRevision' | 'compactedRevision'>;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: `describeChange`, which works on the stored text. */
+  readonly describe?: Describe;
+}
+
+export interface Relay extends Service {
+  /** Every change up to here is on the bus. */
+  revision(): Revision;
+  /** Empty while changes flow; else what keeps them. */
+  health(): readonly string[];
+}
+
+/**
+ * Publishes every committed change, in order, one at a time. Each apiserver runs one over the same store; the bus takes a
+ * revision only right after the one before it, so whoever is first publishes it and the others learn that they are
+ * behind and stand by until the first one stops moving. Nothing depends on there being only one: a change that is
+ * published twice, late, or (after a loss of the bus's data) again, is dropped or healed by its consumers.
+ */
+export function createRelay(deps: RelayDeps): Relay {
+  return new ChangeRelay(deps);
+}
+
+/** The bus stands before a change that was published: it lost its tail. */
+class Rewind extends Error {}
+
+class ChangeRelay implements Relay {
+  readonly name = 'relay';
+  readonly #deps: RelayDeps;
+  readonly #tails: ChannelTails = createChannelTails();
+  readonly #composer: Composer;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  #heartbeat: Timer | undefined;
+  /** Composed up to here; the message of the next change links to it. */
+  #walked: Revision = 0;
+  /** The bus has every change up to here. */
+  #published: Revision = 0;
+  /** Nothing above this was left out. */
+  #since: Revision = 0;
+  #standby = false;
+  #trouble: string | undefined;
+
+  constructor(deps: RelayDeps) {
+    this.#deps = deps;
+    this.#composer = createComposer(deps.describe ?? describeChange, this.#tails);
+  }
+
+  /** Resolves once the place to go on from is known, so that no change committed afterwards is missed, or known to be unknown. */
+  async start(): Promise<void> {
+    if (this.#running !== undefined) return;
+    this.#running = this.#walk(await this.#findPlace().catch((error: unknown) => this.#noteTrouble(error)));
+    this.#scheduleHeartbeat();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#heartbeat?.cancel();
+    await this.#running;
+  }
+
+  revision(): Revision {
+    return this.#published;
+  }
+
+  health(): readonly string[] {
+    return [...(this.#trouble === undefined ? [] : [this.#trouble]), ...this.#deps.bus.health()];
+  }
+
+  async #walk(first: Revision | undefined): Promise<void> {
+    let place = first;
+    let retryMs = RETRY_FIRST_MS;
+    while (!this.#stopping.signal.aborted) {
+      const before = this.#published;
+      try {
+        place ??= await this.#findPlace();
+        await this.#follow(place);
+      } catch (error) {
+        if (!(error instanceof Rewind)) this.#noteTrouble(error);
+      }
+      place = undefined;
+      retryMs = this.#published > before ? RETRY_FIRST_MS : Math.min(retryMs * 2, RETRY_LONGEST_MS);
+      await this.#pause(retryMs);
+    }
+  }
+
+  /** Where the bus stands, after making it stand where the store's history can be continued. */
+  async #findPlace(): Promise<Revision> {
+    const { store, bus } = this.#deps;
+    // In this order: another relay may publish in between, and that must not look as if the store had lost data.
+    const position = await bus.retained?.position();
+    const current = await store.currentRevision();
+    // A bus that keeps nothing has lost what no relay was there to publish.
+    if (position === undefined) return this.#goOnFrom(current, current);
+    if (position.last > current) {
+      throw new Error(`the bus holds revision ${position.last}, the store only ${current}: the store lost data`);
+    }
+    if (position.last > 0 && position.last >= (await store.compactedRevision())) {
+      return this.#goOnFrom(position.last, position.floor);
+    }
+    await bus.retained?.restartAfter(current);
+    return this.#goOnFrom(current, current);
+  }
+
+  #goOnFrom(place: Revision, since: Revision): Revision {
+    this.#published = place;
+    this.#since = since;
+    return place;
+  }
+
+  async #follow(place: Revision): Promise<void> {
+    if (place !== this.#walked) this.#composer.restartAfter(place);
+    this.#walked = place;
+    this.#trouble = undefined;
+    const { signal } = this.#stopping;
+    for await (const changes of this.#deps.store.changes({ after: place, signal })) {
+      for (const change of changes) {
+        if (signal.aborted) return;
+        const message = this.#composer.compose(change, this.#deps.clock.monotonic());
+        this.#walked = change.revision;
+        await this.#ensurePublished(change.revision, message);
+      }
+    }
+  }
+
+  async #ensurePublished(revision: Revision, message: () => BusMessage): Promise<void> {
+    if (revision <= this.#published) return;
+    if (this.#standby && (await this.#othersPublish(revision))) return;
+    let retryMs = RETRY_FIRST_MS;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#deps.bus.publish(message());
+        this.#published = revision;
+        this.#trouble = undefined;
+        return;
+      } catch (error) {
+        if (error instanceof OutOfPlace) return this.#acceptPlace(revision, error.last);
+        if (!(error instanceof BusUnavailable)) throw error;
+        this.#noteTrouble(error);
+      }
+      await this.#pause(retryMs);
+      retryMs = Math.min(retryMs * 2, RETRY_LONGEST_MS);
+    }
+  }
+
+  /** Also reached by our own earlier attempt whose acknowledgement was lost: standing by for a moment does no harm then. */
+  #acceptPlace(revision: Revision, last: Revision): void {
+    if (last < revision) throw new Rewind();
+    this.#standby = true;
+    this.#published = last;
+    this.#trouble = undefined;
+  }
+
+  /** False when nobody moved the bus for a while: then it is on us. */
+  async #othersPublish(revision: Revision): Promise<boolean> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const before = this.#published;
+      await this.#pause(STANDBY_LOOK_MS);
+      const position = await this.#deps.bus.retained?.position();
+      this.#published = Math.max(before, position?.last ?? before);
+      if (this.#published >= revision) return true;
+      if (this.#published === before) break;
+    }
+    this.#standby = false;
+    return signal.aborted;
+  }
+
+  #scheduleHeartbeat(): void {
+    this.#heartbeat = this.#deps.clock.timer(HEARTBEAT_INTERVAL_MS, () => {
+      void this.#beat().finally(() => {
+        if (!this.#stopping.signal.aborted) this.#scheduleHeartbeat();
+      });
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { bus, clock, log } = this.#deps;
+    try {
+      const rev = this.#published;
+      const floor = (await bus.retained?.position())?.floor ?? rev;
+      const tails = this.#tails.recent(clock.monotonic(), rev);
+      const heartbeat: Heartbeat = { rev, floor, since: this.#since, tails };
+      const data = JSON.stringify(heartbeat);
+      await bus.publish({ subject: HEARTBEAT_SUBJECT, revision: rev, previous: undefined, data });
+    } catch (error) {
+      log.debug('heartbeat was not published', { error });
+    }
+  }
+
+  #noteTrouble(error: unknown): undefined {
+    const trouble = `changes are not published: ${describeError(error)}`;
+    if (trouble !== this.#trouble) this.#deps.log.warn('changes are not published', { error });
+    this.#trouble = trouble;
+  }
+
+  /** Ends early, without error, when the relay stops. */
+  async #pause(delayMs: number): Promise<void> {
+    const { signal } = this.#stopping;
+    await this.#deps.clock.sleep(delayMs, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+}

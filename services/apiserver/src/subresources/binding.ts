@@ -1,0 +1,125 @@
+import type { KubeObject, Pod } from '@holdfast/api';
+import {
+  badRequest,
+  conflict,
+  isJsonObject,
+  type JsonObject,
+  type StatusError,
+  unclassifiedError,
+} from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import { decodePod } from '../admission/decode.ts';
+import { jsonAnswer } from '../http/answers.ts';
+import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import { updateObject } from '../verbs/update-object.ts';
+import { readWriteOptions } from '../verbs/write-options.ts';
+import type { Handler, Subresource } from './port.ts';
+
+/** SAFE-01: a pod gets its node once, by compare-and-swap, and only the pod the scheduler looked at. */
+const bind: Handler = async (core, context, definition) => {
+  const options = readWriteOptions(context, 'CreateOptions');
+  const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
+  if (wanted.name !== '' && wanted.name !== context.info.name) {
+    throw badRequest(
+      `the name of the object (${wanted.name}) does not match the name on the URL (${context.info.name})`,
+    );
+  }
+  await updateObject(core, context, {
+    definition,
+    form: { subresource: 'binding', prepare: () => {}, validate: () => [] },
+    dryRun: options.dryRun,
+    change: (current) => assign(decodePod(current), wanted, formatTime(core.clock.now())),
+  });
+  return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+};
+
+export const binding: Subresource = {
+  name: 'binding',
+  servedBy: (definition) => definition.group === '' && definition.plural === 'pods',
+  verbs: { create: bind },
+  body: { group: '', version: 'v1', kind: 'Binding' },
+};
+
+interface Wanted {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly node: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+function readBinding(document: JsonObject): Wanted {
+  const metadata = isJsonObject(document['metadata']) ? document['metadata'] : {};
+  const target = isJsonObject(document['target']) ? document['target'] : {};
+  const kind = textOf(target['kind']);
+  if (kind !== '' && kind !== 'Node') {
+    throw invalidTarget(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);
+  }
+  const node = textOf(target['name']);
+  if (node === '') throw invalidTarget('target.name: Required value');
+  return {
+    name: textOf(metadata['name']),
+    uid: textOf(metadata['uid']),
+    resourceVersion: textOf(metadata['resourceVersion']),
+    node,
+    annotations: textMap(metadata['annotations']),
+    labels: textMap(metadata['labels']),
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function textMap(value: unknown): Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+/** Kubernetes answers a malformed target with 500; clients have learned to live with it. */
+const invalidTarget = (message: string): StatusError => unclassifiedError(message);
+
+function assign(pod: Pod, wanted: Wanted, now: string): KubeObject {
+  refuseUnfit(pod, wanted);
+  const spec = pod.spec;
+  if (spec === undefined) throw refusal(wanted, 'pod has no spec');
+  spec.nodeName = wanted.node;
+  pod.metadata.annotations = { ...pod.metadata.annotations, ...wanted.annotations };
+  pod.metadata.labels = { ...pod.metadata.labels, ...wanted.labels };
+  if (Object.keys(pod.metadata.annotations).length === 0) delete pod.metadata.annotations;
+  if (Object.keys(pod.metadata.labels).length === 0) delete pod.metadata.labels;
+  const status = (pod.status ??= {});
+  const others = (status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
+  status.conditions = [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }];
+  return pod;
+}
+
+function refuseUnfit(pod: Pod, wanted: Wanted): void {
+  const { metadata, spec } = pod;
+  const named = { ...wanted, name: metadata.name ?? '' };
+  if (wanted.uid !== '' && wanted.uid !== metadata.uid) {
+    throw refusal(
+      named,
+      `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata.uid ?? ''}`,
+    );
+  }
+  if (wanted.resourceVersion !== '' && wanted.resourceVersion !== metadata.resourceVersion) {
+    throw refusal(
+      named,
+      `Precondition failed: ResourceVersion in precondition: ${wanted.resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion ?? ''}`,
+    );
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    throw refusal(named, `pod ${named.name} is being deleted, cannot be assigned to a host`);
+  }
+  if ((spec?.nodeName ?? '') !== '') {
+    throw refusal(named, `pod ${named.name} is already assigned to node ${JSON.stringify(spec?.nodeName)}`);
+  }
+  if ((spec?.schedulingGates ?? []).length > 0) {
+    throw refusal(named, `pod ${named.name} has non-empty .spec.schedulingGates`);
+  }
+}
+
+const refusal = (wanted: Pick<Wanted, 'name'>, why: string): StatusError =>
+  conflict({ group: '', resource: 'pods/binding', name: wanted.name }, why);

@@ -1,0 +1,87 @@
+import type { Pod } from '@holdfast/api';
+import { badRequest, type FieldError, invalid, invalidObject, StatusError } from '@holdfast/machinery';
+import { decodePod } from '../admission/decode.ts';
+import { textAnswer } from '../http/answers.ts';
+import { isTrue } from '../http/request-info.ts';
+import { readLatest } from '../reader.ts';
+import { keyOf } from '../served.ts';
+import { missing } from '../verbs/write-results.ts';
+import type { Handler, Subresource } from './port.ts';
+
+/** Finds the node of the pod and lets its kubelet answer. */
+const get: Handler = async (core, context, definition) => {
+  const { namespace, name } = context.info;
+  const { query, signal } = context.request;
+  const object = await readLatest(core, keyOf(definition, namespace, name));
+  if (object === undefined) throw missing(definition, name);
+  const options = readLogOptions(query);
+  const pod = decodePod(object.object);
+  const container = logContainer(pod, query.get('container') ?? '');
+  const node = pod.spec?.nodeName ?? '';
+  if (node === '') return textAnswer(200, '', 'text/plain');
+  if (core.nodes === undefined) throw noWay(name);
+  return core.nodes.request(node, {
+    method: 'GET',
+    path: `/containerLogs/${namespace}/${name}/${container}`,
+    query: options,
+    headers: {},
+    ...(signal === undefined ? {} : { signal }),
+  });
+};
+
+export const podLog: Subresource = {
+  name: 'log',
+  servedBy: (definition) => definition.group === '' && definition.plural === 'pods',
+  verbs: { get },
+};
+
+const NUMBERS = [
+  ['sinceSeconds', 1],
+  ['tailLines', 0],
+  ['limitBytes', 1],
+] as const;
+const SWITCHES = ['follow', 'previous', 'timestamps'] as const;
+
+function readLogOptions(query: URLSearchParams): URLSearchParams {
+  const options = new URLSearchParams();
+  const errors: FieldError[] = [];
+  for (const name of SWITCHES) if (isTrue(query.get(name))) options.set(name, 'true');
+  for (const [name, least] of NUMBERS) {
+    const text = query.get(name);
+    if (text === null || text === '') continue;
+    const number = Number(text);
+    if (!Number.isSafeInteger(number)) throw badRequest(`${name} must be an integer, not ${JSON.stringify(text)}`);
+    if (number < least)
+      errors.push(invalid(name, number, `must be greater than ${least === 0 ? 'or equal to ' : ''}0`));
+    options.set(name, String(number));
+  }
+  const sinceTime = query.get('sinceTime');
+  if (sinceTime !== null && sinceTime !== '') options.set('sinceTime', sinceTime);
+  if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions', name: '' }, errors);
+  return options;
+}
+
+/** Which container is meant, in the words that clients know. */
+function logContainer({ metadata, spec }: Pod, wanted: string): string {
+  const name = metadata.name ?? '';
+  const containers = (spec?.containers ?? []).map((each) => each.name);
+  const initContainers = (spec?.initContainers ?? []).map((each) => each.name);
+  const ephemeral = (spec?.ephemeralContainers ?? []).map((each) => each.name);
+  if (wanted !== '') {
+    if ([...containers, ...initContainers, ...ephemeral].includes(wanted)) return wanted;
+    throw badRequest(`container ${wanted} is not valid for pod ${name}`);
+  }
+  const [only, ...more] = containers;
+  if (only !== undefined && more.length === 0) return only;
+  const orInit = initContainers.length === 0 ? '' : ` or one of the init containers: [${initContainers.join(' ')}]`;
+  throw badRequest(
+    `a container name must be specified for pod ${name}, choose one of: [${containers.join(' ')}]${orInit}`,
+  );
+}
+
+const noWay = (name: string): StatusError =>
+  new StatusError({
+    code: 501,
+    message: 'log of pods is not supported by this server: it has no connection to kubelets',
+    details: { name, kind: 'pods' },
+  });

@@ -1,0 +1,124 @@
+import { type KubeObject, type ResourceDefinition, type ScaleAccess, schemaFor } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { badRequest, conflict, invalid, invalidObject, isJsonObject, type JsonObject } from '@holdfast/machinery';
+import { invariant } from '@holdfast/platform';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { Core } from '../core.ts';
+import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { valueAnswer } from '../http/object-answer.ts';
+import { catchUp } from '../reader.ts';
+import { keyOf, subjectOf } from '../served.ts';
+import { asServed } from '../stored-form.ts';
+import { patched, readPatch } from '../verbs/patch.ts';
+import { formFor } from '../verbs/update-forms.ts';
+import { updateObject } from '../verbs/update-object.ts';
+import { readWriteOptions } from '../verbs/write-options.ts';
+import { missing } from '../verbs/write-results.ts';
+import type { Handler, Subresource } from './port.ts';
+
+const get: Handler = async (core, context, definition) => {
+  await catchUp(core);
+  const object = core.cache.byKey(keyOf(definition, context.info.namespace, context.info.name));
+  if (object === undefined) throw missing(definition, context.info.name);
+  return answer(context, definition, asServed(definition, object));
+};
+
+const put: Handler = async (core, context, definition) => {
+  const options = readWriteOptions(context, 'UpdateOptions');
+  const sent = parseDocument(bodyText(context.request), bodyFormat(context.request), 'Scale').value;
+  return change(core, context, definition, { dryRun: options.dryRun, wanted: () => sent });
+};
+
+const patch: Handler = async (core, context, definition) => {
+  const options = readWriteOptions(context, 'PatchOptions');
+  const schema = schemaFor('autoscaling', 'v1', 'Scale');
+  invariant(schema !== undefined, 'there is a field table for Scale');
+  const apply = readPatch(context, options, schema);
+  const wanted = (current: JsonObject): JsonObject => patched(context, options, { current, change: apply, schema });
+  return change(core, context, definition, { dryRun: options.dryRun, wanted });
+};
+
+/** `kubectl scale` and autoscalers: the replicas of anything that has some, in one shape. */
+export const scale: Subresource = {
+  name: 'scale',
+  servedBy: (definition) => definition.scale !== undefined,
+  verbs: { get, update: put, patch },
+  body: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+};
+
+interface ScaleChange {
+  readonly dryRun: boolean;
+  readonly wanted: (current: JsonObject) => JsonObject;
+}
+
+async function change(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  { dryRun, wanted }: ScaleChange,
+): Promise<ApiResponse> {
+  const access = accessOf(definition);
+  const { object } = await updateObject(core, context, {
+    definition,
+    form: { ...formFor(definition, ''), subresource: 'scale' },
+    dryRun,
+    change: (current) => {
+      const result = wanted(scaleOf(definition, current));
+      checkPreconditions(result, current, definition);
+      access.setReplicas(current, readReplicas(result, current));
+      return current;
+    },
+  });
+  return answer(context, definition, object);
+}
+
+function answer(context: ResourceContext, definition: ResourceDefinition, object: CachedObject): ApiResponse {
+  return valueAnswer(context, 200, scaleOf(definition, object.object));
+}
+
+function scaleOf(definition: ResourceDefinition, object: KubeObject): JsonObject {
+  const access = accessOf(definition);
+  const { name = '', namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
+  const selector = access.selector(object);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { replicas: access.replicas(object) },
+    status: { replicas: access.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
+  };
+}
+
+function accessOf(definition: ResourceDefinition): ScaleAccess<KubeObject> {
+  invariant(definition.scale !== undefined, 'scale is routed only to kinds that have it', { kind: definition.kind });
+  return definition.scale;
+}
+
+function checkPreconditions(wanted: JsonObject, current: KubeObject, definition: ResourceDefinition): void {
+  const metadata = isJsonObject(wanted['metadata']) ? wanted['metadata'] : {};
+  const name = current.metadata.name ?? '';
+  const sent = metadata['name'];
+  if (typeof sent === 'string' && sent !== '' && sent !== name) {
+    throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
+  }
+  const version = metadata['resourceVersion'] ?? '';
+  if (version !== '' && version !== current.metadata.resourceVersion) {
+    throw conflict(
+      subjectOf(definition, name),
+      'the object has been modified; please apply your changes to the latest version and try again',
+    );
+  }
+}
+
+function readReplicas(wanted: JsonObject, current: KubeObject): number {
+  const spec = isJsonObject(wanted['spec']) ? wanted['spec'] : {};
+  const replicas = spec['replicas'] ?? 0;
+  if (typeof replicas !== 'number' || !Number.isSafeInteger(replicas)) {
+    throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+  }
+  if (replicas >= 0) return replicas;
+  throw invalidObject({ group: 'autoscaling', kind: 'Scale', name: current.metadata.name ?? '' }, [
+    invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+  ]);
+}

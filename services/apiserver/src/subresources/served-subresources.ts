@@ -1,0 +1,21 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import { wholeObjectSubresources } from '../verbs/update-forms.ts';
+import type { Subresource } from './port.ts';
+import { SUBRESOURCES } from './registry.ts';
+
+export interface ServedSubresource {
+  readonly name: string;
+  readonly verbs: readonly string[];
+  readonly body?: NonNullable<Subresource['body']>;
+}
+
+/** Every subresource of a kind, for discovery and routing, by name. */
+export function subresourcesOf(definition: ResourceDefinition): readonly ServedSubresource[] {
+  const whole = wholeObjectSubresources(definition).map((name) => ({ name, verbs: ['get', 'patch', 'update'] }));
+  const own = SUBRESOURCES.filter((each) => each.servedBy(definition)).map(({ name, verbs, body }) => ({
+    name,
+    verbs: Object.keys(verbs).toSorted(),
+    ...(body === undefined ? {} : { body }),
+  }));
+  return [...whole, ...own].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,177 @@
+import { NODES, PODS, type ResourceRef, SECRETS, SERVICE_ACCOUNTS } from '@holdfast/api';
+import type { Clock, Ids } from '@holdfast/platform';
+import { parseTime } from '@holdfast/platform';
+import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
+import type { ObjectReader } from '../reader.ts';
+import type { Claims, TokenSigner } from './jwt.ts';
+
+export const DEFAULT_ISSUER = 'https://kubernetes.default.svc';
+
+/** A deleted object's tokens die with it; a pod that is ending may still need its token for this long. */
+const LEEWAY_AFTER_DELETION_MS = 60_000;
+
+export interface ServiceAccountTokens {
+  readonly issuer: string;
+  /** Tokens for one of these are for this API. */
+  readonly audiences: readonly string[];
+  readonly jwk: Readonly<Record<string, unknown>>;
+  issue(request: TokenOrder): string;
+  /** The user behind a token for one of `audiences`; `undefined` when it is none of ours or no longer good. */
+  authenticate(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
+}
+
+export interface AuthenticatedToken {
+  readonly user: User;
+  readonly audiences: readonly string[];
+}
+
+export interface TokenOrder {
+  readonly namespace: string;
+  readonly account: { readonly name: string; readonly uid: string };
+  readonly audiences: readonly string[];
+  readonly seconds: number;
+  readonly boundTo?: BoundObject;
+  readonly node?: { readonly name: string; readonly uid: string };
+}
+
+export interface BoundObject {
+  readonly kind: 'pod' | 'secret' | 'node';
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface TokenDeps {
+  readonly signer: TokenSigner;
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export function createServiceAccountTokens(deps: TokenDeps): ServiceAccountTokens {
+  return {
+    issuer: deps.issuer,
+    audiences: deps.audiences,
+    jwk: deps.signer.jwk,
+    issue: (order) => deps.signer.sign(claimsOf(deps, order)),
+    authenticate: async (token, audiences) => {
+      const claims = deps.signer.verify(token);
+      const content = claims === undefined ? undefined : readClaims(claims);
+      if (content === undefined || !isCurrent(deps, content)) return undefined;
+      const common = content.audiences.filter((audience) => audiences.includes(audience));
+      if (common.length === 0 || !(await stillStands(deps.reader, deps.clock.now(), content))) return undefined;
+      return { user: userOf(content), audiences: common };
+    },
+  };
+}
+
+function claimsOf({ issuer, clock, ids }: TokenDeps, order: TokenOrder): Claims {
+  const now = Math.floor(clock.now() / 1000);
+  const { namespace, account, boundTo, node } = order;
+  return {
+    aud: order.audiences,
+    exp: now + order.seconds,
+    iat: now,
+    iss: issuer,
+    jti: ids.uuid(),
+    'kubernetes.io': {
+      namespace,
+      ...(node === undefined ? {} : { node }),
+      ...(boundTo === undefined ? {} : { [boundTo.kind]: { name: boundTo.name, uid: boundTo.uid } }),
+      serviceaccount: account,
+    },
+    nbf: now,
+    sub: `system:serviceaccount:${namespace}:${account.name}`,
+  };
+}
+
+interface Content {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly notBefore: number;
+  readonly expires: number;
+  readonly id: string;
+  readonly namespace: string;
+  readonly account: Named;
+  readonly pod: Named | undefined;
+  readonly secret: Named | undefined;
+  readonly node: Named | undefined;
+}
+
+interface Named {
+  readonly name: string;
+  readonly uid: string;
+}
+
+function readClaims(claims: Claims): Content | undefined {
+  const { iss, aud, exp, nbf, jti } = claims;
+  const own = claims['kubernetes.io'];
+  if (typeof own !== 'object' || own === null || typeof exp !== 'number') return undefined;
+  const account = readNamed(own, 'serviceaccount');
+  const namespace = 'namespace' in own ? own.namespace : undefined;
+  if (account === undefined || typeof namespace !== 'string' || typeof iss !== 'string') return undefined;
+  return {
+    issuer: iss,
+    audiences: Array.isArray(aud) ? aud.filter((each): each is string => typeof each === 'string') : [],
+    notBefore: typeof nbf === 'number' ? nbf : 0,
+    expires: exp,
+    id: typeof jti === 'string' ? jti : '',
+    namespace,
+    account,
+    pod: readNamed(own, 'pod'),
+    secret: readNamed(own, 'secret'),
+    node: readNamed(own, 'node'),
+  };
+}
+
+function readNamed(value: object, key: string): Named | undefined {
+  const named: unknown = Reflect.get(value, key);
+  if (typeof named !== 'object' || named === null || !('name' in named) || !('uid' in named)) return undefined;
+  return typeof named.name === 'string' && typeof named.uid === 'string'
+    ? { name: named.name, uid: named.uid }
+    : undefined;
+}
+
+function isCurrent({ issuer, clock }: TokenDeps, content: Content): boolean {
+  const now = clock.now() / 1000;
+  return content.issuer === issuer && content.expires > now && content.notBefore <= now + 1;
+}
+
+/** The account, and what the token was bound to, still exist and are the same objects. */
+async function stillStands(reader: ObjectReader, now: number, content: Content): Promise<boolean> {
+  const { namespace, account, pod, secret, node } = content;
+  const found: readonly (readonly [ResourceRef, Named])[] = [
+    [SERVICE_ACCOUNTS, account],
+    ...(pod === undefined ? [] : [[PODS, pod] as const]),
+    ...(secret === undefined ? [] : [[SECRETS, secret] as const]),
+    ...(node === undefined || pod !== undefined ? [] : [[NODES, node] as const]),
+  ];
+  for (const [resource, wanted] of found) {
+    const target = { namespace, name: wanted.name };
+    const object = reader.cached(resource, target) ?? (await reader.fresh(resource, target));
+    if (object === undefined || object.metadata.uid !== wanted.uid) return false;
+    const deleted = object.metadata.deletionTimestamp;
+    if (deleted !== undefined && (parseTime(deleted) ?? 0) + LEEWAY_AFTER_DELETION_MS < now) return false;
+  }
+  return true;
+}
+
+function userOf({ namespace, account, pod, node, id }: Content): User {
+  const extra: Record<string, readonly string[]> = {};
+  if (id !== '') extra['authentication.kubernetes.io/credential-id'] = [`JTI=${id}`];
+  if (pod !== undefined) {
+    extra['authentication.kubernetes.io/pod-name'] = [pod.name];
+    extra['authentication.kubernetes.io/pod-uid'] = [pod.uid];
+  }
+  if (node !== undefined) {
+    extra['authentication.kubernetes.io/node-name'] = [node.name];
+    extra['authentication.kubernetes.io/node-uid'] = [node.uid];
+  }
+  return {
+    name: `system:serviceaccount:${namespace}:${account.name}`,
+    uid: account.uid,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, AUTHENTICATED_GROUP],
+    extra,
+  };
+}

@@ -1,0 +1,73 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { applyServerSide, badRequest, copyJson, type JsonObject } from '@holdfast/machinery';
+import type { Core } from '../core.ts';
+import { asKind, bodyText, parseDocument } from '../http/body.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { objectAnswer } from '../http/object-answer.ts';
+import { invalidOptions } from '../http/options-error.ts';
+import { createObject, placeInNamespace } from './create.ts';
+import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
+import { identityOf } from './field-ownership.ts';
+import { formFor } from './update-forms.ts';
+import { updateObject } from './update-object.ts';
+import { readWriteOptions, type WriteOptions } from './write-options.ts';
+import { missing } from './write-results.ts';
+
+/** Server-side apply: the client says what it wants of an object, and owns exactly that. */
+export async function apply(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+): Promise<ApiResponse> {
+  const options = readWriteOptions(context, 'PatchOptions');
+  if ((context.request.query.get('fieldManager') ?? '') === '') {
+    throw invalidOptions('PatchOptions', 'fieldManager', 'Required value', 'is required for apply patch');
+  }
+  const { value: config, duplicates } = parseDocument(bodyText(context.request), 'yaml', definition.kind);
+  reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
+  checkName(config, context);
+  const { subresource, name } = context.info;
+  const applyTo = (live: KubeObject | undefined): KubeObject =>
+    appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
+  const { object, created } = await updateObject(core, context, {
+    definition,
+    form: formFor(definition, subresource),
+    dryRun: options.dryRun,
+    change: applyTo,
+    createInstead: () => {
+      if (subresource !== '') throw missing(definition, name);
+      const fresh = applyTo(undefined);
+      placeInNamespace(fresh, context.info.namespace, definition);
+      return createObject(core, context, { definition, object: fresh, options, tracked: true });
+    },
+  });
+  return objectAnswer(core, context, definition, { status: created ? 201 : 200, object });
+}
+
+interface Application {
+  readonly context: ResourceContext;
+  readonly definition: ResourceDefinition;
+  readonly options: WriteOptions;
+  readonly config: JsonObject;
+}
+
+function appliedObject(core: Core, application: Application, live: KubeObject | undefined): KubeObject {
+  const { context, definition, options, config } = application;
+  const { subresource } = context.info;
+  const writer = { definition, subresource, fieldManager: options.fieldManager, now: core.clock.now() };
+  const { object } = applyServerSide({
+    ...identityOf(writer),
+    live: live === undefined ? undefined : asJson(live),
+    config,
+    force: options.force,
+  });
+  return asKind(decodeStoredForm(object, definition), definition);
+}
+
+function checkName(config: JsonObject, context: ResourceContext): void {
+  const metadata = config['metadata'];
+  const named = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
+  if (typeof named !== 'string' || named === '' || named === context.info.name) return;
+  throw badRequest(`the name of the object (${named}) does not match the name on the URL (${context.info.name})`);
+}

@@ -1,0 +1,142 @@
+import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { badRequest, invalidObject, StatusError } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import type { AdmissionRequest } from '../admission/port.ts';
+import { CachedObject } from '../cache/cached-object.ts';
+import { encodeStored } from '../cache/stored-json.ts';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { objectAnswer } from '../http/object-answer.ts';
+import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
+import { keyOf, subjectOf } from '../served.ts';
+import { decodeBody } from './decode-body.ts';
+import { trackWriter } from './field-ownership.ts';
+import { validationContext } from './validation-context.ts';
+import { readWriteOptions, type WriteOptions } from './write-options.ts';
+import { createStored, existing } from './write-results.ts';
+
+export async function create(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+): Promise<ApiResponse> {
+  const options = readWriteOptions(context, 'CreateOptions');
+  const object = decodeBody(context, definition, options);
+  placeInNamespace(object, context.info.namespace, definition);
+  const created = await createObject(core, context, { definition, object, options });
+  return objectAnswer(core, context, definition, { status: 201, object: created });
+}
+
+export interface NewObject {
+  readonly definition: ResourceDefinition;
+  readonly object: KubeObject;
+  readonly options: WriteOptions;
+  /** The object already says who owns its fields. */
+  readonly tracked?: true;
+}
+
+/** Defaults, admits, validates and stores a new object; also behind PUT and apply to a name that does not exist. */
+export async function createObject(core: Core, context: ResourceContext, wanted: NewObject): Promise<CachedObject> {
+  const { definition, options } = wanted;
+  definition.setDefaults(wanted.object);
+  const object = wanted.tracked === true ? wanted.object : owned(core, wanted);
+  const request = admissionRequest(context, { ...wanted, object });
+  await core.admission.admit(request);
+  for (let attempt = 1; ; attempt++) {
+    const candidate = attempt === 1 && !isGenerated(object) ? object : structuredClone(object);
+    prepare(core, candidate, definition, validationContext(core, context));
+    check(candidate, definition, validationContext(core, context));
+    for (const text of definition.strategy.warnings?.(candidate, undefined) ?? []) context.warn(text);
+    await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate });
+    const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
+    if (options.dryRun) return dryRun(core, definition, key, candidate);
+    const result = await createStored(core, definition, key, candidate);
+    if (result.outcome === 'done') return result.object;
+    if (!isGenerated(object)) throw existing(definition, candidate.metadata.name ?? '');
+    if (attempt === GENERATE_NAME_ATTEMPTS_MAX) throw nameCollision(definition, candidate.metadata.name ?? '');
+  }
+}
+
+function owned(core: Core, { definition, object, options }: NewObject): KubeObject {
+  const writer = { definition, subresource: '', fieldManager: options.fieldManager, now: core.clock.now() };
+  return trackWriter(writer, undefined, object);
+}
+
+/** The body may leave the namespace out; it may not name another one. */
+export function placeInNamespace(object: KubeObject, namespace: string, definition: ResourceDefinition): void {
+  const own = object.metadata.namespace ?? '';
+  if (own !== '' && own !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (definition.namespaced) object.metadata.namespace = namespace;
+  else delete object.metadata.namespace;
+}
+
+const isGenerated = (object: KubeObject): boolean =>
+  (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+
+function prepare(core: Core, object: KubeObject, definition: ResourceDefinition, context: ValidationContext): void {
+  const { metadata } = object;
+  if (isGenerated(object)) {
+    const base = (metadata.generateName ?? '').slice(0, GENERATED_BASE_CHARS_MAX);
+    metadata.name = `${base}${core.ids.suffix(GENERATED_SUFFIX_CHARS)}`;
+  }
+  metadata.uid = core.ids.uuid();
+  metadata.creationTimestamp = formatTime(context.now);
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+  if (definition.strategy.generationChanges === undefined) delete metadata.generation;
+  else metadata.generation = 1;
+  definition.strategy.prepareForCreate(object, context);
+}
+
+function check(object: KubeObject, definition: ResourceDefinition, context: ValidationContext): void {
+  const errors = definition.strategy.validateCreate(object, context);
+  if (errors.length === 0) return;
+  throw invalidObject({ group: definition.group, kind: definition.kind, name: object.metadata.name ?? '' }, errors);
+}
+
+function admissionRequest(context: ResourceContext, wanted: NewObject): AdmissionRequest {
+  return {
+    operation: 'CREATE',
+    definition: wanted.definition,
+    subresource: '',
+    namespace: context.info.namespace,
+    name: wanted.object.metadata.name ?? '',
+    user: context.user,
+    object: wanted.object,
+    old: undefined,
+    dryRun: wanted.options.dryRun,
+    warn: context.warn,
+  };
+}
+
+async function dryRun(
+  core: Core,
+  definition: ResourceDefinition,
+  key: string,
+  object: KubeObject,
+): Promise<CachedObject> {
+  const { object: stored } = await core.store.get(key);
+  if (stored !== undefined) throw existing(definition, object.metadata.name ?? '');
+  const { object: given } = await core.services.allocate({ definition, object, old: undefined, avoid: new Set() });
+  return new CachedObject(key, encodeStored(given), 0);
+}
+
+function nameCollision(definition: ResourceDefinition, name: string): StatusError {
+  const { body } = existing(definition, name);
+  return new StatusError({
+    code: 409,
+    reason: 'AlreadyExists',
+    message: `${body.message}, the server was not able to generate a unique name for the object`,
+    details: { ...subjectDetails(definition, name), retryAfterSeconds: 1 },
+  });
+}
+
+function subjectDetails(definition: ResourceDefinition, name: string): { name: string; group?: string; kind: string } {
+  const { group, resource } = subjectOf(definition, name);
+  return { name, ...(group === '' ? {} : { group }), kind: resource };
+}

@@ -1,0 +1,154 @@
+import type { DeleteOptions, ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import type { AdmissionRequest } from '../admission/port.ts';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { Core } from '../core.ts';
+import { jsonAnswer } from '../http/answers.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { objectAnswer } from '../http/object-answer.ts';
+import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
+import { readLatest } from '../reader.ts';
+import { keyOf } from '../served.ts';
+import { asServed } from '../stored-form.ts';
+import { readDeleteOptions } from './delete-options.ts';
+import { decideDeletion } from './deletion.ts';
+import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';
+
+export async function remove(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+): Promise<ApiResponse> {
+  const { options, dryRun } = readDeleteOptions(context);
+  const target = { namespace: context.info.namespace, name: context.info.name };
+  const deleted = await deleteObject(core, context, { definition, target, options, dryRun });
+  const graceful = definition.strategy.gracefulDeletion !== undefined;
+  if (!deleted.removed || graceful)
+    return objectAnswer(core, context, definition, { status: 200, object: deleted.object });
+  return jsonAnswer(200, successStatus(definition, deleted.object));
+}
+
+export interface Deletion {
+  readonly definition: ResourceDefinition;
+  readonly target: { readonly namespace: string; readonly name: string };
+  readonly options: DeleteOptions;
+  readonly dryRun: boolean;
+}
+
+export interface Deleted {
+  /** False while a grace period or finalizers hold the object. */
+  readonly removed: boolean;
+  readonly object: CachedObject;
+}
+
+/** The compare-and-swap loop of every deletion: admission judges exactly the state that is then removed. */
+export async function deleteObject(core: Core, context: ResourceContext, deletion: Deletion): Promise<Deleted> {
+  const { definition, target, options } = deletion;
+  const key = keyOf(definition, target.namespace, target.name);
+  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+    const stored = await readLatest(core, key);
+    if (stored === undefined) throw missing(definition, target.name);
+    const current = asServed(definition, stored);
+    checkPreconditions(current, options, definition);
+    const admitted = { ...deletion, options: { ...options } };
+    const request = admissionRequest(context, admitted, current);
+    await core.admission.admit(request);
+    await core.admission.validate(request);
+    const deleted = await applyDeletion(core, current, admitted);
+    if (deleted !== undefined) return deleted;
+  }
+  throw modified(definition, target.name);
+}
+
+async function applyDeletion(core: Core, current: CachedObject, deletion: Deletion): Promise<Deleted | undefined> {
+  const { definition, options } = deletion;
+  const step = decideDeletion({ definition, old: current.object, options, now: core.clock.now() });
+  if (deletion.dryRun) return { removed: step.kind === 'remove' || step.kind === 'markAndRemove', object: current };
+  switch (step.kind) {
+    case 'keep':
+      return { removed: false, object: current };
+    case 'mark':
+      return settled(await updateStored(core, definition, { old: current, object: step.object }), false);
+    case 'remove':
+      return settled(await deleteStored(core, definition, { old: current, object: current.mutableCopy() }), true);
+    case 'markAndRemove':
+      return markAndRemove(core, definition, { old: current, object: step.object });
+  }
+}
+
+/** SAFE-09: watchers first see the object with grace 0, then its removal. */
+async function markAndRemove(core: Core, definition: ResourceDefinition, swap: Swap): Promise<Deleted | undefined> {
+  const update = await updateStored(core, definition, swap);
+  if (update.outcome === 'lost') return undefined;
+  return settled(await deleteStored(core, definition, { old: update.object, object: swap.object }), true);
+}
+
+function settled(result: Awaited<ReturnType<typeof updateStored>>, removed: boolean): Deleted | undefined {
+  return result.outcome === 'done' ? { removed, object: result.object } : undefined;
+}
+
+function checkPreconditions(current: CachedObject, options: DeleteOptions, definition: ResourceDefinition): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { metadata } = current.object;
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw preconditionFailed(
+      current,
+      definition,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ''}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== String(current.revision)) {
+    throw preconditionFailed(
+      current,
+      definition,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${current.revision}). The object might have been modified`,
+    );
+  }
+}
+
+/** Kubernetes names the kind here, not the resource. */
+function preconditionFailed(current: CachedObject, definition: ResourceDefinition, why: string): StatusError {
+  const kind = definition.group === '' ? definition.kind : `${definition.kind}.${definition.group}`;
+  return new StatusError({
+    code: 409,
+    reason: 'Conflict',
+    message: `Operation cannot be fulfilled on ${kind} "${current.name}": ${why}`,
+    details: {
+      name: current.name,
+      ...(definition.group === '' ? {} : { group: definition.group }),
+      kind: definition.kind,
+    },
+  });
+}
+
+function successStatus(definition: ResourceDefinition, { object }: CachedObject): unknown {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: object.metadata.name,
+      ...(definition.group === '' ? {} : { group: definition.group }),
+      kind: definition.plural,
+      uid: object.metadata.uid,
+    },
+  };
+}
+
+function admissionRequest(context: ResourceContext, deletion: Deletion, current: CachedObject): AdmissionRequest {
+  return {
+    operation: 'DELETE',
+    definition: deletion.definition,
+    subresource: '',
+    namespace: deletion.target.namespace,
+    name: deletion.target.name,
+    user: context.user,
+    object: undefined,
+    old: current.object,
+    deleteOptions: deletion.options,
+    dryRun: deletion.dryRun,
+    warn: context.warn,
+  };
+}

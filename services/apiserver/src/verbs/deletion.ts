@@ -1,0 +1,116 @@
+import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
+import { formatTime, parseTime } from '@holdfast/platform';
+import { isHeld, markTerminating } from './holds.ts';
+
+const FOREGROUND = 'foregroundDeletion';
+const ORPHAN = 'orphan';
+
+/** What a DELETE does to the stored object. */
+export type DeletionStep =
+  /** Nothing: it is already going away at least as fast. */
+  | { readonly kind: 'keep' }
+  /** Stays, marked as being deleted. */
+  | { readonly kind: 'mark'; readonly object: KubeObject }
+  /** Is marked as being deleted at once, so that watchers see it, and then removed. */
+  | { readonly kind: 'markAndRemove'; readonly object: KubeObject }
+  | { readonly kind: 'remove' };
+
+export interface DeletionInput {
+  readonly definition: ResourceDefinition;
+  readonly old: KubeObject;
+  readonly options: DeleteOptions;
+  readonly now: number;
+}
+
+/** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
+export function decideDeletion(input: DeletionInput): DeletionStep {
+  const object = structuredClone(input.old) as KubeObject;
+  const finalizersChanged = applyPropagation(object, input.options);
+  const grace = input.definition.strategy.gracefulDeletion?.(input.old, input.options.gracePeriodSeconds);
+  const held = isHeld(input.definition, object);
+  if (grace !== undefined) return decideGraceful(input, object, { grace, held, finalizersChanged });
+  if (!held) return { kind: 'remove' };
+  const marked = markDeleted(object, input.now, 0);
+  if (marked) markTerminating(input.definition, object);
+  return marked || finalizersChanged ? { kind: 'mark', object } : { kind: 'keep' };
+}
+
+interface Graceful {
+  readonly grace: number;
+  readonly held: boolean;
+  readonly finalizersChanged: boolean;
+}
+
+function decideGraceful(input: DeletionInput, object: KubeObject, state: Graceful): DeletionStep {
+  const { metadata } = input.old;
+  if (metadata.deletionTimestamp !== undefined) {
+    return decideAgain(input, object, { ...state, running: metadata.deletionGracePeriodSeconds ?? 0 });
+  }
+  markDeleted(object, input.now, state.grace);
+  return state.grace > 0 || state.held ? { kind: 'mark', object } : { kind: 'markAndRemove', object };
+}
+
+/** The object is terminating already: only a shorter period that the client names itself changes anything. */
+function decideAgain(
+  input: DeletionInput,
+  object: KubeObject,
+  { running, held, finalizersChanged }: Graceful & { readonly running: number },
+): DeletionStep {
+  const unchanged: DeletionStep = finalizersChanged ? { kind: 'mark', object } : { kind: 'keep' };
+  // Grace 0 without finalizers is a removal that was interrupted between its two writes: finish it.
+  if (running === 0) return held ? unchanged : { kind: 'remove' };
+  const requested = input.options.gracePeriodSeconds;
+  if (requested === undefined) return unchanged;
+  const wanted = requested < 0 ? 1 : requested;
+  if (wanted >= running) return unchanged;
+  shortenGrace(object, running, wanted);
+  return wanted > 0 || held ? { kind: 'mark', object } : { kind: 'markAndRemove', object };
+}
+
+/** The deadline moves by what the grace period shrank. */
+function shortenGrace(object: KubeObject, from: number, to: number): void {
+  const { metadata } = object;
+  const deadline = parseTime(metadata.deletionTimestamp ?? '') ?? 0;
+  metadata.deletionTimestamp = formatTime(deadline - (from - to) * 1000);
+  metadata.deletionGracePeriodSeconds = to;
+}
+
+function markDeleted(object: KubeObject, now: number, graceSeconds: number): boolean {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp !== undefined) return false;
+  metadata.deletionTimestamp = formatTime(now + graceSeconds * 1000);
+  metadata.deletionGracePeriodSeconds = graceSeconds;
+  if (metadata.generation !== undefined && metadata.generation > 0) metadata.generation += 1;
+  return true;
+}
+
+/** Foreground and orphan deletion are finalizers that the garbage collector takes away when it is done. */
+function applyPropagation(object: KubeObject, options: DeleteOptions): boolean {
+  const before = object.metadata.finalizers ?? [];
+  const wanted = wantedFinalizer(options);
+  if (wanted === undefined) return false;
+  const after = before.filter((each) => each !== FOREGROUND && each !== ORPHAN);
+  if (wanted !== '') after.push(wanted);
+  const changed = after.length !== before.length || after.some((each, i) => each !== before[i]);
+  if (changed) {
+    if (after.length === 0) delete object.metadata.finalizers;
+    else object.metadata.finalizers = after;
+  }
+  return changed;
+}
+
+/** `undefined` = leave the finalizers as they are; '' = neither of the two. */
+function wantedFinalizer(options: DeleteOptions): string | undefined {
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN : '';
+  switch (options.propagationPolicy) {
+    case 'Foreground':
+      return FOREGROUND;
+    case 'Orphan':
+      return ORPHAN;
+    case 'Background':
+      return '';
+    case undefined:
+    default:
+      return undefined;
+  }
+}

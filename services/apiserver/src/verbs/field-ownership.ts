@@ -1,0 +1,57 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { type FieldSet, fieldSetOf, type JsonObject, trackUpdate } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import { groupVersion } from '../served.ts';
+import { asJson, schemaOf } from './decode-body.ts';
+
+/** Who writes, through which endpoint. */
+export interface Writer {
+  readonly definition: ResourceDefinition;
+  readonly subresource: string;
+  readonly fieldManager: string;
+  readonly now: number;
+}
+
+/** The object with the `managedFields` that it has after this write. `live` is absent at create. */
+export function trackWriter(writer: Writer, live: KubeObject | undefined, updated: KubeObject): KubeObject {
+  const tracked = trackUpdate({
+    ...identityOf(writer),
+    live: live === undefined ? undefined : asJson(live),
+    updated: asJson(updated),
+  });
+  return asObject(tracked);
+}
+
+/** What tracking and applying need to know of the writer. */
+export function identityOf(writer: Writer): {
+  readonly manager: string;
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string;
+  readonly schema: ReturnType<typeof schemaOf>;
+  readonly resetFields?: FieldSet;
+} {
+  const { definition, subresource, fieldManager, now } = writer;
+  const resetFields = resetBy(definition, subresource);
+  return {
+    manager: fieldManager,
+    apiVersion: groupVersion(definition),
+    subresource,
+    time: formatTime(now),
+    schema: schemaOf(definition),
+    ...(resetFields === undefined ? {} : { resetFields }),
+  };
+}
+
+const STATUS = fieldSetOf(['f:status']);
+const SPEC = fieldSetOf(['f:spec']);
+
+/** Nobody owns what an endpoint throws away. */
+function resetBy(definition: ResourceDefinition, subresource: string): FieldSet | undefined {
+  if (definition.status === undefined) return undefined;
+  if (subresource === '') return STATUS;
+  return subresource === 'status' ? SPEC : undefined;
+}
+
+/** A tracked object is the object that went in, plus its managedFields. */
+const asObject = (json: JsonObject): KubeObject => json as unknown as KubeObject;

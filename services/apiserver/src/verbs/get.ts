@@ -1,0 +1,21 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { readResourceVersion } from '../http/list-options.ts';
+import { objectAnswer } from '../http/object-answer.ts';
+import { waitForRevision } from '../http/wait-for-revision.ts';
+import { catchUp } from '../reader.ts';
+import { keyOf } from '../served.ts';
+import { asServed } from '../stored-form.ts';
+import { missing } from './write-results.ts';
+
+export async function get(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
+  const { namespace, name } = context.info;
+  const notOlderThan = readResourceVersion(context.request.query.get('resourceVersion'));
+  if (notOlderThan === undefined) await catchUp(core);
+  else await waitForRevision(core, notOlderThan);
+  const object = core.cache.byKey(keyOf(definition, namespace, name));
+  if (object === undefined) throw missing(definition, name);
+  return objectAnswer(core, context, definition, { status: 200, object: asServed(definition, object) });
+}

@@ -1,0 +1,139 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { deepFreeze, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { ListResult } from '../cache/resource-cache.ts';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { decodeContinue, encodeContinue } from '../http/continue-token.ts';
+import { type ListOptions, readListOptions } from '../http/list-options.ts';
+import { tableFor, valueAnswer } from '../http/object-answer.ts';
+import { waitForRevision } from '../http/wait-for-revision.ts';
+import { catchUp } from '../reader.ts';
+import { groupVersion } from '../served.ts';
+import { asServed, storedNameOf } from '../stored-form.ts';
+
+export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
+  const options = readListOptions(context.request.query, context.info, definition);
+  const page = await readPage(core, options, definition);
+  return listAnswer(core, context, definition, page);
+}
+
+export interface Page extends ListResult {
+  readonly revision: number;
+}
+
+/** One page of a list at the revision the options ask for. */
+export async function readPage(core: Core, options: ListOptions, definition: ResourceDefinition): Promise<Page> {
+  const start = await startOf(core, options);
+  const stored = storedNameOf(definition);
+  const result = core.cache.resource(stored.group, stored.plural).list({
+    selection: options.selection,
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
+    ...(start.after === undefined ? {} : { after: start.after }),
+    ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
+  });
+  if (result === undefined) throw tooOld(start.after !== undefined, start.atRevision ?? 0);
+  const objects = result.objects.map((each) => asServed(definition, each));
+  return { ...result, objects, revision: start.atRevision ?? core.cache.revision };
+}
+
+interface Start {
+  readonly after?: string;
+  readonly atRevision?: number;
+}
+
+async function startOf(core: Core, options: ListOptions): Promise<Start> {
+  if (options.continueToken !== undefined) {
+    const token = decodeContinue(options.continueToken);
+    await waitForRevision(core, token.revision);
+    return { after: token.after, atRevision: token.revision };
+  }
+  if (options.resourceVersion === undefined) {
+    await catchUp(core);
+    return {};
+  }
+  await waitForRevision(core, options.resourceVersion);
+  // Kubernetes reads a limited list with a revision as "exactly this state", for clients from before the match option.
+  return options.match === 'Exact' ? { atRevision: options.resourceVersion } : {};
+}
+
+function tooOld(continued: boolean, revision: number): StatusError {
+  return new StatusError({
+    code: 410,
+    reason: 'Expired',
+    message: continued
+      ? 'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.'
+      : `The resourceVersion for the provided list is too old: ${revision}`,
+  });
+}
+
+function listAnswer(core: Core, context: ResourceContext, definition: ResourceDefinition, page: Page): ApiResponse {
+  const { representation } = context;
+  const metadata = listMetadata(page);
+  switch (representation.form) {
+    case 'table':
+      return valueAnswer(context, 200, tableFor(core, context, definition, { objects: page.objects, metadata }));
+    case 'partial':
+      return valueAnswer(context, 200, partialList(page.objects, metadata));
+    case 'object':
+      if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: {
+          kind: 'json',
+          bytes: () => listBytes(definition, page.objects, metadata),
+          value: () => listValue(definition, page, metadata),
+        },
+      };
+  }
+}
+
+type ListMetadata = Table['metadata'];
+
+function listMetadata(page: Page): ListMetadata {
+  return {
+    resourceVersion: String(page.revision),
+    ...(page.lastKey === undefined
+      ? {}
+      : { continue: encodeContinue({ revision: page.revision, after: page.lastKey }) }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  };
+}
+
+function partialList(objects: readonly CachedObject[], metadata: ListMetadata): unknown {
+  return {
+    kind: 'PartialObjectMetadataList',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata,
+    items: objects.map((object) => partialObjectMetadata(object.object)),
+  };
+}
+
+/** Joins the bytes of the objects as they are: nothing is parsed or encoded for a list. */
+export function listBytes(
+  definition: ResourceDefinition,
+  objects: readonly CachedObject[],
+  metadata: ListMetadata,
+): Uint8Array {
+  const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
+  const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
+  for (const [i, object] of objects.entries()) parts.push(i === 0 ? ITEM_START : NEXT_ITEM, object.bytesFromMetadata);
+  parts.push(LIST_END);
+  return Buffer.concat(parts);
+}
+
+const ITEM_START = Buffer.from('{');
+const NEXT_ITEM = Buffer.from(',{');
+const LIST_END = Buffer.from(']}');
+
+/** In-process readers share the cache's objects, which carry their kind. */
+function listValue(definition: ResourceDefinition, page: Page, metadata: ListMetadata): unknown {
+  return deepFreeze({
+    kind: `${definition.kind}List`,
+    apiVersion: groupVersion(definition),
+    metadata,
+    items: page.objects.map((object) => object.object),
+  });
+}

@@ -1,0 +1,51 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import { methodNotAllowed, notServed } from '../http/not-served.ts';
+import type { ResourceRequest, ResourceVerb } from '../http/request-info.ts';
+import type { Handler } from '../subresources/port.ts';
+import { SUBRESOURCES } from '../subresources/registry.ts';
+import { create } from './create.ts';
+import { remove } from './delete.ts';
+import { removeCollection } from './delete-collection.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { patch } from './patch.ts';
+import { update } from './update.ts';
+import { wholeObjectSubresources } from './update-forms.ts';
+import { watch } from './watch.ts';
+
+const VERBS = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: remove,
+  deletecollection: removeCollection,
+} as const satisfies Record<ResourceVerb, Handler>;
+
+const isVerb = (text: string): text is ResourceVerb => Object.hasOwn(VERBS, text);
+
+const ON_ITEMS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
+
+/** The handler of a request; 404 for a subresource that the kind does not have, 405 for a verb. */
+export function routeResource(info: ResourceRequest, definition: ResourceDefinition): Handler {
+  if (info.subresource !== '') return routeSubresource(info, definition);
+  if (!isVerb(info.verb) || !definition.verbs.includes(info.verb)) throw methodNotAllowed();
+  const addressesItem = info.name !== '';
+  if (info.verb !== 'watch' && ON_ITEMS.has(info.verb) !== addressesItem) throw methodNotAllowed();
+  if (definition.namespaced && info.namespace === '' && (addressesItem || info.verb === 'create')) throw notServed();
+  return VERBS[info.verb];
+}
+
+function routeSubresource(info: ResourceRequest, definition: ResourceDefinition): Handler {
+  if (wholeObjectSubresources(definition).includes(info.subresource)) {
+    if (info.verb === 'get' || info.verb === 'update' || info.verb === 'patch') return VERBS[info.verb];
+    throw methodNotAllowed();
+  }
+  const found = SUBRESOURCES.find((each) => each.name === info.subresource && each.servedBy(definition));
+  if (found === undefined) throw notServed();
+  const handler = found.verbs[info.verb];
+  if (handler === undefined) throw methodNotAllowed();
+  return handler;
+}

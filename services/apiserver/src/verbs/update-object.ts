@@ -1,0 +1,204 @@
+import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
+import {
+  badRequest,
+  conflict,
+  deepEqual,
+  type FieldError,
+  invalid,
+  invalidObject,
+  type StatusError,
+} from '@holdfast/machinery';
+import type { AdmissionRequest } from '../admission/port.ts';
+import { CachedObject } from '../cache/cached-object.ts';
+import { encodeStored } from '../cache/stored-json.ts';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
+import { readLatest } from '../reader.ts';
+import { keyOf, subjectOf } from '../served.ts';
+import { asServed } from '../stored-form.ts';
+import { trackWriter } from './field-ownership.ts';
+import { isHeld } from './holds.ts';
+import { validationContext } from './validation-context.ts';
+import { deleteStored, missing, modified, updateStored } from './write-results.ts';
+
+/** How one way of updating (the object, a subresource) differs from the others. */
+export interface UpdateForm {
+  readonly subresource: string;
+  readonly prepare: (object: KubeObject, old: KubeObject, context: ValidationContext) => void;
+  readonly validate: (object: KubeObject, old: KubeObject, context: ValidationContext) => readonly FieldError[];
+}
+
+export interface Update {
+  readonly definition: ResourceDefinition;
+  readonly form: UpdateForm;
+  readonly dryRun: boolean;
+  /** Owner of the fields that this update changes; absent = ownership is not touched, or already settled by `change`. */
+  readonly fieldManager?: string;
+  /** The wanted object, made from a mutable copy of the stored one. Runs again for every attempt. */
+  readonly change: (current: KubeObject) => KubeObject | Promise<KubeObject>;
+  /** Called when there is nothing to update; absent = 404. */
+  readonly createInstead?: () => Promise<CachedObject>;
+}
+
+export interface Updated {
+  readonly object: CachedObject;
+  readonly created: boolean;
+}
+
+/** The one read-modify-compare-and-swap loop behind PUT, PATCH and every subresource that changes an object. */
+export async function updateObject(core: Core, context: ResourceContext, update: Update): Promise<Updated> {
+  const { definition } = update;
+  const { namespace, name } = context.info;
+  const key = keyOf(definition, namespace, name);
+  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+    const stored = await readLatest(core, key);
+    if (stored === undefined) {
+      if (update.createInstead === undefined) throw missing(definition, name);
+      return { object: await update.createInstead(), created: true };
+    }
+    const current = asServed(definition, stored);
+    const object = await update.change(current.mutableCopy());
+    checkIdentity(object, current.object, context, definition);
+    definition.setDefaults(object);
+    const swapped = await admitAndSwap(core, context, update, {
+      current,
+      object: owned(core, update, object, current),
+    });
+    if (swapped !== undefined) return { object: swapped, created: false };
+  }
+  throw modified(definition, name);
+}
+
+interface Attempt {
+  readonly current: CachedObject;
+  readonly object: KubeObject;
+}
+
+async function admitAndSwap(
+  core: Core,
+  context: ResourceContext,
+  update: Update,
+  attempt: Attempt,
+): Promise<CachedObject | undefined> {
+  const { definition, form } = update;
+  const { current, object } = attempt;
+  const request = admissionRequest(context, update, attempt);
+  await core.admission.admit(request);
+  prepare(update, attempt, validationContext(core, context));
+  const errors = form.validate(object, current.object, validationContext(core, context));
+  if (errors.length > 0) throw invalid422(definition, context.info.name, errors);
+  for (const text of definition.strategy.warnings?.(object, current.object) ?? []) context.warn(text);
+  await core.admission.validate(request);
+  if (isUnchanged(object, current)) return current;
+  if (update.dryRun) return new CachedObject(current.key, encodeStored(object), current.revision);
+  const result = endsWithThisUpdate(definition, object, current.object)
+    ? await deleteStored(core, definition, { old: current, object })
+    : await updateStored(core, definition, { old: current, object });
+  return result.outcome === 'done' ? result.object : undefined;
+}
+
+function owned(core: Core, update: Update, object: KubeObject, current: CachedObject): KubeObject {
+  const { definition, form, fieldManager } = update;
+  if (fieldManager === undefined) return object;
+  const writer = { definition, subresource: form.subresource, fieldManager, now: core.clock.now() };
+  return trackWriter(writer, current.object, object);
+}
+
+/** Kubernetes validates metadata of an update twice, and clients see both causes. */
+function invalid422(definition: ResourceDefinition, name: string, errors: readonly FieldError[]): StatusError {
+  const ofMetadata = errors.filter((error) => error.field.startsWith('metadata.'));
+  return invalidObject({ group: definition.group, kind: definition.kind, name }, [...ofMetadata, ...errors]);
+}
+
+/** What no update may change, whoever sends it. */
+function prepare(update: Update, { current, object }: Attempt, context: ValidationContext): void {
+  const { definition, form } = update;
+  const old = current.object;
+  keepServerFields(object, old);
+  form.prepare(object, old, context);
+  const wanted = definition.strategy.generationChanges?.(object, old) === true;
+  setOrDelete(object.metadata, 'generation', wanted ? (old.metadata.generation ?? 0) + 1 : old.metadata.generation);
+}
+
+function keepServerFields(object: KubeObject, old: KubeObject): void {
+  setOrDelete(object.metadata, 'resourceVersion', old.metadata.resourceVersion);
+  object.metadata.uid ??= old.metadata.uid ?? '';
+  if (object.metadata.uid === '') object.metadata.uid = old.metadata.uid ?? '';
+  for (const field of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
+    setOrDelete(object.metadata, field, old.metadata[field]);
+  }
+  delete object.metadata.selfLink;
+}
+
+function setOrDelete<T extends object, K extends keyof T>(target: T, key: K, value: T[K] | undefined): void {
+  if (value === undefined) delete target[key];
+  else target[key] = value;
+}
+
+function checkIdentity(
+  object: KubeObject,
+  current: KubeObject,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+): void {
+  const { name, namespace } = context.info;
+  if ((object.metadata.name ?? '') !== name) {
+    throw badRequest(
+      `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (definition.namespaced && (object.metadata.namespace ?? '') !== namespace) {
+    throw badRequest(
+      `the namespace of the object (${object.metadata.namespace ?? ''}) does not match the namespace on the request (${namespace})`,
+    );
+  }
+  const wanted = object.metadata.resourceVersion ?? '';
+  if (wanted !== '' && wanted !== '0' && wanted !== current.metadata.resourceVersion) throw modified(definition, name);
+}
+
+/** PUT says which state it replaces, or that it replaces any. */
+export function checkReplacement(object: KubeObject, current: KubeObject, definition: ResourceDefinition): void {
+  const name = current.metadata.name ?? '';
+  const uid = object.metadata.uid ?? '';
+  if (uid !== '' && uid !== current.metadata.uid) {
+    throw conflict(
+      subjectOf(definition, name),
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ''}`,
+    );
+  }
+  const version = object.metadata.resourceVersion ?? '';
+  if ((version === '' || version === '0') && definition.strategy.allowUnconditionalUpdate !== true) {
+    throw invalidObject({ group: definition.group, kind: definition.kind, name }, [
+      invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+    ]);
+  }
+}
+
+/** Key order does not change the length of JSON text, so only texts of equal length need a closer look. */
+function isUnchanged(object: KubeObject, current: CachedObject): boolean {
+  const text = encodeStored(object);
+  if (text === current.stored) return true;
+  return text.length === current.stored.length && deepEqual(JSON.parse(text), JSON.parse(current.stored));
+}
+
+/** The last finalizer went, and nothing else holds the object. */
+function endsWithThisUpdate(definition: ResourceDefinition, object: KubeObject, old: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = old.metadata;
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !isHeld(definition, object);
+}
+
+function admissionRequest(context: ResourceContext, update: Update, { current, object }: Attempt): AdmissionRequest {
+  return {
+    operation: 'UPDATE',
+    definition: update.definition,
+    subresource: update.form.subresource,
+    namespace: context.info.namespace,
+    name: context.info.name,
+    user: context.user,
+    object,
+    old: current.object,
+    dryRun: update.dryRun,
+    warn: context.warn,
+  };
+}

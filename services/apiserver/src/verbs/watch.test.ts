@@ -1,0 +1,25 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { EVENTS_KEPT_PER_RESOURCE } from '../limits.ts';
+import { startTestApi, valueAt } from '../testing/fixture.ts';
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+test('what is older than the kept history is 410: an ERROR event for a watch, an answer for a continued list', async () => {
+  const api = await startTestApi();
+  for (const name of ['a', 'b', 'c']) await api.call('POST', CONFIG_MAPS, { body: { metadata: { name } } });
+  const page = await api.call('GET', `${CONFIG_MAPS}?limit=1`);
+  const { object } = await api.store.get('core/configmaps/default/a');
+  assert.ok(object !== undefined);
+  let expectedRevision = object.revision;
+  for (let i = 0; i <= EVENTS_KEPT_PER_RESOURCE; i++) {
+    const result = await api.store.write([{ kind: 'update', key: object.key, value: object.value, expectedRevision }]);
+    assert.ok(result.outcome === 'committed');
+    expectedRevision = result.lastRevision;
+  }
+  const late = await api.call('GET', `${CONFIG_MAPS}?limit=1&continue=${page.textAt('metadata.continue')}`);
+  assert.deepEqual([late.status, late.at('reason')], [410, 'Expired']);
+  const [event] = await api.watch(`${CONFIG_MAPS}?watch=1&resourceVersion=1`, 1);
+  assert.deepEqual([event?.type, valueAt(event?.object, 'code')], ['ERROR', 410]);
+  await api.stop();
+});

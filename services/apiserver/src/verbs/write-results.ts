@@ -1,0 +1,99 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
+import type { StoreKey, WriteOperation } from '@holdfast/store';
+import { CachedObject } from '../cache/cached-object.ts';
+import { encodeStored } from '../cache/stored-json.ts';
+import type { Core } from '../core.ts';
+import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
+import { subjectOf } from '../served.ts';
+import { asServed, asStored } from '../stored-form.ts';
+
+/** What became of one compare-and-swap. `lost` = somebody else was faster. */
+export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
+
+export async function createStored(
+  core: Core,
+  definition: ResourceDefinition,
+  key: StoreKey,
+  object: KubeObject,
+): Promise<SwapResult> {
+  return write(core, { definition, object, old: undefined }, (value) => ({ kind: 'create', key, value }));
+}
+
+/** What is there, and what shall be there instead. Both as the kind is served. */
+export interface Swap {
+  readonly old: CachedObject;
+  readonly object: KubeObject;
+}
+
+export async function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
+  const { key, revision } = swap.old;
+  const change = { definition, object: swap.object, old: swap.old.object };
+  return write(core, change, (value) => ({ kind: 'update', key, value, expectedRevision: revision }));
+}
+
+/** Removes the object; the change carries `object` as its final state. */
+export async function deleteStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
+  const { key, revision } = swap.old;
+  const { operations } = await core.services.allocate({
+    definition,
+    object: undefined,
+    old: swap.old.object,
+    avoid: new Set(),
+  });
+  const value = encodeStored(asStored(definition, swap.object));
+  const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
+  if (result.outcome !== 'committed') return { outcome: 'lost' };
+  return done(definition, { key, value, revision: result.firstRevision });
+}
+
+interface StoredChange {
+  readonly definition: ResourceDefinition;
+  readonly object: KubeObject;
+  readonly old: KubeObject | undefined;
+}
+
+/** The object and what it is given go into the store together, or not at all. */
+async function write(
+  core: Core,
+  { definition, object, old }: StoredChange,
+  operationFor: (value: string) => WriteOperation,
+): Promise<SwapResult> {
+  const avoid = new Set<StoreKey>();
+  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+    const allocation = await core.services.allocate({ definition, object, old, avoid });
+    const value = encodeBounded(asStored(definition, allocation.object));
+    const operation = operationFor(value);
+    const result = await core.store.write([operation, ...allocation.operations]);
+    if (result.outcome === 'committed') {
+      return done(definition, { key: operation.key, value, revision: result.firstRevision });
+    }
+    if (result.index === 0) return { outcome: 'lost' };
+    allocation.lost(result.index - 1);
+  }
+  throw conflict(subjectOf(definition, object.metadata.name ?? ''), MODIFIED_CONCURRENTLY);
+}
+
+function done(
+  definition: ResourceDefinition,
+  { key, value, revision }: { readonly key: StoreKey; readonly value: string; readonly revision: number },
+): SwapResult {
+  return { outcome: 'done', object: asServed(definition, new CachedObject(key, value, revision)) };
+}
+
+export function encodeBounded(object: KubeObject): string {
+  const value = encodeStored(object);
+  if (value.length <= OBJECT_BYTES_MAX) return value;
+  throw new StatusError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: the stored object would have ${value.length} bytes, limit is ${OBJECT_BYTES_MAX}`,
+  });
+}
+
+export const missing = (definition: ResourceDefinition, name: string): StatusError =>
+  notFound(subjectOf(definition, name));
+export const existing = (definition: ResourceDefinition, name: string): StatusError =>
+  alreadyExists(subjectOf(definition, name));
+export const modified = (definition: ResourceDefinition, name: string): StatusError =>
+  conflict(subjectOf(definition, name), MODIFIED_CONCURRENTLY);

@@ -1,0 +1,84 @@
+import { type KubeObject, schemaFor } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import {
+  badRequest,
+  DecodeError,
+  decodeWithSchema,
+  isJsonObject,
+  type JsonObject,
+  trackUpdate,
+} from '@holdfast/machinery';
+import { formatTime, invariant } from '@holdfast/platform';
+import type { Core } from '../core.ts';
+import { asKind, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { valueAnswer } from '../http/object-answer.ts';
+import { groupVersion } from '../served.ts';
+import { asJson } from '../verbs/decode-body.ts';
+import { readWriteOptions } from '../verbs/write-options.ts';
+
+export interface ReviewKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** The posted document, decoded by the field table of its kind. */
+export function readReview(context: ResourceContext, of: ReviewKind): KubeObject & { readonly spec?: unknown } {
+  const schema = schemaFor(of.group, of.version, of.kind);
+  invariant(schema !== undefined, 'every review has a field table', { kind: of.kind });
+  const text = bodyText(context.request);
+  const document = parseDocument(text, bodyFormat(context.request), of.kind).value;
+  try {
+    return asKind(decodeWithSchema(asJson(asKind(document, of)), schema).value, of);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw badRequest(
+      `${of.kind} in version "${of.version}" cannot be handled as a ${of.kind}: ${error.message}`,
+      error,
+    );
+  }
+}
+
+export interface ReviewAnswer {
+  readonly status: JsonObject;
+  /** Absent: the review carries none, as it was never stored. */
+  readonly created?: string;
+  readonly subresource?: string;
+  /** The document to answer with, when it says more than what was posted. */
+  readonly answered?: JsonObject;
+}
+
+/** The review with its answer, as Kubernetes returns it: with the writer's field ownership although nothing is stored. */
+export function reviewAnswer(
+  core: Core,
+  context: ResourceContext,
+  review: KubeObject,
+  answer: ReviewAnswer,
+): ApiResponse {
+  const [group = '', version = ''] = review.apiVersion.split('/');
+  const schema = schemaFor(group, version, review.kind);
+  invariant(schema !== undefined, 'every review has a field table', { kind: review.kind });
+  const tracked = trackUpdate({
+    manager: readWriteOptions(context, 'CreateOptions').fieldManager,
+    apiVersion: groupVersion({ group, version }),
+    subresource: answer.subresource ?? '',
+    time: formatTime(core.clock.now()),
+    live: undefined,
+    updated: asJson(review),
+    schema,
+  });
+  const { managedFields } = metadataOf(tracked);
+  const answered = answer.answered ?? asJson(review);
+  const metadata = { ...metadataOf(answered), ...(managedFields === undefined ? {} : { managedFields }) };
+  return valueAnswer(context, 201, {
+    ...answered,
+    metadata: { ...metadata, creationTimestamp: answer.created ?? null },
+    status: answer.status,
+  });
+}
+
+const metadataOf = (document: JsonObject): JsonObject => {
+  const metadata = document['metadata'];
+  return isJsonObject(metadata) ? metadata : {};
+};

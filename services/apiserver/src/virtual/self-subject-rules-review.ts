@@ -1,0 +1,39 @@
+import type { PolicyRule, SelfSubjectRulesReview } from '@holdfast/api';
+import { badRequest } from '@holdfast/machinery';
+import { valueAnswer } from '../http/object-answer.ts';
+import { MASTERS_GROUP } from '../identity.ts';
+import type { VirtualResource } from './port.ts';
+import { readReview } from './review.ts';
+
+const EVERYTHING: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/** `kubectl auth can-i --list`. */
+export const selfSubjectRulesReview: VirtualResource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectRulesReview',
+  plural: 'selfsubjectrulesreviews',
+  singular: 'selfsubjectrulesreview',
+  namespaced: false,
+  create: async (core, context) => {
+    const review = readReview(context, selfSubjectRulesReview);
+    const namespace = (review as SelfSubjectRulesReview).spec?.namespace ?? '';
+    if (namespace === '') throw badRequest('no namespace on request');
+    const own = context.user.groups.includes(MASTERS_GROUP) ? EVERYTHING : [];
+    const rules = [...own, ...core.access.rbac.rulesFor(context.user, namespace)];
+    return valueAnswer(context, 201, {
+      ...review,
+      metadata: { creationTimestamp: null },
+      status: {
+        resourceRules: rules.filter((rule) => (rule.resources ?? []).length > 0),
+        nonResourceRules: rules
+          .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
+          .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+        incomplete: false,
+      },
+    });
+  },
+};

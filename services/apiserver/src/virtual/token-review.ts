@@ -1,0 +1,59 @@
+import type { TokenReview } from '@holdfast/api';
+import type { ApiRequest } from '@holdfast/client';
+import { badRequest, StatusError } from '@holdfast/machinery';
+import type { Core } from '../core.ts';
+import { valueAnswer } from '../http/object-answer.ts';
+import type { User } from '../identity.ts';
+import type { VirtualResource } from './port.ts';
+import { readReview } from './review.ts';
+import { userInfoOf } from './user-info.ts';
+
+/** Asks whose token this is: for servers that let their clients sign in with the cluster's tokens. */
+export const tokenReview: VirtualResource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+  singular: 'tokenreview',
+  namespaced: false,
+  create: async (core, context) => {
+    const review = readReview(context, tokenReview);
+    const { token = '', audiences = [] } = (review as TokenReview).spec ?? {};
+    if (token === '') throw badRequest('token is required for TokenReview in authentication');
+    return valueAnswer(context, 201, {
+      ...review,
+      metadata: { ...review.metadata, creationTimestamp: null },
+      status: await examine(core, token, audiences),
+    });
+  },
+};
+
+async function examine(core: Core, token: string, wanted: readonly string[]): Promise<unknown> {
+  const { tokens } = core.access;
+  const audiences = wanted.length > 0 ? wanted : (tokens?.audiences ?? []);
+  const account = await tokens?.authenticate(token, audiences);
+  if (account !== undefined) {
+    return { authenticated: true, user: userInfoOf(account.user), audiences: account.audiences };
+  }
+  const user = await otherUser(core, token);
+  if (user === undefined) return { authenticated: false, user: {}, error: 'invalid bearer token' };
+  return { authenticated: true, user: userInfoOf(user), ...(wanted.length > 0 ? { audiences: wanted } : {}) };
+}
+
+async function otherUser(core: Core, token: string): Promise<User | undefined> {
+  const probe: ApiRequest = {
+    method: 'GET',
+    path: '/',
+    query: new URLSearchParams(),
+    headers: { authorization: `Bearer ${token}` },
+  };
+  try {
+    for (const method of core.access.authenticators) {
+      const user = await method.authenticate(probe);
+      if (user !== undefined) return user;
+    }
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+  }
+  return undefined;
+}

@@ -1,0 +1,9 @@
+import type { User } from '../identity.ts';
+
+/** `authentication.k8s.io/v1 UserInfo`. */
+export const userInfoOf = (user: User): Readonly<Record<string, unknown>> => ({
+  username: user.name,
+  ...(user.uid === undefined || user.uid === '' ? {} : { uid: user.uid }),
+  groups: user.groups,
+  ...(user.extra === undefined || Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+});

@@ -1,0 +1,63 @@
+import { PODS } from '@holdfast/api';
+import type { ApiClient, EventRecorder } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, formatTime, type Log } from '@holdfast/platform';
+import type { PodInfo } from '../domain/pod-info.ts';
+import { STATUS_WRITES_IN_FLIGHT_MAX } from '../limits.ts';
+import { createLimiter, type Limiter } from './limiter.ts';
+
+export interface EvictorDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly recorder: EventRecorder;
+  readonly schedulerName: string;
+}
+
+/**
+ * Asks for the graceful deletion of pods that make room for another one: their own grace period, this very pod (uid), never
+ * more than asking. A victim that could not be asked is found again with the next try of the pod.
+ */
+export class Evictor {
+  readonly #deps: EvictorDeps;
+  readonly #limiter: Limiter = createLimiter(STATUS_WRITES_IN_FLIGHT_MAX);
+
+  constructor(deps: EvictorDeps) {
+    this.#deps = deps;
+  }
+
+  idle(): Promise<void> {
+    return this.#limiter.idle();
+  }
+
+  evict(pod: PodInfo, { nodeName, victims }: { nodeName: string; victims: readonly PodInfo[] }): void {
+    for (const victim of victims) {
+      if (!victim.terminating) this.#limiter.start(() => this.#end(victim, pod, nodeName));
+    }
+  }
+
+  async #end(victim: PodInfo, pod: PodInfo, nodeName: string): Promise<void> {
+    const { client, log, recorder } = this.#deps;
+    const target = { namespace: victim.namespace, name: victim.name };
+    try {
+      await client.patch(PODS, target, { type: 'strategic', body: this.#reasonFor(victim), subresource: 'status' });
+      await client.delete(PODS, target, { uid: victim.uid });
+      const message = `Preempted by pod ${pod.uid} on node ${nodeName}`;
+      recorder.event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
+    } catch (error) {
+      if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
+      log.warn('a pod that was to make room was not deleted', { pod: victim.key, for: pod.key, error });
+    }
+  }
+
+  #reasonFor(victim: PodInfo): unknown {
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'PreemptionByScheduler',
+      message: `${this.#deps.schedulerName}: preempting to accommodate a higher priority pod`,
+      lastTransitionTime: formatTime(this.#deps.clock.now()),
+    };
+    return { metadata: { uid: victim.uid }, status: { conditions: [condition] } };
+  }
+}

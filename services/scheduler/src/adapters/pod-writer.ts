@@ -1,0 +1,69 @@
+import { PODS, type Pod, type PodCondition } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, formatTime, type Log } from '@holdfast/platform';
+import type { PodInfo } from '../domain/pod-info.ts';
+import { STATUS_WRITES_IN_FLIGHT_MAX } from '../limits.ts';
+import { createLimiter, type Limiter } from './limiter.ts';
+
+export interface PodWriterDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Says in the pod's status why it waits. Nothing depends on it: a write that fails is repeated with the next try of the pod. */
+export class PodWriter {
+  readonly #deps: PodWriterDeps;
+  readonly #limiter: Limiter = createLimiter(STATUS_WRITES_IN_FLIGHT_MAX);
+
+  constructor(deps: PodWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when all writes have ended. */
+  idle(): Promise<void> {
+    return this.#limiter.idle();
+  }
+
+  /** `nominatedNodeName`: `null` clears it, `undefined` leaves it. */
+  unschedulable(pod: PodInfo, message: string, nominatedNodeName: string | null | undefined): void {
+    const condition = conditionFor(pod.pod, message, this.#deps.clock.now());
+    if (condition === undefined && nominatedNodeName === undefined) return;
+    this.#write(pod, {
+      ...(condition === undefined ? {} : { conditions: [condition] }),
+      ...(nominatedNodeName === undefined ? {} : { nominatedNodeName }),
+    });
+  }
+
+  nominate(pod: PodInfo, nominatedNodeName: string | null): void {
+    this.#write(pod, { nominatedNodeName });
+  }
+
+  #write({ key, namespace, name, uid }: PodInfo, status: Readonly<Record<string, unknown>>): void {
+    const body = { metadata: { uid }, status };
+    this.#limiter.start(async () => {
+      try {
+        await this.#deps.client.patch(PODS, { namespace, name }, { type: 'strategic', body, subresource: 'status' });
+      } catch (error) {
+        if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
+        this.#deps.log.warn('the status of a waiting pod was not written', { pod: key, error });
+      }
+    });
+  }
+}
+
+/** `undefined` when the pod says the same already. */
+function conditionFor(pod: Pod, message: string, nowMs: number): PodCondition | undefined {
+  const known = pod.status.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (known?.status === 'False' && known.reason === 'Unschedulable' && known.message === message) return undefined;
+  const since = known?.status === 'False' ? known.lastTransitionTime : undefined;
+  return {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message,
+    lastProbeTime: null,
+    lastTransitionTime: since ?? formatTime(nowMs),
+  };
+}

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Event, type KubeObject, NODES, PODS, type Pod } from '@holdfast/api';
+import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
+import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
+import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import fc from 'fast-check';
+import { createScheduler, type Scheduler, type SchedulerDeps } from './app.ts';
+import { buildNode, buildPod, type NodeShape, type PodShape } from './testing/builders.ts';
+
+interface Rig {
+  readonly clock: VirtualClock;
+  readonly api: FakeApi;
+  readonly schedulers: readonly Scheduler[];
+  readonly addNode: (name: string, shape?: NodeShape) => void;
+  readonly addPod: (name: string, shape?: PodShape) => void;
+  readonly pod: (name: string) => Pod | undefined;
+  readonly events: (reason: string) => readonly Event[];
+  readonly stop: () => Promise<void>;
+}
+
+const podPath = (name: string): string => pathFor(PODS, 'default', name);
+const asPod = (object: KubeObject | undefined): Pod | undefined => object as Pod | undefined;
+
+async function rig(schedulers = 1, extra: Partial<SchedulerDeps> = {}): Promise<Rig> {
+  const clock = createVirtualClock();
+  const api = new FakeApi(clock);
+  const running = Array.from({ length: schedulers }, (_, i) => {
+    const random = createSeededRandom(i, 'scheduler');
+    const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: `scheduler-${i}` });
+    const ids = createIds(random);
+    return createScheduler({ client, clock, random, ids, log: createSilentLog(), ...extra });
+  });
+  for (const each of running) await each.start();
+  await clock.advance(10);
+  return {
+    clock,
+    api,
+    schedulers: running,
+    addNode: (name, shape) => void api.put(pathFor(NODES, '', name), buildNode(name, shape)),
+    addPod: (name, shape) => void api.put(podPath(name), buildPod(name, shape)),
+    pod: (name) => asPod(api.objects().get(podPath(name))),
+    events: (reason) =>
+      [...api.objects().values()].flatMap((object) => {
+        const event = object as Event;
+        return object.kind === 'Event' && event.reason === reason ? [event] : [];
+      }),
+    stop: async () => {
+      const stopped = Promise.all(running.map((each) => each.stop()));
+      await clock.advance(5_000);
+      await stopped;
+    },
+  };
+}
+
+const nodeOf = (pod: Pod | undefined): string | undefined => pod?.spec.nodeName;
+
+test('binds a pod, says so in an event, and holds no assumption once it saw the binding', async () => {
+  const { clock, schedulers, addNode, addPod, pod, events, stop } = await rig();
+  addNode('n1');
+  addPod('a', { cpu: '1' });
+  await clock.advance(100);
+  assert.equal(nodeOf(pod('a')), 'n1');
+  assert.deepEqual(
+    events('Scheduled').map((event) => event.message),
+    ['Successfully assigned default/a to n1'],
+  );
+  assert.equal(schedulers[0]?.counters().assumed, 0);
+  await stop();
+});
+
+test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, and is placed when a node fits', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addNode('n2', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] });
+  addNode('n3', { unschedulable: true });
+  await clock.advance(10);
+  addPod('a', { cpu: '2' });
+  await clock.advance(1_000);
+  const message =
+    '0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. ' +
+    'preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.';
+  const condition = pod('a')?.status.conditions?.[0];
+  assert.deepEqual([condition?.status, condition?.reason, condition?.message], ['False', 'Unschedulable', message]);
+  assert.deepEqual(
+    events('FailedScheduling').map((event) => [event.type, event.message]),
+    [['Warning', message]],
+  );
+  const writes = api.requests.filter(({ method }) => method === 'PATCH').length;
+  const decisions = schedulers[0]?.counters().decisions;
+  addNode('n3', { unschedulable: true });
+  await clock.advance(60_000);
+  assert.equal(
+    api.requests.filter(({ method }) => method === 'PATCH').length,
+    writes,
+    'nothing changed, nothing is written',
+  );
+  assert.equal(schedulers[0]?.counters().decisions, decisions, 'a heartbeat of a node wakes nobody');
+  addNode('n4');
+  await clock.advance(15_000);
+  assert.equal(nodeOf(pod('a')), 'n4');
+  await stop();
+});
+
+test('gated pods, pods of other schedulers and pods on their way out are left alone', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1');
+  addPod('gated', { spec: { schedulingGates: [{ name: 'g' }] } });
+  addPod('foreign', { spec: { schedulerName: 'another' } });
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('gated')), undefined);
+  assert.equal(nodeOf(pod('foreign')), undefined);
+  api.put(podPath('gated'), buildPod('gated'));
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('gated')), 'n1');
+  await stop();
+});
+
+test('[PRIO-16] a pod of high priority that fits nowhere does not block the others', async () => {
+  const { clock, addNode, addPod, pod, stop } = await rig();
+  addPod('high', { cpu: '64', spec: { priority: 1000 } });
+  addPod('low', { cpu: '1' });
+  addNode('n1');
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('low')), 'n1');
+  assert.equal(nodeOf(pod('high')), undefined);
+  await stop();
+});
+
+test('a binding without an answer is settled by reading the pod, and its place is not given away meanwhile', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  let lost = 0;
+  api.after = ({ path }) => {
+    if (!path.endsWith('/binding') || lost++ > 0) return;
+    throw new TransportError('the answer was lost');
+  };
+  addPod('a', { cpu: '1' });
+  await clock.advance(100);
+  addPod('b', { cpu: '1' });
+  await clock.advance(30_000);
+  assert.equal(nodeOf(pod('a')), 'n1');
+  assert.equal(nodeOf(pod('b')), undefined);
+  assert.equal(schedulers[0]?.counters().assumed, 0);
+  await stop();
+});
+
+test('a binding that did not arrive is repeated after its back-off', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  let lost = 0;
+  api.before = ({ path }) => {
+    if (path.endsWith('/binding') && lost++ < 2) throw new TransportError('the request was lost');
+  };
+  addPod('a', { cpu: '1' });
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('a')), 'n1');
+  assert.equal(lost, 3);
+  assert.equal(schedulers[0]?.counters().assumed, 0);
+  await stop();
+});
+
+test('a pod that is deleted while it is bound leaves nothing behind', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  api.before = ({ path }) => {
+    if (path.endsWith('/a/binding')) api.remove(podPath('a'));
+  };
+  addPod('a', { cpu: '1' });
+  await clock.advance(1_000);
+  addPod('b', { cpu: '1' });
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('b')), 'n1');
+  assert.equal(schedulers[0]?.counters().assumed, 0);
+  await stop();
+});
+
+/** Fails when the pods of a node request more than it has, or a pod changed its node. */
+function watchPlacements(api: FakeApi, cpuOfNode: number): string[] {
+  const wrong: string[] = [];
+  api.onChange(({ object, previous }) => {
+    if (object.kind !== 'Pod') return;
+    const before = nodeOf(asPod(previous));
+    const node = nodeOf(asPod(object));
+    if (before !== undefined && before !== node) wrong.push(`${object.metadata.name} moved from ${before} to ${node}`);
+    const placed = [...api.objects().values()].filter((each) => each.kind === 'Pod' && nodeOf(asPod(each)) === node);
+    if (node !== undefined && placed.length > cpuOfNode) wrong.push(`${node} holds ${placed.length} pods`);
+  });
+  return wrong;
+}
+
+test('[SAFE-01] [TEST-04] several active schedulers never bind a pod twice, and all pods end up placed', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), async (seed) => {
+      const { clock, api, addNode, addPod, pod, stop } = await rig(3);
+      const random = createSeededRandom(seed, 'faults');
+      const wrong = watchPlacements(api, 100);
+      const fail = ({ path }: { path: string }): void => {
+        if (path.endsWith('/binding') && random.float() < 0.2) throw new TransportError('lost');
+      };
+      Object.assign(api, { before: fail, after: fail });
+      for (let i = 0; i < 4; i++) addNode(`n${i}`, { cpu: '100' });
+      for (let i = 0; i < 30; i++) addPod(`p${i}`, { cpu: '1' });
+      await clock.advance(120_000);
+      assert.deepEqual(wrong, []);
+      for (let i = 0; i < 30; i++) assert.notEqual(nodeOf(pod(`p${i}`)), undefined, `p${i}`);
+      await stop();
+    }),
+    { numRuns: 8 },
+  );
+});
+
+test('one scheduler never overcommits a node, whatever is lost on the way', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), async (seed) => {
+      const { clock, api, addNode, addPod, pod, stop } = await rig(1);
+      const random = createSeededRandom(seed, 'faults');
+      const wrong = watchPlacements(api, 4);
+      const fail = (): void => {
+        if (random.float() < 0.15) throw new TransportError('lost');
+      };
+      Object.assign(api, { before: fail, after: fail });
+      for (let i = 0; i < 3; i++) addNode(`n${i}`, { cpu: '4' });
+      for (let i = 0; i < 16; i++) {
+        addPod(`p${i}`, { cpu: '1' });
+        if (random.float() < 0.3) await clock.advance(random.int(500));
+      }
+      await clock.advance(400_000);
+      assert.deepEqual(wrong, []);
+      const placed = Array.from({ length: 16 }, (_, i) => nodeOf(pod(`p${i}`))).filter((node) => node !== undefined);
+      assert.equal(placed.length, 12);
+      await stop();
+    }),
+    { numRuns: 15 },
+  );
+});
+
+test('with leader election one works and the other takes over', async () => {
+  const { clock, schedulers, addNode, addPod, pod, stop } = await rig(2, { leaderElection: true });
+  addNode('n1');
+  await clock.advance(5_000);
+  addPod('a');
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('a')), 'n1');
+  const bound = schedulers.map((each) => each.counters().bound);
+  assert.deepEqual(
+    bound.toSorted((a, b) => a - b),
+    [0, 1],
+  );
+  const stopped = schedulers[bound.indexOf(1)]?.stop();
+  await clock.advance(5_000);
+  await stopped;
+  addPod('b');
+  await clock.advance(10_000);
+  assert.equal(nodeOf(pod('b')), 'n1');
+  await stop();
+});
+
+test('[PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] a pod of high priority asks for room, names its node and moves in', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addPod('low', { cpu: '1', spec: { priority: 1 } });
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('low')), 'n1');
+  const seen: (string | undefined)[] = [];
+  api.onChange(({ object, path, type }) => {
+    if (path === podPath('high') && type === 'MODIFIED') seen.push(asPod(object)?.status.nominatedNodeName);
+  });
+  addPod('high', { cpu: '1', spec: { priority: 10 } });
+  await clock.advance(20_000);
+  const deletes = api.requests.filter(({ method }) => method === 'DELETE');
+  assert.deepEqual(
+    deletes.map(({ path, body }) => [
+      path,
+      JSON.parse(String(body)).preconditions,
+      JSON.parse(String(body)).gracePeriodSeconds,
+    ]),
+    [[podPath('low'), { uid: 'uid-default-low' }, undefined]],
+  );
+  assert.deepEqual(
+    events('Preempted').map(({ message, involvedObject }) => [involvedObject.name, message]),
+    [['low', 'Preempted by pod uid-default-high on node n1']],
+  );
+  assert.ok(seen.includes('n1'), 'the nomination was visible');
+  assert.equal(nodeOf(pod('high')), 'n1');
+  assert.equal(schedulers[0]?.counters().preemptions, 1);
+  await stop();
+});
+
+test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nomination is taken back', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '2' });
+  addPod('low', { cpu: '2', spec: { priority: 0 } });
+  await clock.advance(1_000);
+  // The victim takes its time: it is gone when its process is, not when it is asked.
+  api.before = ({ method, path }) => {
+    if (method !== 'DELETE') return;
+    const victim = pod('low');
+    if (victim !== undefined && victim.metadata.deletionTimestamp === undefined) {
+      api.put(path, { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:10Z' } });
+    }
+    throw new TransportError('asked, and not yet gone');
+  };
+  addPod('p', { cpu: '2', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  addPod('h', { cpu: '2', spec: { priority: 200 } });
+  await clock.advance(8_000);
+  api.remove(podPath('low'));
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('h')), 'n1');
+  assert.equal(nodeOf(pod('p')), undefined);
+  assert.equal(pod('p')?.status.nominatedNodeName ?? null, null);
+  await stop();
+});

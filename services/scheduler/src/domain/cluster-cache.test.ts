@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '@holdfast/api';
+import fc from 'fast-check';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { ClusterCache } from './cluster-cache.ts';
+import type { PodGroup } from './match-counts.ts';
+import { createPodInfo } from './pod-info.ts';
+
+const GROUPS: readonly PodGroup[] = ['a', 'b'].map((app) => ({
+  key: app,
+  includes: (pod) => pod.labels['app'] === app && !pod.terminating,
+}));
+
+/** Everything a decision can see, in a form that two caches can be compared by. */
+function visible(cache: ClusterCache): unknown {
+  const sorted = <T>(entries: Iterable<readonly [string, T]>): unknown =>
+    Object.fromEntries([...entries].filter(([, value]) => value !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const nodes = cache.nodes.map((node): [string, unknown] => [
+    node.name,
+    {
+      labels: node.labels,
+      requested: sorted(node.requested),
+      forScoring: sorted(node.requestedForScoring),
+      pods: [...node.pods.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
+      ports: node.hostPorts.map(({ port }) => port).toSorted((a, b) => a - b),
+    },
+  ]);
+  return { nodes: sorted(nodes), counts: GROUPS.map((group) => sorted(cache.countsOf(group))) };
+}
+
+const step = fc.record({
+  op: fc.constantFrom('node', 'unnode', 'pod', 'pod', 'unpod', 'assume', 'assume', 'forget', 'terminate'),
+  node: fc.constantFrom('n1', 'n2', 'n3'),
+  pod: fc.constantFrom('p1', 'p2', 'p3', 'p4', 'p5'),
+  app: fc.constantFrom('a', 'b'),
+  cpu: fc.constantFrom('1', '500m'),
+});
+
+test('after any changes the cache shows what a cache built from scratch would show', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const cache = new ClusterCache();
+      const nodes = new Set<string>();
+      const bound = new Map<string, Pod>();
+      const assumed = new Map<string, Pod>();
+      visible(cache);
+      for (const { op, node, pod: name, app, cpu } of steps) {
+        const spec = {
+          containers: [
+            { name: 'c', image: 'i', resources: { requests: { cpu } }, ports: [{ containerPort: 1, hostPort: 80 }] },
+          ],
+        };
+        const pod = buildPod(name, { labels: { app }, spec });
+        const uid = pod.metadata.uid ?? '';
+        const onNode: Pod = { ...pod, spec: { ...pod.spec, nodeName: node } };
+        if (op === 'node') {
+          cache.setNode(buildNode(node, { labels: { app } }));
+          nodes.add(`${node}\n${app}`);
+          for (const other of ['a', 'b']) if (other !== app) nodes.delete(`${node}\n${other}`);
+        } else if (op === 'unnode') {
+          cache.removeNode(node);
+          for (const other of ['a', 'b']) nodes.delete(`${node}\n${other}`);
+        } else if (op === 'pod') {
+          cache.setPod(createPodInfo(onNode));
+          bound.set(uid, onNode);
+          assumed.delete(uid);
+        } else if (op === 'unpod') {
+          cache.removePod(uid);
+          bound.delete(uid);
+          assumed.delete(uid);
+        } else if (op === 'assume' && !cache.isPlaced(uid)) {
+          cache.assume(createPodInfo(pod), node);
+          assumed.set(uid, onNode);
+        } else if (op === 'forget') {
+          assert.equal(cache.forget(uid), assumed.delete(uid));
+        } else if (op === 'terminate' && bound.has(uid)) {
+          const leaving: Pod = { ...onNode, metadata: { ...onNode.metadata, deletionTimestamp: 'x' } };
+          cache.setPod(createPodInfo(leaving));
+          bound.set(uid, leaving);
+        }
+      }
+      const fresh = new ClusterCache();
+      for (const entry of nodes) {
+        const [name = '', app = ''] = entry.split('\n');
+        fresh.setNode(buildNode(name, { labels: { app } }));
+      }
+      for (const pod of [...bound.values(), ...assumed.values()]) fresh.setPod(createPodInfo(pod));
+      assert.deepEqual(visible(cache), visible(fresh));
+      assert.equal(cache.assumptions(), assumed.size);
+    }),
+    { numRuns: 300 },
+  );
+});

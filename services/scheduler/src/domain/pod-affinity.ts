@@ -1,0 +1,97 @@
+import type { Pod, PodAffinityTerm } from '@holdfast/api';
+import {
+  compileLabelSelector,
+  compileRequirements,
+  createRequirement,
+  type LabelSelectorMatcher,
+  NOTHING,
+  type Requirement,
+  SelectorError,
+} from '@holdfast/machinery';
+
+/** Labels of a namespace; absent = the namespace is not known. */
+export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined;
+
+export interface AffinityTerm {
+  readonly topologyKey: string;
+  readonly namespaces: ReadonlySet<string>;
+  readonly namespaceSelector: LabelSelectorMatcher;
+  readonly selector: LabelSelectorMatcher;
+}
+
+export interface WeightedTerm extends AffinityTerm {
+  readonly weight: number;
+}
+
+export interface PodAffinityTerms {
+  readonly required: readonly AffinityTerm[];
+  readonly requiredAnti: readonly AffinityTerm[];
+  readonly preferred: readonly WeightedTerm[];
+  readonly preferredAnti: readonly WeightedTerm[];
+}
+
+interface Selectable {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const NO_TERMS: PodAffinityTerms = { required: [], requiredAnti: [], preferred: [], preferredAnti: [] };
+
+export function compilePodAffinity(pod: Pod): PodAffinityTerms {
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  if (podAffinity === undefined && podAntiAffinity === undefined) return NO_TERMS;
+  const compile = (term: PodAffinityTerm): AffinityTerm => compileTerm(pod, term);
+  const weighted = (preferred: { podAffinityTerm: PodAffinityTerm; weight: number }): WeightedTerm => ({
+    ...compile(preferred.podAffinityTerm),
+    weight: preferred.weight,
+  });
+  return {
+    required: (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(compile),
+    requiredAnti: (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(compile),
+    preferred: (podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(weighted),
+    preferredAnti: (podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(weighted),
+  };
+}
+
+export function selectsPod(term: AffinityTerm, pod: Selectable, labelsOf: NamespaceLabels): boolean {
+  return selectsNamespace(term, pod.namespace, labelsOf) && term.selector.matches(pod.labels);
+}
+
+function selectsNamespace(term: AffinityTerm, namespace: string, labelsOf: NamespaceLabels): boolean {
+  if (term.namespaces.has(namespace)) return true;
+  return term.namespaceSelector.empty || term.namespaceSelector.matches(labelsOf(namespace));
+}
+
+/** Without namespaces and namespace selector a term is about the pod's own namespace. */
+function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
+  const own = (term.namespaces ?? []).length === 0 && term.namespaceSelector === undefined;
+  return {
+    topologyKey: term.topologyKey,
+    namespaces: new Set(own ? [pod.metadata.namespace ?? ''] : (term.namespaces ?? [])),
+    namespaceSelector: compileOrNothing(() => compileLabelSelector(term.namespaceSelector)),
+    selector: compileOrNothing(() => withLabelKeys(compileLabelSelector(term.labelSelector), pod, term)),
+  };
+}
+
+/** `matchLabelKeys` and `mismatchLabelKeys` stand for the pod's own values of those labels. */
+function withLabelKeys(selector: LabelSelectorMatcher, pod: Pod, term: PodAffinityTerm): LabelSelectorMatcher {
+  if (selector === NOTHING) return selector;
+  const added = [...ownValues(pod, term.matchLabelKeys, 'in'), ...ownValues(pod, term.mismatchLabelKeys, 'notin')];
+  return added.length === 0 ? selector : compileRequirements([...selector.requirements, ...added]);
+}
+
+export function ownValues(pod: Pod, keys: readonly string[] | undefined, operator: 'in' | 'notin'): Requirement[] {
+  return (keys ?? []).flatMap((key) => {
+    const value = pod.metadata.labels?.[key];
+    return value === undefined ? [] : [createRequirement(key, operator, [value])];
+  });
+}
+
+export function compileOrNothing(compile: () => LabelSelectorMatcher): LabelSelectorMatcher {
+  try {
+    return compile();
+  } catch (error) {
+    if (error instanceof SelectorError) return NOTHING;
+    throw error;
+  }
+}

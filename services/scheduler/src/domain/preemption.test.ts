@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodDisruptionBudget } from '@holdfast/api';
+import { createSeededRandom } from '@holdfast/platform';
+import fc from 'fast-check';
+import { createDefaultPlugins } from '../plugins/registry.ts';
+import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
+import { clusterOf, decide, outcome } from '../testing/cluster.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import { createPodInfo } from './pod-info.ts';
+import { type Preemption, preempt } from './preemption.ts';
+
+const withPriority = (name: string, priority: number, shape: PodShape = {}): Pod =>
+  buildPod(name, { ...shape, spec: { ...shape.spec, priority } });
+
+function tryPreempt(cluster: ClusterCache, pod: Pod, budgets: readonly PodDisruptionBudget[] = []): Preemption {
+  const decision = decide(cluster, pod);
+  assert.ok(decision.kind === 'refuse', 'the pod fits without preemption');
+  const options = { plugins: createDefaultPlugins(), budgets, random: createSeededRandom(1, 'start') };
+  return preempt(cluster, createPodInfo(pod), decision, options);
+}
+
+const told = (result: Preemption): string =>
+  result.kind === 'none' ? result.message : `${result.nodeName}: ${result.victims.map(({ name }) => name).join(' ')}`;
+
+const budget = (app: string, disruptionsAllowed: number): PodDisruptionBudget => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name: app, namespace: 'default' },
+  spec: { selector: { matchLabels: { app } } },
+  status: { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+});
+
+test('[PREEMPT-01] [PREEMPT-05] removes as few and as unimportant pods as needed, on one node', () => {
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '4' })],
+    [
+      withPriority('p1', 1, { nodeName: 'a', cpu: '1' }),
+      withPriority('p2', 2, { nodeName: 'a', cpu: '1' }),
+      withPriority('p3', 3, { nodeName: 'a', cpu: '1' }),
+      withPriority('p9', 9, { nodeName: 'a', cpu: '1' }),
+    ],
+  );
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), 'a: p1');
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '2' }))), 'a: p2 p1');
+});
+
+test('[PREEMPT-02] [TEST-09] equal and higher priorities are never victims', () => {
+  const cluster = clusterOf([buildNode('a', { cpu: '1' })], [withPriority('p', 5, { nodeName: 'a', cpu: '1' })]);
+  const message = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), message);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 4, { cpu: '1' }))), message);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 6, { cpu: '1' }))), 'a: p');
+});
+
+test('[PREEMPT-03] [PREEMPT-04] nothing is removed where it does not help', () => {
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '2' }), buildNode('b', { unschedulable: true })],
+    [withPriority('p', 1, { nodeName: 'a', cpu: '1' }), withPriority('q', 1, { nodeName: 'b', cpu: '4' })],
+  );
+  assert.equal(
+    told(tryPreempt(cluster, withPriority('x', 5, { cpu: '3' }))),
+    'preemption: 0/2 nodes are available: 1 Insufficient cpu, 1 Preemption is not helpful for scheduling.',
+  );
+});
+
+test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption budget left is preferred, but a budget is no guarantee', () => {
+  const shape = (app: string, nodeName: string): PodShape => ({ nodeName, cpu: '4', labels: { app } });
+  const guarded = withPriority('guarded', 1, shape('guarded', 'a'));
+  const free = withPriority('free', 3, shape('free', 'b'));
+  const nodes = [buildNode('a'), buildNode('b')];
+  const x = withPriority('x', 5, { cpu: '4' });
+  assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x)), 'a: guarded');
+  assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, [budget('guarded', 0)])), 'b: free');
+  assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, [budget('guarded', 1)])), 'a: guarded');
+  const both = [budget('guarded', 0), budget('free', 0)];
+  assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, both)), 'a: guarded');
+});
+
+test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest running', () => {
+  const on = (nodeName: string, cpu: string): PodShape => ({ nodeName, cpu });
+  const started = (pod: Pod, startTime: string): Pod => ({ ...pod, status: { ...pod.status, startTime } });
+  const nodes = ['a', 'b', 'c'].map((name) => buildNode(name));
+  const x = withPriority('x', 9, { cpu: '4' });
+  const priorities = [
+    withPriority('a1', 5, on('a', '4')),
+    withPriority('b1', 2, on('b', '2')),
+    withPriority('b2', 2, on('b', '2')),
+    withPriority('c1', 2, on('c', '4')),
+  ];
+  assert.equal(told(tryPreempt(clusterOf(nodes, priorities), x)), 'c: c1');
+  const starts = ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z', '2026-01-01T00:00:00Z'];
+  const ages = nodes.map(({ metadata: { name = '' } }, i) =>
+    started(withPriority(`${name}1`, 2, on(name, '4')), starts[i] ?? ''),
+  );
+  assert.equal(told(tryPreempt(clusterOf(nodes, ages), x)), 'b: b1');
+});
+
+test('[PREEMPT-22] [PRIO-18] preemptionPolicy Never takes nothing from anybody', () => {
+  const cluster = clusterOf([buildNode('a', { cpu: '1' })], [withPriority('p', 1, { nodeName: 'a', cpu: '1' })]);
+  const x = withPriority('x', 5, { cpu: '1', spec: { preemptionPolicy: 'Never' } });
+  assert.equal(told(tryPreempt(cluster, x)), 'preemption: not eligible due to preemptionPolicy=Never.');
+});
+
+test('[PREEMPT-13] while its victims still terminate a pod removes no more', () => {
+  const victim = withPriority('p', 1, { nodeName: 'a', cpu: '1' });
+  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+  const terminating: Pod = {
+    ...victim,
+    metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+    status: { ...victim.status, conditions: [condition] },
+  };
+  const x = withPriority('x', 5, { cpu: '1' });
+  const nominated: Pod = { ...x, status: { ...x.status, nominatedNodeName: 'a' } };
+  assert.equal(
+    told(tryPreempt(clusterOf([buildNode('a', { cpu: '1' })], [terminating]), nominated)),
+    'preemption: not eligible due to a terminating pod on the nominated node.',
+  );
+});
+
+test('[PREEMPT-10] [PREEMPT-14] room made for a pod is not given to a less important one, but to a more important one', () => {
+  const cluster = clusterOf([buildNode('a', { cpu: '2' })]);
+  cluster.nominate(createPodInfo(withPriority('waits', 5, { cpu: '2' })), 'a');
+  assert.match(outcome(cluster, withPriority('low', 1, { cpu: '1' })), /1 Insufficient cpu/);
+  assert.equal(outcome(cluster, withPriority('high', 9, { cpu: '1' })), 'a');
+});
+
+test('[PREEMPT-20] [PREEMPT-21] pods of another node are never removed, nor those the pod wants to be near', () => {
+  const near = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'db' } } };
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '1' }), buildNode('b', { cpu: '4' })],
+    [withPriority('db', 1, { nodeName: 'a', cpu: '1', labels: { app: 'db' } })],
+  );
+  const x = withPriority('x', 5, {
+    cpu: '1',
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } },
+  });
+  assert.match(told(tryPreempt(cluster, x)), /^preemption: 0\/2 nodes are available/);
+});
+
+test('with its victims gone the pod fits, and with any one of them back it does not', () => {
+  const shape = fc.record({
+    node: fc.constantFrom('a', 'b'),
+    cpu: fc.integer({ min: 1, max: 3 }),
+    priority: fc.nat(6),
+  });
+  fc.assert(
+    fc.property(fc.array(shape, { maxLength: 6 }), fc.integer({ min: 1, max: 4 }), (shapes, cpu) => {
+      const nodes = ['a', 'b'].map((name) => buildNode(name));
+      const placed = shapes.map((each, i) =>
+        withPriority(`p${i}`, each.priority, { nodeName: each.node, cpu: String(each.cpu) }),
+      );
+      const x = withPriority('x', 4, { cpu: String(cpu) });
+      if (decide(clusterOf(nodes, placed), x).kind === 'place') return;
+      const result = tryPreempt(clusterOf(nodes, placed), x);
+      if (result.kind === 'none') return;
+      const gone = new Set(result.victims.map(({ name }) => name));
+      const fits = (without: ReadonlySet<string>): boolean => {
+        const rest = placed.filter(({ metadata }) => !without.has(metadata.name ?? ''));
+        const others = nodes.filter(({ metadata }) => metadata.name === result.nodeName);
+        const here = rest.filter(({ spec }) => spec.nodeName === result.nodeName);
+        return decide(clusterOf(others, here), x).kind === 'place';
+      };
+      assert.ok(result.victims.every(({ priority }) => priority < 4));
+      assert.ok(fits(gone));
+      for (const name of gone) assert.ok(!fits(gone.difference(new Set([name]))), `${name} did not have to go`);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('[PREEMPT-11] the nominated node is tried first, another one is taken when it is free earlier', () => {
+  const nodes = [buildNode('a'), buildNode('b')];
+  const x = createPodInfo(withPriority('x', 5, { cpu: '4' }));
+  const free = clusterOf(nodes);
+  free.nominate(x, 'b');
+  assert.deepEqual(
+    Array.from({ length: 20 }, (_, seed) => outcome(free, x.pod, createSeededRandom(seed, 't'))),
+    Array(20).fill('b'),
+  );
+  const taken = clusterOf(nodes, [withPriority('p', 1, { nodeName: 'b', cpu: '1' })]);
+  taken.nominate(x, 'b');
+  assert.equal(outcome(taken, x.pod), 'a');
+});

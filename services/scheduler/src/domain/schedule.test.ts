@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node, Pod } from '@holdfast/api';
+import { createSeededRandom } from '@holdfast/platform';
+import fc from 'fast-check';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { clusterOf, decide, outcome } from '../testing/cluster.ts';
+import { feasibleToFind } from './schedule.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+const nodeArbitrary = fc.record({
+  cpu: fc.integer({ min: 1, max: 4 }),
+  pods: fc.integer({ min: 1, max: 4 }),
+  zone: fc.constantFrom('z1', 'z2', undefined),
+  taint: fc.constantFrom(undefined, 'x', 'y'),
+  unschedulable: fc.boolean(),
+  disk: fc.constantFrom('ssd', 'hdd'),
+});
+const podArbitrary = fc.record({
+  cpu: fc.constantFrom('250m', '1', '2'),
+  app: fc.constantFrom('a', 'b'),
+  tolerates: fc.constantFrom(undefined, 'x', '*'),
+  disk: fc.constantFrom(undefined, 'ssd'),
+  anti: fc.boolean(),
+  near: fc.boolean(),
+  spread: fc.constantFrom(undefined, 1, 2),
+});
+type NodeCase = typeof nodeArbitrary extends fc.Arbitrary<infer T> ? T : never;
+type PodCase = typeof podArbitrary extends fc.Arbitrary<infer T> ? T : never;
+
+function nodeFor(shape: NodeCase, i: number): Node {
+  return buildNode(`n${i}`, {
+    cpu: String(shape.cpu),
+    pods: shape.pods,
+    unschedulable: shape.unschedulable,
+    labels: { disk: shape.disk, ...(shape.zone === undefined ? {} : { [ZONE]: shape.zone }) },
+    taints: shape.taint === undefined ? [] : [{ key: 'k', value: shape.taint, effect: 'NoSchedule' }],
+  });
+}
+
+function podFor(shape: PodCase, name: string): Pod {
+  const labelSelector = { matchLabels: { app: shape.app } };
+  const anti = { topologyKey: 'kubernetes.io/hostname', labelSelector };
+  const near = { topologyKey: ZONE, labelSelector };
+  return buildPod(name, {
+    cpu: shape.cpu,
+    labels: { app: shape.app },
+    affinity: {
+      ...(shape.anti ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [anti] } } : {}),
+      ...(shape.near ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } } : {}),
+    },
+    spec: {
+      ...(shape.disk === undefined ? {} : { nodeSelector: { disk: shape.disk } }),
+      ...(shape.tolerates === undefined
+        ? {}
+        : {
+            tolerations: [
+              shape.tolerates === '*'
+                ? { operator: 'Exists' }
+                : { key: 'k', value: shape.tolerates, operator: 'Equal' },
+            ],
+          }),
+      ...(shape.spread === undefined
+        ? {}
+        : {
+            topologySpreadConstraints: [
+              { maxSkew: shape.spread, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector },
+            ],
+          }),
+    },
+  });
+}
+
+interface Placed {
+  readonly shape: PodCase;
+  readonly node: number;
+}
+
+const millis = (shape: PodCase): number => ({ '250m': 250, '1': 1000, '2': 2000 })[shape.cpu] ?? 0;
+
+/** The rules once more, as naively as they can be said. */
+function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod: PodCase, at: number): boolean {
+  const node = nodes[at];
+  if (node === undefined) return false;
+  const here = placed.filter((each) => each.node === at);
+  const selects = (shape: PodCase, other: PodCase): boolean => shape.app === other.app;
+  const inZone = (zone: string | undefined): readonly Placed[] =>
+    placed.filter((each) => nodes[each.node]?.zone === zone && zone !== undefined);
+  if (node.unschedulable && pod.tolerates !== '*') return false;
+  if (node.taint !== undefined && pod.tolerates !== '*' && pod.tolerates !== node.taint) return false;
+  if (pod.disk !== undefined && pod.disk !== node.disk) return false;
+  if (here.length + 1 > node.pods) return false;
+  if (here.reduce((sum, each) => sum + millis(each.shape), millis(pod)) > node.cpu * 1000) return false;
+  if (pod.anti && here.some((each) => selects(pod, each.shape))) return false;
+  if (here.some((each) => each.shape.anti && selects(each.shape, pod))) return false;
+  if (pod.near) {
+    if (node.zone === undefined) return false;
+    const anywhere = placed.some((each) => selects(pod, each.shape) && nodes[each.node]?.zone !== undefined);
+    if (anywhere && !inZone(node.zone).some((each) => selects(pod, each.shape))) return false;
+  }
+  if (pod.spread === undefined) return true;
+  if (node.zone === undefined) return false;
+  const eligible = nodes.flatMap((each, i) =>
+    each.zone === undefined || (pod.disk !== undefined && each.disk !== pod.disk) ? [] : [i],
+  );
+  const countOf = (zone: string): number =>
+    placed.filter((each) => eligible.includes(each.node) && nodes[each.node]?.zone === zone && selects(pod, each.shape))
+      .length;
+  const fewest = Math.min(...eligible.map((i) => countOf(nodes[i]?.zone ?? '')));
+  return countOf(node.zone) + 1 - fewest <= pod.spread;
+}
+
+test('[SPREAD-10] [SPREAD-12] [SPREAD-14] equals a naive reference on random clusters: never breaks a hard rule, never overcommits, never refuses what fits', () => {
+  fc.assert(
+    fc.property(
+      fc.array(nodeArbitrary, { maxLength: 6 }),
+      fc.array(podArbitrary, { maxLength: 10 }),
+      fc.integer(),
+      (nodes, pods, seed) => {
+        const random = createSeededRandom(seed, 'ties');
+        const placed: Placed[] = [];
+        const placedPods: Pod[] = [];
+        for (const [i, shape] of pods.entries()) {
+          const pod = podFor(shape, `p${i}`);
+          const decision = decide(clusterOf(nodes.map(nodeFor), placedPods), pod, random);
+          const fitting = nodes.flatMap((_, at) => (naivelyFits(nodes, placed, shape, at) ? [`n${at}`] : []));
+          if (decision.kind === 'refuse') {
+            assert.deepEqual(fitting, []);
+            continue;
+          }
+          assert.ok(fitting.includes(decision.nodeName), `${decision.nodeName} is not one of ${fitting.join(', ')}`);
+          placed.push({ shape, node: Number(decision.nodeName.slice(1)) });
+          placedPods.push({ ...pod, spec: { ...pod.spec, nodeName: decision.nodeName } });
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('the same snapshot, pod and random numbers give the same decision; ties go to any of the equals', () => {
+  const cluster = clusterOf(['a', 'b', 'c'].map((name) => buildNode(name)));
+  const draws = Array.from({ length: 60 }, (_, seed) => outcome(cluster, buildPod('p'), createSeededRandom(seed, 't')));
+  assert.deepEqual(
+    [...new Set(draws)].toSorted((a, b) => (a < b ? -1 : 1)),
+    ['a', 'b', 'c'],
+  );
+  const again = Array.from({ length: 60 }, (_, seed) => outcome(cluster, buildPod('p'), createSeededRandom(seed, 't')));
+  assert.deepEqual(again, draws);
+});
+
+test('pods of one owner go to the nodes that have the fewest of them, then to the emptiest', () => {
+  const nodes = ['a', 'b', 'c'].map((name) => buildNode(name));
+  const cluster = clusterOf(nodes, [
+    buildPod('1', { nodeName: 'a', owner: 'web' }),
+    buildPod('2', { nodeName: 'b', owner: 'web' }),
+    buildPod('3', { nodeName: 'c', owner: 'other', cpu: '1', memory: '2Gi' }),
+  ]);
+  assert.equal(outcome(cluster, buildPod('p', { owner: 'web' })), 'c');
+  assert.notEqual(outcome(cluster, buildPod('p', { owner: 'new' })), 'c');
+});
+
+test('reasons are sorted as text, and the words are those of Kubernetes', () => {
+  const cluster = clusterOf([
+    buildNode('a', { labels: { disk: 'hdd' } }),
+    buildNode('b', { cpu: '1', pods: 0, labels: { disk: 'ssd' } }),
+    buildNode('c', { labels: { disk: 'ssd' }, taints: [{ key: 'dedicated', effect: 'NoExecute' }] }),
+  ]);
+  assert.equal(
+    outcome(cluster, buildPod('p', { cpu: '2', spec: { nodeSelector: { disk: 'ssd' } } })),
+    "0/3 nodes are available: 1 Insufficient cpu, 1 Too many pods, 1 node(s) didn't match Pod's node affinity/selector, " +
+      '1 node(s) had untolerated taint {dedicated: }. preemption: 0/3 nodes are available: ' +
+      '1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.',
+  );
+  assert.equal(
+    outcome(
+      clusterOf([buildNode('a', { cpu: '1' })]),
+      buildPod('p', { cpu: '2', spec: { preemptionPolicy: 'Never' } }),
+    ),
+    '0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.',
+  );
+});
+
+test('[INIT-19] [INIT-20] [INIT-21] a node must have room for the largest init step and for all that runs together', () => {
+  const container = (name: string, cpu: string, restartPolicy?: string) => ({
+    name,
+    image: 'i',
+    resources: { requests: { cpu } },
+    ...(restartPolicy === undefined ? {} : { restartPolicy }),
+  });
+  const fits = (cpu: string, spec: Partial<Pod['spec']>): boolean =>
+    decide(clusterOf([buildNode('n', { cpu })]), buildPod('p', { spec })).kind === 'place';
+  const containers = [container('a', '1'), container('b', '1')];
+  assert.equal(fits('2', { containers }), true);
+  assert.equal(fits('1900m', { containers }), false);
+  const largeInit = [container('i', '3')];
+  assert.deepEqual(
+    [fits('3', { containers, initContainers: largeInit }), fits('2', { containers, initContainers: largeInit })],
+    [true, false],
+  );
+  const sidecar = [container('s', '1', 'Always'), container('i', '2')];
+  assert.deepEqual(
+    [fits('3', { containers, initContainers: sidecar }), fits('2900m', { containers, initContainers: sidecar })],
+    [true, false],
+  );
+  const late = [container('i', '2'), container('s', '1', 'Always')];
+  assert.deepEqual(
+    [fits('3', { containers, initContainers: late }), fits('2', { containers, initContainers: late })],
+    [true, false],
+  );
+  const overhead = { cpu: '500m' };
+  assert.deepEqual([fits('2500m', { containers, overhead }), fits('2', { containers, overhead })], [true, false]);
+});
+
+test('host ports collide by address and protocol', () => {
+  const withPort = (name: string, hostPort: number, hostIP?: string, nodeName?: string): Pod =>
+    buildPod(name, {
+      ...(nodeName === undefined ? {} : { nodeName }),
+      spec: {
+        containers: [
+          {
+            name: 'c',
+            image: 'i',
+            resources: {},
+            ports: [{ containerPort: 1, hostPort, ...(hostIP === undefined ? {} : { hostIP }) }],
+          },
+        ],
+      },
+    });
+  const cluster = clusterOf([buildNode('n')], [withPort('a', 80, '10.0.0.1', 'n')]);
+  assert.equal(outcome(cluster, withPort('b', 80, '10.0.0.2')), 'n');
+  assert.match(outcome(cluster, withPort('b', 80)), /didn't have free ports for the requested pod ports/);
+  assert.equal(outcome(cluster, withPort('b', 81)), 'n');
+});
+
+test('large clusters are searched in part, small ones whole', () => {
+  assert.deepEqual([10, 99, 100, 1_000, 5_000, 20_000].map(feasibleToFind), [10, 99, 100, 420, 500, 1_000]);
+});

@@ -1,0 +1,2 @@
+export { createScheduler, type Scheduler, type SchedulerCounters, type SchedulerDeps } from './app.ts';
+export { SCHEDULER_SETTINGS, type SchedulerSettings } from './config.ts';

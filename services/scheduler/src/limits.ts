@@ -1,0 +1,33 @@
+/** Groups of pods whose counts by node are kept for topology spread. */
+export const MATCH_COUNTS_MAX = 1_024;
+
+/** Wait of a pod that could not be scheduled or bound before it is tried again: doubles per attempt. */
+export const POD_BACKOFF_BASE_MS = 1_000;
+export const POD_BACKOFF_MAX_MS = 10_000;
+
+/** A pod that waits for a change is tried again after this long even if no change was seen. */
+export const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
+export const UNSCHEDULABLE_CHECK_INTERVAL_MS = 30_000;
+
+/** An assumed pod that was bound but not seen bound for this long is read from the API. */
+export const ASSUMPTION_MAX_MS = 30_000;
+export const ASSUMPTION_CHECK_INTERVAL_MS = 5_000;
+
+/** Bindings and status writes under way at once. */
+export const BINDINGS_IN_FLIGHT_MAX = 128;
+export const STATUS_WRITES_IN_FLIGHT_MAX = 32;
+
+/** Decisions before the event loop gets a turn. */
+export const DECISIONS_PER_TURN = 32;
+
+/** Clusters up to this size are searched whole; larger ones until enough feasible nodes are found. */
+export const SEARCH_ALL_NODES_MAX = 100;
+export const SEARCH_FEASIBLE_MIN = 100;
+export const SEARCH_PERCENT_MIN = 5;
+
+/** Nodes that preemption tries: at least this many, or this share of the cluster. */
+export const PREEMPTION_CANDIDATES_MIN = 100;
+export const PREEMPTION_CANDIDATES_PERCENT = 10;
+
+/** Highest score a plugin gives a node. */
+export const NODE_SCORE_MAX = 100;

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
+import { createPodInfo } from '../domain/pod-info.ts';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { clusterOf, outcome } from '../testing/cluster.ts';
+import { createPodTopologySpread } from './pod-topology-spread.ts';
+
+const HARD = 'DoNotSchedule';
+const SOFT = 'ScheduleAnyway';
+const plugin = createPodTopologySpread();
+
+const node = (name: string, zone: string): Node => buildNode(name, { labels: { zone, node: name } });
+const matching = (name: string, nodeName: string): Pod => buildPod(name, { nodeName, labels: { foo: 'bar' } });
+
+function constraint(topologyKey: string, whenUnsatisfiable = HARD, maxSkew = 1): TopologySpreadConstraint {
+  return { topologyKey, whenUnsatisfiable, maxSkew, labelSelector: { matchLabels: { foo: 'bar' } } };
+}
+
+const incoming = (constraints: TopologySpreadConstraint[], labels: Record<string, string> = { foo: 'bar' }): Pod =>
+  buildPod('mypod', { labels, spec: { topologySpreadConstraints: constraints } });
+
+interface Cluster {
+  readonly nodes: readonly Node[];
+  readonly pods: readonly Pod[];
+}
+
+/** Two zones of two nodes, three matching pods. */
+const FOUR: Cluster = {
+  nodes: [node('node1', 'zoneA'), node('node2', 'zoneA'), node('node3', 'zoneB'), node('node4', 'zoneB')],
+  pods: [matching('p1', 'node1'), matching('p2', 'node2'), matching('p3', 'node3')],
+};
+
+/** Constraints that contradict each other here. */
+const CONFLICT: Cluster = {
+  nodes: [node('node1', 'zoneA'), node('node2', 'zoneA'), node('node3', 'zoneB')],
+  pods: ['node1', 'node1', 'node2', 'node3', 'node3'].map((name, i) => matching(`p${i}`, name)),
+};
+
+function passing({ nodes, pods }: Cluster, pod: Pod): readonly string[] {
+  const snapshot = clusterOf(nodes, pods);
+  const filter = plugin.filter?.({ pod: createPodInfo(pod), snapshot });
+  return snapshot.nodes.filter((each) => filter?.(each) === undefined).map(({ name }) => name);
+}
+
+function scores({ nodes, pods }: Cluster, pod: Pod): { readonly raw: number[]; readonly normalized: number[] } {
+  const snapshot = clusterOf(nodes, pods);
+  const scorer = plugin.score?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
+  assert.ok(scorer !== undefined);
+  const raw = snapshot.nodes.map((each) => scorer.score(each));
+  const normalized = [...raw];
+  scorer.normalize?.(normalized, snapshot.nodes);
+  return { raw, normalized };
+}
+
+test('[EXS-01] [SPREAD-09] only the zone with fewer pods is allowed', () => {
+  const cluster = { nodes: [node('a', 'zone1'), node('b', 'zone2')], pods: [matching('1', 'a'), matching('2', 'a')] };
+  assert.deepEqual(passing(cluster, incoming([constraint('zone')])), ['b']);
+});
+
+test('[EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constraints over zones, nodes, and both', () => {
+  assert.deepEqual(passing(FOUR, incoming([constraint('zone')])), ['node3', 'node4']);
+  assert.deepEqual(passing(FOUR, incoming([constraint('zone', HARD, 2)])), ['node1', 'node2', 'node3', 'node4']);
+  assert.deepEqual(passing(FOUR, incoming([constraint('node')])), ['node4']);
+  assert.deepEqual(passing(FOUR, incoming([constraint('zone'), constraint('node')])), ['node4']);
+});
+
+test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
+  const pod = incoming([constraint('zone', SOFT)]);
+  const best = outcome(clusterOf(FOUR.nodes, FOUR.pods), pod);
+  assert.ok(['node3', 'node4'].includes(best), best);
+  const cordoned = FOUR.nodes.map((each) =>
+    each.metadata.labels?.['zone'] === 'zoneB' ? { ...each, spec: { ...each.spec, unschedulable: true } } : each,
+  );
+  assert.ok(['node1', 'node2'].includes(outcome(clusterOf(cordoned, FOUR.pods), pod)));
+});
+
+test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and the ways out', () => {
+  const [zone, each] = [constraint('zone'), constraint('node')];
+  assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
+  assert.match(
+    outcome(clusterOf(CONFLICT.nodes, CONFLICT.pods), incoming([zone, each])),
+    /^0\/3 nodes are available: 3 node\(s\) didn't match pod topology spread constraints\./,
+  );
+  assert.deepEqual(passing(CONFLICT, incoming([constraint('zone', HARD, 2), each])), ['node2']);
+  assert.deepEqual(passing(CONFLICT, incoming([zone, constraint('node', HARD, 2)])), ['node3']);
+  assert.deepEqual(passing(CONFLICT, incoming([constraint('zone', SOFT), each])), ['node2']);
+  assert.deepEqual(passing(CONFLICT, incoming([zone, constraint('node', SOFT)])), ['node3']);
+});
+
+test('[EXS-12] two constraints that no node satisfies', () => {
+  const nodes = [node('node-a', 'zone1'), node('node-b', 'zone1'), node('node-x', 'zone2'), node('node-y', 'zone2')];
+  const on = ['node-a', 'node-a', 'node-b', 'node-y', 'node-y', 'node-y', 'node-y'];
+  const pods = on.map((name, i) => matching(`p${i}`, name));
+  assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone'), constraint('node')])), []);
+});
+
+test('[EXS-14] [SPREAD-34] the incoming pod counts itself only when it matches', () => {
+  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const pods = ['a', 'a', 'a', 'b', 'b'].map((name, i) => matching(`p${i}`, name));
+  assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')])), ['b']);
+  assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')], { other: 'x' })), ['a', 'b']);
+});
+
+test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace, not terminating, on nodes that take part', () => {
+  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const leaving = matching('leaving', 'a');
+  const elsewhere = buildPod('elsewhere', { nodeName: 'a', labels: { foo: 'bar' }, namespace: 'other' });
+  const uncounted = [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: 'x' } }, elsewhere];
+  assert.deepEqual(passing({ nodes, pods: uncounted }, incoming([constraint('zone')])), ['a', 'b']);
+  const picky = incoming([constraint('zone')]);
+  const onlyA: Pod = { ...picky, spec: { ...picky.spec, nodeSelector: { zone: 'zoneA' } } };
+  assert.ok(passing({ nodes, pods: [matching('1', 'a')] }, onlyA).includes('a'), 'zoneB does not exist for this pod');
+});
+
+test('[SPREAD-06] fewer domains than minDomains make the minimum zero', () => {
+  const nodes = [node('a', 'zoneA')];
+  const pods = [matching('1', 'a')];
+  assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')])), ['a']);
+  assert.deepEqual(passing({ nodes, pods }, incoming([{ ...constraint('zone'), minDomains: 2 }])), []);
+});
+
+test('[SPREAD-33] [SPREAD-37] a node without the label is refused for good', () => {
+  const cluster = clusterOf([buildNode('bare')]);
+  assert.match(
+    outcome(cluster, incoming([constraint('zone')])),
+    /constraints \(missing required label\)\. preemption: 0\/1 nodes are available: 1 Preemption is not helpful/,
+  );
+});
+
+test('[EXS-16] [EXS-17] [SPREAD-44] [SPREAD-45] [SPREAD-46] [SPREAD-47] scores of a soft zone constraint', () => {
+  assert.deepEqual(scores(FOUR, incoming([constraint('zone', SOFT)])), {
+    raw: [3, 3, 1, 1],
+    normalized: [33, 33, 100, 100],
+  });
+  assert.deepEqual(scores(FOUR, incoming([constraint('zone', SOFT, 3)])), {
+    raw: [5, 5, 3, 3],
+    normalized: [60, 60, 100, 100],
+  });
+});
+
+test('[EXS-18] [SPREAD-42] [SPREAD-43] zone and host together', () => {
+  const pod = incoming([constraint('zone', SOFT), constraint('kubernetes.io/hostname', SOFT)]);
+  assert.deepEqual(scores(FOUR, pod), { raw: [5, 5, 3, 1], normalized: [20, 20, 60, 100] });
+});
+
+test('[EXS-19] [SPREAD-41] without any matching pod all are best, and a node without the label is last', () => {
+  const nodes = [...FOUR.nodes, buildNode('bare')];
+  assert.deepEqual(
+    scores({ nodes, pods: [] }, incoming([constraint('zone', SOFT)])).normalized,
+    [100, 100, 100, 100, 0],
+  );
+});
+
+test('[SPREAD-22] a pod with a constraint of its own gets no default', () => {
+  const owned = (constraints: TopologySpreadConstraint[]): Pod =>
+    buildPod('x', { owner: 'web', spec: { topologySpreadConstraints: constraints } });
+  const snapshot = clusterOf(FOUR.nodes);
+  const scorer = (pod: Pod) => plugin.score?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
+  assert.notEqual(scorer(owned([])), undefined);
+  assert.equal(scorer(owned([constraint('zone')])), undefined);
+  assert.equal(plugin.weight, 2, '[SPREAD-39]');
+});

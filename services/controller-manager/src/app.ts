@@ -1,0 +1,157 @@
+import { allResources, type ResourceRef } from '@holdfast/api';
+import type { Bus } from '@holdfast/bus';
+import {
+  type ApiClient,
+  type Controller,
+  createController,
+  createEventRecorder,
+  createLeaderElector,
+  createWorkQueue,
+} from '@holdfast/client';
+import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
+import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
+import { InformerPool } from './informers.ts';
+import { NODE_MONITOR_GRACE_SECONDS_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
+import { allControllers } from './registry.ts';
+import { selectControllers } from './selection.ts';
+
+export interface ControllerManagerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Without a bus the API is watched. */
+  readonly bus?: Bus | undefined;
+  /** One client per identity: the API server decides by identity who may end a pod. */
+  readonly clients: Readonly<Record<ControllerIdentity, ApiClient>>;
+  readonly settings?: Partial<ControllerManagerSettings>;
+  /** The kinds that the API serves; controllers whose kinds are missing stay away. Default: all of this build. */
+  readonly resources?: readonly ResourceRef[];
+  /** How a pod is evicted from a tainted node. Default: gracefully. */
+  readonly podEviction?: (client: ApiClient) => PodEviction;
+}
+
+export interface ControllerManagerSettings {
+  readonly nodeMonitorGraceSeconds: number;
+  readonly terminatedPodThreshold: number;
+  /** `*`, names, and names with a minus in front. */
+  readonly controllers: readonly string[];
+  /** PEM of the authority of the API servers, published to every namespace. */
+  readonly rootCa?: string;
+  /** With a lease only one of several managers works; without it all do, which costs conflicts but is as safe. */
+  readonly leaderElection: boolean;
+}
+
+const DEFAULTS: ControllerManagerSettings = {
+  nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS_DEFAULT,
+  terminatedPodThreshold: TERMINATED_POD_THRESHOLD_DEFAULT,
+  controllers: ['*'],
+  leaderElection: false,
+};
+
+export function createControllerManager(deps: ControllerManagerDeps): Service {
+  return new ControllerManager(deps);
+}
+
+class ControllerManager implements Service {
+  readonly name = 'controller-manager';
+  readonly #deps: ControllerManagerDeps;
+  readonly #settings: ControllerManagerSettings;
+  readonly #definitions: readonly ControllerDefinition[];
+  readonly #informers: InformerPool;
+  #stopLoops: () => Promise<void> = async () => {};
+  #elector: Service | undefined;
+  #state: 'new' | 'running' | 'stopped' = 'new';
+
+  constructor(deps: ControllerManagerDeps) {
+    this.#deps = deps;
+    this.#settings = { ...DEFAULTS, ...deps.settings };
+    const resources = deps.resources ?? allResources();
+    const all = allControllers({
+      nodeMonitorGraceMs: this.#settings.nodeMonitorGraceSeconds * 1000,
+      terminatedPodThreshold: this.#settings.terminatedPodThreshold,
+      podEviction: deps.podEviction ?? createGracefulEviction,
+      rootCa: this.#settings.rootCa,
+      resources,
+    });
+    this.#definitions = selectControllers(all, this.#settings.controllers, { resources, log: deps.log });
+    this.#informers = new InformerPool({ ...deps, bus: deps.bus, client: deps.clients.manager });
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') return;
+    this.#state = 'running';
+    for (const definition of this.#definitions) for (const kind of definition.watches) this.#informers.of(kind);
+    try {
+      await this.#informers.start();
+    } catch (error) {
+      if (this.#isStopped()) return;
+      throw error;
+    }
+    if (this.#isStopped()) return;
+    if (this.#settings.leaderElection) await this.#campaign();
+    else this.#startLoops();
+  }
+
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    await this.#elector?.stop();
+    await this.#stopLoops();
+    await this.#informers.stop();
+  }
+
+  // A method, because the state changes while `start` waits.
+  #isStopped(): boolean {
+    return this.#state === 'stopped';
+  }
+
+  async #campaign(): Promise<void> {
+    const { clock, random, ids, log, clients } = this.#deps;
+    this.#elector = createLeaderElector({
+      client: clients.manager,
+      lease: { namespace: 'kube-system', name: 'kube-controller-manager' },
+      identity: `controller-manager-${ids.uuid()}`,
+      clock,
+      random,
+      log,
+      onStartedLeading: () => this.#startLoops(),
+      onStoppedLeading: () => void this.#stopLoops(),
+    });
+    await this.#elector.start();
+  }
+
+  #startLoops(): void {
+    if (this.#isStopped()) return;
+    const running = this.#definitions.map((definition) => this.#run(definition));
+    this.#stopLoops = async () => {
+      this.#stopLoops = async () => {};
+      for (const { unsubscribe } of running) unsubscribe();
+      await Promise.all(running.flatMap(({ services }) => services.map((service) => service.stop())));
+    };
+  }
+
+  #run(definition: ControllerDefinition): { readonly services: readonly Service[]; readonly unsubscribe: () => void } {
+    const { clock, ids, clients } = this.#deps;
+    const log = this.#deps.log.child({ controller: definition.name });
+    const client = clients[definition.identity];
+    const events = createEventRecorder({ client, component: definition.component, clock, ids, log });
+    void events.start();
+    const loops = definition.create({ clock, log, client, events, informers: this.#informers });
+    const started = loops.map((loop) => this.#runLoop(loop, log));
+    return {
+      services: [...started.map(({ controller }) => controller), events],
+      unsubscribe: () => started.forEach(({ unsubscribe }) => unsubscribe()),
+    };
+  }
+
+  #runLoop(loop: Loop, log: Log): { readonly controller: Controller; readonly unsubscribe: () => void } {
+    const { clock } = this.#deps;
+    const queue = createWorkQueue({ clock });
+    const controller = createController({ ...loop, queue, clock, log });
+    const stops = loop.wake((key) => queue.add(key));
+    for (const key of loop.initialKeys()) queue.add(key);
+    void controller.start();
+    return { controller, unsubscribe: () => stops.forEach((stop) => stop()) };
+  }
+}

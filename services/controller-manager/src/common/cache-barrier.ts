@@ -1,0 +1,84 @@
+import type { KubeObject } from '@holdfast/api';
+import type { Informer } from '@holdfast/client';
+import { DELETE_EXPECTATION_TTL_MS } from '../limits.ts';
+import { isTerminating, revisionOf, targetOf, uidOf } from './meta.ts';
+
+interface PendingDelete {
+  readonly object: KubeObject;
+  readonly expiresAtMs: number;
+  /** No answer came: the delete has to be sent again, to the same object. */
+  readonly unanswered: boolean;
+}
+
+interface PendingWrite {
+  readonly object: KubeObject;
+  readonly revision: number;
+}
+
+/**
+ * Remembers, per work item, what this process has written and the cache does not show yet. A decision that counts objects
+ * may only be taken on a cache that reflects all of it; otherwise the same shortage would be filled twice.
+ * A write is awaited until the cache shows the object at that revision, or as a whole is known to be past it (then the
+ * object has been seen and is gone again); a deletion until the object is gone or terminating in the cache.
+ */
+export class CacheBarrier {
+  readonly #writes = new Map<string, Map<string, PendingWrite>>();
+  readonly #deletes = new Map<string, Map<string, PendingDelete>>();
+
+  wrote(key: string, object: KubeObject): void {
+    const pending = this.#writes.get(key) ?? new Map<string, PendingWrite>();
+    pending.set(uidOf(object), { object, revision: revisionOf(object) });
+    this.#writes.set(key, pending);
+  }
+
+  deleting(key: string, object: KubeObject, nowMs: number): void {
+    this.#expect(key, { object, expiresAtMs: nowMs + DELETE_EXPECTATION_TTL_MS, unanswered: false });
+  }
+
+  deleteUnanswered(key: string, object: KubeObject, nowMs: number): void {
+    this.#expect(key, { object, expiresAtMs: nowMs + DELETE_EXPECTATION_TTL_MS, unanswered: true });
+  }
+
+  /** Uids of objects whose deletion was asked for without an answer. Valid after `isCaughtUp`. */
+  unanswered(key: string): ReadonlySet<string> {
+    const pending = [...(this.#deletes.get(key) ?? [])];
+    return new Set(pending.filter(([, expected]) => expected.unanswered).map(([uid]) => uid));
+  }
+
+  #expect(key: string, expected: PendingDelete): void {
+    const pending = this.#deletes.get(key) ?? new Map<string, PendingDelete>();
+    pending.set(uidOf(expected.object), expected);
+    this.#deletes.set(key, pending);
+  }
+
+  /** The server refused: the object stays as it is. */
+  deleteRefused(key: string, object: KubeObject): void {
+    this.#deletes.get(key)?.delete(uidOf(object));
+  }
+
+  isCaughtUp<T extends KubeObject>(key: string, informer: Informer<T>, nowMs: number): boolean {
+    const writes = this.#writes.get(key) ?? new Map<string, PendingWrite>();
+    for (const [uid, write] of writes) if (isShown(informer, write)) writes.delete(uid);
+    const deletes = this.#deletes.get(key) ?? new Map<string, PendingDelete>();
+    for (const [uid, expected] of deletes) {
+      if (expected.expiresAtMs <= nowMs || isEnding(informer, expected.object)) deletes.delete(uid);
+    }
+    return writes.size === 0 && deletes.size === 0;
+  }
+
+  forget(key: string): void {
+    this.#writes.delete(key);
+    this.#deletes.delete(key);
+  }
+}
+
+function isShown<T extends KubeObject>(informer: Informer<T>, write: PendingWrite): boolean {
+  if (informer.revision() >= write.revision) return true;
+  const cached = informer.get(targetOf(write.object));
+  return cached !== undefined && revisionOf(cached) >= write.revision;
+}
+
+function isEnding<T extends KubeObject>(informer: Informer<T>, deleted: KubeObject): boolean {
+  const cached = informer.get(targetOf(deleted));
+  return cached === undefined || uidOf(cached) !== uidOf(deleted) || isTerminating(cached);
+}

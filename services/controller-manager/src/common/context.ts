@@ -1,0 +1,48 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import type { ApiClient, EventRecorder, Informer, ReconcileResult } from '@holdfast/client';
+import type { Clock, Log } from '@holdfast/platform';
+
+/** What a controller works with. `client` carries the controller's own identity. */
+export interface ControllerContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly client: ApiClient;
+  readonly events: EventRecorder;
+  readonly informers: SharedInformers;
+}
+
+/** One cache per kind for all controllers of the process. Every cache has the indexes of `CACHE_INDEXES`. */
+export interface SharedInformers {
+  of<T extends KubeObject>(resource: ResourceRef<T>): Informer<T>;
+}
+
+/** A pass over one key. Rejecting means: again, with back-off. */
+export type Reconcile = (key: string) => Promise<ReconcileResult>;
+
+/** One queue of keys with the passes over it. */
+export interface Loop {
+  readonly name: string;
+  readonly workers: number;
+  /** Registers what wakes a key; returns what unregisters it. Called after every cache is filled. */
+  readonly wake: (enqueue: (key: string) => void) => readonly (() => void)[];
+  readonly reconcile: Reconcile;
+  /** Keys that are due at start, before any event. */
+  readonly initialKeys: () => readonly string[];
+}
+
+export type ControllerIdentity = 'manager' | 'podGc';
+
+/** One line of the registry. */
+export interface ControllerDefinition {
+  /** As `--controllers` names it. */
+  readonly name: string;
+  /** How its events are signed. */
+  readonly component: string;
+  /** Whose rights it acts with: only the pod garbage collector may end pods, and only of nodes that are gone. */
+  readonly identity: ControllerIdentity;
+  /** Never left out by `--controllers`: without it the cluster breaks a promise. */
+  readonly isMandatory?: boolean;
+  /** Kinds whose caches have to be filled before it may decide. */
+  readonly watches: readonly ResourceRef[];
+  readonly create: (context: ControllerContext) => readonly Loop[];
+}

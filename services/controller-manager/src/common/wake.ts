@@ -1,0 +1,28 @@
+import type { KubeObject, LabelSelector } from '@holdfast/api';
+import type { Informer, InformerChange } from '@holdfast/client';
+import { controllerOf, keyOf, toTarget } from './meta.ts';
+import { labelPredicate } from './selector.ts';
+
+type Selecting = KubeObject & { readonly spec: { readonly selector: LabelSelector } };
+
+/** The owners whose picture a change of a dependent may alter: its controller before and after, or all that could adopt it (or wait for its name). */
+export function ownersToWake<T extends Selecting>(
+  owners: Informer<T>,
+  kind: string,
+  { object, old }: InformerChange<KubeObject>,
+): readonly string[] {
+  const keys = new Set<string>();
+  for (const dependent of [old, object]) {
+    const controller = dependent === undefined ? undefined : controllerOf(dependent);
+    if (controller?.kind === kind) {
+      keys.add(keyOf({ metadata: toTarget(dependent?.metadata.namespace ?? '', controller.name) }));
+    }
+  }
+  const last = object ?? old;
+  if (last !== undefined && controllerOf(last) === undefined) {
+    for (const candidate of owners.list(last.metadata.namespace)) {
+      if (labelPredicate(candidate.spec.selector)(last.metadata.labels)) keys.add(keyOf(candidate));
+    }
+  }
+  return [...keys];
+}

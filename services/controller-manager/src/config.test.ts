@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSilentLog, OperatorError } from '@holdfast/platform';
+import { readControllerManagerConfig } from './config.ts';
+import { createGracefulEviction } from './controllers/node-lifecycle/pod-eviction.ts';
+import { allControllers } from './registry.ts';
+import { selectControllers } from './selection.ts';
+
+const NEEDED = { HOLDFAST_POD_GC_TOKEN_FILE: 'pod-gc.token' };
+
+test('defaults are those of Kubernetes 1.32', () => {
+  const config = readControllerManagerConfig({ argv: [], env: NEEDED });
+  assert.deepEqual(config?.settings, {
+    nodeMonitorGraceSeconds: 50,
+    terminatedPodThreshold: 12_500,
+    controllers: ['*'],
+    leaderElection: false,
+  });
+});
+
+test('settings come from flags and environment; without the second identity the operator is told', () => {
+  const env = { ...NEEDED, HOLDFAST_NODE_MONITOR_GRACE_SECONDS: '28', HOLDFAST_CONTROLLERS: 'replicaset, deployment' };
+  const config = readControllerManagerConfig({ argv: ['--leader-elect'], env });
+  assert.equal(config?.settings.nodeMonitorGraceSeconds, 28);
+  assert.equal(config?.settings.leaderElection, true);
+  assert.deepEqual(config?.settings.controllers, ['replicaset', 'deployment']);
+  assert.throws(() => readControllerManagerConfig({ argv: [], env: {} }), OperatorError);
+});
+
+const ALL = allControllers({
+  nodeMonitorGraceMs: 50_000,
+  terminatedPodThreshold: 0,
+  podEviction: createGracefulEviction,
+  resources: [],
+});
+const SERVED = ALL.flatMap(({ watches }) => watches);
+const selected = (wanted: readonly string[], resources = SERVED): readonly string[] =>
+  selectControllers(ALL, wanted, { resources, log: createSilentLog() }).map(({ name }) => name);
+
+test('[SAFE-19] controllers can be chosen, but the collector of lost pods always runs', () => {
+  assert.deepEqual(selected(['deployment']), ['deployment', 'pod-garbage-collector']);
+  assert.ok(!selected(['*', '-namespace']).includes('namespace'));
+  assert.throws(() => selected(['*', '-pod-garbage-collector']), OperatorError);
+  assert.throws(() => selected(['no-such-controller']), OperatorError);
+});
+
+test('a controller whose kinds are not served stays away', () => {
+  const withoutSets = SERVED.filter(({ plural }) => plural !== 'statefulsets');
+  assert.deepEqual(
+    selected(['*']).filter((name) => !selected(['*'], withoutSets).includes(name)),
+    ['statefulset'],
+  );
+});

@@ -1,0 +1,160 @@
+import type { DaemonSet, Node, Pod } from '@holdfast/api';
+import { type Claim, claim } from '../../common/claim.ts';
+import { canonicalJson, safeHash, safeSuffix } from '../../common/hash.ts';
+import {
+  compareText,
+  controllerReference,
+  createdAt,
+  isTerminating,
+  nameOf,
+  namespaceOf,
+  uidOf,
+} from '../../common/meta.ts';
+import { generatedNamePrefix, isAvailable, isFinished, podFromTemplate } from '../../common/pods.ts';
+import { DAEMON_FAILED_POD_REST_MS } from '../../limits.ts';
+import { daemonTolerations, type Placement, pinnedTo, placementOn, targetNode } from './placement.ts';
+
+export const REVISION_LABEL = 'controller-revision-hash';
+
+export interface DaemonSetSnapshot {
+  readonly set: DaemonSet;
+  readonly nodes: readonly Node[];
+  /** Every pod it controls and every pod of its namespace without a controller. */
+  readonly pods: readonly Pod[];
+  /** False while the cache does not yet show all writes of earlier passes. */
+  readonly caughtUp: boolean;
+}
+
+export type DaemonSetAction =
+  | { readonly type: 'adopt-pod'; readonly pod: Pod }
+  | { readonly type: 'release-pod'; readonly pod: Pod }
+  | { readonly type: 'create-pod'; readonly pod: Pod }
+  | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'misplaced' | 'double' | 'update' };
+
+/** One node as the set sees it. */
+export interface DaemonNode extends Placement {
+  readonly name: string;
+  /** Its living pods, oldest first. */
+  readonly living: readonly Pod[];
+  readonly ending: readonly Pod[];
+}
+
+export function decide(snapshot: DaemonSetSnapshot, now: number): readonly DaemonSetAction[] {
+  const { set } = snapshot;
+  const { owned, adopt, release } = claimPods(snapshot);
+  const claims: DaemonSetAction[] = [
+    ...adopt.map((pod) => ({ type: 'adopt-pod', pod }) as const),
+    ...release.map((pod) => ({ type: 'release-pod', pod }) as const),
+  ];
+  if (claims.length > 0 || isTerminating(set) || !snapshot.caughtUp) return claims;
+  const nodes = daemonNodes(snapshot, owned);
+  const placed = [...nodes.flatMap((node) => placeOn(snapshot, node, now)), ...homeless(snapshot, owned)];
+  return placed.length > 0 ? placed : rollUpdate(snapshot, nodes, now);
+}
+
+export const claimPods = ({ set, pods }: Pick<DaemonSetSnapshot, 'set' | 'pods'>): Claim<Pod> => claim(set, pods);
+
+export const revisionOf = (set: DaemonSet): string => safeHash(canonicalJson(set.spec.template));
+
+export function daemonNodes(
+  { set, nodes }: Pick<DaemonSetSnapshot, 'set' | 'nodes'>,
+  pods: readonly Pod[],
+): readonly DaemonNode[] {
+  const byNode = Map.groupBy(pods, (pod) => targetNode(pod) ?? '');
+  const oldestFirst = (a: Pod, b: Pod): number => createdAt(a) - createdAt(b) || compareText(uidOf(a), uidOf(b));
+  return nodes.map((node) => {
+    const here = byNode.get(nameOf(node)) ?? [];
+    const living = here.filter((pod) => !isTerminating(pod)).sort(oldestFirst);
+    const placement = placementOn(set.spec.template, node);
+    return { name: nameOf(node), ...placement, living, ending: here.filter(isTerminating) };
+  });
+}
+
+/** One pod where it belongs, none where it does not. A failed pod rests a while before it makes room, so that a node that refuses it is not flooded. */
+function placeOn(snapshot: DaemonSetSnapshot, node: DaemonNode, now: number): readonly DaemonSetAction[] {
+  const failed = node.living.filter(isFinished);
+  const good = node.living.filter((pod) => !isFinished(pod));
+  if (!node.mayStay) return node.living.map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
+  const rested = failed.filter((pod) => now - createdAt(pod) >= DAEMON_FAILED_POD_REST_MS);
+  const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));
+  removals.push(...doubles(snapshot.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
+  const isMissing = node.shouldRun && node.living.length === 0 && node.ending.length === 0;
+  return isMissing ? [...removals, { type: 'create-pod', pod: buildPod(snapshot, node.name) }] : removals;
+}
+
+/** All but the oldest; during a surge all but the oldest of each revision. */
+function doubles(set: DaemonSet, good: readonly Pod[]): readonly Pod[] {
+  if (surgeOf(set, 1) === 0) return good.slice(1);
+  const revision = (pod: Pod): string => pod.metadata.labels?.[REVISION_LABEL] ?? '';
+  return good.filter((pod, index) => good.findIndex((other) => revision(other) === revision(pod)) < index);
+}
+
+/** Pods made for a node that is no more and never bound to one: no kubelet and no collector will end them. */
+const homeless = ({ nodes }: DaemonSetSnapshot, pods: readonly Pod[]): readonly DaemonSetAction[] => {
+  const known = new Set(nodes.map(nameOf));
+  return pods
+    .filter((pod) => !isTerminating(pod) && (pod.spec.nodeName ?? '') === '' && !known.has(targetNode(pod) ?? ''))
+    .map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
+};
+
+/** The name follows from set, node and the lowest free slot: the same gap is filled under the same name by everybody. */
+function buildPod({ set, pods }: DaemonSetSnapshot, node: string): Pod {
+  const taken = new Set(pods.map(nameOf));
+  const prefix = generatedNamePrefix(nameOf(set));
+  const nameAt = (slot: number): string => `${prefix}${safeSuffix(`${uidOf(set)}/${node}/${slot}`)}`;
+  let slot = 0;
+  while (taken.has(nameAt(slot))) slot++;
+  const { template } = set.spec;
+  const pod = podFromTemplate(template, {
+    namespace: namespaceOf(set),
+    name: nameAt(slot),
+    generateName: prefix,
+    owner: controllerReference(set, { apiVersion: 'apps/v1', kind: 'DaemonSet' }),
+  });
+  const labels = { ...pod.metadata.labels, [REVISION_LABEL]: revisionOf(set) };
+  const spec = { ...pod.spec, affinity: pinnedTo(template, node), tolerations: [...daemonTolerations(template)] };
+  return { ...pod, metadata: { ...pod.metadata, labels }, spec };
+}
+
+/** Old pods give way within the budget: without surge by ending first, with surge once the new one beside them is available. */
+function rollUpdate(
+  snapshot: DaemonSetSnapshot,
+  nodes: readonly DaemonNode[],
+  now: number,
+): readonly DaemonSetAction[] {
+  const { set } = snapshot;
+  if (set.spec.updateStrategy.type === 'OnDelete') return [];
+  const wanted = nodes.filter((node) => node.shouldRun);
+  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_LABEL] === revisionOf(set);
+  const isUp = (pod: Pod): boolean => isAvailable(pod, set.spec.minReadySeconds ?? 0, now);
+  const surge = surgeOf(set, wanted.length);
+  const down = wanted.filter(({ living }) => !living.some(isUp)).length;
+  let budget =
+    surge > 0
+      ? surge - wanted.filter(({ living, ending }) => living.length + ending.length > 1).length
+      : unavailableOf(set, wanted.length) - down;
+  const actions: DaemonSetAction[] = [];
+  for (const { name, living, ending } of wanted) {
+    const old = living.find((pod) => !isNew(pod));
+    if (old === undefined || ending.length > 0) continue;
+    const replaced = living.some((pod) => isNew(pod) && isUp(pod));
+    if (!isUp(old) || replaced) actions.push({ type: 'delete-pod', pod: old, why: 'update' });
+    else if (surge > 0 && living.length === 1 && budget-- > 0)
+      actions.push({ type: 'create-pod', pod: buildPod(snapshot, name) });
+    else if (surge === 0 && budget-- > 0) actions.push({ type: 'delete-pod', pod: old, why: 'update' });
+  }
+  return actions;
+}
+
+const surgeOf = (set: DaemonSet, desired: number): number =>
+  portion(set.spec.updateStrategy.rollingUpdate?.maxSurge ?? 0, desired);
+
+const unavailableOf = (set: DaemonSet, desired: number): number =>
+  Math.max(1, portion(set.spec.updateStrategy.rollingUpdate?.maxUnavailable ?? 1, desired));
+
+/** Percentages round up. */
+function portion(value: number | string, of: number): number {
+  if (typeof value === 'number') return value;
+  const percent = /^(\d+)%$/.exec(value)?.[1];
+  return percent === undefined ? 0 : Math.ceil((Number(percent) * of) / 100);
+}

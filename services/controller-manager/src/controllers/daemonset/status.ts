@@ -1,0 +1,39 @@
+import type { DaemonSet, DaemonSetStatus, Pod } from '@holdfast/api';
+import { isSame, withoutZeros } from '../../common/hash.ts';
+import { generationOf } from '../../common/meta.ts';
+import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
+import { type DaemonNode, REVISION_LABEL, revisionOf } from './decide.ts';
+
+/** The status to write, or undefined when the stored one says it already. */
+export function decideStatus(set: DaemonSet, nodes: readonly DaemonNode[], now: number): DaemonSetStatus | undefined {
+  const next = count(set, nodes, now);
+  return isSame(comparable(set.status), next) ? undefined : next;
+}
+
+function count(set: DaemonSet, nodes: readonly DaemonNode[], now: number): DaemonSetStatus {
+  const wanted = nodes.filter(({ shouldRun }) => shouldRun);
+  const pods = wanted.map(({ living, ending }) => [...living, ...ending].filter((pod) => !isFinished(pod)));
+  const nodesWith = (test: (pod: Pod) => boolean): number => pods.filter((here) => here.some(test)).length;
+  const numberAvailable = nodesWith((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now));
+  return comparable({
+    currentNumberScheduled: pods.filter((here) => here.length > 0).length,
+    numberMisscheduled: nodes.filter(({ shouldRun, living }) => !shouldRun && living.length > 0).length,
+    desiredNumberScheduled: wanted.length,
+    numberReady: nodesWith(isReady),
+    updatedNumberScheduled: nodesWith((pod) => pod.metadata.labels?.[REVISION_LABEL] === revisionOf(set)),
+    numberAvailable,
+    numberUnavailable: wanted.length - numberAvailable,
+    observedGeneration: generationOf(set),
+    ...(set.status.collisionCount === undefined ? {} : { collisionCount: set.status.collisionCount }),
+    ...(set.status.conditions === undefined ? {} : { conditions: set.status.conditions }),
+  });
+}
+
+/** Four counts are always told, the others only when there is something to count. */
+const comparable = (status: DaemonSetStatus): DaemonSetStatus => ({
+  ...withoutZeros(status),
+  currentNumberScheduled: status.currentNumberScheduled ?? 0,
+  numberMisscheduled: status.numberMisscheduled ?? 0,
+  desiredNumberScheduled: status.desiredNumberScheduled ?? 0,
+  numberReady: status.numberReady ?? 0,
+});

@@ -1,0 +1,87 @@
+import type { Deployment, PodTemplateSpec, ReplicaSet } from '@holdfast/api';
+import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
+import { byName, controllerReference, createdAt, nameOf, namespaceOf } from '../../common/meta.ts';
+import { desiredReplicas, maxReplicas } from './bounds.ts';
+
+export const REVISION = 'deployment.kubernetes.io/revision';
+export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
+export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
+export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
+export const TEMPLATE_HASH = 'pod-template-hash';
+
+/** Annotations of a Deployment that say something about itself and are not handed to its ReplicaSets. */
+const NOT_INHERITED = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'deprecated.deployment.rollback.to',
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
+]);
+
+type Annotations = Readonly<Record<string, string>>;
+
+export const revisionNumber = (object: { readonly metadata: { annotations?: Record<string, string> } }): number => {
+  const revision = Number(object.metadata.annotations?.[REVISION] ?? 0);
+  return Number.isSafeInteger(revision) ? revision : 0;
+};
+
+export const oldestFirst = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || byName(a, b);
+
+/** The ReplicaSet of the present template: of several, the oldest, so that every pass finds the same one. */
+export function findNewReplicaSet(deployment: Deployment, owned: readonly ReplicaSet[]): ReplicaSet | undefined {
+  const wanted = comparableTemplate(deployment.spec.template);
+  return [...owned].sort(oldestFirst).find((set) => isSame(comparableTemplate(set.spec.template), wanted));
+}
+
+function comparableTemplate(template: PodTemplateSpec): unknown {
+  const { [TEMPLATE_HASH]: _hash, ...labels } = template.metadata.labels ?? {};
+  return { ...template, metadata: { ...template.metadata, labels } };
+}
+
+export const templateHash = (deployment: Deployment): string =>
+  safeHash(`${canonicalJson(deployment.spec.template)}/${deployment.status.collisionCount ?? 0}`);
+
+/** The ReplicaSet to create for the present template. */
+export function buildReplicaSet(deployment: Deployment, revision: number, replicas: number): ReplicaSet {
+  const hash = templateHash(deployment);
+  const { template, selector, minReadySeconds } = deployment.spec;
+  const labels = { ...template.metadata.labels, [TEMPLATE_HASH]: hash };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `${nameOf(deployment)}-${hash}`,
+      namespace: namespaceOf(deployment),
+      labels,
+      annotations: { ...inherited(deployment), [REVISION]: String(revision), ...sizeAnnotations(deployment) },
+      ownerReferences: [controllerReference(deployment, { apiVersion: 'apps/v1', kind: 'Deployment' })],
+    },
+    spec: {
+      replicas,
+      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+      selector: { ...selector, matchLabels: { ...selector.matchLabels, [TEMPLATE_HASH]: hash } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+    status: { replicas: 0 },
+  };
+}
+
+/** What a ReplicaSet remembers of the size it was scaled for: a difference to the present one is a scaling event. */
+export const sizeAnnotations = (deployment: Deployment): Annotations => ({
+  [DESIRED_REPLICAS]: String(desiredReplicas(deployment)),
+  [MAX_REPLICAS]: String(maxReplicas(deployment)),
+});
+
+/** The annotations of the present template's ReplicaSet: those of the Deployment, its revision, and the revisions it had before. */
+export function newSetAnnotations(deployment: Deployment, newSet: ReplicaSet, revision: number): Annotations {
+  const own = newSet.metadata.annotations ?? {};
+  const old = revisionNumber(newSet);
+  if (old >= revision) return { ...own, ...inherited(deployment) };
+  const history = own[REVISION_HISTORY] ?? '';
+  const earlier = old === 0 ? [] : [[REVISION_HISTORY, history === '' ? String(old) : `${history},${old}`]];
+  return { ...own, ...inherited(deployment), ...Object.fromEntries(earlier), [REVISION]: String(revision) };
+}
+
+const inherited = (deployment: Deployment): Annotations =>
+  Object.fromEntries(Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !NOT_INHERITED.has(key)));

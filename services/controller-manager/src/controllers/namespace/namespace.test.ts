@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIG_MAPS, NAMESPACES, type Namespace, PODS, type ResourceRef } from '@holdfast/api';
+import { TransportError } from '@holdfast/client';
+import fc from 'fast-check';
+import { isTerminating, targetOf } from '../../common/meta.ts';
+import { pod } from '../../testing/builders.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { runKubelets } from '../../testing/kubelet-model.ts';
+import { decide } from './decide.ts';
+import { namespaceController } from './index.ts';
+
+const RESOURCES: readonly ResourceRef[] = [PODS, CONFIG_MAPS, NAMESPACES];
+const definition = namespaceController({ resources: RESOURCES });
+const TEAM = { name: 'team' };
+
+async function worldWithPod(podOn: string): Promise<{ world: World; controller: DrivenController }> {
+  const world = createWorld();
+  const client = world.api.client('user');
+  await client.create(NAMESPACES, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: TEAM,
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  });
+  for (const name of ['a', 'b']) {
+    await client.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'team' } });
+  }
+  await client.create(PODS, pod({ name: 'p', namespace: 'team' }, { phase: 'Running' }, { nodeName: podOn }));
+  await client.create(PODS, pod({ name: 'other' }, { phase: 'Running' }, { nodeName: podOn }));
+  return { world, controller: new DrivenController(world, definition) };
+}
+
+test('[SAFE-16] a pod that does not end keeps the namespace, visibly, and is never forced', async () => {
+  const { world, controller } = await worldWithPod('silent');
+  await world.api.client('user').delete(NAMESPACES, TEAM);
+  for (let second = 0; second < 300; second += 10) {
+    await controller.settle();
+    world.clock.advance(10_000);
+  }
+  const { status } = world.api.get(NAMESPACES, TEAM);
+  assert.equal(status.phase, 'Terminating');
+  assert.deepEqual(
+    status.conditions?.map(({ type, status: value, reason, message }) => `${type}=${value} ${reason}: ${message}`),
+    [
+      'NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered',
+      'NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube types successfully parsed',
+      'NamespaceDeletionContentFailure=False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+      'NamespaceContentRemaining=True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
+      'NamespaceFinalizersRemaining=False ContentHasNoFinalizers: All content-preserving finalizers finished',
+    ],
+  );
+  assert.equal(world.api.list(CONFIG_MAPS).length, 0);
+  assert.ok(isTerminating(world.api.get(PODS, { namespace: 'team', name: 'p' })));
+  assert.ok(
+    !isTerminating(world.api.get(PODS, { namespace: 'default', name: 'other' })),
+    'other namespaces are left alone',
+  );
+  const deletes = world.api.writes.filter((write) => write.verb === 'delete' && write.identity !== 'user');
+  assert.equal(deletes.length, 3, 'nothing is asked twice');
+  for (const { request } of deletes) assert.equal(request?.gracePeriodSeconds, undefined);
+});
+
+test('[SAFE-17] a force-deleted pod lets the namespace go without further action', async () => {
+  const { world, controller } = await worldWithPod('silent');
+  const user = world.api.client('user');
+  await user.delete(NAMESPACES, TEAM);
+  await controller.settle();
+  await user.delete(PODS, { namespace: 'team', name: 'p' }, { gracePeriodSeconds: 0 });
+  await controller.settle();
+  assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+});
+
+test('an object with a finalizer is told by name of the finalizer', async () => {
+  const { world, controller } = await worldWithPod('n');
+  const held = world.api.get(CONFIG_MAPS, { namespace: 'team', name: 'a' });
+  world.api.put(CONFIG_MAPS, { ...held, metadata: { ...held.metadata, finalizers: ['example.com/hold'] } });
+  await world.api.client('user').delete(NAMESPACES, TEAM);
+  await controller.settle();
+  const told = world.api
+    .get(NAMESPACES, TEAM)
+    .status.conditions?.find((c) => c.type === 'NamespaceFinalizersRemaining');
+  assert.equal(
+    told?.message,
+    'Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
+  );
+  world.api.drop(CONFIG_MAPS, targetOf(held));
+  runKubelets(world);
+  await controller.settle();
+  assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+});
+
+test('a namespace that is not being deleted is never touched', async () => {
+  const { world, controller } = await worldWithPod('n');
+  const before = world.api.writes.length;
+  await controller.settle();
+  assert.equal(world.api.writes.length, before);
+});
+
+test('ends the same when killed around any write', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ at: fc.integer({ min: 1, max: 10 }), counts: fc.boolean() }), { maxLength: 4 }),
+      async (faults) => {
+        const { world, controller } = await worldWithPod('n');
+        await world.api.client('user').delete(NAMESPACES, TEAM);
+        let writes = 0;
+        const hit = (counts: boolean): boolean => faults.some((f) => f.at === writes && f.counts === counts);
+        world.api.beforeWrite = () => {
+          writes++;
+          if (hit(false)) throw new TransportError('request lost');
+        };
+        world.api.afterWrite = () => {
+          if (hit(true)) throw new TransportError('answer lost');
+        };
+        for (let round = 0; round < 8; round++) {
+          await controller.settle();
+          runKubelets(world);
+          world.clock.advance(10_000);
+        }
+        assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+        assert.equal(world.api.list(PODS, 'default').length, 1);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test('decide finalizes exactly when nothing remains and nothing failed', () => {
+  const namespace: Namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: TEAM,
+    spec: { finalizers: ['example.com/mine', 'kubernetes'] },
+    status: { phase: 'Terminating' },
+  };
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 2 }),
+      fc.array(fc.constantFrom('boom', 'bang'), { maxLength: 2 }),
+      (count, failures) => {
+        const remaining = new Map(count === 0 ? [] : [['pods.', count]]);
+        const action = decide(namespace, { remaining, finalizers: new Map(), failures }, 0);
+        assert.equal(action?.type === 'finalize', count === 0 && failures.length === 0);
+        if (action?.type === 'finalize') assert.deepEqual(action.namespace.spec.finalizers, ['example.com/mine']);
+        else assert.equal(action?.namespace.status.phase, 'Terminating');
+      },
+    ),
+  );
+});

@@ -1,0 +1,134 @@
+import { LEASES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import type { ApiClient, InformerChange } from '@holdfast/client';
+import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isSame } from '../../common/hash.ts';
+import { nameOf } from '../../common/meta.ts';
+import { podCondition } from '../../common/pods.ts';
+import { inParallel } from '../../common/writes.ts';
+import {
+  NODE_MONITOR_PERIOD_MS,
+  NODE_MONITOR_STALL_MS,
+  NODE_STARTUP_GRACE_MS,
+  WORKERS_PER_CONTROLLER,
+} from '../../limits.ts';
+import { applyEviction, applyHealth, askOnce } from './apply.ts';
+import { decideEvictions, type EvictionTimers } from './evictions.ts';
+import { decideHealth, FIRST_LOOK } from './health.ts';
+import type { PodEviction } from './pod-eviction.ts';
+import { noExecuteTaints } from './taints.ts';
+
+export interface NodeLifecycleSettings {
+  readonly nodeMonitorGraceMs: number;
+  /** How pods are evicted, given this controller's own client. */
+  readonly podEviction: (client: ApiClient) => PodEviction;
+}
+
+export const nodeLifecycleController = (settings: NodeLifecycleSettings): ControllerDefinition => ({
+  name: 'node-lifecycle',
+  component: 'node-controller',
+  identity: 'manager',
+  watches: [NODES, PODS, LEASES],
+  create: (context) => createLoops(context, settings),
+});
+
+const ALL_NODES = 'all nodes';
+const NODE_LEASES = 'kube-node-lease';
+
+/** What both loops share: evictions stop at once when the look finds that nobody answers. */
+interface Shared {
+  memory: typeof FIRST_LOOK;
+}
+
+function createLoops(context: ControllerContext, settings: NodeLifecycleSettings): readonly Loop[] {
+  const shared: Shared = { memory: FIRST_LOOK };
+  return [createHealthLoop(context, settings, shared), createEvictionLoop(context, settings, shared)];
+}
+
+function createHealthLoop(context: ControllerContext, settings: NodeLifecycleSettings, shared: Shared): Loop {
+  const limits = {
+    graceMs: settings.nodeMonitorGraceMs,
+    startupGraceMs: Math.max(NODE_STARTUP_GRACE_MS, settings.nodeMonitorGraceMs),
+    stallMs: NODE_MONITOR_STALL_MS,
+  };
+  const { informers, clock } = context;
+  return {
+    name: 'node-health',
+    workers: 1,
+    initialKeys: () => [ALL_NODES],
+    wake: (enqueue) => [
+      informers.of(NODES).onChange((change) => {
+        if (callsForTaints(change)) enqueue(ALL_NODES);
+      }),
+    ],
+    reconcile: async () => {
+      const snapshot = {
+        nodes: informers.of(NODES).list(),
+        leaseOf: (name: string) => informers.of(LEASES).get({ namespace: NODE_LEASES, name }),
+        podsOn: (name: string) => informers.of(PODS).byIndex('node', name),
+      };
+      const time = { monotonicMs: clock.monotonic(), now: clock.now(), limits };
+      const { memory, actions } = decideHealth(shared.memory, snapshot, time);
+      shared.memory = memory;
+      const failure = await inParallel(actions, (action) => applyHealth(context, action));
+      if (failure !== undefined) context.log.warn('node health could not be written', { error: failure });
+      return { requeueAfterMs: NODE_MONITOR_PERIOD_MS };
+    },
+  };
+}
+
+/** A heartbeat alone changes nothing that a taint says. */
+function callsForTaints({ object, old }: InformerChange<Node>): boolean {
+  if (object === undefined || old === undefined) return true;
+  const said = (node: Node): unknown => [
+    node.spec.unschedulable ?? false,
+    node.spec.taints ?? [],
+    (node.status.conditions ?? []).map(({ type, status }) => [type, status]),
+  ];
+  return !isSame(said(object), said(old));
+}
+
+function createEvictionLoop(context: ControllerContext, settings: NodeLifecycleSettings, shared: Shared): Loop {
+  const { informers, clock } = context;
+  const timersOf = new Map<string, EvictionTimers>();
+  const eviction = settings.podEviction(context.client);
+  return {
+    name: 'taint-eviction',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => informers.of(NODES).list().map(nameOf),
+    wake: (enqueue) => [
+      informers.of(NODES).onChange((change) => {
+        if (callsForTaints(change)) enqueue(change.key);
+      }),
+      informers.of(PODS).onChange(({ object, old }) => {
+        const name = object?.spec.nodeName ?? '';
+        if (object === undefined || name === '') return;
+        const isLeaving = isTainted(informers.of(NODES).get({ name })) && mayHaveToLeave(object, old);
+        if (isLeaving || podCondition(object, 'NodeDown')?.status === 'True') enqueue(name);
+      }),
+    ],
+    reconcile: async (name) => {
+      const node = informers.of(NODES).get({ name });
+      if (node === undefined) timersOf.delete(name);
+      if (node === undefined) return {};
+      const { fullDisruption } = shared.memory;
+      const pods = informers.of(PODS).byIndex('node', name);
+      const timers = timersOf.get(name) ?? new Map<string, number>();
+      const time = { monotonicMs: clock.monotonic(), now: clock.now() };
+      const decision = decideEvictions({ node, pods, timers, fullDisruption }, time);
+      timersOf.set(name, decision.timers);
+      const tools = { context, eviction, liveNode: askOnce(context, node), fullDisruption };
+      const failure = await inParallel(decision.actions, (action) => applyEviction(tools, action));
+      if (failure !== undefined) throw failure;
+      const waitMs = decision.actions.some(({ type }) => type === 'evict-pod')
+        ? NODE_MONITOR_PERIOD_MS
+        : decision.lookAgainMs;
+      return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
+    },
+  };
+}
+
+const isTainted = (node: Node | undefined): boolean => node !== undefined && noExecuteTaints(node).length > 0;
+
+/** New on the node, or with other tolerations. */
+const mayHaveToLeave = (pod: Pod, old: Pod | undefined): boolean =>
+  old?.spec.nodeName !== pod.spec.nodeName || !isSame(old?.spec.tolerations, pod.spec.tolerations);

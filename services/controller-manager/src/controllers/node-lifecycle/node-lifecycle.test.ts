@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LEASES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { formatMicroTime } from '@holdfast/platform';
+import fc from 'fast-check';
+import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isReady, podCondition } from '../../common/pods.ts';
+import { node, pod, readyStatus } from '../../testing/builders.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { decideEvictions, toleratedFor } from './evictions.ts';
+import { nodeLifecycleController } from './index.ts';
+import { createGracefulEviction } from './pod-eviction.ts';
+import { readyCondition } from './taints.ts';
+
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+const SECOND = 1_000;
+
+class Cluster {
+  readonly world: World = createWorld();
+  readonly alive: Set<string>;
+  readonly controller: DrivenController;
+
+  constructor(names: readonly string[], options: { readonly graceSeconds?: number } = {}) {
+    this.alive = new Set(names);
+    for (const name of names) this.world.api.put(NODES, node(name));
+    this.controller = new DrivenController(
+      this.world,
+      nodeLifecycleController({
+        nodeMonitorGraceMs: (options.graceSeconds ?? 50) * SECOND,
+        podEviction: createGracefulEviction,
+      }),
+    );
+  }
+
+  addPod(name: string, on: string, tolerationSeconds?: number): void {
+    const tolerations =
+      tolerationSeconds === undefined
+        ? []
+        : [{ key: UNREACHABLE, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }];
+    this.world.api.put(PODS, pod({ name }, readyStatus('2025-12-31T00:00:00Z'), { nodeName: on, tolerations }));
+  }
+
+  /** Every living kubelet renews its lease each 10 s; one that was thought dead says Ready again. */
+  async run(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 5) {
+      this.world.clock.advance(5 * SECOND);
+      if ((this.world.clock.monotonic() / SECOND) % 10 === 0) for (const name of this.alive) this.#beat(name);
+      await this.controller.settle();
+    }
+  }
+
+  #beat(name: string): void {
+    const { api, clock } = this.world;
+    api.put(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace: 'kube-node-lease' },
+      spec: { renewTime: formatMicroTime(clock.now()) },
+    });
+    const stored = this.node(name);
+    if (readyCondition(stored)?.status === 'True') return;
+    api.put(NODES, { ...stored, status: node(name).status });
+  }
+
+  node(name: string): Node {
+    return this.world.api.get(NODES, { name });
+  }
+  pod(name: string): Pod {
+    return this.world.api.get(PODS, { namespace: 'default', name });
+  }
+  taints(name: string): readonly string[] {
+    return (this.node(name).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+  }
+}
+
+test('[SAFE-27] a silent node becomes Unknown after the grace, is tainted, and its pods are told not ready', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 300);
+  await cluster.run(60);
+  cluster.alive.delete('a');
+  await cluster.run(45);
+  assert.equal(readyCondition(cluster.node('a'))?.status, 'True');
+  await cluster.run(20);
+  const ready = readyCondition(cluster.node('a'));
+  assert.deepEqual(
+    [ready?.status, ready?.reason, ready?.message],
+    ['Unknown', 'NodeStatusUnknown', 'Kubelet stopped posting node status.'],
+  );
+  assert.deepEqual(cluster.taints('a'), [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`]);
+  assert.equal(isReady(cluster.pod('on-a')), false);
+  assert.ok(!isTerminating(cluster.pod('on-a')), 'tolerated for 300 s');
+  assert.deepEqual(cluster.taints('b'), []);
+});
+
+test('[SAFE-27] [SAFE-28] [LIFE-09] after tolerationSeconds the deletion begins gracefully and says why', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 300);
+  cluster.addPod('on-b', 'b', 300);
+  cluster.alive.delete('a');
+  await cluster.run(350);
+  assert.ok(!isTerminating(cluster.pod('on-a')));
+  await cluster.run(30);
+  const lost = cluster.pod('on-a');
+  assert.ok(isTerminating(lost));
+  assert.equal(lost.status.reason, 'NodeLost');
+  assert.equal(podCondition(lost, 'NodeDown')?.reason, 'NodePartitioned');
+  assert.match(podCondition(lost, 'NodeDown')?.message ?? '', /Node a /);
+  const target = podCondition(lost, 'DisruptionTarget');
+  assert.deepEqual(
+    [target?.reason, target?.message],
+    ['DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint'],
+  );
+  assert.ok(cluster.world.api.events.some((e) => e.reason === 'TaintManagerEviction' && e.about === 'on-a'));
+  assert.ok(!isTerminating(cluster.pod('on-b')));
+  await cluster.run(600);
+  assert.ok(isTerminating(cluster.pod('on-a')), 'begun, never completed');
+});
+
+test('[SAFE-29] a heartbeat that returns in time cancels taint and timer, and nothing restarts', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 300);
+  cluster.alive.delete('a');
+  await cluster.run(200);
+  assert.equal(readyCondition(cluster.node('a'))?.status, 'Unknown');
+  cluster.alive.add('a');
+  await cluster.run(400);
+  assert.deepEqual(cluster.taints('a'), []);
+  assert.ok(!isTerminating(cluster.pod('on-a')));
+  assert.ok(cluster.world.api.events.some((e) => e.message === 'Cancelling deletion of Pod default/on-a'));
+});
+
+test('[SAFE-29] a pod that was told NodeDown but not deleted is told otherwise when the node is back', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 0);
+  cluster.world.api.beforeWrite = (write) => {
+    if (write.verb === 'delete') throw new Error('the manager died here');
+  };
+  cluster.alive.delete('a');
+  await cluster.run(65).catch(() => {});
+  assert.equal(podCondition(cluster.pod('on-a'), 'NodeDown')?.status, 'True');
+  cluster.world.api.beforeWrite = () => {};
+  cluster.world.api.put(NODES, { ...cluster.node('a'), spec: {}, status: node('a').status });
+  cluster.alive.add('a');
+  await cluster.run(20);
+  assert.ok(!isTerminating(cluster.pod('on-a')));
+  assert.equal(podCondition(cluster.pod('on-a'), 'NodeDown')?.status, 'False');
+  assert.equal(podCondition(cluster.pod('on-a'), 'DisruptionTarget')?.status, 'False');
+  assert.equal(cluster.pod('on-a').status.reason, undefined);
+});
+
+test('[SAFE-33] when every node is silent nobody is evicted, and timers start again afterwards', async () => {
+  const names = ['a', 'b', 'c'];
+  const cluster = new Cluster(names);
+  for (const name of names) cluster.addPod(`on-${name}`, name);
+  await cluster.run(30);
+  cluster.alive.clear();
+  await cluster.run(900);
+  for (const name of names) {
+    assert.equal(readyCondition(cluster.node(name))?.status, 'Unknown');
+    assert.deepEqual(cluster.taints(name), [`${UNREACHABLE}:NoSchedule`]);
+    assert.ok(!isTerminating(cluster.pod(`on-${name}`)));
+  }
+  cluster.alive.add('a');
+  await cluster.run(45);
+  assert.ok(!isTerminating(cluster.pod('on-b')), 'b gets a full grace after a is back');
+});
+
+test('[SAFE-33] an interruption in which nobody can be heard makes no node unknown, however the heartbeats fell', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 30 }), async (early, outage) => {
+      const cluster = new Cluster(['a', 'b', 'c']);
+      for (const name of ['a', 'b', 'c']) cluster.addPod(`on-${name}`, name);
+      await cluster.run(40);
+      cluster.alive.delete('a');
+      await cluster.run(early * 5);
+      cluster.alive.clear();
+      await cluster.run(outage);
+      for (const name of ['b', 'c', 'a']) {
+        cluster.alive.add(name);
+        await cluster.run(10);
+      }
+      for (const name of ['b', 'c']) assert.ok(!isTerminating(cluster.pod(`on-${name}`)));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a judge that was stopped itself blames nobody', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-b', 'b');
+  await cluster.run(30);
+  cluster.world.clock.advance(300 * SECOND);
+  cluster.alive.delete('b');
+  await cluster.run(40);
+  assert.equal(readyCondition(cluster.node('b'))?.status, 'True');
+  assert.ok(!isTerminating(cluster.pod('on-b')));
+});
+
+test('the wall clock does not matter: heartbeats from a clock that stands or runs backwards count', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  let turn = 0;
+  for (let passed = 0; passed < 200; passed += 10) {
+    turn++;
+    cluster.world.api.put(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'a', namespace: 'kube-node-lease' },
+      spec: { renewTime: `1999-01-01T00:00:00.${String(999_999 - turn)}Z` },
+    });
+    cluster.alive.delete('a');
+    await cluster.run(10);
+  }
+  assert.equal(readyCondition(cluster.node('a'))?.status, 'True');
+});
+
+test('a frozen cache does not evict from a node that is back', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 300);
+  cluster.alive.delete('a');
+  await cluster.run(100);
+  assert.deepEqual(cluster.taints('a').length, 2);
+  cluster.world.api.cache(NODES).freeze();
+  cluster.world.api.put(NODES, { ...cluster.node('a'), spec: {}, status: node('a').status });
+  await cluster.run(600);
+  assert.ok(!isTerminating(cluster.pod('on-a')));
+});
+
+test('cordon and conditions become NoSchedule taints and go again; taints of people stay', async () => {
+  const cluster = new Cluster(['a']);
+  const own = { key: 'team', value: 'x', effect: 'NoSchedule' };
+  const stored = cluster.node('a');
+  const pressure = { type: 'MemoryPressure', status: 'True' };
+  cluster.world.api.put(NODES, {
+    ...stored,
+    spec: { unschedulable: true, taints: [own] },
+    status: { ...stored.status, conditions: [...(stored.status.conditions ?? []), pressure] },
+  });
+  await cluster.controller.settle();
+  assert.deepEqual(cluster.taints('a'), [
+    'team:NoSchedule',
+    'node.kubernetes.io/memory-pressure:NoSchedule',
+    'node.kubernetes.io/unschedulable:NoSchedule',
+  ]);
+  const cordoned = cluster.node('a');
+  cluster.world.api.put(NODES, {
+    ...cordoned,
+    spec: { ...cordoned.spec, unschedulable: false },
+    status: node('a').status,
+  });
+  await cluster.controller.settle();
+  assert.deepEqual(cluster.taints('a'), ['team:NoSchedule']);
+});
+
+test('most of a small zone lost at once: conditions are honest, but nobody is evicted', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const cluster = new Cluster(names);
+  for (const name of names) cluster.addPod(`on-${name}`, name);
+  for (const name of ['a', 'b', 'c']) cluster.alive.delete(name);
+  await cluster.run(900);
+  const evicted = names.filter((name) => isTerminating(cluster.pod(`on-${name}`)));
+  assert.deepEqual(evicted, []);
+  assert.equal(readyCondition(cluster.node('a'))?.status, 'Unknown');
+});
+
+const anyTaint = fc.record({ key: fc.constantFrom('x', UNREACHABLE), effect: fc.constant('NoExecute') });
+const anyToleration = fc.record(
+  {
+    key: fc.constantFrom('x', UNREACHABLE),
+    operator: fc.constant('Exists'),
+    tolerationSeconds: fc.integer({ min: 0, max: 20 }),
+  },
+  { requiredKeys: ['key', 'operator'] },
+);
+
+test('nobody is evicted before the shortest toleration has passed since the taint was seen, and never in full disruption', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyTaint, { maxLength: 2 }),
+      fc.array(anyToleration, { maxLength: 3 }),
+      fc.boolean(),
+      (taints, tolerations, fullDisruption) => {
+        const on = { ...node('n', { ready: 'Unknown', taints }), metadata: { name: 'n', uid: 'n' } };
+        const subject = pod({ name: 'p', uid: 'p' }, {}, { nodeName: 'n', tolerations });
+        const counted = taints.filter((taint) => !fullDisruption || taint.key !== UNREACHABLE);
+        let timers: ReadonlyMap<string, number> = new Map();
+        for (let ms = 0; ms <= 25_000; ms += 1_000) {
+          const decision = decideEvictions(
+            { node: on, pods: [subject], timers, fullDisruption },
+            { monotonicMs: ms, now: ms },
+          );
+          timers = decision.timers;
+          const isEvicted = decision.actions.some((action) => action.type === 'evict-pod');
+          assert.equal(isEvicted, ms >= toleratedFor(subject, counted), `at ${ms}`);
+          if (decision.lookAgainMs !== undefined)
+            assert.equal(ms + decision.lookAgainMs, toleratedFor(subject, counted));
+        }
+      },
+    ),
+  );
+});
+
+test('[SAFE-15] no write of this controller ends a pod', async () => {
+  const cluster = new Cluster(['a', 'b', 'c']);
+  for (const name of ['a', 'b', 'c']) cluster.addPod(`on-${name}`, name);
+  cluster.alive.delete('a');
+  await cluster.run(120);
+  const deletes = cluster.world.api.writes.filter((write) => write.verb === 'delete');
+  assert.deepEqual(
+    deletes.map((write) => [write.identity, write.key, Object.keys(write.request ?? {})]),
+    [['node-controller', 'default/on-a', ['uid']]],
+  );
+  assert.deepEqual(cluster.world.api.list(PODS).map(nameOf), ['on-a', 'on-b', 'on-c']);
+});

@@ -1,0 +1,65 @@
+import type { Node, NodeCondition, Taint } from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+
+export const UNREACHABLE = 'node.kubernetes.io/unreachable';
+export const NOT_READY = 'node.kubernetes.io/not-ready';
+
+/** Taints that say what a condition says, for the scheduler. */
+const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
+  { type: 'Ready', status: 'False', key: NOT_READY },
+  { type: 'Ready', status: 'Unknown', key: UNREACHABLE },
+  { type: 'MemoryPressure', status: 'True', key: 'node.kubernetes.io/memory-pressure' },
+  { type: 'DiskPressure', status: 'True', key: 'node.kubernetes.io/disk-pressure' },
+  { type: 'PIDPressure', status: 'True', key: 'node.kubernetes.io/pid-pressure' },
+  { type: 'NetworkUnavailable', status: 'True', key: 'node.kubernetes.io/network-unavailable' },
+];
+const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
+
+const MANAGED_NO_SCHEDULE = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
+const MANAGED_NO_EXECUTE = new Set([UNREACHABLE, NOT_READY]);
+
+export const readyCondition = (node: Node): NodeCondition | undefined =>
+  node.status.conditions?.find((condition) => condition.type === 'Ready');
+
+export const isReadyNode = (node: Node): boolean => readyCondition(node)?.status === 'True';
+
+export const noExecuteTaints = (node: Node): readonly Taint[] =>
+  (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
+
+/** The NoExecute taint that the node's readiness calls for. */
+export function evictionTaint(node: Node): string | undefined {
+  const ready = readyCondition(node);
+  if (ready?.status === 'Unknown') return UNREACHABLE;
+  return ready?.status === 'False' ? NOT_READY : undefined;
+}
+
+export const hasEvictionTaint = (node: Node, key: string): boolean =>
+  noExecuteTaints(node).some((taint) => taint.key === key);
+
+/**
+ * The taints a node should have, or undefined when it has them. `evictFor` names the NoExecute taint that it may get or
+ * keep now; taints that people set are left alone.
+ */
+export function desiredTaints(node: Node, evictFor: string | undefined, now: number): readonly Taint[] | undefined {
+  const noSchedule = new Set(
+    CONDITION_TAINTS.filter(({ type, status }) =>
+      node.status.conditions?.some((condition) => condition.type === type && condition.status === status),
+    ).map(({ key }) => key),
+  );
+  if (node.spec.unschedulable === true) noSchedule.add(UNSCHEDULABLE);
+  const noExecute = new Set(evictFor === undefined ? [] : [evictFor]);
+  const current = node.spec.taints ?? [];
+  const isKept = ({ key, effect }: Taint): boolean => {
+    if (effect === 'NoSchedule') return !MANAGED_NO_SCHEDULE.has(key) || noSchedule.has(key);
+    return effect !== 'NoExecute' || !MANAGED_NO_EXECUTE.has(key) || noExecute.has(key);
+  };
+  const kept = current.filter(isKept);
+  const wanted = [
+    ...[...noSchedule].map((key) => ({ key, effect: 'NoSchedule' })),
+    ...[...noExecute].map((key) => ({ key, effect: 'NoExecute' })),
+  ];
+  const added = wanted
+    .filter(({ key, effect }) => !kept.some((taint) => taint.key === key && taint.effect === effect))
+    .map((taint) => ({ ...taint, timeAdded: formatTime(now) }));
+  return kept.length === current.length && added.length === 0 ? undefined : [...kept, ...added];
+}

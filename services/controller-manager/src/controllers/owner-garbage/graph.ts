@@ -1,0 +1,110 @@
+import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
+import type { ControllerContext } from '../../common/context.ts';
+import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
+import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
+import { isWaitingForDependents, type OwnerState } from './decide.ts';
+
+/** One object of one kind, as a key of the work queue: `apps/v1/deployments default/web`. */
+export interface Node {
+  readonly resource: ResourceRef;
+  readonly key: string;
+}
+
+const pathOf = ({ group, version, plural }: ResourceRef): string => `${group}/${version}/${plural}`;
+export const workKey = ({ resource, key }: Node): string => `${pathOf(resource)} ${key}`;
+
+/** Who owns whom, read from the caches of all kinds; absence is only believed when the API says so. */
+export class OwnershipGraph {
+  readonly #context: ControllerContext;
+  readonly #byPath: ReadonlyMap<string, ResourceRef>;
+  readonly #byKind: ReadonlyMap<string, ResourceRef>;
+  /** Uids are never used twice, so a proof of absence holds for ever. */
+  readonly #absent = new Set<string>();
+
+  constructor(context: ControllerContext, resources: readonly ResourceRef[]) {
+    this.#context = context;
+    this.#byPath = new Map(resources.map((resource) => [pathOf(resource), resource]));
+    this.#byKind = new Map(resources.map((resource) => [`${apiVersionOf(resource)} ${resource.kind}`, resource]));
+  }
+
+  parse(work: string): Node | undefined {
+    const space = work.indexOf(' ');
+    const resource = this.#byPath.get(work.slice(0, space));
+    return resource === undefined ? undefined : { resource, key: work.slice(space + 1) };
+  }
+
+  cached({ resource, key }: Node): KubeObject | undefined {
+    return this.#context.informers.of(resource).get(parseKey(key));
+  }
+
+  dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
+    return [...this.#byPath.values()].flatMap((resource) =>
+      this.#context.informers
+        .of(resource)
+        .byIndex('owner', ownerUid)
+        .map((object) => ({ resource, object, key: keyIn(resource, object) })),
+    );
+  }
+
+  /** The node that a reference names; undefined for a kind that is not served. */
+  ownerNode(dependent: KubeObject, owner: OwnerReference): Node | undefined {
+    const resource = this.#byKind.get(`${owner.apiVersion} ${owner.kind}`);
+    if (resource === undefined) return undefined;
+    const namespace = namespaceOf(dependent);
+    return { resource, key: resource.namespaced && namespace !== '' ? `${namespace}/${owner.name}` : owner.name };
+  }
+
+  /** By the caches alone; undefined = the cache does not have it, which proves nothing. */
+  cachedOwnerState(dependent: KubeObject, owner: OwnerReference): OwnerState | undefined {
+    const node = this.ownerNode(dependent, owner);
+    if (node === undefined || isOutOfReach(node.resource, dependent)) return 'present';
+    const cached = this.cached(node);
+    return cached !== undefined && uidOf(cached) === owner.uid ? stateOf(cached) : undefined;
+  }
+
+  async ownerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
+    const cached = this.cachedOwnerState(dependent, owner);
+    if (cached !== undefined) return cached;
+    if (this.#absent.has(owner.uid)) return 'absent';
+    const node = this.ownerNode(dependent, owner);
+    if (node === undefined) return 'present';
+    const live = await this.#context.client.find(node.resource, parseKey(node.key));
+    if (live !== undefined && uidOf(live) === owner.uid) return stateOf(live);
+    this.#rememberAbsent(owner.uid);
+    return 'absent';
+  }
+
+  /** Everything that names the owner, asked of the API itself: who is missed here would be deleted afterwards. */
+  async liveDependents(
+    owner: KubeObject,
+  ): Promise<readonly { readonly resource: ResourceRef; readonly object: KubeObject }[]> {
+    const namespace = namespaceOf(owner);
+    const found: { resource: ResourceRef; object: KubeObject }[] = [];
+    for (const resource of this.#byPath.values()) {
+      if (namespace !== '' && !resource.namespaced) continue;
+      const { items } = await this.#context.client.list(resource, namespace === '' ? {} : { namespace });
+      for (const object of items) {
+        if (object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid))
+          found.push({ resource, object });
+      }
+    }
+    return found;
+  }
+
+  #rememberAbsent(uid: string): void {
+    const [oldest] = this.#absent;
+    if (this.#absent.size >= ABSENT_OWNERS_REMEMBERED && oldest !== undefined) this.#absent.delete(oldest);
+    this.#absent.add(uid);
+  }
+}
+
+const stateOf = (owner: KubeObject): OwnerState => (isWaitingForDependents(owner) ? 'waiting' : 'present');
+
+/** A cluster-scoped object cannot be owned from inside a namespace: such a reference says nothing and deletes nothing. */
+const isOutOfReach = (ownerKind: ResourceRef, dependent: KubeObject): boolean =>
+  ownerKind.namespaced && namespaceOf(dependent) === '';
+
+export function keyIn(resource: ResourceRef, object: KubeObject): string {
+  const target = toTarget(resource.namespaced ? namespaceOf(object) : '', object.metadata.name ?? '');
+  return target.namespace === undefined ? target.name : `${target.namespace}/${target.name}`;
+}

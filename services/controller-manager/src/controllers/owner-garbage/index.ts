@@ -1,0 +1,160 @@
+import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
+import type { InformerChange } from '@holdfast/client';
+import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isSame } from '../../common/hash.ts';
+import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
+import { inParallel, isNotFound, unlessChanged } from '../../common/writes.ts';
+import { OWNER_GC_WORKERS } from '../../limits.ts';
+import { decide, isOfInterest, isWaitingForDependents, type OwnerState, type OwnershipAction } from './decide.ts';
+import { keyIn, type Node, OwnershipGraph, workKey } from './graph.ts';
+
+/** Events name no owners and are too many to be watched for it. */
+const isCollected = ({ plural }: ResourceRef): boolean => plural !== 'events';
+
+export function ownerGarbageController({
+  resources,
+}: {
+  readonly resources: readonly ResourceRef[];
+}): ControllerDefinition {
+  const collected = resources.filter(isCollected);
+  return {
+    name: 'garbage-collector',
+    component: 'garbage-collector-controller',
+    identity: 'manager',
+    watches: collected,
+    create: (context) => [createLoop(context, collected)],
+  };
+}
+
+function createLoop(context: ControllerContext, resources: readonly ResourceRef[]): Loop {
+  const graph = new OwnershipGraph(context, resources);
+  const { informers } = context;
+  return {
+    name: 'garbage-collector',
+    workers: OWNER_GC_WORKERS,
+    initialKeys: () =>
+      resources.flatMap((resource) =>
+        informers
+          .of(resource)
+          .list()
+          .filter(isOfInterest)
+          .map((object) => workKey({ resource, key: keyIn(resource, object) })),
+      ),
+    wake: (enqueue) =>
+      resources.map((resource) =>
+        informers.of(resource).onChange((change) => {
+          for (const node of affected(graph, resource, change)) enqueue(workKey(node));
+        }),
+      ),
+    reconcile: async (work) => {
+      const node = graph.parse(work);
+      if (node !== undefined) await pass(context, graph, node);
+      return {};
+    },
+  };
+}
+
+/** Who has to be looked at when an object changed: itself, those it owns, and owners that wait for it to be gone. */
+function affected(graph: OwnershipGraph, resource: ResourceRef, change: InformerChange<KubeObject>): readonly Node[] {
+  const { key, object, old } = change;
+  const known = object ?? old;
+  if (known === undefined) return [];
+  const isNewlyWaiting =
+    object !== undefined && isWaitingForDependents(object) && !(old !== undefined && isWaitingForDependents(old));
+  const dependents = object === undefined || isNewlyWaiting ? graph.dependentsOf(uidOf(known)) : [];
+  const isItself =
+    object !== undefined && isOfInterest(object) && (old === undefined || ownershipOf(object) !== ownershipOf(old));
+  const owners = known.metadata.ownerReferences ?? [];
+  const hasLeft = object === undefined || !isSame(owners, old?.metadata.ownerReferences ?? []);
+  return [
+    ...(isItself ? [{ resource, key }] : []),
+    ...dependents,
+    ...(hasLeft && old !== undefined ? waitingOwners(graph, old) : []),
+  ];
+}
+
+const ownershipOf = ({ metadata }: KubeObject): string =>
+  JSON.stringify([metadata.ownerReferences ?? [], metadata.finalizers ?? [], metadata.deletionTimestamp !== undefined]);
+
+const waitingOwners = (graph: OwnershipGraph, dependent: KubeObject): readonly Node[] =>
+  (dependent.metadata.ownerReferences ?? []).flatMap((owner) => {
+    const node = graph.ownerNode(dependent, owner);
+    const cached = node === undefined ? undefined : graph.cached(node);
+    return node !== undefined && cached !== undefined && isWaitingForDependents(cached) ? [node] : [];
+  });
+
+async function pass(context: ControllerContext, graph: OwnershipGraph, node: Node): Promise<void> {
+  const cached = graph.cached(node);
+  if (cached === undefined || !isOfInterest(cached) || isAtRest(graph, cached)) return;
+  const object = await context.client.find(node.resource, parseKey(node.key));
+  if (object === undefined || uidOf(object) !== uidOf(cached)) return;
+  const owners = new Map<string, OwnerState>();
+  for (const owner of isTerminating(object) ? [] : references(object)) {
+    owners.set(owner.uid, await graph.ownerState(object, owner));
+  }
+  const dependents = graph.dependentsOf(uidOf(object)).map((dependent) => dependent.object);
+  const action = decide({ object, owners, dependents });
+  if (action !== undefined) await apply({ context, graph, resource: node.resource }, object, action);
+}
+
+const references = (object: KubeObject): readonly OwnerReference[] => object.metadata.ownerReferences ?? [];
+
+/** All its owners are there: nearly every pass ends here, without a question to the API. */
+const isAtRest = (graph: OwnershipGraph, object: KubeObject): boolean =>
+  !isTerminating(object) && references(object).every((owner) => graph.cachedOwnerState(object, owner) === 'present');
+
+interface Tools {
+  readonly context: ControllerContext;
+  readonly graph: OwnershipGraph;
+  readonly resource: ResourceRef;
+}
+
+/** Every write names the revision that was decided on; a conflict brings the key back for another look. */
+async function apply({ context, graph, resource }: Tools, object: KubeObject, action: OwnershipAction): Promise<void> {
+  const { client } = context;
+  switch (action.type) {
+    case 'drop-owners':
+      await client.update(resource, withoutOwners(object, action.ownerUids));
+      return;
+    case 'delete':
+      await remove({ context, graph, resource }, object, action.propagationPolicy);
+      return;
+    case 'finish':
+      await finish({ context, graph, resource }, object, action.finalizer);
+      return;
+    case 'orphan-dependents': {
+      const own = new Set([uidOf(object)]);
+      const failure = await inParallel(await graph.liveDependents(object), async (dependent) => {
+        await unlessChanged(() => client.update(dependent.resource, withoutOwners(dependent.object, own)));
+      });
+      if (failure !== undefined) throw failure;
+      if ((await graph.liveDependents(object)).length > 0)
+        throw new Error('some dependents changed while they were orphaned');
+      await finish({ context, graph, resource }, object, 'orphan');
+      return;
+    }
+  }
+}
+
+async function remove(
+  { context, resource }: Tools,
+  object: KubeObject,
+  propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
+): Promise<void> {
+  const { resourceVersion } = object.metadata;
+  const preconditions = { uid: uidOf(object), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  try {
+    await context.client.delete(resource, targetOf(object), { ...preconditions, propagationPolicy });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function finish({ context, resource }: Tools, object: KubeObject, finalizer: string): Promise<void> {
+  const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== finalizer);
+  try {
+    await context.client.update(resource, { ...object, metadata: { ...object.metadata, finalizers } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceRef } from '@holdfast/api';
+import { TransportError } from '@holdfast/client';
+import fc from 'fast-check';
+import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
+import { deployment, pod, replicaSet } from '../../testing/builders.ts';
+import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
+import { runKubelets } from '../../testing/kubelet-model.ts';
+import { deploymentController } from '../deployment/index.ts';
+import { replicaSetController } from '../replicaset/index.ts';
+import { decide, type OwnerState } from './decide.ts';
+import { ownerGarbageController } from './index.ts';
+
+const RESOURCES: readonly ResourceRef[] = [DEPLOYMENTS, REPLICA_SETS, PODS, NODES];
+const WEB = { namespace: 'default', name: 'web' };
+const collector = ownerGarbageController({ resources: RESOURCES });
+
+interface Cluster {
+  readonly world: World;
+  readonly turn: () => Promise<void>;
+}
+
+/** A Deployment of three running pods, with the controllers that look after it. */
+async function runningDeployment(): Promise<Cluster> {
+  const world = createWorld();
+  await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const controllers = [deploymentController, replicaSetController, collector].map(
+    (d) => new DrivenController(world, d),
+  );
+  const cluster = { world, turn: () => settleAll(controllers) };
+  await cluster.turn();
+  runKubelets(world);
+  await cluster.turn();
+  assert.equal(world.api.list(PODS).length, 3);
+  return cluster;
+}
+
+const left = (world: World): readonly number[] =>
+  [DEPLOYMENTS, REPLICA_SETS, PODS].map((kind) => world.api.list<KubeObject>(kind).length);
+
+async function finishPods({ world, turn }: Cluster): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    runKubelets(world);
+    await turn();
+  }
+}
+
+test('background: deleting a Deployment takes its sets and pods along, gracefully', async () => {
+  const cluster = await runningDeployment();
+  const { world } = cluster;
+  await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Background' });
+  await cluster.turn();
+  assert.deepEqual(left(world), [0, 0, 3]);
+  assert.ok(world.api.list(PODS).every(isTerminating), 'asked to end, not removed');
+  await finishPods(cluster);
+  assert.deepEqual(left(world), [0, 0, 0]);
+  for (const write of world.api.writes) assert.notEqual(write.request?.gracePeriodSeconds, 0, '[SAFE-15]');
+});
+
+test('foreground: the owner stays visible until its dependents are gone', async () => {
+  const cluster = await runningDeployment();
+  const { world } = cluster;
+  await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Foreground' });
+  await cluster.turn();
+  assert.deepEqual(left(world), [1, 1, 3]);
+  assert.ok(world.api.list(PODS).every(isTerminating));
+  await finishPods(cluster);
+  assert.deepEqual(left(world), [0, 0, 0]);
+});
+
+test('orphan: dependents lose the reference and live on', async () => {
+  const cluster = await runningDeployment();
+  const { world } = cluster;
+  world.api.cache(REPLICA_SETS).freeze();
+  await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Orphan' });
+  await cluster.turn();
+  world.api.cache(REPLICA_SETS).thaw();
+  await finishPods(cluster);
+  assert.deepEqual(left(world), [0, 1, 3]);
+  assert.equal(world.api.list(REPLICA_SETS)[0]?.metadata.ownerReferences, undefined);
+  assert.ok(world.api.list(PODS).every((p) => !isTerminating(p)));
+});
+
+test('orphan: dependents that no cache has seen yet are not forgotten', async () => {
+  const world = createWorld();
+  const late = world.api.newInformers();
+  const cache = late.of(REPLICA_SETS);
+  cache.freeze();
+  const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: uidOf(owner) }];
+  world.api.put(REPLICA_SETS, replicaSet({}, { ownerReferences }));
+  await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Orphan' });
+  const controller = new DrivenController(world, collector, late);
+  await controller.settle();
+  assert.equal(world.api.find(DEPLOYMENTS, WEB), undefined);
+  cache.thaw();
+  await controller.settle();
+  assert.equal(world.api.list(REPLICA_SETS).length, 1);
+});
+
+test('an owner that only the cache has lost keeps its dependents; one of another uid is none', async () => {
+  const world = createWorld();
+  world.api.cache(DEPLOYMENTS).freeze();
+  const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const reference = (uid: string) => [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid }];
+  world.api.put(
+    PODS,
+    pod({ name: 'kept', ownerReferences: reference(uidOf(owner)) }, { phase: 'Running' }, { nodeName: 'n' }),
+  );
+  world.api.put(
+    PODS,
+    pod({ name: 'left', ownerReferences: reference('of-the-one-before') }, { phase: 'Running' }, { nodeName: 'n' }),
+  );
+  await new DrivenController(world, collector).settle();
+  assert.deepEqual(world.api.list(PODS).filter(isTerminating).map(nameOf), ['left']);
+});
+
+test('one owner left is enough: only the dead reference goes', async () => {
+  const world = createWorld();
+  const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const reference = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid });
+  const ownerReferences = [reference('gone'), reference(uidOf(owner))];
+  const shared = world.api.put(PODS, pod({ name: 'shared', ownerReferences }, { phase: 'Running' }, { nodeName: 'n' }));
+  await new DrivenController(world, collector).settle();
+  const after = world.api.get(PODS, targetOf(shared));
+  assert.ok(!isTerminating(after));
+  assert.deepEqual(
+    after.metadata.ownerReferences?.map(({ uid }) => uid),
+    [uidOf(owner)],
+  );
+});
+
+test('references that name a kind nobody serves, or a namespaced owner of a cluster-wide object, delete nothing', async () => {
+  const world = createWorld();
+  const strange = [{ apiVersion: 'example.com/v1', kind: 'Thing', name: 'x', uid: 'x' }];
+  world.api.put(PODS, pod({ name: 'p', ownerReferences: strange }));
+  const outOfReach = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'gone' }];
+  world.api.put<KubeObject>(NODES, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n', ownerReferences: outOfReach },
+  });
+  await new DrivenController(world, collector).settle();
+  assert.deepEqual(world.api.writes, []);
+});
+
+test('converges when killed around any write', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('Background' as const, 'Foreground' as const),
+      fc.array(fc.record({ at: fc.integer({ min: 1, max: 15 }), counts: fc.boolean() }), { maxLength: 5 }),
+      async (propagationPolicy, faults) => {
+        const cluster = await runningDeployment();
+        const { api } = cluster.world;
+        await api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy });
+        let writes = 0;
+        const hit = (counts: boolean): boolean => faults.some((f) => f.at === writes && f.counts === counts);
+        api.beforeWrite = () => {
+          writes++;
+          if (hit(false)) throw new TransportError('request lost');
+        };
+        api.afterWrite = () => {
+          if (hit(true)) throw new TransportError('answer lost');
+        };
+        await cluster.turn();
+        await finishPods(cluster);
+        assert.deepEqual(left(cluster.world), [0, 0, 0]);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test('decide deletes only when no owner is present, and never what nobody owns', () => {
+  const states = fc.array(fc.constantFrom<OwnerState>('present', 'absent', 'waiting'), { maxLength: 4 });
+  fc.assert(
+    fc.property(states, fc.boolean(), fc.boolean(), (owners, hasDependents, terminating) => {
+      const ownerReferences = owners.map((_, i) => ({ apiVersion: 'v1', kind: 'Pod', name: 'o', uid: `o${i}` }));
+      const object = pod({ name: 'p', uid: 'p', ownerReferences, ...(terminating ? { deletionTimestamp: 'x' } : {}) });
+      const action = decide({
+        object,
+        owners: new Map(owners.map((state, i) => [`o${i}`, state])),
+        dependents: hasDependents ? [pod({ name: 'd' })] : [],
+      });
+      const mayDelete = !terminating && owners.length > 0 && !owners.includes('present');
+      assert.equal(action?.type === 'delete', mayDelete);
+      if (action?.type === 'drop-owners') {
+        assert.ok(owners.includes('present'));
+        for (const uid of action.ownerUids) assert.notEqual(owners[Number(uid.slice(1))], 'present');
+      }
+    }),
+  );
+});

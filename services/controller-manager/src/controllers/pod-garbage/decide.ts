@@ -1,0 +1,72 @@
+import type { Node, Pod } from '@holdfast/api';
+import { compareText, createdAt, isTerminating, keyOf, nameOf } from '../../common/meta.ts';
+import { isFinished, withPodCondition } from '../../common/pods.ts';
+
+export interface PodGarbageSnapshot {
+  readonly pods: readonly Pod[];
+  readonly nodes: readonly Node[];
+  /** Nodes proven absent by a live answer in this pass. */
+  readonly absentNodes: ReadonlySet<string>;
+  /** Finished pods that may stay; 0 or less keeps all. Never switches the other causes off. */
+  readonly terminatedPodThreshold: number;
+}
+
+export type CollectionCause = 'terminated' | 'orphaned' | 'unscheduled-terminating' | 'out-of-service';
+
+export interface CollectPod {
+  readonly type: 'collect-pod';
+  readonly cause: CollectionCause;
+  readonly pod: Pod;
+  /** Written before the pod is ended; absent when it is terminal already. */
+  readonly marked: Pod | undefined;
+}
+
+/** The pods that nobody else will ever end. Each pod is named once, with the first cause that applies. */
+export function decide(snapshot: PodGarbageSnapshot, now: number): readonly CollectPod[] {
+  const causes: readonly [CollectionCause, readonly Pod[]][] = [
+    ['terminated', beyondThreshold(snapshot)],
+    ['orphaned', snapshot.pods.filter((pod) => snapshot.absentNodes.has(nodeOf(pod)))],
+    ['unscheduled-terminating', snapshot.pods.filter((pod) => isTerminating(pod) && nodeOf(pod) === '')],
+    ['out-of-service', outOfService(snapshot)],
+  ];
+  const seen = new Set<string>();
+  return causes.flatMap(([cause, pods]) =>
+    pods.flatMap((pod) => {
+      if (seen.has(keyOf(pod))) return [];
+      seen.add(keyOf(pod));
+      return [{ type: 'collect-pod', cause, pod, marked: marked(pod, cause, now) } as const];
+    }),
+  );
+}
+
+const nodeOf = (pod: Pod): string => pod.spec.nodeName ?? '';
+
+/** Evicted pods first, then the oldest. */
+function beyondThreshold({ pods, terminatedPodThreshold }: PodGarbageSnapshot): readonly Pod[] {
+  if (terminatedPodThreshold <= 0) return [];
+  const finished = pods.filter(isFinished);
+  const evicted = (pod: Pod): number => (pod.status.reason === 'Evicted' ? 0 : 1);
+  const order = (a: Pod, b: Pod): number =>
+    evicted(a) - evicted(b) || createdAt(a) - createdAt(b) || compareText(keyOf(a), keyOf(b));
+  return finished.sort(order).slice(0, Math.max(0, finished.length - terminatedPodThreshold));
+}
+
+/** The administrator or a fencer has declared the machine dead by the taint. */
+function outOfService({ pods, nodes }: PodGarbageSnapshot): readonly Pod[] {
+  const dead = new Set(nodes.filter((node) => !isReadyNode(node) && isTainted(node)).map(nameOf));
+  return pods.filter((pod) => isTerminating(pod) && dead.has(nodeOf(pod)));
+}
+
+const isReadyNode = (node: Node): boolean =>
+  node.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+const isTainted = (node: Node): boolean =>
+  node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/out-of-service') === true;
+
+function marked(pod: Pod, cause: CollectionCause, now: number): Pod | undefined {
+  if (isFinished(pod)) return undefined;
+  const failed: Pod = { ...pod, status: { ...pod.status, phase: 'Failed' } };
+  if (cause !== 'orphaned') return failed;
+  const text = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' };
+  return withPodCondition(failed, { type: 'DisruptionTarget', status: 'True', ...text }, now);
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import fc from 'fast-check';
+import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isFinished } from '../../common/pods.ts';
+import { node, pod } from '../../testing/builders.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { decide } from './decide.ts';
+import { podGarbageController } from './index.ts';
+import { decideQuarantine } from './quarantine.ts';
+
+const NOW = 1_767_225_600_000;
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const OUT_OF_SERVICE = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+
+const collector = (world: World, terminatedPodThreshold = 12_500): DrivenController =>
+  new DrivenController(world, podGarbageController({ terminatedPodThreshold }));
+
+/** Lets the collector look every 20 s for the given time. */
+async function watchFor(world: World, controller: DrivenController, seconds: number): Promise<void> {
+  await controller.settle();
+  for (let passed = 0; passed < seconds; passed += 20) {
+    world.clock.advance(20_000);
+    await controller.settle();
+  }
+}
+
+const names = (world: World): readonly string[] => world.api.list(PODS).map(nameOf);
+
+test('[GC-03] [SAFE-18] [SAFE-20] a pod of a node that is gone is failed and removed after the quarantine', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('alive'));
+  world.api.put(PODS, pod({ name: 'stays' }, { phase: 'Running' }, { nodeName: 'alive' }));
+  const orphan = world.api.put(PODS, pod({ name: 'orphan' }, { phase: 'Running' }, { nodeName: 'gone' }));
+  const seen: Pod[] = [];
+  world.api.cache(PODS).onChange(({ object }) => object !== undefined && seen.push(object));
+  const controller = collector(world);
+  await watchFor(world, controller, 20);
+  assert.deepEqual(names(world), ['stays', 'orphan'], 'still in quarantine');
+  await watchFor(world, controller, 40);
+  assert.deepEqual(names(world), ['stays']);
+  const [marked] = seen;
+  assert.equal(marked?.status.phase, 'Failed');
+  assert.deepEqual(
+    marked?.status.conditions?.map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+    [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' }],
+  );
+  assert.deepEqual(world.api.writes.at(-1), {
+    identity: 'pod-garbage-collector',
+    verb: 'delete',
+    resource: 'pods',
+    key: 'default/orphan',
+    request: { gracePeriodSeconds: 0, uid: orphan.metadata.uid },
+  });
+});
+
+test('[GC-03] a node that only the cache has lost keeps its pods', async () => {
+  const world = createWorld();
+  world.api.cache(NODES).freeze();
+  world.api.put(NODES, node('late'));
+  world.api.put(PODS, pod({ name: 'safe' }, { phase: 'Running' }, { nodeName: 'late' }));
+  await watchFor(world, collector(world), 200);
+  assert.deepEqual(names(world), ['safe']);
+});
+
+test('[GC-03] the quarantine is without a break: a node that came back starts anew', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (present) => {
+      let quarantine: ReadonlyMap<string, number> = new Map();
+      let missingSince: number | undefined;
+      present.forEach((isPresent, index) => {
+        const monotonicMs = index * 7_000;
+        missingSince = isPresent ? undefined : (missingSince ?? monotonicMs);
+        const picture = { named: new Set(['n']), known: new Set(isPresent ? ['n'] : []) };
+        const { next, due } = decideQuarantine(quarantine, picture, { monotonicMs, quarantineMs: 40_000 });
+        quarantine = next;
+        const expected = missingSince !== undefined && monotonicMs - missingSince >= 40_000;
+        assert.deepEqual(due, expected ? ['n'] : []);
+      });
+    }),
+  );
+});
+
+test('[GC-04] a terminating pod that was never bound is removed', async () => {
+  const world = createWorld();
+  world.api.put(PODS, pod({ name: 'unbound', ...DELETED }, { phase: 'Pending' }));
+  world.api.put(PODS, pod({ name: 'waiting' }, { phase: 'Pending' }));
+  await collector(world).settle();
+  assert.deepEqual(names(world), ['waiting']);
+});
+
+test('[GC-05] out-of-service: only terminating pods of a not-ready node with the taint', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('dead', { ready: 'Unknown', taints: OUT_OF_SERVICE }));
+  world.api.put(NODES, node('answers', { ready: 'True', taints: OUT_OF_SERVICE }));
+  world.api.put(NODES, node('silent', { ready: 'Unknown' }));
+  for (const name of ['dead', 'answers', 'silent']) {
+    world.api.put(PODS, pod({ name: `${name}-ending`, ...DELETED }, { phase: 'Running' }, { nodeName: name }));
+    world.api.put(PODS, pod({ name: `${name}-running` }, { phase: 'Running' }, { nodeName: name }));
+  }
+  await watchFor(world, collector(world), 100);
+  assert.deepEqual(names(world), [
+    'dead-running',
+    'answers-ending',
+    'answers-running',
+    'silent-ending',
+    'silent-running',
+  ]);
+});
+
+test('[GC-02] beyond the threshold finished pods go, evicted and oldest first; 0 keeps them all', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('n'));
+  const finished = (name: string, day: number, reason?: string): void => {
+    const status = { phase: 'Failed', ...(reason === undefined ? {} : { reason }) };
+    world.api.put(PODS, pod({ name, creationTimestamp: `2025-12-0${day}T00:00:00Z` }, status, { nodeName: 'n' }));
+  };
+  finished('b', 2);
+  finished('a', 1);
+  finished('evicted', 3, 'Evicted');
+  finished('c', 4);
+  await collector(world, 0).settle();
+  assert.equal(names(world).length, 4);
+  await collector(world, 2).settle();
+  assert.deepEqual(names(world), ['b', 'c']);
+});
+
+test('[SAFE-19] no threshold switches the orphan handling off', async () => {
+  const world = createWorld();
+  world.api.put(PODS, pod({ name: 'orphan' }, { phase: 'Running' }, { nodeName: 'gone' }));
+  await watchFor(world, collector(world, -1), 60);
+  assert.deepEqual(names(world), []);
+});
+
+const anyNode = fc.record({
+  name: fc.constantFrom('a', 'b'),
+  ready: fc.constantFrom('True', 'False', 'Unknown'),
+  tainted: fc.boolean(),
+});
+const anyPod = fc.record({
+  name: fc.constantFrom('p', 'q', 'r', 's', 't'),
+  node: fc.constantFrom('', 'a', 'b', 'gone'),
+  phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'),
+  terminating: fc.boolean(),
+});
+
+test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node may run it', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(anyNode, { selector: (n) => n.name }),
+      fc.uniqueArray(anyPod, { selector: (p) => p.name }),
+      fc.integer({ min: -1, max: 3 }),
+      (nodeSpecs, podSpecs, terminatedPodThreshold) => {
+        const nodes: Node[] = nodeSpecs.map((n) =>
+          node(n.name, { ready: n.ready, taints: n.tainted ? OUT_OF_SERVICE : [] }),
+        );
+        const pods = podSpecs.map((p) =>
+          pod({ name: p.name, ...(p.terminating ? DELETED : {}) }, { phase: p.phase }, { nodeName: p.node }),
+        );
+        const actions = decide({ pods, nodes, absentNodes: new Set(['gone']), terminatedPodThreshold }, NOW);
+        assert.equal(new Set(actions.map((action) => nameOf(action.pod))).size, actions.length, 'each pod once');
+        for (const { pod: ended, marked, cause } of actions) {
+          const on = nodeSpecs.find((n) => n.name === ended.spec.nodeName);
+          const mayRun = !isFinished(ended) && on !== undefined;
+          if (mayRun) assert.ok(isTerminating(ended) && on.ready !== 'True' && on.tainted, 'node is declared dead');
+          assert.equal(marked === undefined, isFinished(ended));
+          if (marked !== undefined) assert.equal(marked.status.phase, 'Failed');
+          const isTarget = marked?.status.conditions?.some((c) => c.type === 'DisruptionTarget') === true;
+          assert.equal(isTarget, cause === 'orphaned' && marked !== undefined);
+        }
+      },
+    ),
+  );
+});

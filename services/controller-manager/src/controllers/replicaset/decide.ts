@@ -1,0 +1,84 @@
+import type { Pod, ReplicaSet } from '@holdfast/api';
+import { claim } from '../../common/claim.ts';
+import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
+import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate } from '../../common/pods.ts';
+import { REPLICASET_BURST_PODS } from '../../limits.ts';
+import { freePodNames } from './names.ts';
+
+export interface ReplicaSetSnapshot {
+  readonly replicaSet: ReplicaSet;
+  /** Every pod it controls and every pod of its namespace without a controller. */
+  readonly pods: readonly Pod[];
+  /** False while the cache does not yet show all writes of earlier passes. */
+  readonly caughtUp: boolean;
+  /** Uids of pods whose deletion was asked for and got no answer: they are asked again, nobody else in their place. */
+  readonly unansweredDeletes: ReadonlySet<string>;
+  /** Names of its shape that turned out to belong to somebody else. */
+  readonly foreignNames: ReadonlySet<string>;
+  /** Active pods per node of all ReplicaSets under the same controller (this one included). Asked only when a pod has to go. */
+  readonly relatedPodsPerNode: () => ReadonlyMap<string, number>;
+}
+
+export type ReplicaSetAction =
+  | { readonly type: 'adopt-pod'; readonly pod: Pod }
+  | { readonly type: 'release-pod'; readonly pod: Pod }
+  | { readonly type: 'create-pod'; readonly pod: Pod }
+  | { readonly type: 'delete-pod'; readonly pod: Pod };
+
+/** What has to be written to pods. While the cache lags behind our own writes nothing is created or deleted. */
+export function decidePods(snapshot: ReplicaSetSnapshot, now: number): readonly ReplicaSetAction[] {
+  const { replicaSet } = snapshot;
+  const { owned, adopt, release } = claim(replicaSet, snapshot.pods.filter(isActive));
+  const claims: ReplicaSetAction[] = [
+    ...adopt.map((pod) => ({ type: 'adopt-pod', pod }) as const),
+    ...release.map((pod) => ({ type: 'release-pod', pod }) as const),
+  ];
+  if (isTerminating(replicaSet)) return claims;
+  if (!snapshot.caughtUp) return [...claims, ...repeatedDeletions(snapshot, owned)];
+  const active = [...owned, ...adopt];
+  const missing = desiredReplicas(replicaSet) - active.length;
+  if (missing > 0) return [...claims, ...creations(snapshot, Math.min(missing, REPLICASET_BURST_PODS))];
+  return [...claims, ...deletions(snapshot, { active, surplus: Math.min(-missing, REPLICASET_BURST_PODS), now })];
+}
+
+export const desiredReplicas = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 1;
+
+/** The pods its status counts. */
+export const claimedPods = (snapshot: ReplicaSetSnapshot): readonly Pod[] => {
+  const { owned, adopt } = claim(snapshot.replicaSet, snapshot.pods.filter(isActive));
+  return [...owned, ...adopt];
+};
+
+function creations(snapshot: ReplicaSetSnapshot, count: number): ReplicaSetAction[] {
+  const { replicaSet } = snapshot;
+  const taken = new Set([...snapshot.pods.map(nameOf), ...snapshot.foreignNames]);
+  return freePodNames(replicaSet, taken, count).map((name) => ({
+    type: 'create-pod',
+    pod: podFromTemplate(replicaSet.spec.template, {
+      namespace: namespaceOf(replicaSet),
+      name,
+      generateName: generatedNamePrefix(nameOf(replicaSet)),
+      owner: controllerReference(replicaSet, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }),
+    }),
+  }));
+}
+
+function deletions(
+  snapshot: ReplicaSetSnapshot,
+  of: { readonly active: readonly Pod[]; readonly surplus: number; readonly now: number },
+): ReplicaSetAction[] {
+  if (of.surplus <= 0) return [];
+  // Only pods that are ours already: one that is being adopted in this pass may still be refused to us.
+  const ours = new Set(snapshot.pods.filter((pod) => isOwned(snapshot.replicaSet, pod)));
+  return inDeletionOrder(of.active, snapshot.relatedPodsPerNode(), of.now)
+    .slice(0, of.surplus)
+    .filter((pod) => ours.has(pod))
+    .map((pod) => ({ type: 'delete-pod', pod }));
+}
+
+function repeatedDeletions(snapshot: ReplicaSetSnapshot, owned: readonly Pod[]): ReplicaSetAction[] {
+  return owned.filter((pod) => snapshot.unansweredDeletes.has(uidOf(pod))).map((pod) => ({ type: 'delete-pod', pod }));
+}
+
+const isOwned = (replicaSet: ReplicaSet, pod: Pod): boolean =>
+  pod.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uidOf(replicaSet)) === true;

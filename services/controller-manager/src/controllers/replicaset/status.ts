@@ -1,0 +1,65 @@
+import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import { findCondition, withCondition, withoutCondition } from '../../common/conditions.ts';
+import { isSame, withoutZeros } from '../../common/hash.ts';
+import { generationOf } from '../../common/meta.ts';
+import { isAvailable, isReady } from '../../common/pods.ts';
+
+/** Why this pass could not bring the pods to the desired number. */
+export interface PodWriteFailure {
+  readonly reason: 'FailedCreate' | 'FailedDelete';
+  readonly message: string;
+}
+
+export interface StatusInput {
+  readonly replicaSet: ReplicaSet;
+  readonly claimed: readonly Pod[];
+  readonly failure: PodWriteFailure | undefined;
+}
+
+/** The status to write, or undefined when the stored one says it already. */
+export function decideStatus(input: StatusInput, now: number): ReplicaSetStatus | undefined {
+  const { replicaSet } = input;
+  const next = calculateStatus(input, now);
+  return isSame(comparable(replicaSet.status), next) ? undefined : next;
+}
+
+function calculateStatus({ replicaSet, claimed, failure }: StatusInput, now: number): ReplicaSetStatus {
+  const templateLabels = Object.entries(replicaSet.spec.template.metadata.labels ?? {});
+  const minReadySeconds = replicaSet.spec.minReadySeconds ?? 0;
+  const conditions = failureCondition(replicaSet.status.conditions ?? [], failure, now);
+  return comparable({
+    replicas: claimed.length,
+    fullyLabeledReplicas: claimed.filter((pod) =>
+      templateLabels.every(([key, value]) => pod.metadata.labels?.[key] === value),
+    ).length,
+    readyReplicas: claimed.filter(isReady).length,
+    availableReplicas: claimed.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
+    observedGeneration: generationOf(replicaSet),
+    ...(conditions.length === 0 ? {} : { conditions: [...conditions] }),
+  });
+}
+
+/** `replicas` is always told, every other count only when there is something to count. */
+const comparable = (status: ReplicaSetStatus): ReplicaSetStatus => ({
+  ...withoutZeros(status),
+  replicas: status.replicas ?? 0,
+});
+
+function failureCondition(
+  conditions: readonly ReplicaSetCondition[],
+  failure: PodWriteFailure | undefined,
+  now: number,
+): readonly ReplicaSetCondition[] {
+  const old = findCondition(conditions, 'ReplicaFailure');
+  if (failure === undefined) return old === undefined ? conditions : withoutCondition(conditions, 'ReplicaFailure');
+  if (old?.status === 'True' && old.reason === failure.reason) return conditions;
+  const condition: ReplicaSetCondition = {
+    type: 'ReplicaFailure',
+    status: 'True',
+    reason: failure.reason,
+    message: failure.message,
+    lastTransitionTime: formatTime(now),
+  };
+  return withCondition(conditions, condition);
+}

@@ -1,0 +1,174 @@
+import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
+import { claim } from '../../common/claim.ts';
+import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
+import {
+  buildClaims,
+  buildPod,
+  ordinalOf,
+  POD_INDEX_LABEL,
+  POD_NAME_LABEL,
+  podNameOf,
+  REVISION_LABEL,
+  wantedOrdinals,
+} from './identity.ts';
+import { outdatedRevisions, type Revision, type Revisions, revisionsOf } from './revisions.ts';
+
+export interface StatefulSetSnapshot {
+  readonly set: StatefulSet;
+  /** Every pod it controls and every pod of its namespace without a controller. */
+  readonly pods: readonly Pod[];
+  /** Its ControllerRevisions; undefined when the API does not serve that kind. */
+  readonly revisions: readonly ControllerRevision[] | undefined;
+  /** False while the cache does not yet show all writes of earlier passes. */
+  readonly caughtUp: boolean;
+}
+
+export type StatefulSetAction =
+  | { readonly type: 'adopt-pod'; readonly pod: Pod }
+  | { readonly type: 'release-pod'; readonly pod: Pod }
+  | { readonly type: 'store-revision'; readonly revision: ControllerRevision }
+  | { readonly type: 'delete-revision'; readonly revision: ControllerRevision }
+  | { readonly type: 'create-pod'; readonly pod: Pod; readonly claims: readonly PersistentVolumeClaim[] }
+  | { readonly type: 'relabel-pod'; readonly pod: Pod }
+  | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'scale-down' | 'update' };
+
+/** What the set's pods need next. A name is filled only when nothing at all has it, terminating or not. */
+export function decide(snapshot: StatefulSetSnapshot, now: number): readonly StatefulSetAction[] {
+  const { set } = snapshot;
+  const { owned, adopt, release } = claimPods(snapshot);
+  const claims: StatefulSetAction[] = [
+    ...adopt.map((pod) => ({ type: 'adopt-pod', pod }) as const),
+    ...release.map((pod) => ({ type: 'release-pod', pod }) as const),
+  ];
+  if (isTerminating(set) || claims.length > 0 || !snapshot.caughtUp) return claims;
+  const revisions = revisionsOf(set, snapshot.revisions);
+  if (revisions.store !== undefined) return [{ type: 'store-revision', revision: revisions.store }];
+  const actions = podActions({ set, pods: owned, held: new Set(snapshot.pods.map(nameOf)), revisions, now });
+  return actions.length > 0 ? actions : outdated(snapshot, owned, revisions);
+}
+
+/** The pods that are its own or may become so: only those that bear the name of an ordinal. */
+export function claimPods(snapshot: Pick<StatefulSetSnapshot, 'set' | 'pods'>): ReturnType<typeof claim<Pod>> {
+  const { set } = snapshot;
+  const result = claim(set, snapshot.pods);
+  return { ...result, adopt: result.adopt.filter((pod) => ordinalOf(set, pod) !== undefined) };
+}
+
+interface Picture {
+  readonly set: StatefulSet;
+  readonly pods: readonly Pod[];
+  /** Names that some pod has, its own or not. */
+  readonly held: ReadonlySet<string>;
+  readonly revisions: Revisions;
+  readonly now: number;
+}
+
+function podActions(picture: Picture): readonly StatefulSetAction[] {
+  const filled = fillOrdinals(picture);
+  if (filled.isBlocked) return filled.actions;
+  const shrunk = scaleDown(picture);
+  if (shrunk.isBlocked || filled.actions.length + shrunk.actions.length > 0) {
+    return [...filled.actions, ...shrunk.actions];
+  }
+  return rollUpdate(picture);
+}
+
+interface Step {
+  readonly actions: readonly StatefulSetAction[];
+  /** Ordered management waits for what is under way. */
+  readonly isBlocked: boolean;
+}
+
+const isOrdered = (set: StatefulSet): boolean => set.spec.podManagementPolicy !== 'Parallel';
+
+const isSettled = ({ set, now }: Picture, pod: Pod): boolean =>
+  !isTerminating(pod) && pod.status.phase === 'Running' && isAvailable(pod, set.spec.minReadySeconds ?? 0, now);
+
+const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isReady(pod);
+
+/** From the smallest ordinal up: what is missing is created, what has failed makes room, what lost its labels gets them back. */
+function fillOrdinals(picture: Picture): Step {
+  const { set } = picture;
+  const byPodName = new Map(picture.pods.map((pod) => [nameOf(pod), pod]));
+  const actions: StatefulSetAction[] = [];
+  for (const ordinal of wantedOrdinals(set)) {
+    const pod = byPodName.get(podNameOf(set, ordinal));
+    const action = nextForOrdinal(picture, ordinal, pod);
+    if (action !== undefined) actions.push(action);
+    const isUnderWay = action?.type === 'create-pod' || action?.type === 'delete-pod' || pod === undefined;
+    if (isOrdered(set) && (isUnderWay || !isSettled(picture, pod))) return { actions, isBlocked: true };
+  }
+  return { actions, isBlocked: false };
+}
+
+function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined): StatefulSetAction | undefined {
+  const { set } = picture;
+  if (pod === undefined) {
+    if (picture.held.has(podNameOf(set, ordinal))) return undefined;
+    const revision = revisionFor(picture, ordinal);
+    return { type: 'create-pod', pod: buildPod(set, ordinal, revision), claims: buildClaims(set, ordinal) };
+  }
+  if (isTerminating(pod)) return undefined;
+  if (isFinished(pod)) return { type: 'delete-pod', pod, why: 'failed' };
+  const labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: nameOf(pod), [POD_INDEX_LABEL]: String(ordinal) };
+  const isLabelled = Object.entries(labels).every(([key, value]) => pod.metadata.labels?.[key] === value);
+  return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
+}
+
+/** Below the partition, and until the update has reached it, an ordinal comes back in the revision it had. */
+function revisionFor({ set, revisions }: Picture, ordinal: number): Revision {
+  const isRolling = set.spec.updateStrategy.type !== 'OnDelete';
+  const partition = set.spec.updateStrategy.rollingUpdate?.partition ?? 0;
+  const first = set.spec.ordinals?.start ?? 0;
+  const isBelow = isRolling ? ordinal < first + partition : false;
+  return isBelow ? revisions.current : revisions.update;
+}
+
+/** From the largest ordinal down; ordered management ends one pod at a time and only while all before it are well. */
+function scaleDown(picture: Picture): Step {
+  const { set, pods } = picture;
+  const wanted = new Set(wantedOrdinals(set));
+  const condemned = pods
+    .filter((pod) => !wanted.has(ordinalOf(set, pod) ?? -1))
+    .sort((a, b) => (ordinalOf(set, b) ?? 0) - (ordinalOf(set, a) ?? 0));
+  const remove = (pod: Pod): StatefulSetAction => ({ type: 'delete-pod', pod, why: 'scale-down' });
+  if (!isOrdered(set)) {
+    return { actions: condemned.filter((pod) => !isTerminating(pod)).map(remove), isBlocked: false };
+  }
+  const [last, ...before] = condemned;
+  if (last === undefined) return { actions: [], isBlocked: false };
+  const waits = isTerminating(last) || (!isHealthy(last) && before.some((pod) => !isHealthy(pod)));
+  return { actions: waits ? [] : [remove(last)], isBlocked: true };
+}
+
+/** One pod at a time, largest ordinal first, the next only when the one before is well again. */
+function rollUpdate(picture: Picture): readonly StatefulSetAction[] {
+  const { set, revisions } = picture;
+  const { type, rollingUpdate } = set.spec.updateStrategy;
+  if (type === 'OnDelete') return [];
+  const byPodName = new Map(picture.pods.map((pod) => [nameOf(pod), pod]));
+  const targets = [...wantedOrdinals(set)].slice(rollingUpdate?.partition ?? 0).reverse();
+  for (const ordinal of targets) {
+    const pod = byPodName.get(podNameOf(set, ordinal));
+    if (pod === undefined || isTerminating(pod)) return [];
+    if (pod.metadata.labels?.[REVISION_LABEL] !== revisions.update.name)
+      return [{ type: 'delete-pod', pod, why: 'update' }];
+    if (!isSettled(picture, pod)) return [];
+  }
+  return [];
+}
+
+function outdated(
+  snapshot: StatefulSetSnapshot,
+  pods: readonly Pod[],
+  { current, update }: Revisions,
+): readonly StatefulSetAction[] {
+  const { set } = snapshot;
+  const inUse = new Set([current.name, update.name, ...pods.map((pod) => pod.metadata.labels?.[REVISION_LABEL] ?? '')]);
+  if (set.status.currentRevision !== undefined) inUse.add(set.status.currentRevision);
+  return outdatedRevisions(set, snapshot.revisions ?? [], inUse).map((revision) => ({
+    type: 'delete-revision',
+    revision,
+  }));
+}

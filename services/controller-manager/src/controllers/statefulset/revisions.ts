@@ -1,0 +1,92 @@
+import type { ControllerRevision, PodTemplateSpec, StatefulSet } from '@holdfast/api';
+import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
+import { byName, controllerReference, nameOf, namespaceOf } from '../../common/meta.ts';
+import { REVISION_HISTORY_LIMIT_DEFAULT } from '../../limits.ts';
+
+/** A state of the template that pods can be made of. */
+export interface Revision {
+  readonly name: string;
+  readonly template: PodTemplateSpec;
+}
+
+export interface Revisions {
+  /** What pods below the partition are made of. */
+  readonly current: Revision;
+  readonly update: Revision;
+  /** To be stored before any pod refers to it; absent when it is stored, or revisions cannot be stored. */
+  readonly store: ControllerRevision | undefined;
+}
+
+/**
+ * Which revisions a set is between. Where the API serves ControllerRevisions the old template is kept there, so that a pod
+ * below the partition that is lost comes back as it was. Without them only the present template is known.
+ */
+export function revisionsOf(set: StatefulSet, stored: readonly ControllerRevision[] | undefined): Revisions {
+  const history = [...(stored ?? [])].sort((a, b) => a.revision - b.revision || byName(a, b));
+  const { template } = set.spec;
+  const equal = history.find((revision) => isSame(templateIn(revision), template));
+  const update = { name: equal === undefined ? nameFor(set) : nameOf(equal), template };
+  const currentStored = history.find((revision) => nameOf(revision) === set.status.currentRevision);
+  const currentTemplate = currentStored === undefined ? undefined : templateIn(currentStored);
+  const current =
+    currentStored === undefined || currentTemplate === undefined
+      ? update
+      : { name: nameOf(currentStored), template: currentTemplate };
+  const last = history.at(-1);
+  const isLatest = equal !== undefined && equal === last;
+  if (stored === undefined || isLatest) return { current, update, store: undefined };
+  const number = (last?.revision ?? 0) + 1;
+  return {
+    current,
+    update,
+    store: equal === undefined ? buildRevision(set, update, number) : { ...equal, revision: number },
+  };
+}
+
+const nameFor = (set: StatefulSet): string =>
+  `${nameOf(set)}-${safeHash(`${canonicalJson(set.spec.template)}/${set.status.collisionCount ?? 0}`)}`;
+
+function buildRevision(set: StatefulSet, { name, template }: Revision, revision: number): ControllerRevision {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      name,
+      namespace: namespaceOf(set),
+      labels: {
+        ...set.spec.template.metadata?.labels,
+        'controller.kubernetes.io/hash': name.slice(nameOf(set).length + 1),
+      },
+      ownerReferences: [controllerReference(set, { apiVersion: 'apps/v1', kind: 'StatefulSet' })],
+    },
+    data: JSON.parse(JSON.stringify({ spec: { template: { ...template, $patch: 'replace' } } })),
+    revision,
+  };
+}
+
+/** The template as stored: what a revision holds is data of this controller, in the form of a patch of the set. */
+export function templateIn(revision: ControllerRevision): PodTemplateSpec | undefined {
+  const data: unknown = revision.data;
+  if (!isRecord(data) || !isRecord(data.spec) || !isRecord(data.spec.template)) return undefined;
+  const { $patch: _patch, ...template } = data.spec.template;
+  return decodeTemplate(template);
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const decodeTemplate = (template: Record<string, unknown>): PodTemplateSpec => template as unknown as PodTemplateSpec;
+
+/** Stored revisions beyond the history limit that nothing refers to, oldest first. */
+export function outdatedRevisions(
+  set: StatefulSet,
+  stored: readonly ControllerRevision[],
+  inUse: ReadonlySet<string>,
+): readonly ControllerRevision[] {
+  const unused = stored
+    .filter((revision) => !inUse.has(nameOf(revision)))
+    .sort((a, b) => a.revision - b.revision || byName(a, b));
+  return unused.slice(
+    0,
+    Math.max(0, unused.length - (set.spec.revisionHistoryLimit ?? REVISION_HISTORY_LIMIT_DEFAULT)),
+  );
+}

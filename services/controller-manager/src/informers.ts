@@ -1,0 +1,49 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import type { Bus } from '@holdfast/bus';
+import { type ApiClient, createInformer, type Informer } from '@holdfast/client';
+import type { Clock, Log, Random } from '@holdfast/platform';
+import { CACHE_INDEXES } from './common/cache-indexes.ts';
+import type { SharedInformers } from './common/context.ts';
+
+export interface InformersDeps {
+  readonly client: ApiClient;
+  readonly bus: Bus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** One cache per kind, shared by all controllers of the process. */
+export class InformerPool implements SharedInformers {
+  readonly #deps: InformersDeps;
+  readonly #informers = new Map<string, Informer<KubeObject>>();
+
+  constructor(deps: InformersDeps) {
+    this.#deps = deps;
+  }
+
+  of<T extends KubeObject>(resource: ResourceRef<T>): Informer<T> {
+    const path = `${resource.group}/${resource.version}/${resource.plural}`;
+    const existing = this.#informers.get(path);
+    if (existing !== undefined) return asInformerOf(resource, existing);
+    const created = createInformer({ ...this.#deps, resource, indexes: CACHE_INDEXES });
+    this.#informers.set(path, created as unknown as Informer<KubeObject>);
+    return created;
+  }
+
+  /** Resolves when every cache is filled. */
+  async start(): Promise<void> {
+    const informers = [...this.#informers.values()];
+    await Promise.all(informers.map((informer) => informer.start()));
+    await Promise.all(informers.map((informer) => informer.synced()));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.stop()));
+  }
+}
+
+/** The one place that trusts the map's key for the element type: an informer is stored under the path of its own resource. */
+function asInformerOf<T extends KubeObject>(_resource: ResourceRef<T>, informer: Informer<KubeObject>): Informer<T> {
+  return informer as unknown as Informer<T>;
+}

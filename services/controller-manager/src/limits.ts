@@ -1,0 +1,80 @@
+/** Pods that one pass of a ReplicaSet creates or deletes at most; the rest follows when the cache has seen these. */
+export const REPLICASET_BURST_PODS = 500;
+
+/** First batch of a series of creates; each batch that succeeds doubles the next, so a refused template costs one call. */
+export const SLOW_START_FIRST_BATCH = 1;
+
+/** Writes one pass has on their way at once. */
+export const PARALLEL_WRITES = 16;
+
+/** A cache that does not show our own writes is looked at again after this time even if no event comes. */
+export const CACHE_BARRIER_RECHECK_MS = 5_000;
+
+/** A delete whose outcome never became visible stops holding back its workload after this time. */
+export const DELETE_EXPECTATION_TTL_MS = 300_000;
+
+/** Names that turned out to belong to somebody else, remembered per workload. */
+export const FOREIGN_NAMES_PER_WORKLOAD = 64;
+
+/** Keys one controller works on at once. */
+export const WORKERS_PER_CONTROLLER = 5;
+
+/** How often the pod garbage collector looks (GC-02). */
+export const POD_GC_PERIOD_MS = 20_000;
+
+/** How long a node has to be missing before its pods are orphans (GC-03). */
+export const POD_GC_NODE_QUARANTINE_MS = 40_000;
+
+/** Finished pods that may stay before the oldest go (GC-02); 0 or less keeps all. */
+export const TERMINATED_POD_THRESHOLD_DEFAULT = 12_500;
+
+/** Pods the pod garbage collector ends in one look. */
+export const POD_GC_BATCH_PODS = 500;
+
+/** How often node health is judged. */
+export const NODE_MONITOR_PERIOD_MS = 5_000;
+
+/** Silence after which a node's readiness is unknown; ten renewals of a 10 s lease may not be lost unnoticed. */
+export const NODE_MONITOR_GRACE_SECONDS_DEFAULT = 50;
+
+/** Two heartbeats: below that a node is lost for one late packet, and the manager takes its own silence for its nodes'. */
+export const NODE_MONITOR_GRACE_SECONDS_MIN = 20;
+
+/** Silence that a node is allowed before its first report. */
+export const NODE_STARTUP_GRACE_MS = 60_000;
+
+/** A judge that slept longer than this between two looks knows nothing about the nodes and starts all timers again. */
+export const NODE_MONITOR_STALL_MS = 3 * NODE_MONITOR_PERIOD_MS;
+
+/** In one zone the NoExecute taint reaches one more node per this time: 0.1 per second. */
+export const NODE_EVICTION_INTERVAL_MS = 10_000;
+
+/** The same in a large zone that is partially disrupted: 0.01 per second. */
+export const NODE_EVICTION_INTERVAL_DISRUPTED_MS = 100_000;
+
+/** Zones up to this size stop evicting altogether while partially disrupted. */
+export const LARGE_ZONE_NODES = 50;
+
+/** Share of silent nodes from which a zone counts as partially disrupted. */
+export const UNHEALTHY_ZONE_SHARE = 0.55;
+
+/** Owners that were proven absent, remembered so that thousands of dependents cost one GET. */
+export const ABSENT_OWNERS_REMEMBERED = 500;
+
+/** Namespace content is looked at again after this time while something remains. */
+export const NAMESPACE_RECHECK_MS = 1_000;
+
+/** Objects read per page when a namespace is emptied. */
+export const NAMESPACE_PAGE_OBJECTS = 500;
+
+/** Objects whose ownership is looked at at once; deletions are spread over them. */
+export const OWNER_GC_WORKERS = 16;
+
+/** A daemon pod that failed stays this long before it is replaced. */
+export const DAEMON_FAILED_POD_REST_MS = 10_000;
+
+/** How often each namespace's copy of the root certificate is looked at: a user may have removed it. */
+export const ROOT_CA_RECHECK_MS = 5 * 60_000;
+
+/** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
+export const REVISION_HISTORY_LIMIT_DEFAULT = 10;

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { connectComponent } from '@holdfast/client/component-config';
+import { createIds, createSystemClock, createSystemRandom, type Log, type Service } from '@holdfast/platform';
+import { requireSettings } from '@holdfast/platform/config';
+import { createControllerManager } from './app.ts';
+import type { ControllerManagerConfig } from './config.ts';
+
+/** The controller manager of one process, with its two identities and its bus. */
+export async function startProcess(config: ControllerManagerConfig, log: Log): Promise<Service> {
+  const clock = createSystemClock();
+  const random = createSystemRandom();
+  const userAgent = 'holdfast-controller-manager';
+  const manager = await connectComponent(config.component, { clock, log, userAgent });
+  const { bus: _noBus, ...withoutBus } = config.component;
+  const podGcSettings = { ...withoutBus, bus: undefined, 'token-file': config.podGcTokenFile };
+  const podGc = await connectComponent(podGcSettings, { clock, log, userAgent: `${userAgent}/pod-garbage-collector` });
+  const service = createControllerManager({
+    clock,
+    random,
+    ids: createIds(random),
+    log,
+    bus: manager.bus,
+    clients: { manager: manager.client, podGc: podGc.client },
+    settings: {
+      ...config.settings,
+      rootCa: await readFile(requireSettings(config.component, ['ca-file'])['ca-file'], 'utf8'),
+    },
+  });
+  await service.start();
+  return {
+    name: service.name,
+    start: async () => {},
+    stop: async () => {
+      await service.stop();
+      await podGc.close();
+      await manager.close();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import type { ResourceRef } from '@holdfast/api';
+import type { ControllerDefinition } from './common/context.ts';
+import { daemonSetController } from './controllers/daemonset/index.ts';
+import { deploymentController } from './controllers/deployment/index.ts';
+import { namespaceController } from './controllers/namespace/index.ts';
+import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
+import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
+import { podGarbageController } from './controllers/pod-garbage/index.ts';
+import { replicaSetController } from './controllers/replicaset/index.ts';
+import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
+import { serviceAccountController } from './controllers/service-account/index.ts';
+import { statefulSetController } from './controllers/statefulset/index.ts';
+
+export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings {
+  readonly terminatedPodThreshold: number;
+  /** What namespaces and owners can contain. */
+  readonly resources: readonly ResourceRef[];
+}
+
+/** Every controller of this process, in the order in which they start. */
+export const allControllers = (settings: ControllerSettings): readonly ControllerDefinition[] => [
+  deploymentController,
+  replicaSetController,
+  statefulSetController(settings),
+  daemonSetController,
+  nodeLifecycleController(settings),
+  podGarbageController(settings),
+  ownerGarbageController(settings),
+  namespaceController(settings),
+  serviceAccountController,
+  ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
+];

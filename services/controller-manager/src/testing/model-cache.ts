@@ -1,0 +1,72 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import type { Informer, InformerChange, Target } from '@holdfast/client';
+import { keyOf } from '../common/meta.ts';
+
+export type IndexFunctions = Readonly<Record<string, (object: KubeObject) => readonly string[]>>;
+
+/** A cache that is fed by hand and can be held back, as a watch that has stalled. */
+export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T> {
+  readonly name: string;
+  readonly #objects = new Map<string, T>();
+  readonly #listeners = new Set<(change: InformerChange<T>) => void>();
+  readonly #indexes: IndexFunctions;
+  #held: { revision: number; key: string; object: T | undefined }[] = [];
+  #frozen = false;
+  #revision = 0;
+
+  constructor(resource: ResourceRef<T>, indexes: IndexFunctions) {
+    this.name = resource.plural;
+    this.#indexes = indexes;
+  }
+
+  freeze(): void {
+    this.#frozen = true;
+  }
+
+  /** Lets the oldest `count` held changes through; all of them, and every later one, when left out. */
+  thaw(count = Number.POSITIVE_INFINITY): void {
+    if (count === Number.POSITIVE_INFINITY) this.#frozen = false;
+    const due = this.#held.slice(0, count);
+    this.#held = this.#held.slice(count);
+    for (const change of due) this.#apply(change.revision, change.key, change.object);
+  }
+
+  feed(revision: number, key: string, object: T | undefined): void {
+    if (this.#frozen) this.#held.push({ revision, key, object });
+    else this.#apply(revision, key, object);
+  }
+
+  #apply(revision: number, key: string, object: T | undefined): void {
+    const old = this.#objects.get(key);
+    this.#revision = revision;
+    if (object === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, object);
+    for (const listener of this.#listeners) listener({ key, object, old });
+  }
+
+  get(target: Target): T | undefined {
+    return this.#objects.get(keyOf({ metadata: target }));
+  }
+  list(namespace?: string): readonly T[] {
+    return [...this.#objects.values()].filter((o) => namespace === undefined || o.metadata.namespace === namespace);
+  }
+  byIndex(index: string, value: string): readonly T[] {
+    return this.list().filter((object) => this.#indexes[index]?.(object).includes(value) === true);
+  }
+  onChange(listener: (change: InformerChange<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+  revision(): number {
+    return this.#revision;
+  }
+  synced(): Promise<void> {
+    return Promise.resolve();
+  }
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+}

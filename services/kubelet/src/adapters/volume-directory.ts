@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, readdir, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
+
+/** All containers of the pod write here, whoever they run as. */
+const SHARED_MODE = 0o777;
+const DATA = '..data';
+
+export async function makeEmptyDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await chmod(path, SHARED_MODE);
+}
+
+/**
+ * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of
+ * their own; `..data` points at it and is replaced by renaming, and the names that pods know point through `..data`.
+ */
+export async function writeVolume(path: string, files: ReadonlyMap<string, VolumeFile>): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o755 });
+  const version = `..${digestOf(files)}`;
+  const current = await targetOf(join(path, DATA));
+  if (current === version) return;
+  // A write that was cut off may have left half of it.
+  await rm(join(path, version), { recursive: true, force: true });
+  await writeFiles(join(path, version), files);
+  const names = new Set([...files.keys()].map((file) => file.split('/')[0] ?? file));
+  await replaceLink(path, DATA, version);
+  for (const name of names) {
+    if ((await targetOf(join(path, name))) === undefined) await symlink(join(DATA, name), join(path, name));
+  }
+  for (const name of await readdir(path)) {
+    const isOurs = name === DATA || name === version || names.has(name);
+    // What a mount point needed inside of the volume is a directory, not a link.
+    const isOld = name.startsWith('..') || (await targetOf(join(path, name))) !== undefined;
+    if (!isOurs && isOld) await rm(join(path, name), { recursive: true, force: true });
+  }
+}
+
+async function writeFiles(directory: string, files: ReadonlyMap<string, VolumeFile>): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o755 });
+  for (const [file, { bytes, mode }] of files) {
+    const target = join(directory, file);
+    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+    await writeFile(target, bytes);
+    await chmod(target, mode);
+  }
+}
+
+async function replaceLink(path: string, name: string, target: string): Promise<void> {
+  const temporary = join(path, `${name}_new`);
+  await rm(temporary, { force: true });
+  await symlink(target, temporary);
+  await rename(temporary, join(path, name));
+}
+
+function digestOf(files: ReadonlyMap<string, VolumeFile>): string {
+  const hash = createHash('sha256');
+  for (const [path, { bytes, mode }] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(`${path}\0${mode}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+async function targetOf(link: string): Promise<string | undefined> {
+  try {
+    return (await lstat(link)).isSymbolicLink() ? await readlink(link) : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The place of `subPath` in a volume, which it may not lead out of. A volume that pods write gets it made. */
+export async function resolveSubPath(volume: string, subPath: string, make: boolean): Promise<string> {
+  const wanted = join(volume, subPath);
+  if (make && !(await exists(wanted))) await makeEmptyDirectory(wanted);
+  if (!(await exists(wanted))) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
+  const [root, found] = await Promise.all([realpath(volume), realpath(wanted)]);
+  if (found === root || found.startsWith(root + sep)) return found;
+  throw new VolumeError(`subPath ${JSON.stringify(subPath)} leads out of the volume`);
+}
+
+type HostPathCheck = (path: string) => Promise<void>;
+
+/** A path of this machine, made or checked as `hostPath.type` says. */
+export async function useHostPath(path: string, type: string): Promise<void> {
+  if (type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
+  if (type === 'FileOrCreate') await writeFile(path, '', { flag: 'a', mode: 0o644 });
+  const check = HOST_PATH_CHECKS[type];
+  if (check === undefined) throw new VolumeError(`hostPath type ${JSON.stringify(type)} is not known`);
+  await check(path);
+}
+
+const expectKind =
+  (what: string, test: 'isDirectory' | 'isFile' | 'isSocket' | 'isCharacterDevice' | 'isBlockDevice'): HostPathCheck =>
+  async (path) => {
+    const found = (await exists(path)) ? await lstat(await realpath(path)) : undefined;
+    if (found?.[test]() !== true) throw new VolumeError(`hostPath type check failed: ${path} is not a ${what}`);
+  };
+
+const HOST_PATH_CHECKS: Readonly<Record<string, HostPathCheck>> = {
+  '': async (path) => {
+    if (!(await exists(path))) throw new VolumeError(`hostPath ${path} does not exist`);
+  },
+  DirectoryOrCreate: expectKind('directory', 'isDirectory'),
+  Directory: expectKind('directory', 'isDirectory'),
+  FileOrCreate: expectKind('file', 'isFile'),
+  File: expectKind('file', 'isFile'),
+  Socket: expectKind('socket file', 'isSocket'),
+  CharDevice: expectKind('character device', 'isCharacterDevice'),
+  BlockDevice: expectKind('block device', 'isBlockDevice'),
+};
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await realpath(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');

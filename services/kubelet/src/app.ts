@@ -1,0 +1,113 @@
+import { PODS, type Pod } from '@holdfast/api';
+import { type Bus, nodePodsPattern } from '@holdfast/bus';
+import { type ApiClient, type ApiHandler, createEventRecorder, createInformer } from '@holdfast/client';
+import { notFound } from '@holdfast/machinery';
+import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import type { NodeFacts } from './domain/node-status.ts';
+import { NodeAgent } from './node-agent.ts';
+import { createNodeApi } from './node-api.ts';
+import { type LogRequest, podLogs } from './pod-logs.ts';
+import { PodManager } from './pod-manager.ts';
+import type { ProbeNetwork } from './probe-network.ts';
+import type { ContainerRuntime } from './runtime/port.ts';
+
+export interface KubeletDeps {
+  readonly client: ApiClient;
+  /** Without it the API is watched. */
+  readonly bus?: Bus | undefined;
+  readonly runtime: ContainerRuntime;
+  readonly network: ProbeNetwork;
+  readonly node: NodeFacts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface Kubelet extends Service {
+  /** What a container of a pod of this node wrote; rejects with `StatusError`. */
+  logs(request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** What apiservers ask of this node: `GET /containerLogs/<namespace>/<pod>/<container>`. */
+  readonly api: ApiHandler;
+}
+
+/**
+ * The agent of one node. `start` resolves at once: the node is registered and its pods are taken up as soon as the API
+ * answers. `stop` leaves every container running, as a crash does; the runtime belongs to the caller.
+ */
+export function createKubelet(deps: KubeletDeps): Kubelet {
+  const { client, clock, runtime, node, random } = deps;
+  const log = deps.log.child({ node: node.name });
+  const events = createEventRecorder({ client, component: 'kubelet', host: node.name, clock, ids: deps.ids, log });
+  const informer = createInformer<Pod>({
+    client,
+    bus: deps.bus,
+    resource: PODS,
+    selection: { fieldSelector: `spec.nodeName=${node.name}` },
+    subjects: [nodePodsPattern(node.name)],
+    clock,
+    random,
+    log,
+  });
+  const manager: PodManager = new PodManager({
+    client,
+    informer,
+    runtime,
+    clock,
+    log,
+    nodeName: node.name,
+    worker: workerDeps({ ...deps, log, events }),
+    onReadiness: () => agent.beatSoon(),
+  });
+  const agent: NodeAgent = new NodeAgent({
+    client,
+    clock,
+    log,
+    facts: node,
+    runtimeVersion: () => runtime.version(),
+    notReady: () => manager.notReady(),
+    onVanished: () => manager.verifyAll(),
+  });
+  const logs: Kubelet['logs'] = async (request) => {
+    const { namespace, podName: name } = request;
+    const pod = informer.get({ namespace, name });
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
+    return podLogs({ runtime, clock }, pod, request);
+  };
+  return {
+    name: `kubelet ${node.name}`,
+    logs,
+    api: createNodeApi({ logs, log }),
+    start: async () => {
+      await events.start();
+      await informer.start();
+      manager.start();
+      agent.start();
+    },
+    stop: async () => {
+      await agent.stop();
+      const stopped = manager.stop();
+      await informer.stop();
+      await stopped;
+      await events.stop();
+    },
+  };
+}
+
+function workerDeps(deps: KubeletDeps & { readonly events: ReturnType<typeof createEventRecorder> }) {
+  const { client, runtime, events, clock, log, network, node } = deps;
+  return {
+    client,
+    runtime,
+    events,
+    clock,
+    log,
+    network,
+    node: {
+      address: node.address,
+      operatingSystem: node.nodeInfo.operatingSystem,
+      runtimeName: node.runtimeName,
+    },
+    allocatable: node.allocatable,
+  };
+}

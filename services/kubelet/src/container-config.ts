@@ -1,0 +1,47 @@
+import type { Container, Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { buildEnvironment, environmentReferences, expandAll } from './domain/environment.ts';
+import { containerUser } from './domain/refusals.ts';
+import type { ContainerVolumes } from './pod-volumes.ts';
+import { readTexts } from './referenced-data.ts';
+import type { ContainerConfig, RuntimeAbilities } from './runtime/port.ts';
+
+export interface ContainerConfigDeps {
+  readonly client: ApiClient;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly hostIp: string;
+  /** Absent for a runtime that pretends everything. */
+  readonly abilities: RuntimeAbilities | undefined;
+  /** Absent where nothing keeps files. */
+  readonly volumes?: (environment: Readonly<Record<string, string>>) => Promise<ContainerVolumes>;
+}
+
+/** Reads what the environment refers to and writes the container as the runtime wants it. */
+export async function containerConfig(
+  deps: ContainerConfigDeps,
+  pod: Pod,
+  container: Container,
+  life: { readonly restartCount: number; readonly podIp: string },
+): Promise<ContainerConfig> {
+  const { namespace = '' } = pod.metadata;
+  const data = new Map<string, Readonly<Record<string, string>>>();
+  for (const reference of environmentReferences(container)) {
+    const found = await readTexts(deps.client, namespace, reference);
+    if (found !== undefined) data.set(reference, found);
+  }
+  const { allocatable, hostIp } = deps;
+  const environment = buildEnvironment(container, { pod, podIp: life.podIp, hostIp, allocatable, data });
+  const user = deps.abilities === undefined ? undefined : containerUser(pod, container, deps.abilities);
+  const volumes = await deps.volumes?.(environment);
+  return {
+    name: container.name,
+    image: container.image ?? '',
+    command: expandAll(container.command ?? [], environment),
+    args: expandAll(container.args ?? [], environment),
+    env: { ...environment, ...volumes?.environment },
+    ...(user === undefined ? {} : { user }),
+    ...(volumes === undefined || volumes.mounts.length === 0 ? {} : { mounts: volumes.mounts }),
+    ...(container.workingDir === undefined || container.workingDir === '' ? {} : { workingDir: container.workingDir }),
+    restartCount: life.restartCount,
+  };
+}

@@ -1,0 +1,98 @@
+import type { Container } from '@holdfast/api';
+import { describeError, type Timer } from '@holdfast/platform';
+import { graceAfterHook } from './domain/grace.ts';
+import { type HandlerDeps, runHook } from './hooks.ts';
+import { PRE_STOP_EXTENSION_MS } from './limits.ts';
+
+export interface StopDeps extends HandlerDeps {
+  readonly onHookFailure: (message: string) => void;
+}
+
+export interface StopRequest {
+  readonly id: string;
+  readonly graceSeconds: number;
+  /** Unknown when the pod's object is gone: then there is no hook to run. */
+  readonly container: Container | undefined;
+  readonly podIp: string;
+}
+
+export interface StopTask {
+  /** Resolves when every process of the container is confirmed gone; rejects when that is not known. */
+  readonly done: Promise<void>;
+  /** A later request asked for less time. */
+  shorten(graceSeconds: number): void;
+  /** The kubelet stops: nothing more is sent. */
+  abandon(): void;
+}
+
+/** preStop, then the stop signal with what is left of the grace. The hook runs once, whatever becomes of it. */
+export function applyStop(deps: StopDeps, request: StopRequest): StopTask {
+  return new Stop(deps, request);
+}
+
+class Stop implements StopTask {
+  readonly done: Promise<void>;
+  readonly #deps: StopDeps;
+  readonly #request: StopRequest;
+  readonly #startedAt: number;
+  readonly #hookEnded = Promise.withResolvers<void>();
+  #graceSeconds: number;
+  #hookTimer: Timer | undefined;
+  #hookIsOver = false;
+  #abandoned = false;
+
+  constructor(deps: StopDeps, request: StopRequest) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#graceSeconds = request.graceSeconds;
+    this.#startedAt = deps.clock.monotonic();
+    this.done = this.#run();
+  }
+
+  shorten(graceSeconds: number): void {
+    if (graceSeconds >= this.#graceSeconds) return;
+    this.#graceSeconds = graceSeconds;
+    if (!this.#hookIsOver) this.#limitHook();
+    // The runtime takes the earlier of two ends; `done` follows the first call.
+    else void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => this.done);
+  }
+
+  abandon(): void {
+    this.#abandoned = true;
+    this.#hookTimer?.cancel();
+    this.#hookEnded.resolve();
+  }
+
+  async #run(): Promise<void> {
+    const hook = this.#request.container?.lifecycle?.preStop;
+    if (hook !== undefined && this.#graceSeconds > 0) {
+      this.#limitHook();
+      const ran = this.#runHook(hook);
+      await Promise.race([ran, this.#hookEnded.promise]);
+      this.#hookTimer?.cancel();
+    }
+    this.#hookIsOver = true;
+    if (this.#abandoned) return;
+    await this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000);
+  }
+
+  async #runHook(hook: NonNullable<NonNullable<Container['lifecycle']>['preStop']>): Promise<void> {
+    const { id, container, podIp } = this.#request;
+    try {
+      const timeoutMs = this.#graceSeconds * 1000 + PRE_STOP_EXTENSION_MS;
+      await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
+    } catch (error) {
+      this.#deps.onHookFailure(`PreStopHook failed: ${describeError(error)}`);
+    }
+  }
+
+  #limitHook(): void {
+    this.#hookTimer?.cancel();
+    const left = this.#graceSeconds * 1000 - (this.#deps.clock.monotonic() - this.#startedAt);
+    this.#hookTimer = this.#deps.clock.timer(left, () => this.#hookEnded.resolve());
+  }
+
+  #graceLeft(): number {
+    return graceAfterHook(this.#graceSeconds, this.#deps.clock.monotonic() - this.#startedAt);
+  }
+}

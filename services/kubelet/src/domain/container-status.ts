@@ -1,0 +1,139 @@
+import type { ContainerStatus as ApiContainerStatus, Container, ContainerState, Pod } from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import type { SandboxStatus } from '../runtime/port.ts';
+import { formatDuration } from './back-off.ts';
+import type { PodMemory } from './pod-worker-types.ts';
+import { apiStatusOf, type ContainerLife, latestLife, livesOf, UNKNOWN_EXIT_CODE, UNKNOWN_REASON } from './records.ts';
+import { initIsDone, restartVerdict, roleOf } from './restart.ts';
+
+export interface StatusContext {
+  readonly pod: Pod;
+  readonly sandboxes: readonly SandboxStatus[];
+  readonly memory: PodMemory;
+  readonly now: number;
+  readonly runtimeName: string;
+  /** `active`: containers may (re)start. `final`: nothing runs and nothing will. */
+  readonly stage: 'active' | 'ending' | 'final';
+}
+
+export function containerStatus(container: Container, context: StatusContext): ApiContainerStatus {
+  const { pod, sandboxes } = context;
+  const old = apiStatusOf(container.name, pod);
+  const life = latestLife(container, pod, sandboxes);
+  const started = isStarted(container, life, context.memory);
+  const { state, lastState } = statesOf(container, life, context);
+  const id = life?.id ?? '';
+  return {
+    ...(id === '' && old?.containerID !== undefined ? { containerID: old.containerID } : {}),
+    ...(id === '' ? {} : { containerID: `${context.runtimeName}://${id}` }),
+    image: container.image ?? '',
+    imageID: old?.imageID ?? '',
+    lastState,
+    name: container.name,
+    ready: isReady(container, life, context),
+    restartCount: Math.max(life?.restartCount ?? 0, old?.restartCount ?? 0),
+    started,
+    state,
+  };
+}
+
+/** A process runs, its postStart hook is through and, where a startup probe is defined, that one has succeeded. */
+export function isStarted(container: Container, life: ContainerLife | undefined, memory: PodMemory): boolean {
+  if (life?.state !== 'running' || memory.postStart[life.id] !== undefined) return false;
+  return container.startupProbe === undefined || memory.probes[life.id]?.startup === 'success';
+}
+
+function isReady(container: Container, life: ContainerLife | undefined, context: StatusContext): boolean {
+  if (roleOf(container, context.pod) === 'init') return life?.state === 'exited' && life.exitCode === 0;
+  if (life === undefined || !isStarted(container, life, context.memory)) return false;
+  return container.readinessProbe === undefined || context.memory.probes[life.id]?.readiness === 'success';
+}
+
+function statesOf(
+  container: Container,
+  life: ContainerLife | undefined,
+  context: StatusContext,
+): { state: ContainerState; lastState: ContainerState } {
+  const kept = apiStatusOf(container.name, context.pod)?.lastState ?? {};
+  const previous = previousLife(container.name, life, context.sandboxes);
+  const lastState = previous === undefined ? kept : { terminated: terminatedState(previous, context) };
+  if (life === undefined) return { state: neverRanState(container, context), lastState };
+  // Known from the API only: what was said there once stays word for word.
+  const told = life.id === '' ? apiStatusOf(container.name, context.pod)?.state.terminated : undefined;
+  if (told !== undefined && context.stage !== 'active') return { state: { terminated: told }, lastState };
+  switch (life.state) {
+    case 'created':
+      return { state: neverRanState(container, context), lastState };
+    case 'running':
+      if (context.memory.postStart[life.id] !== undefined)
+        return { state: neverRanState(container, context), lastState };
+      return { state: { running: { startedAt: formatTime(life.startedAt ?? context.now) } }, lastState };
+    case 'exited': {
+      const terminated = terminatedState(life, context);
+      const waiting = waitingForRestart(container, life, context);
+      return waiting === undefined
+        ? { state: { terminated }, lastState }
+        : { state: { waiting }, lastState: { terminated } };
+    }
+  }
+}
+
+function previousLife(
+  name: string,
+  life: ContainerLife | undefined,
+  sandboxes: readonly SandboxStatus[],
+): ContainerLife | undefined {
+  return livesOf(name, sandboxes).find((each) => each.id !== life?.id && each.state === 'exited');
+}
+
+function waitingForRestart(
+  container: Container,
+  life: ContainerLife,
+  context: StatusContext,
+): ContainerState['waiting'] | undefined {
+  if (context.stage !== 'active') return undefined;
+  const verdict = restartVerdict(container, context.pod, life, context);
+  if (verdict.kind === 'never') return undefined;
+  const failure = context.memory.failures[container.name];
+  if (failure !== undefined) return { message: failure.message, reason: failure.reason };
+  if (verdict.kind === 'now') return undefined;
+  const { name = '', namespace = '', uid = '' } = context.pod.metadata;
+  const delay = formatDuration(context.memory.backOff[container.name]?.delayMs ?? verdict.delayMs);
+  return {
+    message: `back-off ${delay} restarting failed container=${container.name} pod=${name}_${namespace}(${uid})`,
+    reason: 'CrashLoopBackOff',
+  };
+}
+
+function neverRanState(container: Container, context: StatusContext): ContainerState {
+  if (context.stage === 'final' && initIsDone(context)) return { terminated: lostState() };
+  const failure = context.memory.failures[container.name];
+  if (failure !== undefined) return { waiting: { message: failure.message, reason: failure.reason } };
+  if (hookFailed(container, context)) return { waiting: { reason: 'PostStartHookError' } };
+  const hasInit = (context.pod.spec.initContainers ?? []).length > 0;
+  return { waiting: { reason: hasInit ? 'PodInitializing' : 'ContainerCreating' } };
+}
+
+function hookFailed(container: Container, { sandboxes, memory }: StatusContext): boolean {
+  return livesOf(container.name, sandboxes).some(({ id }) => memory.postStart[id] === 'failed');
+}
+
+/** Nobody can say how it ended: that is reported as a failure, never as a success. */
+function lostState(): NonNullable<ContainerState['terminated']> {
+  return {
+    exitCode: UNKNOWN_EXIT_CODE,
+    message: 'The container could not be located when the pod was terminated',
+    reason: UNKNOWN_REASON,
+  };
+}
+
+function terminatedState(life: ContainerLife, context: StatusContext): NonNullable<ContainerState['terminated']> {
+  return {
+    ...(life.id === '' ? {} : { containerID: `${context.runtimeName}://${life.id}` }),
+    exitCode: life.exitCode,
+    finishedAt: formatTime(life.finishedAt),
+    ...(life.message === undefined ? {} : { message: life.message }),
+    reason: life.reason,
+    startedAt: formatTime(life.startedAt ?? 0),
+  };
+}

@@ -1,0 +1,496 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import fc from 'fast-check';
+import type { ContainerStatus, SandboxStatus } from '../runtime/port.ts';
+import { decidePod } from './decide-pod.ts';
+import { isTerminal } from './pod-status.ts';
+import { INITIAL_MEMORY, type PodAction, type PodMemory } from './pod-worker-types.ts';
+
+const NODE = { address: '192.0.2.1', operatingSystem: 'linux', runtimeName: 'model' };
+const UID = 'u1';
+const EPOCH = 1_767_225_600_000;
+
+const container = (name: string, change: Partial<Container> = {}): Container => ({
+  name,
+  image: 'i',
+  resources: {},
+  ...change,
+});
+
+const podOf = (spec: Partial<Pod['spec']>): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'default', uid: UID, resourceVersion: '1' },
+  spec: { containers: [container('main')], nodeName: 'n1', terminationGracePeriodSeconds: 30, ...spec },
+  status: { phase: 'Pending' },
+});
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A node and an API server small enough to be obviously right. Every action is applied, and checked, as it comes. */
+class World {
+  pod: Pod | undefined;
+  memory: PodMemory = INITIAL_MEMORY;
+  sandboxes: (Mutable<SandboxStatus> & { containers: Mutable<ContainerStatus>[] })[] = [];
+  now = EPOCH;
+  nameIsTaken = false;
+  apiIsCut = false;
+  readonly applied: string[] = [];
+  readonly killAt = new Map<string, number>();
+  readonly ranFor: { name: string; startedAt: number; endedAt: number }[] = [];
+  #ids = 0;
+
+  constructor(pod: Pod) {
+    this.pod = pod;
+  }
+
+  /** Passes until nothing is left to do now. */
+  settle(): void {
+    for (let passes = 0; passes < 50; passes++) {
+      const decision = this.decide();
+      this.memory = decision.memory;
+      for (const action of decision.actions) this.#apply(action);
+      const settled = decision.actions.every(({ kind }) => kind === 'event' || kind === 'forget');
+      if (settled || this.apiIsCut) return;
+    }
+    assert.fail(`does not settle: ${this.applied.slice(-8).join(', ')}`);
+  }
+
+  decide(): ReturnType<typeof decidePod> {
+    const { pod, sandboxes, nameIsTaken, now } = this;
+    return decidePod(
+      { uid: UID, pod, sandboxes: structuredClone(sandboxes), nameIsTaken, node: NODE },
+      this.memory,
+      now,
+    );
+  }
+
+  get containers(): Mutable<ContainerStatus>[] {
+    return this.sandboxes.flatMap((sandbox) => sandbox.containers);
+  }
+
+  get alive(): Mutable<ContainerStatus>[] {
+    return this.containers.filter(({ state }) => state === 'running');
+  }
+
+  exit(target: Mutable<ContainerStatus>, exitCode: number): void {
+    target.state = 'exited';
+    target.exitCode = exitCode;
+    target.finishedAt = this.now;
+    this.ranFor.push({ name: target.config.name, startedAt: target.startedAt ?? this.now, endedAt: this.now });
+    this.killAt.delete(target.id);
+  }
+
+  requestDeletion(graceSeconds: number): void {
+    if (this.pod === undefined || this.pod.metadata.deletionTimestamp !== undefined) return;
+    if (isTerminal(this.pod.status.phase)) this.pod = undefined;
+    else {
+      const metadata = { deletionTimestamp: formatTime(this.now), deletionGracePeriodSeconds: graceSeconds };
+      this.pod = { ...this.pod, metadata: { ...this.pod.metadata, ...metadata } };
+    }
+  }
+
+  pass(ms: number): void {
+    this.now += ms;
+    for (const [id, at] of this.killAt) {
+      const target = this.alive.find((each) => each.id === id);
+      if (target !== undefined && at <= this.now) this.exit(target, 137);
+    }
+  }
+
+  #apply(action: PodAction): void {
+    this.applied.push(describe(action));
+    switch (action.kind) {
+      case 'confirm': {
+        if (this.apiIsCut) return;
+        this.memory = { ...this.memory, confirmed: this.pod !== undefined && !this.#isDeleted() };
+        return;
+      }
+      case 'runSandbox': {
+        assert.ok(!this.#isDeleted() && this.pod !== undefined, '[SAFE-02] no sandbox after the deletion began');
+        assert.ok(!this.nameIsTaken, '[SAFE-26] another pod of this name is here');
+        const { attempt } = action;
+        const config = { podUid: UID, podName: 'p', podNamespace: 'default', hostname: 'p', attempt };
+        this.sandboxes.push({
+          id: this.#id(),
+          config,
+          state: 'ready',
+          createdAt: this.now,
+          ip: '10.0.0.9',
+          containers: [],
+        });
+        return;
+      }
+      case 'startContainer':
+        return this.#start(action);
+      case 'stopContainer': {
+        const at = this.now + action.graceSeconds * 1000;
+        assert.ok(action.graceSeconds >= 2, '[TERM-29] two seconds at least');
+        this.killAt.set(action.id, Math.min(at, this.killAt.get(action.id) ?? at));
+        return;
+      }
+      case 'removeContainer': {
+        const owner = this.sandboxes.find((sandbox) => sandbox.containers.some(({ id }) => id === action.id));
+        assert.equal(owner?.containers.find(({ id }) => id === action.id)?.state, 'exited');
+        if (owner !== undefined) owner.containers = owner.containers.filter(({ id }) => id !== action.id);
+        return;
+      }
+      case 'stopSandbox': {
+        assert.equal(this.alive.length, 0, 'containers are stopped before their sandbox');
+        for (const sandbox of this.sandboxes) if (sandbox.id === action.id) sandbox.state = 'notReady';
+        return;
+      }
+      case 'removeSandbox': {
+        assert.equal(this.alive.length, 0, '[SAFE-13] nothing is released under a living process');
+        this.sandboxes = this.sandboxes.filter(({ id }) => id !== action.id);
+        return;
+      }
+      case 'writeStatus':
+        return this.#write(action.status);
+      case 'deletePod': {
+        assert.equal(this.alive.length, 0, '[SAFE-12] no process lives when the object goes');
+        assert.equal(this.sandboxes.length, 0, '[SAFE-13] everything is released when the object goes');
+        assert.ok(isTerminal(this.pod?.status.phase), '[SAFE-07] the final status was written before');
+        if (!this.apiIsCut) this.pod = undefined;
+        return;
+      }
+      case 'event':
+      case 'forget':
+        return;
+    }
+  }
+
+  #start(action: Extract<PodAction, { kind: 'startContainer' }>): void {
+    assert.ok(!this.#isDeleted(), '[SAFE-02] nothing starts after the deletion began');
+    assert.ok(!isTerminal(this.pod?.status.phase), '[SAFE-02] nothing starts in a finished pod');
+    const { name } = action.container;
+    assert.ok(!this.alive.some(({ config }) => config.name === name), 'one process per container');
+    const counts = this.containers
+      .filter(({ config }) => config.name === name)
+      .map(({ config }) => config.restartCount);
+    assert.ok(
+      counts.every((count) => count < action.restartCount),
+      'restart counts rise',
+    );
+    const sandbox = this.sandboxes.find(({ id }) => id === action.sandboxId);
+    assert.equal(sandbox?.state, 'ready');
+    sandbox?.containers.push({
+      id: this.#id(),
+      config: { name, image: 'i', restartCount: action.restartCount },
+      state: 'running',
+      createdAt: this.now,
+      startedAt: this.now,
+    });
+  }
+
+  #write(status: Pod['status']): void {
+    if (this.apiIsCut || this.pod === undefined) return;
+    const before = this.pod.status;
+    const rank = (phase: string | undefined): number => (phase === 'Pending' ? 0 : phase === 'Running' ? 1 : 2);
+    assert.ok(rank(status.phase) >= rank(before.phase), `[SAFE-02] ${before.phase} became ${status.phase}`);
+    if (isTerminal(before.phase)) assert.equal(status.phase, before.phase, '[SAFE-02] a terminal phase never changes');
+    if (isTerminal(status.phase)) assert.equal(this.alive.length, 0, 'a pod is finished when nothing of it runs');
+    for (const { name, restartCount } of status.containerStatuses ?? []) {
+      const old = before.containerStatuses?.find((each) => each.name === name)?.restartCount ?? 0;
+      assert.ok(restartCount >= old, 'a restart count never goes back');
+    }
+    this.pod = { ...this.pod, status };
+  }
+
+  #isDeleted(): boolean {
+    return this.pod?.metadata.deletionTimestamp !== undefined;
+  }
+
+  #id(): string {
+    this.#ids += 1;
+    return `c${this.#ids}`;
+  }
+}
+
+function describe(action: PodAction): string {
+  if (action.kind === 'startContainer') return `start ${action.container.name}#${action.restartCount}`;
+  if (action.kind === 'stopContainer') return `stop ${action.name} ${action.graceSeconds}`;
+  if (action.kind === 'writeStatus') return `write ${action.status.phase}`;
+  return action.kind === 'event' ? `event ${action.reason}` : action.kind;
+}
+
+const started = (spec: Partial<Pod['spec']> = {}): World => {
+  const world = new World(podOf(spec));
+  world.settle();
+  return world;
+};
+
+const applied = (world: World, step: () => void): string[] => {
+  world.applied.length = 0;
+  step();
+  world.settle();
+  return [...world.applied];
+};
+
+test('[SAFE-32] a pod starts after the API confirmed it, and says so once', () => {
+  assert.deepEqual(started().applied, ['confirm', 'runSandbox', 'start main#0', 'write Running']);
+});
+
+test('[SAFE-32] what the API does not confirm is not started', () => {
+  const world = new World(podOf({}));
+  world.apiIsCut = true;
+  world.settle();
+  assert.deepEqual([world.applied, world.sandboxes], [['confirm'], []]);
+});
+
+test('[SAFE-26] a taken name waits', () => {
+  const world = new World(podOf({}));
+  world.nameIsTaken = true;
+  world.settle();
+  assert.deepEqual(world.applied, ['write Pending']);
+  assert.deepEqual(
+    applied(world, () => {
+      world.nameIsTaken = false;
+    }),
+    ['confirm', 'runSandbox', 'start main#0', 'write Running'],
+  );
+});
+
+test('[SAFE-07] [SAFE-12] [SAFE-13] deletion: kill, final status, release, delete', () => {
+  const world = started();
+  assert.deepEqual(
+    applied(world, () => world.requestDeletion(30)),
+    ['stop main 30'],
+  );
+  assert.deepEqual(
+    applied(world, () => world.exit(world.alive[0] as Mutable<ContainerStatus>, 143)),
+    ['stopSandbox', 'write Failed', 'removeSandbox', 'deletePod', 'forget'],
+  );
+});
+
+test('[SAFE-02] a pod deleted before it started never starts', () => {
+  const world = new World(podOf({}));
+  world.requestDeletion(30);
+  world.settle();
+  assert.deepEqual(world.applied, ['write Failed', 'deletePod', 'forget']);
+});
+
+test('[SAFE-08] [TERM-04] after a crash the termination starts over with the whole grace', () => {
+  const world = started();
+  world.requestDeletion(30);
+  world.settle();
+  world.pass(20_000);
+  world.killAt.clear();
+  assert.deepEqual(
+    applied(world, () => {
+      world.memory = INITIAL_MEMORY;
+    }),
+    ['stop main 30'],
+  );
+});
+
+test('[TERM-18] a pod whose object is gone gets a small grace, however long it had before', () => {
+  const world = started({ terminationGracePeriodSeconds: 600 });
+  assert.deepEqual(
+    applied(world, () => world.requestDeletion(600)),
+    ['stop main 600'],
+  );
+  assert.deepEqual(
+    applied(world, () => {
+      world.pod = undefined;
+    }),
+    ['stop main 2'],
+  );
+});
+
+test('[SIDE-09] on termination sidecars stop after the apps, the last declared first, with what is left of the grace', () => {
+  const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
+  const world = started({ initContainers: [sidecar('one'), sidecar('two')] });
+  const exitOf = (name: string) => () => {
+    const target = world.alive.find(({ config }) => config.name === name);
+    assert.ok(target !== undefined);
+    world.pass(10_000);
+    world.exit(target, 0);
+  };
+  assert.deepEqual(
+    applied(world, () => world.requestDeletion(30)),
+    ['stop main 30'],
+  );
+  const stops = (name: string): string[] => applied(world, exitOf(name)).filter((each) => each.startsWith('stop '));
+  assert.deepEqual(stops('main'), ['stop two 20']);
+  assert.deepEqual(stops('two'), ['stop one 10']);
+});
+
+test('[INIT-05] [INIT-06] a failing init container is repeated, or fails the pod that may not restart', () => {
+  const fail = (spec: Partial<Pod['spec']>): World => {
+    const world = started({ initContainers: [container('setup')], ...spec });
+    world.exit(world.alive[0] as Mutable<ContainerStatus>, 1);
+    world.settle();
+    return world;
+  };
+  assert.deepEqual(
+    fail({}).alive.map(({ config }) => [config.name, config.restartCount]),
+    [['setup', 1]],
+  );
+  const never = fail({ restartPolicy: 'Never' });
+  assert.equal(never.pod?.status.phase, 'Failed');
+  assert.ok(!never.applied.some((each) => each.startsWith('start main')));
+});
+
+test('[POD-11] a pod for another operating system is refused', () => {
+  const world = started({ os: { name: 'windows' } });
+  assert.deepEqual(world.sandboxes, []);
+  assert.deepEqual([world.pod?.status.phase, world.pod?.status.reason], ['Failed', 'PodOSNotSupported']);
+});
+
+test('[LIFE-04] a container whose record was lost is not run twice when it may run once', () => {
+  const world = started({ restartPolicy: 'Never' });
+  world.sandboxes = [];
+  world.memory = INITIAL_MEMORY;
+  world.settle();
+  assert.equal(world.pod?.status.phase, 'Failed');
+  assert.equal(world.pod?.status.containerStatuses?.[0]?.state.terminated?.reason, 'ContainerStatusUnknown');
+  assert.equal(world.sandboxes.length, 0);
+});
+
+type Step =
+  | { readonly kind: 'exit'; readonly which: number; readonly exitCode: number }
+  | { readonly kind: 'time'; readonly ms: number }
+  | { readonly kind: 'crash' | 'forceDelete' | 'reboot' | 'cut' | 'heal' | 'wipe' }
+  | { readonly kind: 'delete'; readonly graceSeconds: number };
+
+const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('exit' as const),
+      which: fc.nat(3),
+      exitCode: fc.constantFrom(0, 1, 143),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.integer({ min: 1, max: 700_000 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('crash' as const, 'cut' as const, 'heal' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('reboot' as const, 'wipe' as const, 'forceDelete' as const) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('delete' as const), graceSeconds: fc.integer({ min: 1, max: 60 }) }),
+  },
+);
+
+const specArbitrary: fc.Arbitrary<Partial<Pod['spec']>> = fc.record({
+  restartPolicy: fc.constantFrom('Always', 'OnFailure', 'Never'),
+  containers: fc.constantFrom([container('a')], [container('a'), container('b')]),
+  initContainers: fc.constantFrom([], [container('i')], [container('i'), container('s', { restartPolicy: 'Always' })]),
+  terminationGracePeriodSeconds: fc.integer({ min: 0, max: 60 }),
+});
+
+function perform(world: World, step: Step): void {
+  switch (step.kind) {
+    case 'exit': {
+      const target = world.alive[step.which % Math.max(1, world.alive.length)];
+      if (target !== undefined) world.exit(target, step.exitCode);
+      return;
+    }
+    case 'time':
+      return world.pass(step.ms);
+    case 'delete':
+      return world.requestDeletion(step.graceSeconds);
+    case 'forceDelete':
+      world.pod = undefined;
+      return;
+    case 'crash':
+      world.memory = INITIAL_MEMORY;
+      world.killAt.clear();
+      return;
+    case 'reboot':
+      for (const target of world.alive) world.exit(target, 137);
+      for (const sandbox of world.sandboxes) sandbox.state = 'notReady';
+      world.memory = INITIAL_MEMORY;
+      return;
+    case 'wipe':
+      if (world.alive.length === 0) world.sandboxes = [];
+      world.memory = INITIAL_MEMORY;
+      return;
+    case 'cut':
+      world.apiIsCut = true;
+      return;
+    case 'heal':
+      world.apiIsCut = false;
+      return;
+  }
+}
+
+test('[SAFE-02] [SAFE-07] [SAFE-12] [SAFE-13] [SAFE-30] rules hold whatever happens, and a deleted pod always ends', () => {
+  fc.assert(
+    fc.property(specArbitrary, fc.array(stepArbitrary, { maxLength: 25 }), (spec, steps) => {
+      const world = started(spec);
+      for (const step of steps) {
+        perform(world, step);
+        world.settle();
+      }
+      world.apiIsCut = false;
+      world.requestDeletion(30);
+      for (let i = 0; i < 20 && (world.pod !== undefined || world.sandboxes.length > 0); i++) {
+        world.settle();
+        world.pass(70_000);
+      }
+      assert.deepEqual([world.pod, world.sandboxes], [undefined, []], 'it ended');
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('[LIFE-22] between two starts of a container at least its back-off passes, and at most 300 s after its end', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 900_000 }), { minLength: 2, maxLength: 20 }), (lives) => {
+      const world = started();
+      let expected = 0;
+      for (const ms of lives) {
+        world.pass(ms);
+        const ended = world.now;
+        world.exit(world.alive[0] as Mutable<ContainerStatus>, 1);
+        world.settle();
+        if (world.alive.length === 0) {
+          const wake = world.decide().wakeAfterMs ?? Number.NaN;
+          assert.ok(wake > 0 && wake <= 300_000);
+          world.pass(wake - 1);
+          world.settle();
+          assert.equal(world.alive.length, 0, 'not a moment earlier');
+          world.pass(1);
+          world.settle();
+        }
+        assert.equal(world.alive.length, 1);
+        const waited = world.now - ended;
+        if (ms > 600_000) expected = 0;
+        assert.equal(waited, expected);
+        expected = expected === 0 ? 10_000 : Math.min(300_000, expected * 2);
+      }
+    }),
+  );
+});
+
+test('a server that stores a status a little different is not written to for ever', () => {
+  const world = started();
+  const { pod } = world;
+  assert.ok(pod !== undefined);
+  const status = { ...pod.status, hostIP: 'normalized' };
+  world.pod = { ...pod, metadata: { ...pod.metadata, resourceVersion: '2' }, status };
+  world.memory = { ...world.memory, acknowledged: { status: pod.status, resourceVersion: '2' } };
+  assert.deepEqual(world.decide().actions, []);
+  world.pod = { ...world.pod, metadata: { ...pod.metadata, resourceVersion: '3' } };
+  assert.deepEqual(
+    world.decide().actions.map(({ kind }) => kind),
+    ['writeStatus'],
+  );
+});
+
+test('[EPH-08] an ephemeral container is shown as waiting with a reason, and changes nothing else', () => {
+  const world = started({ ephemeralContainers: [{ name: 'debugger', image: 'busybox', resources: {} }] });
+  const { phase, ephemeralContainerStatuses = [] } = world.pod?.status ?? assert.fail('the pod exists');
+  assert.equal(phase, 'Running');
+  assert.deepEqual(
+    ephemeralContainerStatuses.map(({ name, ready, state }) => [name, ready, state.waiting?.reason]),
+    [['debugger', false, 'CreateContainerConfigError']],
+  );
+  assert.equal(world.pod?.status.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+});

@@ -1,0 +1,130 @@
+import type { Pod, PodStatus } from '@holdfast/api';
+import { parseTime } from '@holdfast/platform';
+import { ORPHAN_GRACE_SECONDS } from '../limits.ts';
+import { decideActive } from './decide-active.ts';
+import { decideKill } from './decide-kill.ts';
+import { effectivePodGrace } from './grace.ts';
+import { isTerminal, type PodFailure, podStatus, writeIfChanged } from './pod-status.ts';
+import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
+
+/**
+ * What to do for one pod now. Actions are legal in the observed state and safe to repeat; whoever applies them observes
+ * again afterwards. The stages only ever follow each other: active, ended by itself or by the kubelet, being deleted, gone.
+ */
+export function decidePod(observation: PodObservation, memory: PodMemory, now: number): Decision {
+  const { pod } = observation;
+  if (pod === undefined) return decideOrphan(observation, memory, now);
+  if (pod.metadata.deletionTimestamp !== undefined) return decideTerminating(observation, pod, { memory, now });
+  if (isTerminal(pod.status.phase)) return decideEnded(observation, pod, { memory, now });
+  const failure = findFailure(observation, pod, now);
+  if (failure !== undefined) return decideFailed(observation, pod, { memory, now, failure });
+  return decideActive(observation, pod, { memory, now });
+}
+
+interface At {
+  readonly memory: PodMemory;
+  readonly now: number;
+}
+
+/**
+ * The object is gone, and with it the grace somebody may have counted on: its processes get a moment, whatever they were
+ * promised before.
+ */
+function decideOrphan(observation: PodObservation, before: PodMemory, now: number): Decision {
+  const isNew = before.graceSeconds === 0 || before.graceSeconds > ORPHAN_GRACE_SECONDS;
+  const memory = isNew
+    ? { ...before, graceSeconds: ORPHAN_GRACE_SECONDS, terminationStartedAt: now }
+    : startTermination(before, before.graceSeconds, now);
+  const kill = decideKill(observation, undefined, { memory, now });
+  if (!kill.allDead) return kill;
+  if (observation.sandboxes.length === 0) return { ...kill, actions: [{ kind: 'forget' }] };
+  return { ...kill, actions: [...kill.actions, ...releaseSandboxes(observation)] };
+}
+
+/**
+ * Every process confirmed dead, then the final status, then everything of the pod released, then the object: in this order,
+ * each step seen done before the next. A crash in between starts again from whatever is still there.
+ */
+function decideTerminating(observation: PodObservation, pod: Pod, at: At): Decision {
+  const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now);
+  const kill = decideKill(observation, pod, { memory, now: at.now });
+  if (isAboutToEnd(kill)) return kill;
+  if (!kill.allDead) {
+    const status = statusOf(observation, pod, { memory: kill.memory, now: at.now, stage: 'ending' });
+    return { ...kill, actions: [...kill.actions, ...writeIfChanged(pod, status, at.memory)] };
+  }
+  const final = statusOf(observation, pod, { memory, now: at.now, stage: 'final' });
+  const write = writeIfChanged(pod, final, at.memory);
+  if (write.length > 0) return { ...kill, actions: [...kill.actions, ...write] };
+  if (observation.sandboxes.length > 0)
+    return { ...kill, actions: [...kill.actions, ...releaseSandboxes(observation)] };
+  if (memory.deleteRequested) return { ...kill, actions: [] };
+  return { ...kill, memory: { ...kill.memory, deleteRequested: true }, actions: [{ kind: 'deletePod' }] };
+}
+
+/** Its phase never changes again. Whatever still runs (sidecars, or everything when another one ended the pod) is stopped. */
+function decideEnded(observation: PodObservation, pod: Pod, at: At): Decision {
+  const anythingAlive = observation.sandboxes.some((sandbox) =>
+    sandbox.containers.some(({ state }) => state === 'running'),
+  );
+  const memory = anythingAlive
+    ? startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now)
+    : at.memory;
+  const kill = decideKill(observation, pod, { memory, now: at.now });
+  if (isAboutToEnd(kill)) return kill;
+  const stage = kill.allDead ? 'final' : 'ending';
+  const status = statusOf(observation, pod, { memory: kill.memory, now: at.now, stage });
+  // Nothing here ever ran of it: the containers' story is told by whoever ended the pod.
+  const write = observation.sandboxes.length === 0 ? [] : writeIfChanged(pod, status, at.memory);
+  return { ...kill, actions: [...kill.actions, ...write] };
+}
+
+/** Kill first, then say so: a pod that is shown as failed has no process left. */
+function decideFailed(observation: PodObservation, pod: Pod, at: At & { readonly failure: PodFailure }): Decision {
+  const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now);
+  const kill = decideKill(observation, pod, { memory, now: at.now });
+  if (!kill.allDead) return kill;
+  const status = statusOf(observation, pod, { memory: kill.memory, now: at.now, stage: 'final' }, at.failure);
+  return { ...kill, actions: [...kill.actions, ...writeIfChanged(pod, status, at.memory)] };
+}
+
+function findFailure(observation: PodObservation, pod: Pod, now: number): PodFailure | undefined {
+  const os = pod.spec.os?.name;
+  if (os !== undefined && os !== observation.node.operatingSystem) {
+    return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+  }
+  const { activeDeadlineSeconds } = pod.spec;
+  const startedAt = pod.status.startTime === undefined ? undefined : parseTime(pod.status.startTime);
+  if (
+    activeDeadlineSeconds !== undefined &&
+    startedAt !== undefined &&
+    now >= startedAt + activeDeadlineSeconds * 1000
+  ) {
+    return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
+  }
+  return undefined;
+}
+
+/** The end is expected at any moment and will be told then: no status is written in between. */
+function isAboutToEnd({ actions }: Decision): boolean {
+  return actions.some(({ kind }) => kind === 'stopSandbox' || kind === 'stopContainer');
+}
+
+function startTermination(memory: PodMemory, graceSeconds: number, now: number): PodMemory {
+  return { ...memory, graceSeconds, terminationStartedAt: memory.terminationStartedAt ?? now };
+}
+
+function releaseSandboxes({ sandboxes }: PodObservation): PodAction[] {
+  return sandboxes.map(({ id }) => ({ kind: 'removeSandbox', id }));
+}
+
+function statusOf(
+  observation: PodObservation,
+  pod: Pod,
+  at: At & { readonly stage: 'active' | 'ending' | 'final' },
+  failure?: PodFailure,
+): PodStatus {
+  const { sandboxes, node } = observation;
+  const { memory, now, stage } = at;
+  return podStatus({ pod, sandboxes, memory, now, stage, runtimeName: node.runtimeName }, node, failure);
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '@holdfast/api';
+import {
+  buildEnvironment,
+  ContainerConfigError,
+  type EnvironmentSources,
+  environmentReferences,
+  expandAll,
+} from './environment.ts';
+import { expand } from './expand.ts';
+
+const container = (change: Partial<Container>): Container => ({ name: 'main', resources: {}, ...change });
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'shop', uid: 'u1', labels: { mylabel: 'L' }, annotations: { myannotation: 'A' } },
+  spec: { containers: [container({})], nodeName: 'n1', serviceAccountName: 'robot' },
+  status: {},
+};
+
+const sources: EnvironmentSources = {
+  pod,
+  podIp: '10.1.2.3',
+  hostIp: '192.0.2.1',
+  allocatable: { cpu: '4', memory: '1Gi' },
+  data: new Map([
+    ['ConfigMap/paint', { color: 'blue', size: 'big' }],
+    ['Secret/key', { token: 's3' }],
+  ]),
+};
+
+const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+
+test('expansion: known, unknown and escaped references', () => {
+  const values: Readonly<Record<string, string>> = { A: '1', EMPTY: '' };
+  const cases: readonly [string, string][] = [
+    ['x $(A) y', 'x 1 y'],
+    ['$(A)$(A)', '11'],
+    ['$(EMPTY)', ''],
+    ['$(NOPE)', '$(NOPE)'],
+    ['$$(A)', '$(A)'],
+    ['$$$(A)', '$1'],
+    ['$A $ $( end', '$A $ $( end'],
+  ];
+  for (const [text, expected] of cases)
+    assert.equal(
+      expand(text, (name) => values[name]),
+      expected,
+      text,
+    );
+});
+
+test('[DOWN-03] [DOWN-05] [DOWN-06] [DOWN-07] [EXP-16] fields of the pod', () => {
+  const env = [
+    field('NAME', 'metadata.name'),
+    field('NAMESPACE', 'metadata.namespace'),
+    field('UID', 'metadata.uid'),
+    field('NODE', 'spec.nodeName'),
+    field('ACCOUNT', 'spec.serviceAccountName'),
+    field('HOST', 'status.hostIP'),
+    field('IP', 'status.podIP'),
+    field('LABEL', "metadata.labels['mylabel']"),
+    field('ANNOTATION', "metadata.annotations['myannotation']"),
+    field('MISSING', "metadata.labels['other']"),
+  ];
+  assert.deepEqual(buildEnvironment(container({ env }), sources), {
+    NAME: 'web',
+    NAMESPACE: 'shop',
+    UID: 'u1',
+    NODE: 'n1',
+    ACCOUNT: 'robot',
+    HOST: '192.0.2.1',
+    IP: '10.1.2.3',
+    LABEL: 'L',
+    ANNOTATION: 'A',
+    MISSING: '',
+  });
+});
+
+test('variables refer to earlier ones, and commands to all of them', () => {
+  const env = [
+    { name: 'A', value: '1' },
+    { name: 'B', value: '$(A)2$(LATER)' },
+    { name: 'LATER', value: 'x' },
+  ];
+  const environment = buildEnvironment(container({ env }), sources);
+  assert.deepEqual(environment, { A: '1', B: '12$(LATER)', LATER: 'x' });
+  assert.deepEqual(expandAll(['echo', '$(B)', '$$(A)'], environment), ['echo', '12$(LATER)', '$(A)']);
+});
+
+test('config maps and secrets, whole and by key', () => {
+  const subject = container({
+    envFrom: [{ prefix: 'P_', configMapRef: { name: 'paint' } }],
+    env: [
+      { name: 'COLOR', valueFrom: { configMapKeyRef: { name: 'paint', key: 'color' } } },
+      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'key', key: 'token' } } },
+      { name: 'MAYBE', valueFrom: { configMapKeyRef: { name: 'nope', key: 'x', optional: true } } },
+    ],
+  });
+  assert.deepEqual(environmentReferences(subject), ['ConfigMap/paint', 'Secret/key', 'ConfigMap/nope']);
+  assert.deepEqual(buildEnvironment(subject, sources), { P_color: 'blue', P_size: 'big', COLOR: 'blue', TOKEN: 's3' });
+});
+
+test('[LIFE-16] what is missing and not optional is a configuration error that names it', () => {
+  const missing = (reference: object) => () =>
+    buildEnvironment(container({ env: [{ name: 'X', valueFrom: reference }] }), sources);
+  assert.throws(
+    missing({ configMapKeyRef: { name: 'nope', key: 'x' } }),
+    new ContainerConfigError('configmap "nope" not found'),
+  );
+  assert.throws(
+    missing({ secretKeyRef: { name: 'key', key: 'nope' } }),
+    new ContainerConfigError("couldn't find key nope in Secret shop/key"),
+  );
+});
+
+test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset limits are what the node can give', () => {
+  const resources = { limits: { cpu: '250m' }, requests: { cpu: '100m', memory: '100Mi' } };
+  const resource = (name: string, of: string, divisor?: string) => ({
+    name,
+    valueFrom: { resourceFieldRef: { resource: of, ...(divisor === undefined ? {} : { divisor }) } },
+  });
+  const env = [
+    resource('CPU', 'limits.cpu'),
+    resource('CPU_MILLIS', 'limits.cpu', '1m'),
+    resource('MEMORY', 'requests.memory', '1Mi'),
+    resource('MEMORY_LIMIT', 'limits.memory'),
+    resource('UNSET', 'requests.ephemeral-storage'),
+  ];
+  const subject = container({ resources, env });
+  const own = { ...sources, pod: { ...pod, spec: { ...pod.spec, containers: [subject] } } };
+  assert.deepEqual(buildEnvironment(subject, own), {
+    CPU: '1',
+    CPU_MILLIS: '250',
+    MEMORY: '100',
+    MEMORY_LIMIT: '1073741824',
+    UNSET: '0',
+  });
+});

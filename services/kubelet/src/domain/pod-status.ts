@@ -1,0 +1,113 @@
+import type { ContainerStatus as ApiContainerStatus, Pod, PodStatus } from '@holdfast/api';
+import { semanticEqual } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import { containerStatus, type StatusContext } from './container-status.ts';
+import { podConditions } from './pod-conditions.ts';
+import type { NodeFacts, PodAction, PodMemory } from './pod-worker-types.ts';
+import { qosClass } from './qos.ts';
+import { initHasFailed, initIsDone, lifeLookup, shouldRestart } from './restart.ts';
+
+/** Why the kubelet ends a pod that did nothing wrong by itself, e.g. `DeadlineExceeded`. */
+export interface PodFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The status the API should show for what this node knows. Fields and conditions of others are kept as they are. */
+export function podStatus(context: StatusContext, node: NodeFacts, failure?: PodFailure): PodStatus {
+  const { pod } = context;
+  const old = pod.status;
+  const containers = pod.spec.containers.map((each) => containerStatus(each, context));
+  const initContainers = (pod.spec.initContainers ?? []).map((each) => containerStatus(each, context));
+  const phase = podPhase(context, { containers, initContainers }, failure);
+  const sandbox = context.sandboxes.at(-1);
+  const ip = sandbox?.state === 'ready' ? sandbox.ip : old.podIP;
+  return {
+    ...old,
+    phase,
+    ...failure,
+    conditions: podConditions(context, { phase, containers, initContainers }),
+    containerStatuses: containers,
+    ...(initContainers.length > 0 ? { initContainerStatuses: initContainers } : {}),
+    ...ephemeralStatuses(pod),
+    hostIP: node.address,
+    hostIPs: [{ ip: node.address }],
+    ...(ip === undefined || ip === '' ? {} : { podIP: ip, podIPs: [{ ip }] }),
+    qosClass: old.qosClass ?? qosClass(pod),
+    startTime: old.startTime ?? formatTime(context.now),
+  };
+}
+
+/** EPH-08. They are not run here, and whoever waits for one is told. */
+function ephemeralStatuses({ spec }: Pod): Pick<PodStatus, 'ephemeralContainerStatuses'> {
+  const containers = spec.ephemeralContainers ?? [];
+  if (containers.length === 0) return {};
+  const waiting = { reason: 'CreateContainerConfigError', message: 'this node does not run ephemeral containers' };
+  return {
+    ephemeralContainerStatuses: containers.map(({ name, image = '' }) => ({
+      name,
+      image,
+      imageID: '',
+      lastState: {},
+      ready: false,
+      restartCount: 0,
+      state: { waiting },
+    })),
+  };
+}
+
+export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+
+export function isTerminal(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+function podPhase(
+  context: StatusContext,
+  statuses: {
+    readonly containers: readonly ApiContainerStatus[];
+    readonly initContainers: readonly ApiContainerStatus[];
+  },
+  failure: PodFailure | undefined,
+): Phase {
+  const old = context.pod.status.phase;
+  if (isTerminal(old)) return old;
+  if (context.stage === 'final')
+    return failure === undefined && allSucceeded(statuses.containers) ? 'Succeeded' : 'Failed';
+  const computed = context.stage === 'active' ? activePhase(context, statuses.containers) : 'Pending';
+  return old === 'Running' && computed === 'Pending' ? 'Running' : computed;
+}
+
+function activePhase(context: StatusContext, containers: readonly ApiContainerStatus[]): Phase {
+  const { pod, sandboxes } = context;
+  const lifeOf = lifeLookup(pod, sandboxes);
+  if (initHasFailed(pod, lifeOf)) return 'Failed';
+  if (!initIsDone(context)) return 'Pending';
+  const neverStarted = containers.some(
+    ({ state, lastState }) => isWaiting(state) && lastState.terminated === undefined,
+  );
+  if (neverStarted) return 'Pending';
+  const running = containers.some(({ state }) => state.running !== undefined);
+  const willRestart = pod.spec.containers.some((container) => {
+    const life = lifeOf(container);
+    return life !== undefined && shouldRestart('app', pod, life);
+  });
+  if (running || willRestart) return 'Running';
+  return allSucceeded(containers) ? 'Succeeded' : 'Failed';
+}
+
+const isWaiting = (state: ApiContainerStatus['state']): boolean =>
+  state.running === undefined && state.terminated === undefined;
+
+const allSucceeded = (containers: readonly ApiContainerStatus[]): boolean =>
+  containers.every(({ state }) => state.terminated?.exitCode === 0);
+
+/**
+ * An object that already is the server's answer to this very status is left alone: a server that stores something a little
+ * different would otherwise be written to for ever.
+ */
+export function writeIfChanged(pod: Pod, status: PodStatus, { acknowledged }: PodMemory): PodAction[] {
+  if (semanticEqual(pod.status, status)) return [];
+  const isAnswer = acknowledged !== undefined && acknowledged.resourceVersion === pod.metadata.resourceVersion;
+  return isAnswer && semanticEqual(acknowledged.status, status) ? [] : [{ kind: 'writeStatus', status }];
+}

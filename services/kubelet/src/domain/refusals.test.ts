@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '@holdfast/api';
+import type { RuntimeAbilities } from '../runtime/port.ts';
+import { containerUser, notEnforced, refuseMounts, sandboxRefusal } from './refusals.ts';
+
+const AS_ROOT: RuntimeAbilities = { mounts: true, user: 'any' };
+const AS_USER: RuntimeAbilities = { mounts: false, user: { uid: 1000, gid: 1000 } };
+
+const container = (change: Partial<Container> = {}): Container => ({ name: 'c', image: 'i', resources: {}, ...change });
+
+const podOf = (spec: Partial<Pod['spec']> = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'n', uid: 'u' },
+  spec: { containers: [container()], ...spec },
+  status: { phase: 'Pending' },
+});
+
+test('[USERNS-08] a pod that asks for user namespaces is not silently run without', () => {
+  assert.match(sandboxRefusal(podOf({ hostUsers: false })) ?? '', /hostUsers: false/);
+  assert.equal(sandboxRefusal(podOf({ hostUsers: true })), undefined);
+  assert.match(sandboxRefusal(podOf({ runtimeClassName: 'vm' })) ?? '', /^RuntimeClass "vm"/);
+});
+
+test('a container runs as the user it names, or not at all', () => {
+  const runAs = (runAsUser: number, runAsGroup?: number): Container =>
+    container({ securityContext: { runAsUser, ...(runAsGroup === undefined ? {} : { runAsGroup }) } });
+  assert.deepEqual(containerUser(podOf(), runAs(7), AS_ROOT), { uid: 7, gid: 0 });
+  assert.deepEqual(containerUser(podOf({ securityContext: { runAsUser: 8, runAsGroup: 9 } }), runAs(7), AS_ROOT), {
+    uid: 7,
+    gid: 9,
+  });
+  assert.equal(containerUser(podOf(), container(), AS_ROOT), undefined);
+  assert.equal(containerUser(podOf(), runAs(1000, 1000), AS_USER), undefined);
+  assert.throws(() => containerUser(podOf(), runAs(7), AS_USER), /cannot run as user 7/);
+  assert.throws(() => containerUser(podOf(), runAs(1000, 7), AS_USER), /cannot run as group 7/);
+});
+
+test('runAsNonRoot is believed: who would be root does not run', () => {
+  const nonRoot = container({ securityContext: { runAsNonRoot: true } });
+  assert.throws(() => containerUser(podOf(), nonRoot, AS_ROOT), {
+    name: 'ContainerConfigError',
+    message: 'container has runAsNonRoot and image will run as root (pod: "p_n(u)", container: c)',
+  });
+  assert.throws(
+    () => containerUser(podOf({ securityContext: { runAsUser: 0 } }), nonRoot, AS_ROOT),
+    /breaks non-root policy/,
+  );
+  assert.equal(containerUser(podOf(), nonRoot, AS_USER), undefined);
+});
+
+test('without the right to mount only the token of the account may be missing at its path', () => {
+  const mounting = (mountPath: string): Container => container({ volumeMounts: [{ name: 'v', mountPath }] });
+  refuseMounts(mounting('/var/run/secrets/kubernetes.io/serviceaccount'), AS_USER);
+  refuseMounts(mounting('/data'), AS_ROOT);
+  assert.throws(() => refuseMounts(mounting('/data'), AS_USER), /volume "v" cannot be shown at \/data/);
+  assert.throws(
+    () => refuseMounts(container({ volumeDevices: [{ name: 'd', devicePath: '/dev/x' }] }), AS_ROOT),
+    /block devices/,
+  );
+});
+
+test('limits and restrictions that nobody watches over are named', () => {
+  assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' })), []);
+  assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/out' })), ['terminationMessagePath']);
+  const asking = container({
+    resources: { limits: { memory: '1Gi' } },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, privileged: false },
+  });
+  const pod = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory' } }], securityContext: { fsGroup: 1 } });
+  assert.deepEqual(notEnforced(pod, asking), [
+    'resources.limits.memory',
+    'securityContext.allowPrivilegeEscalation=false',
+    'securityContext.capabilities',
+    'securityContext.fsGroup',
+    'volume v: emptyDir.medium',
+  ]);
+});

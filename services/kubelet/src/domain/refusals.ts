@@ -1,0 +1,108 @@
+import type { Container, Pod } from '@holdfast/api';
+import type { RuntimeAbilities } from '../runtime/port.ts';
+import { ContainerConfigError } from './environment.ts';
+
+/** Where every pod finds the token of its service account, unless it says otherwise. */
+export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+const ROOT = 0;
+
+/** Why the whole pod cannot run here, whatever is tried; `undefined` when it can. */
+export function sandboxRefusal({ spec }: Pod): string | undefined {
+  // USERNS-08: never silently in the users of the machine.
+  if (spec.hostUsers === false)
+    return 'user namespaces (hostUsers: false) are not supported by the runtime of this node';
+  const { runtimeClassName } = spec;
+  return runtimeClassName === undefined || runtimeClassName === ''
+    ? undefined
+    : `RuntimeClass ${JSON.stringify(runtimeClassName)} is not supported by the runtime of this node`;
+}
+
+/** Who the container is to run as; `undefined` leaves it to the runtime. Refuses what the runtime would not do. */
+export function containerUser(
+  pod: Pod,
+  container: Container,
+  abilities: RuntimeAbilities,
+): { readonly uid: number; readonly gid: number } | undefined {
+  const own = container.securityContext;
+  const shared = pod.spec.securityContext;
+  const uid = own?.runAsUser ?? shared?.runAsUser;
+  const gid = own?.runAsGroup ?? shared?.runAsGroup;
+  const { user } = abilities;
+  refuseRoot(pod, container, uid ?? (user === 'any' ? ROOT : user.uid));
+  if (user === 'any')
+    return uid === undefined && gid === undefined ? undefined : { uid: uid ?? ROOT, gid: gid ?? ROOT };
+  const differs = (wanted: number | undefined, given: number): wanted is number =>
+    wanted !== undefined && wanted !== given;
+  if (differs(uid, user.uid)) throw new ContainerConfigError(cannotRunAs(container, `user ${uid}`, user.uid));
+  if (differs(gid, user.gid)) throw new ContainerConfigError(cannotRunAs(container, `group ${gid}`, user.uid));
+  return undefined;
+}
+
+function refuseRoot(pod: Pod, container: Container, uid: number): void {
+  const nonRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
+  if (nonRoot !== true || uid !== ROOT) return;
+  const { name = '', namespace = '', uid: podUid = '' } = pod.metadata;
+  const why =
+    container.securityContext?.runAsUser === undefined && pod.spec.securityContext?.runAsUser === undefined
+      ? 'container has runAsNonRoot and image will run as root'
+      : "container's runAsUser breaks non-root policy";
+  throw new ContainerConfigError(`${why} (pod: "${name}_${namespace}(${podUid})", container: ${container.name})`);
+}
+
+const cannotRunAs = ({ name }: Container, whom: string, uid: number): string =>
+  `container "${name}" cannot run as ${whom}: this node does not run as root, every container runs as user ${uid}`;
+
+/** Volumes that the container would look for in vain. The token of its account it can find another way. */
+export function refuseMounts(container: Container, abilities: RuntimeAbilities): void {
+  const [device] = container.volumeDevices ?? [];
+  if (device !== undefined) {
+    throw new ContainerConfigError(`container "${container.name}": block devices are not supported by this node`);
+  }
+  if (abilities.mounts) return;
+  const mount = (container.volumeMounts ?? []).find(({ mountPath }) => mountPath !== TOKEN_MOUNT_PATH);
+  if (mount === undefined) return;
+  throw new ContainerConfigError(
+    `container "${container.name}": volume "${mount.name}" cannot be shown at ${mount.mountPath}: ` +
+      'this node has no right to mount (it needs root or unprivileged user namespaces)',
+  );
+}
+
+/** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
+export function notEnforced(pod: Pod, container: Container): readonly string[] {
+  const own = container.securityContext;
+  const shared = pod.spec.securityContext;
+  const present = (asked: Readonly<Record<string, unknown>>): string[] =>
+    Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));
+  return [
+    ...Object.keys(container.resources.limits ?? {}).map((name) => `resources.limits.${name}`),
+    ...present({
+      'securityContext.allowPrivilegeEscalation=false': own?.allowPrivilegeEscalation === false,
+      'securityContext.appArmorProfile': own?.appArmorProfile ?? shared?.appArmorProfile,
+      'securityContext.capabilities': own?.capabilities,
+      'securityContext.fsGroup': shared?.fsGroup,
+      'securityContext.privileged': own?.privileged,
+      'securityContext.readOnlyRootFilesystem': own?.readOnlyRootFilesystem,
+      'securityContext.seLinuxOptions': own?.seLinuxOptions ?? shared?.seLinuxOptions,
+      'securityContext.seccompProfile': own?.seccompProfile ?? shared?.seccompProfile,
+      'securityContext.supplementalGroups': shared?.supplementalGroups,
+      'securityContext.sysctls': shared?.sysctls,
+      dnsConfig: pod.spec.dnsConfig,
+      hostAliases: pod.spec.hostAliases,
+      stdin: container.stdin,
+      terminationMessagePath: hasOwnMessagePath(container),
+      'terminationMessagePolicy=FallbackToLogsOnError': container.terminationMessagePolicy === 'FallbackToLogsOnError',
+      tty: container.tty,
+    }),
+    ...(pod.spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
+      present({
+        [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory',
+        [`volume ${name}: emptyDir.sizeLimit`]: emptyDir?.sizeLimit,
+      }),
+    ),
+  ];
+}
+
+/** The default path is in every pod, and says nothing about what its author counts on. */
+const hasOwnMessagePath = ({ terminationMessagePath: path }: Container): boolean =>
+  path !== undefined && path !== '' && path !== '/dev/termination-log';

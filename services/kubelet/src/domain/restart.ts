@@ -1,0 +1,74 @@
+import type { Container, Pod } from '@holdfast/api';
+import { restartDelay } from './back-off.ts';
+import type { PodMemory } from './pod-worker-types.ts';
+import { type ContainerLife, latestLife } from './records.ts';
+
+export type ContainerRole = 'app' | 'init' | 'sidecar';
+
+export function roleOf(container: Container, pod: Pod): ContainerRole {
+  if (!(pod.spec.initContainers ?? []).some((each) => each.name === container.name)) return 'app';
+  return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+}
+
+/** Whether a container that ended this way is to run again, as far as its policy says. */
+export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<ContainerLife, 'exitCode'>): boolean {
+  if (role === 'sidecar') return true;
+  const policy = pod.spec.restartPolicy ?? 'Always';
+  if (policy === 'Never') return false;
+  return life.exitCode !== 0 || (policy === 'Always' && role === 'app');
+}
+
+export type RestartVerdict =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'now' }
+  | { readonly kind: 'wait'; readonly delayMs: number };
+
+export function restartVerdict(
+  container: Container,
+  pod: Pod,
+  life: ContainerLife,
+  at: { readonly memory: PodMemory; readonly now: number },
+): RestartVerdict {
+  if (!shouldRestart(roleOf(container, pod), pod, life)) return { kind: 'never' };
+  const delayMs = restartDelay(at.memory.backOff[container.name], life.finishedAt, at.now);
+  return delayMs === 0 ? { kind: 'now' } : { kind: 'wait', delayMs };
+}
+
+/** Every app container has ended and none will run again. */
+export function appsAreDone(pod: Pod, lifeOf: (container: Container) => ContainerLife | undefined): boolean {
+  return pod.spec.containers.every((container) => {
+    const life = lifeOf(container);
+    return life?.state === 'exited' && !shouldRestart('app', pod, life);
+  });
+}
+
+/** A regular init container failed and may not run again: the pod has failed before it began. */
+export function initHasFailed(pod: Pod, lifeOf: (container: Container) => ContainerLife | undefined): boolean {
+  return (pod.spec.initContainers ?? []).some((container) => {
+    const role = roleOf(container, pod);
+    const life = lifeOf(container);
+    return role === 'init' && life?.state === 'exited' && life.exitCode !== 0 && !shouldRestart(role, pod, life);
+  });
+}
+
+export const lifeLookup =
+  (pod: Pod, sandboxes: Parameters<typeof latestLife>[2]) =>
+  (container: Container): ContainerLife | undefined =>
+    latestLife(container, pod, sandboxes);
+
+/** Regular ones have succeeded, sidecars have started at some time. An app container that ran proves it all. */
+export function initIsDone({
+  pod,
+  sandboxes,
+}: {
+  readonly pod: Pod;
+  readonly sandboxes: Parameters<typeof latestLife>[2];
+}): boolean {
+  const lifeOf = lifeLookup(pod, sandboxes);
+  if (pod.spec.containers.some((container) => lifeOf(container) !== undefined)) return true;
+  return (pod.spec.initContainers ?? []).every((container) => {
+    const life = lifeOf(container);
+    if (roleOf(container, pod) === 'sidecar') return life !== undefined && life.state !== 'created';
+    return life?.state === 'exited' && life.exitCode === 0;
+  });
+}

@@ -1,0 +1,13 @@
+export { readMachineFacts } from './adapters/machine-facts.ts';
+export { createProbeNetwork } from './adapters/probe-network.ts';
+export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
+export type { NodeFacts } from './domain/node-status.ts';
+export { hollowNodeFacts } from './hollow-facts.ts';
+export type { LogRequest } from './pod-logs.ts';
+export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './probe-network.ts';
+export {
+  type ContainerRuntime,
+  RuntimeError,
+  type RuntimeErrorCode,
+  type SandboxStatus,
+} from './runtime/port.ts';

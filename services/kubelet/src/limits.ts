@@ -1,0 +1,55 @@
+/** Every number that bounds the kubelet's work. Units are in the names. */
+
+/** Kubernetes' default for `nodeLeaseDurationSeconds`; the control plane calls a node unknown after it. */
+export const LEASE_DURATION_SECONDS = 40;
+/** A quarter of the lease: three renewals may be lost. */
+export const LEASE_RENEW_MS = 10_000;
+/** Conditions are compared this often; an unchanged node status is written only every `NODE_STATUS_REPORT_MS`. */
+export const NODE_STATUS_CHECK_MS = 10_000;
+export const NODE_STATUS_REPORT_MS = 300_000;
+/** Kubernetes' default for `maxPods`. */
+export const MAX_PODS_PER_NODE = 110;
+
+export const CONTAINER_BACK_OFF_INITIAL_MS = 10_000;
+export const CONTAINER_BACK_OFF_MAX_MS = 300_000;
+/** A container that ran this long before it exited starts its back-off anew. */
+export const CONTAINER_BACK_OFF_RESET_MS = 600_000;
+
+/** No process gets less time between the stop signal and the kill. */
+export const MIN_CONTAINER_GRACE_SECONDS = 2;
+export const MIN_POD_GRACE_SECONDS = 1;
+/** Grace of processes whose pod object is gone: nobody can tell any more what was asked for. */
+export const ORPHAN_GRACE_SECONDS = 2;
+
+/** First wait after a failed pass over a pod, doubled up to the second number. */
+export const POD_RETRY_INITIAL_MS = 500;
+export const POD_RETRY_MAX_MS = 30_000;
+/** A lost notification of the runtime delays a pod by at most this. */
+export const RUNTIME_RELIST_MS = 30_000;
+/** Between attempts to create a container that could not be created. */
+export const START_RETRY_MS = 10_000;
+/** Between attempts to make a pod's volumes: doubled up to `START_RETRY_MS`. What they need often follows in a moment. */
+export const VOLUME_RETRY_INITIAL_MS = 250;
+/** How old files from ConfigMaps and Secrets get in a running pod. */
+export const VOLUME_REFRESH_MS = 60_000;
+/** A token is replaced after this part of its life. */
+export const TOKEN_RENEW_SHARE = 0.8;
+/** Between attempts to stop a container whose end could not be confirmed. */
+export const STOP_RETRY_MS = 5_000;
+/** One-off addition for a preStop hook that still runs when the grace ends. */
+export const PRE_STOP_EXTENSION_MS = 2_000;
+/** For hooks that do not say how long they may take. */
+export const POST_START_TIMEOUT_MS = 60_000;
+/** Logs are read in blocks of this size and, when followed, looked at this often. */
+export const LOG_BLOCK_BYTES = 64 * 1024;
+export const LOG_FOLLOW_POLL_MS = 100;
+/** A health answer is a few bytes; a peer that sends more is no health service. */
+export const GRPC_ANSWER_MAX_BYTES = 4 * 1024;
+export const POD_LIST_PAGE = 500;
+/** A restarted kubelet that ends pods which no longer exist says so only when that takes longer. */
+export const SETTLE_MS = 10_000;
+/** Between attempts to register the node or to renew its lease when the API does not answer. */
+export const NODE_RETRY_MS = 1_000;
+
+if (LEASE_RENEW_MS * 2 >= LEASE_DURATION_SECONDS * 1000) throw new Error('the lease must outlive two renewals');
+if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('back-off starts above its maximum');

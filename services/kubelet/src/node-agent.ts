@@ -1,0 +1,177 @@
+import { LEASES, type Lease, NODES, type Node } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { deepEqual, StatusError } from '@holdfast/machinery';
+import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
+import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats } from './domain/node-status.ts';
+import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_REPORT_MS, SETTLE_MS } from './limits.ts';
+
+/** `starting` and `clearing` pass by themselves; `starting` = nothing can be said yet. */
+export interface NotReady {
+  readonly kind: 'fault' | 'starting' | 'clearing';
+  readonly reason: string;
+}
+
+export interface NodeAgentDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly facts: NodeFacts;
+  readonly runtimeVersion: () => Promise<string>;
+  readonly notReady: () => NotReady | undefined;
+  /** The Node object is missing: resolves when every local pod was looked up in the API again. */
+  readonly onVanished: () => Promise<void>;
+}
+
+const LEASE_NAMESPACE = 'kube-node-lease';
+
+/** Keeps the Node object and its lease. One beat at a time; a beat that fails is tried again soon. */
+export class NodeAgent {
+  readonly #deps: NodeAgentDeps;
+  #timer: Timer | undefined;
+  #beating: Promise<void> | undefined;
+  #wanted = false;
+  #stopped = false;
+  #lease: Lease | undefined;
+  #reportedAt: number | undefined;
+  #leaseRenewedAt: number | undefined;
+  #settlingSince: number | undefined;
+
+  constructor(deps: NodeAgentDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.beatSoon();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#beating;
+  }
+
+  /** Something of the node's status may have changed. */
+  beatSoon(): void {
+    this.#wanted = true;
+    if (this.#beating !== undefined || this.#stopped) return;
+    this.#beating = this.#beat().finally(() => {
+      this.#beating = undefined;
+    });
+  }
+
+  async #beat(): Promise<void> {
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false;
+      this.#timer?.cancel();
+      let nextMs = LEASE_RENEW_MS;
+      try {
+        const node = await this.#keepNode();
+        if (node !== undefined) await this.#renewLease(node);
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#deps.log.warn('node heartbeat failed, will retry', { node: this.#deps.facts.name, error });
+        nextMs = NODE_RETRY_MS;
+      }
+      this.#timer = this.#deps.clock.timer(nextMs, () => this.beatSoon());
+    }
+  }
+
+  async #keepNode(): Promise<Node | undefined> {
+    const { client, facts, notReady } = this.#deps;
+    // A beat follows as soon as something can be said.
+    if (notReady()?.kind === 'starting') return undefined;
+    const found = await client.find(NODES, { name: facts.name });
+    if (found === undefined) return this.#register();
+    return this.#isSettling() ? found : this.#report(found);
+  }
+
+  /** A node that was ready is not called unready for the moment its kubelet needs after a restart. */
+  #isSettling(): boolean {
+    const { clock, notReady } = this.#deps;
+    if (notReady()?.kind !== 'clearing') {
+      this.#settlingSince = undefined;
+      return false;
+    }
+    this.#settlingSince ??= clock.monotonic();
+    return clock.monotonic() - this.#settlingSince < SETTLE_MS;
+  }
+
+  async #register(): Promise<Node> {
+    const { client, facts, log, onVanished } = this.#deps;
+    this.#lease = undefined;
+    await onVanished();
+    const created = await client.create(NODES, newNode(await this.#state()));
+    log.info('node registered', { node: facts.name });
+    return this.#report(created);
+  }
+
+  /** Writes when something differs, or, so that an observer sees life in the object too, from time to time. */
+  async #report(node: Node): Promise<Node> {
+    const { client, clock, facts } = this.#deps;
+    const labels = missingLabels(node, { ...defaultLabels(facts), ...facts.labels });
+    if (Object.keys(labels).length > 0) {
+      await client.patch(NODES, { name: facts.name }, { type: 'merge', body: { metadata: { labels } } });
+    }
+    const status = nodeStatus(await this.#state(), node.status);
+    const isDue = this.#reportedAt === undefined || clock.monotonic() - this.#reportedAt >= NODE_STATUS_REPORT_MS;
+    if (!isDue && deepEqual(withoutHeartbeats(status), withoutHeartbeats(node.status))) return node;
+    const { uid, resourceVersion } = node.metadata;
+    const precondition = Object.keys(labels).length > 0 ? { uid } : { uid, resourceVersion };
+    const body = { metadata: precondition, status };
+    const written = await client.patch(NODES, { name: facts.name }, { type: 'merge', body, subresource: 'status' });
+    this.#reportedAt = clock.monotonic();
+    return written;
+  }
+
+  async #state(): Promise<Parameters<typeof newNode>[0]> {
+    const { clock, facts, notReady, runtimeVersion } = this.#deps;
+    return { facts, runtimeVersion: await runtimeVersion(), notReady: notReady()?.reason, now: clock.now() };
+  }
+
+  async #renewLease(node: Node): Promise<void> {
+    const { clock } = this.#deps;
+    // A beat out of turn (the readiness changed) need not renew what is fresh.
+    if (this.#leaseRenewedAt !== undefined && clock.monotonic() - this.#leaseRenewedAt < LEASE_RENEW_MS / 2) return;
+    this.#lease = await this.#writeLease(node);
+    this.#leaseRenewedAt = clock.monotonic();
+  }
+
+  async #writeLease(node: Node): Promise<Lease> {
+    const { client, clock, facts } = this.#deps;
+    const target = { namespace: LEASE_NAMESPACE, name: facts.name };
+    const renewTime = formatMicroTime(clock.now());
+    const held = this.#lease ?? (await client.find(LEASES, target));
+    try {
+      if (held === undefined) return await client.create(LEASES, newLease(node, renewTime));
+      return await client.update(LEASES, { ...held, spec: { ...held.spec, ...leaseSpec(facts.name, renewTime) } });
+    } catch (error) {
+      // Somebody wrote or removed it: the next try starts from what is stored.
+      this.#lease = undefined;
+      if (error instanceof StatusError && (error.code === 404 || error.code === 409)) this.#wanted = true;
+      throw error;
+    }
+  }
+}
+
+function newLease(node: Node, renewTime: string): Lease {
+  const { name = '', uid = '' } = node.metadata;
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name,
+      namespace: LEASE_NAMESPACE,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+    },
+    spec: leaseSpec(name, renewTime),
+  };
+}
+
+function leaseSpec(name: string, renewTime: string): Lease['spec'] {
+  return { holderIdentity: name, leaseDurationSeconds: LEASE_DURATION_SECONDS, renewTime };
+}
+
+function missingLabels(node: Node, wanted: Readonly<Record<string, string>>): Record<string, string> {
+  const have = node.metadata.labels ?? {};
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => have[key] !== value));
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Container, KubeObject, Pod, Volume, VolumeMount } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { createSystemClock, formatTime } from '@holdfast/platform';
+import { VOLUME_REFRESH_MS } from './limits.ts';
+import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
+import { eventually } from './runtime/contract.ts';
+
+const system = createSystemClock();
+
+/** Objects by `kind/name`; token requests are counted and answered. */
+class Api {
+  readonly objects = new Map<string, object>();
+  tokens = 0;
+
+  client(): ApiClient {
+    const refuse = (): never => assert.fail('not asked for in this test');
+    const answer = <T extends KubeObject>(object: object | undefined): Promise<T | undefined> =>
+      // The kind that the caller names is the kind that was put in.
+      Promise.resolve(object as T | undefined);
+    return {
+      get: refuse,
+      find: (resource, { name }) => answer(this.objects.get(`${resource.kind}/${name}`)),
+      create: <T extends KubeObject>(resource: { plural: string }, object: T): Promise<T> => {
+        assert.match(resource.plural, /^serviceaccounts\/.*\/token$/);
+        this.tokens++;
+        const status = { token: `token-${this.tokens}`, expirationTimestamp: formatTime(system.now() + 3_600_000) };
+        return Promise.resolve({ ...object, status });
+      },
+      patch: refuse,
+      list: refuse,
+      watch: refuse,
+      update: refuse,
+      updateStatus: refuse,
+      updateSubresource: refuse,
+      delete: refuse,
+      bind: refuse,
+      evict: refuse,
+    };
+  }
+}
+
+interface World {
+  readonly api: Api;
+  readonly path: string;
+  readonly failures: string[];
+  readonly prepare: (volume: Omit<Volume, 'name'>, mount?: Partial<VolumeMount>) => Promise<ContainerVolumes>;
+  readonly read: (file: string) => string;
+  readonly refresh: () => void;
+  readonly offer: (change: Pod['metadata']) => void;
+}
+
+const METADATA = { name: 'p', namespace: 'n', uid: 'u', labels: { b: '2', a: 'say "hi"' } };
+
+async function inWorld(run: (world: World) => Promise<void>, mounts = true): Promise<void> {
+  const path = mkdtempSync(join(tmpdir(), 'holdfast-volumes-'));
+  const api = new Api();
+  const failures: string[] = [];
+  let refresh = (): void => assert.fail('nothing is refreshed');
+  const timer = (delayMs: number, fire: () => void) => {
+    assert.equal(delayMs, VOLUME_REFRESH_MS);
+    refresh = fire;
+    return { cancel: () => {} };
+  };
+  const volumes = new PodVolumes({
+    client: api.client(),
+    clock: { ...system, timer },
+    abilities: { mounts, user: 'any' },
+    allocatable: { cpu: '4' },
+    hostIp: '192.0.2.1',
+    onFailure: (_pod, message) => failures.push(message),
+  });
+  let pod: Pod;
+  try {
+    await run({
+      api,
+      path,
+      failures,
+      prepare: (volume, mount = {}) => {
+        const container: Container = {
+          name: 'c',
+          image: 'i',
+          resources: { limits: { memory: '64Mi' } },
+          volumeMounts: [{ name: 'v', mountPath: '/v', ...mount }],
+        };
+        pod = {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: METADATA,
+          spec: { containers: [container], volumes: [{ name: 'v', ...volume }] },
+          status: { phase: 'Pending' },
+        };
+        return volumes.prepare({ pod, path, podIp: '198.51.100.1' }, container, { ROLE: 'db' });
+      },
+      read: (file) => readFileSync(join(path, 'v', file), 'utf8'),
+      refresh: () => refresh(),
+      offer: (metadata) => volumes.offer({ ...pod, metadata }),
+    });
+  } finally {
+    await volumes.stop();
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+test('a ConfigMap becomes files, read-only, and changes all at once', () =>
+  inWorld(async ({ api, path, prepare, read, refresh }) => {
+    api.objects.set('ConfigMap/settings', { data: { a: 'one', b: 'two' }, binaryData: { c: 'AAE=' } });
+    const { mounts } = await prepare({ configMap: { name: 'settings', defaultMode: 0o440 } });
+    assert.deepEqual(mounts, [{ source: join(path, 'v'), target: '/v', readOnly: true }]);
+    assert.deepEqual([read('a'), read('b'), read('c')], ['one', 'two', '\0\u0001']);
+    assert.equal(modeOf(join(path, 'v', 'a')), 0o440);
+    const before = readlinkSync(join(path, 'v', '..data'));
+    api.objects.set('ConfigMap/settings', { data: { a: 'three', d: 'new' } });
+    refresh();
+    await eventually(() => read('a') === 'three' && !existsSync(join(path, 'v', 'b')), 'the new files');
+    assert.deepEqual(
+      readdirSync(join(path, 'v')).filter((name) => !name.startsWith('..')),
+      ['a', 'd'],
+    );
+    assert.notEqual(readlinkSync(join(path, 'v', '..data')), before);
+    assert.ok(!existsSync(join(path, 'v', before)));
+  }));
+
+test('[LIFE-16] what is missing is named, and what may be missing is not', () =>
+  inWorld(async ({ api, prepare, path }) => {
+    const start = 'MountVolume.SetUp failed for volume "v" : ';
+    await assert.rejects(prepare({ configMap: { name: 'x' } }), {
+      name: 'VolumeError',
+      message: `${start}configmap "x" not found`,
+    });
+    await assert.rejects(prepare({ secret: { secretName: 'x' } }), { message: `${start}secret "x" not found` });
+    api.objects.set('Secret/x', { data: { a: 'b25l' } });
+    const items = [{ key: 'z', path: 'z' }];
+    await assert.rejects(prepare({ secret: { secretName: 'x', items } }), /references non-existent secret key: z/);
+    await assert.rejects(prepare({ nfs: { path: '/', server: 's' } }), {
+      message: `${start}this node has no support for nfs volumes`,
+    });
+    await prepare({ secret: { secretName: 'x', items, optional: true } });
+    await prepare({ configMap: { name: 'x', optional: true } });
+    assert.deepEqual(
+      readdirSync(join(path, 'v')).filter((name) => !name.startsWith('..')),
+      [],
+    );
+  }));
+
+test('[DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed label changes its file', () =>
+  inWorld(async ({ prepare, read, offer }) => {
+    await prepare({
+      downwardAPI: {
+        items: [
+          { path: 'meta/labels', fieldRef: { fieldPath: 'metadata.labels' }, mode: 0o400 },
+          { path: 'memory', resourceFieldRef: { containerName: 'c', resource: 'limits.memory', divisor: '1Mi' } },
+          { path: 'cpu', resourceFieldRef: { containerName: 'c', resource: 'limits.cpu' } },
+        ],
+      },
+    });
+    assert.deepEqual([read('meta/labels'), read('memory'), read('cpu')], ['a="say \\"hi\\""\nb="2"', '64', '4']);
+    offer({ ...METADATA, labels: { a: 'changed' } });
+    await eventually(() => read('meta/labels') === 'a="changed"', 'the changed label');
+  }));
+
+test('a projected volume holds a token, which is asked for once and not again while it is young', () =>
+  inWorld(async ({ api, prepare, read, refresh, failures }) => {
+    api.objects.set('ConfigMap/ca', { data: { 'ca.crt': 'PEM', other: '' } });
+    const projected = {
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds: 3_607 } },
+        { configMap: { name: 'ca', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+      ],
+    };
+    await prepare({ projected });
+    assert.deepEqual([read('token'), read('ca.crt'), read('namespace')], ['token-1', 'PEM', 'n']);
+    api.objects.delete('ConfigMap/ca');
+    refresh();
+    await eventually(() => failures.length === 1, 'the failure is told');
+    assert.deepEqual(
+      [failures[0], read('ca.crt'), api.tokens],
+      ['MountVolume.SetUp failed for volume "v" : configmap "ca" not found', 'PEM', 1],
+    );
+  }));
+
+test('an emptyDir is kept when it is prepared again; a subPath is made in it and may not lead out of it', () =>
+  inWorld(async ({ prepare, path }) => {
+    const { mounts } = await prepare({ emptyDir: {} }, { subPathExpr: 'of/$(ROLE)', readOnly: true });
+    assert.deepEqual(mounts, [{ source: join(path, 'v/of/db'), target: '/v', readOnly: true }]);
+    assert.ok(lstatSync(join(path, 'v/of/db')).isDirectory());
+    assert.equal(modeOf(join(path, 'v')), 0o777);
+    symlinkSync('/etc', join(path, 'v', 'out'));
+    await assert.rejects(prepare({ emptyDir: {} }, { subPath: 'out' }), /leads out of the volume/);
+  }));
+
+test('a hostPath is a path of this machine, checked as its type says', () =>
+  inWorld(async ({ prepare, path }) => {
+    const made = join(path, 'made');
+    const { mounts } = await prepare({ hostPath: { path: made, type: 'DirectoryOrCreate' } });
+    assert.deepEqual(mounts, [{ source: made, target: '/v', readOnly: false }]);
+    await assert.rejects(
+      prepare({ hostPath: { path: made, type: 'File' } }),
+      /type check failed: .*made is not a file/,
+    );
+    await assert.rejects(prepare({ hostPath: { path: join(path, 'no'), type: '' } }), /does not exist/);
+  }));
+
+test('where nothing can be mounted a variable says where the token is', () =>
+  inWorld(async ({ prepare, path }) => {
+    const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+    const sources = [{ serviceAccountToken: { path: 'token' } }];
+    assert.deepEqual(await prepare({ projected: { sources } }, { mountPath }), {
+      mounts: [],
+      environment: { HOLDFAST_SERVICE_ACCOUNT_DIR: join(path, 'v') },
+    });
+    await assert.rejects(prepare({ emptyDir: {} }), { name: 'ContainerConfigError' });
+  }, false));

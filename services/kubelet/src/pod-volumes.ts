@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { type Clock, describeError, type Timer } from '@holdfast/platform';
+import { makeEmptyDirectory, resolveSubPath, useHostPath, writeVolume } from './adapters/volume-directory.ts';
+import { expandAll } from './domain/environment.ts';
+import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
+import {
+  buildFiles,
+  type FilePart,
+  readVolume,
+  VolumeError,
+  type VolumeSource,
+  volumeReferences,
+} from './domain/volume-files.ts';
+import { TOKEN_RENEW_SHARE, VOLUME_REFRESH_MS } from './limits.ts';
+import { readBytes } from './referenced-data.ts';
+import type { Mount, RuntimeAbilities } from './runtime/port.ts';
+import { requestToken } from './token-request.ts';
+
+export interface PodVolumesDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly abilities: RuntimeAbilities;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly hostIp: string;
+  /** Files of a running pod could not be brought up to date; they stay as they were. */
+  readonly onFailure: (pod: Pod, message: string) => void;
+}
+
+/** The directory of the pod's volumes and what the pod is now. */
+export interface VolumePlace {
+  readonly pod: Pod;
+  readonly path: string;
+  readonly podIp: string;
+}
+
+export interface ContainerVolumes {
+  readonly mounts: readonly Mount[];
+  /** Variables that stand in for mounts that are not possible here. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Tells a container where its token is when nothing can be mounted: documented in docs/internals/kubelet.md. */
+const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
+
+/** The volumes of one pod: made before its first container, then kept up to date while it runs. */
+export class PodVolumes {
+  readonly #deps: PodVolumesDeps;
+  readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
+  /** One writer at a time. */
+  #last: Promise<void> = Promise.resolve();
+  #place: VolumePlace | undefined;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(deps: PodVolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes what the pod's containers mount and says where this container sees it. Rejects while something is missing. */
+  async prepare(
+    place: VolumePlace,
+    container: Container,
+    env: Readonly<Record<string, string>>,
+  ): Promise<ContainerVolumes> {
+    refuseMounts(container, this.#deps.abilities);
+    await this.#write(place);
+    this.#place = place;
+    this.#refreshLater();
+    const mounts: Mount[] = [];
+    for (const mount of container.volumeMounts ?? []) mounts.push(await this.#mount(place, mount, env));
+    if (this.#deps.abilities.mounts) return { mounts, environment: {} };
+    const token = mounts.find(({ target }) => target === TOKEN_MOUNT_PATH);
+    return { mounts: [], environment: token === undefined ? {} : { [TOKEN_DIRECTORY_VARIABLE]: token.source } };
+  }
+
+  /** A newer view of the pod: its labels and annotations may be files. */
+  offer(pod: Pod): void {
+    if (this.#place === undefined || this.#place.pod === pod) return;
+    const before = this.#place.pod.metadata;
+    this.#place = { ...this.#place, pod };
+    const { labels, annotations } = pod.metadata;
+    const isSame = JSON.stringify([before.labels, before.annotations]) === JSON.stringify([labels, annotations]);
+    if (!isSame) void this.#refresh();
+  }
+
+  /** Files stay for whoever still runs. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#last;
+  }
+
+  #refreshLater(): void {
+    this.#timer?.cancel();
+    if (!this.#stopped) this.#timer = this.#deps.clock.timer(VOLUME_REFRESH_MS, () => void this.#refresh());
+  }
+
+  async #refresh(): Promise<void> {
+    const place = this.#place;
+    if (place === undefined || this.#stopped) return;
+    try {
+      await this.#write(place);
+    } catch (error) {
+      this.#deps.onFailure(place.pod, describeError(error));
+    }
+    this.#refreshLater();
+  }
+
+  #write(place: VolumePlace): Promise<void> {
+    const write = this.#last.then(() => this.#writeAll(place));
+    // Whoever asked is told; the next one does not care.
+    this.#last = write.catch(() => {});
+    return write;
+  }
+
+  async #writeAll(place: VolumePlace): Promise<void> {
+    for (const volume of mountedVolumes(place.pod)) {
+      try {
+        await this.#writeOne(place, volume.name, readVolume(volume));
+      } catch (error) {
+        if (!(error instanceof VolumeError)) throw error;
+        throw new VolumeError(`MountVolume.SetUp failed for volume "${volume.name}" : ${error.message}`);
+      }
+    }
+  }
+
+  async #writeOne(place: VolumePlace, name: string, source: VolumeSource): Promise<void> {
+    const directory = join(place.path, name);
+    switch (source.kind) {
+      case 'emptyDir':
+        return makeEmptyDirectory(directory);
+      case 'hostPath':
+        return useHostPath(source.path, source.type);
+      case 'unsupported':
+        throw new VolumeError(`this node has no support for ${source.type} volumes`);
+      case 'files':
+        return this.#writeFiles(place, name, source);
+    }
+  }
+
+  async #writeFiles(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'files' }>): Promise<void> {
+    const { client, allocatable, hostIp } = this.#deps;
+    const { pod, podIp } = place;
+    const data = new Map<string, Readonly<Record<string, Uint8Array>>>();
+    for (const reference of volumeReferences(source)) {
+      const found = await readBytes(client, pod.metadata.namespace ?? '', reference);
+      if (found !== undefined) data.set(reference, found);
+    }
+    const tokens = new Map<FilePart, string>();
+    for (const part of source.parts) if (part.kind === 'token') tokens.set(part, await this.#token(pod, name, part));
+    const files = buildFiles(source, {
+      pod,
+      podIp,
+      hostIp,
+      allocatable,
+      data,
+      token: (part) => tokens.get(part) ?? '',
+    });
+    await writeVolume(join(place.path, name), files);
+  }
+
+  async #token(pod: Pod, volume: string, part: Extract<FilePart, { kind: 'token' }>): Promise<string> {
+    const key = `${volume}/${part.path}`;
+    const known = this.#tokens.get(key);
+    if (known !== undefined && this.#deps.clock.now() < known.renewAt) return known.token;
+    const { token, lifetimeMs } = await requestToken(this.#deps, pod, part);
+    this.#tokens.set(key, { token, renewAt: this.#deps.clock.now() + lifetimeMs * TOKEN_RENEW_SHARE });
+    return token;
+  }
+
+  async #mount(place: VolumePlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {
+    const volume = (place.pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
+    if (volume === undefined) throw new VolumeError(`volume "${mount.name}" is not a volume of the pod`);
+    const source = readVolume(volume);
+    const whole = source.kind === 'hostPath' ? source.path : join(place.path, volume.name);
+    const [expanded = ''] = expandAll(
+      [mount.subPathExpr ?? mount.subPath ?? ''],
+      mount.subPathExpr === undefined ? {} : env,
+    );
+    const isMade = source.kind === 'files';
+    return {
+      source: expanded === '' ? whole : await resolveSubPath(whole, expanded, !isMade),
+      target: mount.mountPath,
+      readOnly: isMade || mount.readOnly === true,
+    };
+  }
+}
+
+function mountedVolumes({ spec }: Pod): readonly Volume[] {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const used = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return (spec.volumes ?? []).filter(({ name }) => used.has(name));
+}

@@ -1,0 +1,26 @@
+/** How probes and hooks reach a pod over its network. Injected: a simulation has no sockets. */
+export interface ProbeNetwork {
+  /** Rejects when no answer came in time. Redirects are answers. */
+  httpGet(request: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly timeoutMs: number;
+  }): Promise<{ readonly status: number }>;
+  /** Resolves when the port accepted a connection. */
+  connect(host: string, port: number, timeoutMs: number): Promise<void>;
+  /** `grpc.health.v1.Health/Check`; answers the name of the serving status. */
+  grpcHealth(request: {
+    readonly host: string;
+    readonly port: number;
+    readonly service: string;
+    /** Ends the check. */
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly status: string }>;
+}
+
+/** Everything answers at once: for nodes whose containers are not real. */
+export const HOLLOW_PROBE_NETWORK: ProbeNetwork = {
+  httpGet: () => Promise.resolve({ status: 200 }),
+  connect: () => Promise.resolve(),
+  grpcHealth: () => Promise.resolve({ status: 'SERVING' }),
+};

@@ -1,0 +1,179 @@
+import type { Container, Pod, Probe } from '@holdfast/api';
+import { describeError, type Timer } from '@holdfast/platform';
+import type { ProbeResults } from './domain/pod-worker-types.ts';
+import { countProbe, NO_PROBE_YET, type ProbeCount, type ProbeKind } from './domain/probe-count.ts';
+import { type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
+import { type ContainerStatus, RuntimeError, type SandboxStatus } from './runtime/port.ts';
+
+export interface Prober {
+  /** Starts and ends probing as containers come and go; answers the present results by container id. */
+  observe(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): Readonly<Record<string, ProbeResults>>;
+  stop(): void;
+}
+
+export interface ProberDeps extends HandlerDeps {
+  /** A result that counts has changed. */
+  readonly onResult: () => void;
+  readonly onFailure: (pod: Pod, container: string, message: string) => void;
+}
+
+const KINDS = ['startup', 'readiness', 'liveness'] as const;
+
+export function createProber(deps: ProberDeps): Prober {
+  return new ContainerProber(deps);
+}
+
+class ContainerProber implements Prober {
+  readonly #deps: ProberDeps;
+  /** By container id and kind. */
+  readonly #loops = new Map<string, Map<ProbeKind, ProbeLoop>>();
+
+  constructor(deps: ProberDeps) {
+    this.#deps = deps;
+  }
+
+  observe(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): Readonly<Record<string, ProbeResults>> {
+    const seen = new Set<string>();
+    if (pod !== undefined) {
+      const specs = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+      for (const sandbox of sandboxes) {
+        for (const container of sandbox.containers) {
+          const spec = specs.find(({ name }) => name === container.config.name);
+          if (container.state !== 'running' || spec === undefined) continue;
+          seen.add(container.id);
+          this.#observeContainer(pod, spec, { container, podIp: sandbox.ip });
+        }
+      }
+    }
+    for (const [id, loops] of this.#loops) {
+      if (seen.has(id)) continue;
+      for (const loop of loops.values()) loop.stop();
+      this.#loops.delete(id);
+    }
+    return this.#results();
+  }
+
+  stop(): void {
+    for (const loops of this.#loops.values()) for (const loop of loops.values()) loop.stop();
+    this.#loops.clear();
+  }
+
+  /** While the startup probe has not succeeded the others wait; while the pod ends only readiness goes on. */
+  #observeContainer(
+    pod: Pod,
+    spec: Container,
+    at: { readonly container: ContainerStatus; readonly podIp: string },
+  ): void {
+    const { id } = at.container;
+    const loops = this.#loops.get(id) ?? new Map<ProbeKind, ProbeLoop>();
+    this.#loops.set(id, loops);
+    const ending = pod.metadata.deletionTimestamp !== undefined;
+    const started = spec.startupProbe === undefined || loops.get('startup')?.verdict() === 'success';
+    for (const kind of KINDS) {
+      const probe = spec[`${kind}Probe`];
+      const wanted = probe !== undefined && (kind === 'startup' || started) && !(ending && kind !== 'readiness');
+      if (!wanted) loops.get(kind)?.stop();
+      else if (!loops.has(kind)) loops.set(kind, new ProbeLoop(this.#deps, kind, { pod, spec, probe, ...at }));
+    }
+  }
+
+  #results(): Record<string, ProbeResults> {
+    const results: Record<string, ProbeResults> = {};
+    for (const [id, loops] of this.#loops) {
+      const entries = [...loops].flatMap(([kind, loop]) => {
+        const verdict = loop.verdict();
+        return verdict === undefined ? [] : [[kind, verdict] as const];
+      });
+      results[id] = Object.fromEntries(entries);
+    }
+    return results;
+  }
+}
+
+interface ProbeSubject {
+  readonly pod: Pod;
+  readonly spec: Container;
+  readonly probe: Probe;
+  readonly container: ContainerStatus;
+  readonly podIp: string;
+}
+
+/** One probe of one container, until it has done its duty: a startup probe ends with its success, any with a kill. */
+class ProbeLoop {
+  readonly #deps: ProberDeps;
+  readonly #kind: ProbeKind;
+  readonly #subject: ProbeSubject;
+  #count: ProbeCount = NO_PROBE_YET;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(deps: ProberDeps, kind: ProbeKind, subject: ProbeSubject) {
+    this.#deps = deps;
+    this.#kind = kind;
+    this.#subject = subject;
+    const startedAt = subject.container.startedAt ?? deps.clock.now();
+    const delayMs = startedAt + (subject.probe.initialDelaySeconds ?? 0) * 1000 - deps.clock.now();
+    this.#schedule(Math.max(0, delayMs));
+  }
+
+  verdict(): ProbeCount['verdict'] {
+    return this.#count.verdict;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer = this.#deps.clock.timer(delayMs, () => {
+      void this.#round();
+    });
+  }
+
+  async #round(): Promise<void> {
+    const before = this.#count.verdict;
+    const failure = await this.#probe();
+    if (this.#stopped) return;
+    if (failure !== 'unknown') {
+      const { probe, pod, spec } = this.#subject;
+      this.#count = countProbe(this.#count, failure === undefined ? 'success' : 'failure', probe);
+      if (failure !== undefined) this.#deps.onFailure(pod, spec.name, `${TITLES[this.#kind]} probe failed: ${failure}`);
+    }
+    const { verdict } = this.#count;
+    const done =
+      (this.#kind === 'startup' && verdict !== undefined) || (this.#kind === 'liveness' && verdict === 'failure');
+    if (!done) this.#schedule((this.#subject.probe.periodSeconds ?? 10) * 1000);
+    if (verdict !== before) this.#deps.onResult();
+  }
+
+  /** The failure's text, `undefined` for success; `unknown` when the check itself could not be made. */
+  async #probe(): Promise<string | undefined> {
+    const { probe, container, podIp, spec } = this.#subject;
+    const target = {
+      id: container.id,
+      podIp,
+      ports: spec.ports ?? [],
+      timeoutMs: (probe.timeoutSeconds ?? 1) * 1000,
+    };
+    try {
+      if (probe.exec !== undefined) await runExec(this.#deps, probe.exec.command ?? [], target);
+      else if (probe.httpGet !== undefined) await runHttpGet(this.#deps, probe.httpGet, target);
+      else if (probe.tcpSocket !== undefined) {
+        const port = portNumber(probe.tcpSocket.port, target.ports);
+        await this.#deps.network.connect(probe.tcpSocket.host ?? podIp, port, target.timeoutMs);
+      } else if (probe.grpc !== undefined) await runGrpc(this.#deps, probe.grpc, target);
+      else return 'the probe names no check that this node can make';
+      return undefined;
+    } catch (error) {
+      const runtimeFault = error instanceof RuntimeError && error.code !== 'Timeout';
+      return runtimeFault ? 'unknown' : describeError(error);
+    }
+  }
+}
+
+const TITLES: Readonly<Record<ProbeKind, string>> = {
+  startup: 'Startup',
+  readiness: 'Readiness',
+  liveness: 'Liveness',
+};

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSeededRandom, createSystemClock } from '@holdfast/platform';
+import { containerConfig, sandboxConfig, testContainerRuntime } from '../contract.ts';
+import { createHollowRuntime, type HollowProcessFact } from './index.ts';
+import { readScript } from './script.ts';
+
+const clock = createSystemClock();
+
+testContainerRuntime(
+  'hollow runtime',
+  {
+    exitAfter: (seconds, exitCode) => ['exit-after', String(seconds), String(exitCode)],
+    runForever: ['stay'],
+    ignoreStopSignal: ['ignore-stop'],
+    imagesWithoutCommand: 'run',
+  },
+  async () => {
+    const machine = createHollowRuntime({ clock, random: createSeededRandom(1, 'hollow') });
+    let client = machine.connect();
+    return {
+      runtime: client,
+      reopen: async () => {
+        await client.close();
+        client = machine.connect();
+        return client;
+      },
+      dispose: () => client.close(),
+    };
+  },
+);
+
+test('scripts of simulated containers', () => {
+  const cases: readonly [readonly string[], ReturnType<typeof readScript>][] = [
+    [['exit-after', '5', '3'], { exitAfterMs: 5000, exitCode: 3, ignoresStop: false }],
+    [['sleep', '5'], { exitAfterMs: 5000, exitCode: 0, ignoresStop: false }],
+    [['sh', '-c', 'sleep 0.5; exit 2'], { exitAfterMs: 500, exitCode: 2, ignoresStop: false }],
+    [['sleep', 'infinity'], { exitCode: 0, ignoresStop: false }],
+    [['stop-after', '4'], { exitCode: 0, stopAfterMs: 4000, ignoresStop: false }],
+    [['ignore-stop'], { exitCode: 0, ignoresStop: true }],
+    [['nginx', '-g', 'daemon off;'], { exitCode: 0, ignoresStop: false }],
+  ];
+  for (const [command, script] of cases) assert.deepEqual(readScript(command, []), script, command.join(' '));
+});
+
+test('the observer is told every interval of a process, also those a power cut ends', async () => {
+  const facts: HollowProcessFact[] = [];
+  const machine = createHollowRuntime({
+    clock,
+    random: createSeededRandom(1, 'hollow'),
+    nodeName: 'n1',
+    observe: (fact) => facts.push(fact),
+  });
+  const sandbox = await machine.runSandbox(sandboxConfig('u1'));
+  await machine.startContainer(await machine.createContainer(sandbox, containerConfig(['stay'])));
+  await machine.createContainer(sandbox, containerConfig(['stay'], { name: 'never-started' }));
+  machine.powerOff();
+  machine.powerOff();
+  assert.deepEqual(
+    facts.map((fact) => ({ ...fact, at: 0 })),
+    ['started', 'ended'].map((kind) => ({
+      kind,
+      node: 'n1',
+      namespace: 'default',
+      podName: 'pod-u1',
+      podUid: 'u1',
+      container: 'main',
+      at: 0,
+    })),
+  );
+});

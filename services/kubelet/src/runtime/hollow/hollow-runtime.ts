@@ -1,0 +1,330 @@
+import { type Clock, createIds, type Ids, type Random, type Timer } from '@holdfast/platform';
+import {
+  type ContainerConfig,
+  type ContainerRuntime,
+  type ContainerStatus,
+  type ExecResult,
+  RuntimeError,
+  type SandboxConfig,
+  type SandboxStatus,
+} from '../port.ts';
+import { type HollowScript, readScript } from './script.ts';
+
+export interface HollowRuntimeOptions {
+  /** The machine's clock: it goes on while the kubelet is down. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nodeName?: string;
+  /** Told when a simulated process begins and ends: the truth of this machine, whatever the API says. */
+  readonly observe?: (fact: HollowProcessFact) => void;
+  /** Time from the start request to the running process, drawn evenly. */
+  readonly startDelayMs?: { readonly min: number; readonly max: number };
+}
+
+export interface HollowProcessFact {
+  readonly kind: 'started' | 'ended';
+  readonly node: string;
+  readonly namespace: string;
+  readonly podName: string;
+  readonly podUid: string;
+  readonly container: string;
+  readonly at: number;
+}
+
+export interface HollowRuntime extends ContainerRuntime {
+  /** Another client of the same machine, for the next kubelet. `close` the one before, as the end of a process does. */
+  connect(): ContainerRuntime;
+  /** Every process ends at once, as by a power cut. What was recorded stays. */
+  powerOff(): void;
+}
+
+interface HollowContainer {
+  readonly sandbox: string;
+  readonly script: HollowScript;
+  status: ContainerStatus;
+  /** Cancelled when it ends. */
+  readonly timers: Set<Timer>;
+  stop: { readonly owner: object; readonly killAt: number; readonly kill: Timer } | undefined;
+  readonly waiters: Set<{ readonly owner: object; readonly resolve: () => void }>;
+}
+
+type HollowSandbox = Omit<SandboxStatus, 'containers'>;
+
+const VERSION = 'holdfast-hollow://0.1.0';
+const SIGTERM = 15;
+const SIGKILL = 9;
+const DEFAULT_START_DELAY_MS = { min: 1, max: 20 };
+
+/** A machine without processes: containers are records and timers on the injected clock. */
+export function createHollowRuntime(options: HollowRuntimeOptions): HollowRuntime {
+  const machine = new HollowMachine(options);
+  return {
+    ...createHollowClient(machine),
+    connect: () => createHollowClient(machine),
+    powerOff: () => machine.powerOff(),
+  };
+}
+
+function createHollowClient(machine: HollowMachine): ContainerRuntime {
+  const abandoned = new Set<(error: RuntimeError) => void>();
+  const subscriptions = new Set<() => void>();
+  const owner = {};
+  let closed = false;
+  const call = <T>(work: () => T | Promise<T>): Promise<T> => {
+    const gone = (): RuntimeError => new RuntimeError('Unavailable', 'the runtime client is closed');
+    if (closed) return Promise.reject(gone());
+    return new Promise<T>((resolve, reject) => {
+      abandoned.add(reject);
+      const settle = (): boolean => abandoned.delete(reject);
+      Promise.resolve()
+        .then(() => (closed ? Promise.reject(gone()) : work()))
+        .then(resolve, reject)
+        .finally(settle);
+    });
+  };
+  return {
+    version: () => Promise.resolve(VERSION),
+    runSandbox: (config) => call(() => machine.runSandbox(config)),
+    stopSandbox: (id, graceMs) => call(() => machine.stopSandbox(id, graceMs, owner)),
+    removeSandbox: (id) => call(() => machine.removeSandbox(id)),
+    createContainer: (sandbox, config) => call(() => machine.createContainer(sandbox, config)),
+    startContainer: (id) => call(() => machine.startContainer(id)),
+    stopContainer: (id, graceMs) => call(() => machine.stopContainer(id, graceMs, owner)),
+    removeContainer: (id) => call(() => machine.removeContainer(id)),
+    exec: (id, command, timeoutMs) => call(() => machine.exec(id, command, timeoutMs)),
+    list: (filter) => call(() => machine.list(filter?.podUid)),
+    onChange: (listener) => {
+      const unsubscribe = machine.subscribe(listener);
+      subscriptions.add(unsubscribe);
+      return () => {
+        subscriptions.delete(unsubscribe);
+        unsubscribe();
+      };
+    },
+    close: () => {
+      closed = true;
+      machine.release(owner);
+      for (const unsubscribe of subscriptions) unsubscribe();
+      for (const reject of abandoned) reject(new RuntimeError('Unavailable', 'the runtime client is closed'));
+      abandoned.clear();
+      return Promise.resolve();
+    },
+  };
+}
+
+class HollowMachine {
+  readonly #options: HollowRuntimeOptions;
+  readonly #ids: Ids;
+  readonly #sandboxes = new Map<string, HollowSandbox>();
+  readonly #containers = new Map<string, HollowContainer>();
+  readonly #listeners = new Set<(podUid: string) => void>();
+  #addresses: number;
+
+  constructor(options: HollowRuntimeOptions) {
+    this.#options = options;
+    this.#ids = createIds(options.random);
+    this.#addresses = options.random.int(0x1_0000) * 0x100;
+  }
+
+  runSandbox(config: SandboxConfig): string {
+    for (const sandbox of this.#sandboxes.values()) {
+      if (sandbox.config.podUid === config.podUid && sandbox.config.attempt === config.attempt) return sandbox.id;
+    }
+    const id = this.#ids.uuid();
+    const createdAt = this.#options.clock.now();
+    this.#sandboxes.set(id, { id, config, state: 'ready', createdAt, ip: this.#nextAddress() });
+    this.#changed(config.podUid);
+    return id;
+  }
+
+  async stopSandbox(id: string, graceMs: number, owner: object): Promise<void> {
+    await Promise.all(this.#containersOf(id).map((each) => this.stopContainer(each.status.id, graceMs, owner)));
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined || sandbox.state === 'notReady') return;
+    this.#sandboxes.set(id, { ...sandbox, state: 'notReady' });
+    this.#changed(sandbox.config.podUid);
+  }
+
+  removeSandbox(id: string): void {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return;
+    const running = this.#containersOf(id).find((each) => each.status.state === 'running');
+    if (running !== undefined)
+      throw new RuntimeError('IllegalState', `container ${running.status.config.name} of sandbox ${id} still runs`);
+    for (const each of this.#containersOf(id)) this.#containers.delete(each.status.id);
+    this.#sandboxes.delete(id);
+    this.#changed(sandbox.config.podUid);
+  }
+
+  createContainer(sandboxId: string, config: ContainerConfig): string {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (sandbox === undefined) throw new RuntimeError('NotFound', `sandbox ${sandboxId} does not exist`);
+    if (sandbox.state !== 'ready') throw new RuntimeError('IllegalState', `sandbox ${sandboxId} is stopped`);
+    const { name, image, restartCount } = config;
+    const same = this.#containersOf(sandboxId).find(
+      ({ status }) => status.config.name === name && status.config.restartCount === restartCount,
+    );
+    if (same !== undefined) return same.status.id;
+    const id = this.#ids.uuid();
+    const createdAt = this.#options.clock.now();
+    this.#containers.set(id, {
+      sandbox: sandboxId,
+      script: readScript(config.command, config.args),
+      status: { id, config: { name, image, restartCount }, state: 'created', createdAt },
+      timers: new Set(),
+      stop: undefined,
+      waiters: new Set(),
+    });
+    this.#changed(sandbox.config.podUid);
+    return id;
+  }
+
+  async startContainer(id: string): Promise<void> {
+    const container = this.#require(id);
+    if (container.status.state !== 'created') return;
+    const delay = this.#options.startDelayMs ?? DEFAULT_START_DELAY_MS;
+    await this.#options.clock.sleep(delay.min + this.#options.random.float() * (delay.max - delay.min));
+    // Stopped, removed or started by another call meanwhile.
+    if (container.status.state !== 'created' || !this.#containers.has(id)) return;
+    container.status = { ...container.status, state: 'running', startedAt: this.#options.clock.now() };
+    this.#tell(container, 'started');
+    const { exitAfterMs, exitCode } = container.script;
+    if (exitAfterMs !== undefined) this.#after(container, exitAfterMs, () => this.#end(container, exitCode));
+  }
+
+  stopContainer(id: string, graceMs: number, owner: object): Promise<void> {
+    const container = this.#containers.get(id);
+    if (container === undefined || container.status.state === 'exited') return Promise.resolve();
+    if (container.status.state === 'created') {
+      this.#end(container, 128 + SIGKILL);
+      return Promise.resolve();
+    }
+    const gone = new Promise<void>((resolve) => container.waiters.add({ owner, resolve }));
+    const killAt = this.#options.clock.monotonic() + graceMs;
+    const earlier = container.stop;
+    if (earlier === undefined || earlier.owner !== owner || earlier.killAt > killAt) {
+      earlier?.kill.cancel();
+      const kill = this.#options.clock.timer(graceMs, () => this.#endBySignal(container, SIGKILL));
+      container.stop = { owner, killAt, kill };
+      if (earlier?.owner !== owner) this.#signalStop(container);
+    }
+    return gone;
+  }
+
+  removeContainer(id: string): void {
+    const container = this.#containers.get(id);
+    if (container === undefined) return;
+    if (container.status.state === 'running')
+      throw new RuntimeError('IllegalState', `container ${container.status.config.name} still runs`);
+    this.#containers.delete(id);
+    this.#changedSandbox(container.sandbox);
+  }
+
+  async exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+    if (this.#require(id).status.state !== 'running')
+      throw new RuntimeError('IllegalState', `container ${id} does not run`);
+    const { exitAfterMs = 0, exitCode } = readScript(command, []);
+    await this.#options.clock.sleep(Math.min(exitAfterMs, timeoutMs));
+    if (exitAfterMs > timeoutMs) throw new RuntimeError('Timeout', `command "${command.join(' ')}" timed out`);
+    return { exitCode, output: '' };
+  }
+
+  list(podUid: string | undefined): readonly SandboxStatus[] {
+    return [...this.#sandboxes.values()]
+      .filter((sandbox) => podUid === undefined || sandbox.config.podUid === podUid)
+      .map((sandbox) => ({ ...sandbox, containers: this.#containersOf(sandbox.id).map(({ status }) => status) }));
+  }
+
+  subscribe(listener: (podUid: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  release(owner: object): void {
+    for (const container of this.#containers.values()) {
+      for (const waiter of container.waiters) if (waiter.owner === owner) container.waiters.delete(waiter);
+      if (container.stop?.owner !== owner) continue;
+      container.stop.kill.cancel();
+      container.stop = undefined;
+    }
+  }
+
+  powerOff(): void {
+    for (const container of this.#containers.values()) this.#endBySignal(container, SIGKILL);
+    for (const sandbox of this.#sandboxes.values()) this.#sandboxes.set(sandbox.id, { ...sandbox, state: 'notReady' });
+  }
+
+  #signalStop(container: HollowContainer): void {
+    const { ignoresStop, stopAfterMs } = container.script;
+    if (ignoresStop) return;
+    if (stopAfterMs === undefined) this.#after(container, 0, () => this.#endBySignal(container, SIGTERM));
+    else this.#after(container, stopAfterMs, () => this.#end(container, container.script.exitCode));
+  }
+
+  #after(container: HollowContainer, delayMs: number, fire: () => void): void {
+    container.timers.add(this.#options.clock.timer(delayMs, fire));
+  }
+
+  #endBySignal(container: HollowContainer, signal: number): void {
+    this.#end(container, 128 + signal, signal);
+  }
+
+  #end(container: HollowContainer, exitCode: number, signal?: number): void {
+    const before = container.status;
+    if (before.state === 'exited') return;
+    for (const timer of container.timers) timer.cancel();
+    container.stop?.kill.cancel();
+    container.status = {
+      ...before,
+      state: 'exited',
+      finishedAt: this.#options.clock.now(),
+      exitCode,
+      ...(signal === undefined ? {} : { signal }),
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+    };
+    if (before.state === 'running') this.#tell(container, 'ended');
+    else this.#changedSandbox(container.sandbox);
+    for (const waiter of container.waiters) waiter.resolve();
+    container.waiters.clear();
+  }
+
+  #tell(container: HollowContainer, kind: HollowProcessFact['kind']): void {
+    const sandbox = this.#sandboxes.get(container.sandbox);
+    if (sandbox === undefined) return;
+    const { podNamespace: namespace, podName, podUid } = sandbox.config;
+    this.#options.observe?.({
+      kind,
+      node: this.#options.nodeName ?? '',
+      namespace,
+      podName,
+      podUid,
+      container: container.status.config.name,
+      at: this.#options.clock.now(),
+    });
+    this.#changed(podUid);
+  }
+
+  #changedSandbox(sandboxId: string): void {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (sandbox !== undefined) this.#changed(sandbox.config.podUid);
+  }
+
+  #changed(podUid: string): void {
+    for (const listener of this.#listeners) listener(podUid);
+  }
+
+  #containersOf(sandboxId: string): HollowContainer[] {
+    return [...this.#containers.values()].filter((container) => container.sandbox === sandboxId);
+  }
+
+  #require(id: string): HollowContainer {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new RuntimeError('NotFound', `container ${id} does not exist`);
+    return container;
+  }
+
+  #nextAddress(): string {
+    this.#addresses = (this.#addresses + 1) & 0xff_ffff;
+    return `10.${this.#addresses >> 16}.${(this.#addresses >> 8) & 0xff}.${this.#addresses & 0xff}`;
+  }
+}

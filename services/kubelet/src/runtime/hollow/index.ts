@@ -1,0 +1,6 @@
+export {
+  createHollowRuntime,
+  type HollowProcessFact,
+  type HollowRuntime,
+  type HollowRuntimeOptions,
+} from './hollow-runtime.ts';

@@ -1,0 +1,138 @@
+/**
+ * The container runtime, in the shape of CRI. Backends (`process`, `hollow`, later `cri`) pass the same contract tests.
+ * Everything here is idempotent: stopping what is stopped and removing what is gone succeed.
+ * Every method rejects with `RuntimeError`.
+ */
+export interface ContainerRuntime {
+  /** What containers can really be given. Absent: the runtime only pretends, and pretends everything. */
+  readonly abilities?: RuntimeAbilities;
+  /** Human-readable `name://version`, for `status.nodeInfo.containerRuntimeVersion`. */
+  version(): Promise<string>;
+  /** The pod's isolation unit. Created before any container; its id never changes. */
+  runSandbox(config: SandboxConfig): Promise<SandboxId>;
+  /** Stops every container in it, then the sandbox itself. */
+  stopSandbox(id: SandboxId, graceMs: number): Promise<void>;
+  /** Removes the sandbox, its containers and their files. Only legal when everything in it has stopped. */
+  removeSandbox(id: SandboxId): Promise<void>;
+  createContainer(sandbox: SandboxId, config: ContainerConfig): Promise<ContainerId>;
+  /**
+   * Resolves when the process runs, and also when it could not be started: the container is then `exited` with reason
+   * `StartError`, exit code 128 and a message that says why.
+   */
+  startContainer(id: ContainerId): Promise<void>;
+  /**
+   * Sends the stop signal, waits at most `graceMs`, then kills. Resolves only when every process of the container is
+   * confirmed gone; rejects when that cannot be confirmed. A second call can only shorten the time that is left. When the
+   * caller goes away (`close`, a crash) before the end, the kill is called off: the next caller starts over.
+   */
+  stopContainer(id: ContainerId, graceMs: number): Promise<void>;
+  removeContainer(id: ContainerId): Promise<void>;
+  /** Runs a command inside a running container (probes and hooks). A timeout kills it and rejects with `Timeout`. */
+  exec(id: ContainerId, command: readonly string[], timeoutMs: number): Promise<ExecResult>;
+  /** What exists on this node, also after a restart of the kubelet: the runtime, not the kubelet, is the memory. */
+  list(filter?: { readonly podUid?: string }): Promise<readonly SandboxStatus[]>;
+  /** Calls back after any container or sandbox changed state (a hint to list again, possibly late or doubled). */
+  onChange(listener: (podUid: string) => void): () => void;
+  /** Lets go of the runtime. Containers run on. */
+  close(): Promise<void>;
+}
+
+export interface RuntimeAbilities {
+  /** Containers see volumes at their mount paths. */
+  readonly mounts: boolean;
+  /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
+  readonly user: 'any' | { readonly uid: number; readonly gid: number };
+}
+
+export type SandboxId = string;
+export type ContainerId = string;
+
+export interface SandboxConfig {
+  readonly podUid: string;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly hostname: string;
+  /** Counts sandboxes of this pod on this node. */
+  readonly attempt: number;
+}
+
+export interface ContainerConfig {
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly workingDir?: string;
+  /** Absent: as the runtime runs. Only given to a runtime whose `abilities.user` is `any`. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** Only given to a runtime with `abilities.mounts`. */
+  readonly mounts?: readonly Mount[];
+  /** Counts starts of this container in this pod; 0 for the first. */
+  readonly restartCount: number;
+}
+
+export interface Mount {
+  /** A directory or file of this machine that exists. */
+  readonly source: string;
+  /** Absolute, in the container. */
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+export interface SandboxStatus {
+  readonly id: SandboxId;
+  readonly config: SandboxConfig;
+  readonly state: 'ready' | 'notReady';
+  readonly createdAt: number;
+  readonly ip: string;
+  /** Where the pod's volumes may be kept; removed with the sandbox. Absent: the runtime has no files. */
+  readonly volumesPath?: string;
+  /** In order of creation. */
+  readonly containers: readonly ContainerStatus[];
+}
+
+export interface ContainerStatus {
+  readonly id: ContainerId;
+  readonly config: Pick<ContainerConfig, 'name' | 'image' | 'restartCount'>;
+  /** `exited` is only said when every process of the container is confirmed gone. */
+  readonly state: 'created' | 'running' | 'exited';
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  /** 128 + signal when a signal ended it. */
+  readonly exitCode?: number;
+  readonly signal?: number;
+  /** `Completed`, `Error`, `StartError`, ... and a sentence, as far as the runtime knows. */
+  readonly reason?: string;
+  readonly message?: string;
+  /** Where stdout and stderr went, when the runtime keeps them in a file. */
+  readonly logPath?: string;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  /** Both streams, cut after a limit of the runtime. */
+  readonly output: string;
+}
+
+export type RuntimeErrorCode =
+  /** Nobody answers at the runtime's socket, or not in time. Whether the request had an effect is unknown. */
+  | 'Unavailable'
+  | 'NotFound'
+  /** The request is not legal in the present state. */
+  | 'IllegalState'
+  /** The runtime cannot do what the spec asks; trying again will not help. */
+  | 'Unsupported'
+  /** Processes were told to die and still exist. */
+  | 'Unconfirmed'
+  | 'Timeout'
+  | 'Internal';
+
+export class RuntimeError extends Error {
+  override readonly name = 'RuntimeError';
+  readonly code: RuntimeErrorCode;
+  constructor(code: RuntimeErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}

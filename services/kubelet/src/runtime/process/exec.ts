@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import type { Clock } from '@holdfast/platform';
+import { type ExecResult, RuntimeError } from '../port.ts';
+import { besideCommand } from './isolation.ts';
+import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
+import { containerEnvironment, isIsolated, type SpawnRequest } from './spawn.ts';
+
+export interface ExecRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath'> {
+  /** First process of the container. */
+  readonly leader: number;
+  readonly timeoutMs: number;
+}
+
+/** Its processes carry the container's id: what it leaves behind ends with the container. */
+export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> {
+  const { config, leader } = request;
+  if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
+  const directory = config.workingDir ?? request.workPath;
+  const isolated = isIsolated(config);
+  const [program = '', ...args] = isolated ? besideCommand(leader, { config, directory }) : config.command;
+  const child = spawn(program, args, {
+    cwd: isolated ? '/' : directory,
+    env: containerEnvironment(request),
+    ...(isolated ? {} : config.user),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output: Buffer[] = [];
+  let size = 0;
+  const keep = (chunk: Buffer): void => {
+    const room = EXEC_OUTPUT_MAX_BYTES - size;
+    if (room <= 0) return;
+    output.push(chunk.subarray(0, room));
+    size += Math.min(room, chunk.length);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  return new Promise((resolve, reject) => {
+    const deadline = clock.timer(request.timeoutMs, () => {
+      killGroup(child.pid);
+      reject(new RuntimeError('Timeout', `command "${config.command[0]}" timed out`));
+    });
+    child.once('error', (error) => {
+      deadline.cancel();
+      reject(new RuntimeError('Internal', `exec: "${config.command[0]}": ${error.message}`));
+    });
+    child.once('exit', (code) => {
+      deadline.cancel();
+      resolve({ exitCode: code ?? 137, output: Buffer.concat(output).toString('utf8') });
+    });
+  });
+}
+
+/** ESRCH: all of it ended in the same moment. */
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

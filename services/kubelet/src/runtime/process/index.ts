@@ -1,0 +1,1 @@
+export { createProcessRuntime, type ProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';

@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { ContainerConfig, RuntimeAbilities } from '../port.ts';
+import { ABILITY_TEST_MS } from './limits.ts';
+import { type MachineFiles, mountScript, planMounts, quote } from './mount-plan.ts';
+
+/**
+ * A mount namespace of its own. Without root it comes with a user namespace in which this user has the right to mount;
+ * the container's command does not keep that right.
+ */
+const UNSHARE_AS_ROOT = ['unshare', '--mount', '--'] as const;
+const UNSHARE_AS_USER = ['unshare', '--user', '--map-current-user', '--keep-caps', '--mount', '--'] as const;
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+const unshare = () => (isRoot() ? UNSHARE_AS_ROOT : UNSHARE_AS_USER);
+
+/** Tried once, not guessed: containers, kernels and their settings differ in what they let a process do. */
+export function detectAbilities(): RuntimeAbilities {
+  const test = 'mount -t tmpfs holdfast /tmp && mkdir /tmp/a && mount --rbind /etc /tmp/a && chroot / setpriv -d';
+  const [program, ...options] = unshare();
+  const args = [...options, '/bin/sh', '-c', test];
+  const { status } = spawnSync(program, args, { stdio: 'ignore', timeout: ABILITY_TEST_MS });
+  const uid = process.getuid?.() ?? 0;
+  return { mounts: status === 0, user: isRoot() ? 'any' : { uid, gid: process.getgid?.() ?? 0 } };
+}
+
+export interface Isolated {
+  readonly config: ContainerConfig;
+  /** Where the command begins. */
+  readonly directory: string;
+}
+
+/**
+ * Writes a script that puts the mounts in place and then becomes the container's command, under the same process number.
+ * What goes wrong before that is told on file descriptor 3, which is closed when all went well. In a file: a directory of
+ * many entries would not fit into one argument.
+ */
+export function writeIsolationScript(directory: string, config: ContainerConfig): string {
+  const root = join(directory, 'root');
+  mkdirSync(root, { recursive: true, mode: 0o755 });
+  const mounts = mountScript(planMounts(root, config.mounts ?? [], machineFiles), directory);
+  const become = `exec chroot ${quote(root)} /bin/sh -c ${quote(startScript(becomeUser(config)))} holdfast "$@"`;
+  for (const [path, text] of mounts.files) writeFileSync(path, text, { mode: 0o600 });
+  const script = join(directory, 'start.sh');
+  writeFileSync(script, [TELL_FAILURE, mounts.text, become, ''].join('\n'), { mode: 0o600 });
+  return script;
+}
+
+export function isolatedCommand(script: string, { config, directory }: Isolated): readonly [string, ...string[]] {
+  return [...unshare(), '/bin/sh', script, directory, ...config.command, ...config.args];
+}
+
+/** A command beside a container that has mounts: in the same view of the files, as the same user. */
+export function besideCommand(leader: number, { config, directory }: Isolated): readonly string[] {
+  const user = isRoot() ? [] : ['--user', '--preserve-credentials'];
+  const root = `--wd=/proc/${leader}/root`;
+  const enter = ['nsenter', '--target', String(leader), ...user, '--mount', '--root', root, '--'];
+  const start = `cd "$1" && shift && exec ${becomeUser(config)} "$@"`;
+  return [...enter, '/bin/sh', '-c', start, 'holdfast', directory, ...config.command, ...config.args];
+}
+
+const TELL_FAILURE = 'fail() { printf \'%s\' "$1" >&3; exit 125; }';
+
+const startScript = (become: string): string =>
+  [
+    TELL_FAILURE,
+    'cd "$1" 2>/dev/null || fail "working directory \\"$1\\" does not exist in the container"',
+    'shift',
+    'command -v "$1" >/dev/null || fail "exec: \\"$1\\": executable file not found in \\$PATH"',
+    'exec 3>&-',
+    `exec ${become} "$@"`,
+  ].join('\n');
+
+function becomeUser({ user }: ContainerConfig): string {
+  if (!isRoot()) return 'setpriv --inh-caps=-all --ambient-caps=-all --';
+  if (user === undefined) return '';
+  return `setpriv --reuid ${user.uid} --regid ${user.gid} --clear-groups --`;
+}
+
+const machineFiles: MachineFiles = {
+  resolve: (path) => {
+    const missing: string[] = [];
+    let existing = path;
+    while (!existsSync(existing)) {
+      missing.unshift(basename(existing));
+      existing = dirname(existing);
+    }
+    return join(realpathSync(existing), ...missing);
+  },
+  exists: (path) => existsSync(path),
+  isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+  entries: (path) =>
+    readdirSync(path, { withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'directory' : 'file',
+    })),
+};

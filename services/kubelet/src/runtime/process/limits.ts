@@ -1,0 +1,32 @@
+/** Bounds of the process runtime and its supervisor. Units are in the names. */
+
+/** Between looks at a process that was adopted, not spawned: the system does not tell us when it ends. */
+export const ADOPTED_POLL_MS = 200;
+/** After the kill: how long every process of a container may take to vanish before the stop is reported unconfirmed. */
+export const DEATH_CONFIRM_MS = 10_000;
+/** Between looks at the process table while waiting for death. */
+export const DEATH_POLL_MS = 20;
+/** Looks at the process table that come within this time share one reading of it. */
+export const PROCESS_SCAN_BATCH_MS = 2;
+/** How often the supervisor looks whether it has nothing to keep: then it ends, and comes back with the next pod. */
+export const IDLE_EXIT_MS = 10_000;
+export const LOG_CHECK_MS = 10_000;
+/** Kubernetes' default `containerLogMaxSize`. One older file is kept. */
+export const LOG_MAX_BYTES = 10 * 1024 * 1024;
+/** A longer line ends the connection: neither side sends one. */
+export const LINE_MAX_BYTES = 16 * 1024 * 1024;
+export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
+
+/** For the trial that shows whether this user may mount. */
+export const ABILITY_TEST_MS = 5_000;
+
+/** For requests that only read or write small files. */
+export const REQUEST_DEADLINE_MS = 10_000;
+export const SUPERVISOR_START_DEADLINE_MS = 10_000;
+/** How many supervisors in a row may go away under one request. */
+export const ASK_ATTEMPTS_MAX = 5;
+export const SUPERVISOR_START_POLL_MS = 10;
+/** `sun_path` holds 108 bytes with its end mark. */
+export const SOCKET_PATH_MAX_BYTES = 107;
+
+if (DEATH_CONFIRM_MS < 10 * DEATH_POLL_MS) throw new Error('death needs several looks to be confirmed');

@@ -1,0 +1,22 @@
+import { copyFileSync, statSync, truncateSync } from 'node:fs';
+import type { Clock } from '@holdfast/platform';
+import { LOG_CHECK_MS, LOG_MAX_BYTES } from './limits.ts';
+
+/**
+ * Keeps one older file per container. The writers hold the file open for appending, so it is emptied in place: lines
+ * written between the copy and the truncation are lost, a full disk is not risked.
+ */
+export function createLogKeeper(clock: Clock, paths: () => readonly string[]): void {
+  const check = (): void => {
+    for (const path of paths()) rotate(path);
+    clock.timer(LOG_CHECK_MS, check);
+  };
+  clock.timer(LOG_CHECK_MS, check);
+}
+
+export function rotate(path: string, maxBytes: number = LOG_MAX_BYTES): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= maxBytes) return;
+  copyFileSync(path, `${path}.1`);
+  truncateSync(path, 0);
+}

@@ -1,0 +1,141 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import type { Clock, Log } from '@holdfast/platform';
+import {
+  type ContainerConfig,
+  type ContainerRuntime,
+  type ExecResult,
+  type RuntimeAbilities,
+  RuntimeError,
+  type SandboxConfig,
+  type SandboxStatus,
+} from '../port.ts';
+import { commandOf } from './image-command.ts';
+import { detectAbilities } from './isolation.ts';
+import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
+import { sandboxesDirectory } from './records.ts';
+import { socketPath } from './socket-path.ts';
+import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
+
+export interface ProcessRuntimeOptions {
+  /** Everything that must outlive the kubelet: records, logs, the supervisor's socket. Its own per node. */
+  readonly stateDirectory: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What `podIP` is: processes share this machine's network. */
+  readonly nodeAddress: string;
+  /** Default: what a trial shows. */
+  readonly abilities?: RuntimeAbilities;
+}
+
+export interface ProcessRuntime extends ContainerRuntime {
+  /** Stops every process of every pod, then the supervisor. Afterwards nothing of this node runs any more. */
+  shutdown(graceMs: number): Promise<void>;
+}
+
+const VERSION = 'holdfast-process://0.1.0';
+
+export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRuntime {
+  mkdirSync(options.stateDirectory, { recursive: true, mode: 0o700 });
+  const stateDirectory = realpathSync(options.stateDirectory);
+  const listeners = new Set<(podUid: string) => void>();
+  let isShuttingDown = false;
+  const tell = (podUid: string): void => {
+    for (const listener of listeners) listener(podUid);
+  };
+  const connection: SupervisorConnection = createSupervisorConnection({
+    stateDirectory,
+    clock: options.clock,
+    log: options.log,
+    onChange: tell,
+    onLost: () => {
+      if (!isShuttingDown && hasRecords())
+        void tellAll().catch((error: unknown) => options.log.error('the supervisor is gone', { error }));
+    },
+  });
+  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. */
+  const tellAll = async (): Promise<void> => {
+    for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
+  };
+  const hasRecords = (): boolean => {
+    const directory = sandboxesDirectory(stateDirectory);
+    return existsSync(directory) && readdirSync(directory).length > 0;
+  };
+  return {
+    ...containerCalls(connection),
+    abilities: options.abilities ?? detectAbilities(),
+    version: () => Promise.resolve(VERSION),
+    runSandbox: (config: SandboxConfig) =>
+      connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress }, REQUEST_DEADLINE_MS).then(decodeId),
+    // Without records there is nothing to adopt: the supervisor starts with the first pod.
+    list: (filter) =>
+      connection.isOpen() || hasRecords() ? listSandboxes(connection, filter?.podUid) : Promise.resolve([]),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    shutdown: async (graceMs) => {
+      if (connection.isClosed()) return;
+      isShuttingDown = true;
+      // One without pods ends by itself, but only after a while.
+      if (connection.isOpen() || hasRecords() || existsSync(socketPath(stateDirectory)))
+        await connection.ask({ method: 'shutdown', graceMs }, graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS);
+      await connection.close();
+    },
+    close: () => connection.close(),
+  };
+}
+
+type ContainerCalls = Omit<ContainerRuntime, 'version' | 'runSandbox' | 'list' | 'onChange' | 'close'>;
+
+function containerCalls(connection: SupervisorConnection): ContainerCalls {
+  const stopDeadline = (graceMs: number): number => graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS;
+  return {
+    stopSandbox: async (sandbox, graceMs) => {
+      await connection.ask({ method: 'stopSandbox', sandbox, graceMs }, stopDeadline(graceMs));
+    },
+    removeSandbox: async (sandbox) => {
+      await connection.ask({ method: 'removeSandbox', sandbox }, REQUEST_DEADLINE_MS);
+    },
+    createContainer: async (sandbox, config: ContainerConfig) => {
+      const request = {
+        method: 'createContainer',
+        sandbox,
+        config: { ...config, command: commandOf(config) },
+      } as const;
+      return decodeId(await connection.ask(request, REQUEST_DEADLINE_MS));
+    },
+    startContainer: async (container) => {
+      await connection.ask({ method: 'startContainer', container }, REQUEST_DEADLINE_MS);
+    },
+    stopContainer: async (container, graceMs) => {
+      await connection.ask({ method: 'stopContainer', container, graceMs }, stopDeadline(graceMs));
+    },
+    removeContainer: async (container) => {
+      await connection.ask({ method: 'removeContainer', container }, REQUEST_DEADLINE_MS);
+    },
+    exec: async (container, command, timeoutMs) => {
+      const request = { method: 'exec', container, command, timeoutMs } as const;
+      return decodeExec(await connection.ask(request, timeoutMs + REQUEST_DEADLINE_MS));
+    },
+  };
+}
+
+async function listSandboxes(
+  connection: SupervisorConnection,
+  podUid: string | undefined,
+): Promise<readonly SandboxStatus[]> {
+  const request = podUid === undefined ? ({ method: 'list' } as const) : ({ method: 'list', podUid } as const);
+  const answer = await connection.ask(request, REQUEST_DEADLINE_MS);
+  if (!Array.isArray(answer)) throw new RuntimeError('Internal', 'the supervisor answered list without a list');
+  return answer;
+}
+
+function decodeId(answer: unknown): string {
+  if (typeof answer === 'string') return answer;
+  throw new RuntimeError('Internal', 'the supervisor answered without an id');
+}
+
+function decodeExec(answer: unknown): ExecResult {
+  if (typeof answer === 'object' && answer !== null && 'exitCode' in answer) return answer as ExecResult;
+  throw new RuntimeError('Internal', 'the supervisor answered exec without a result');
+}

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process, safe against reuse of its number: a later process with the same number started at another tick. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Field 22 of `/proc/<pid>/stat`: clock ticks since boot. */
+  readonly startTicks: string;
+  readonly bootId: string;
+}
+
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  readonly startTicks: string;
+  /** Dead, only its exit status is waiting for the parent. */
+  readonly zombie: boolean;
+}
+
+/** In the environment of every process of a container, so that one that left its group and session is still known. */
+export const CONTAINER_MARKER = 'HOLDFAST_CONTAINER_ID';
+
+export function readBootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}
+
+export function readProcess(pid: number): ProcessEntry | undefined {
+  const text = readProcFile(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : parseStat(text);
+}
+
+/** The command may hold spaces and parentheses: fields are counted after the last closing one. */
+export function parseStat(text: string): ProcessEntry | undefined {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state, parent, group, session] = fields;
+  const startTicks = fields[19];
+  const pid = Number.parseInt(text, 10);
+  if (state === undefined || startTicks === undefined || Number.isNaN(pid)) return undefined;
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    session: Number(session),
+    startTicks,
+    zombie: state === 'Z' || state === 'X',
+  };
+}
+
+/** The living process with this identity. */
+export function findAlive(identity: ProcessIdentity, bootId: string): ProcessEntry | undefined {
+  if (identity.bootId !== bootId) return undefined;
+  const entry = readProcess(identity.pid);
+  return entry !== undefined && entry.startTicks === identity.startTicks && !entry.zombie ? entry : undefined;
+}
+
+export interface MarkedProcess extends ProcessEntry {
+  /** Container id from its environment; '' when it has none or may not be read. */
+  readonly marker: string;
+}
+
+/** Reads the whole table. Environments are read once per process and session: exec and setsid happen at a container's start. */
+export function createProcessTable(): { scan: () => readonly MarkedProcess[] } {
+  let known = new Map<string, string>();
+  const scan = (): readonly MarkedProcess[] => {
+    const seen = new Map<string, string>();
+    const entries: MarkedProcess[] = [];
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const entry = readProcess(Number(name));
+      if (entry === undefined || entry.zombie) continue;
+      const key = `${entry.pid}/${entry.startTicks}/${entry.session}`;
+      const marker = known.get(key) ?? readMarker(entry.pid);
+      if (marker !== undefined) seen.set(key, marker);
+      entries.push({ ...entry, marker: marker ?? '' });
+    }
+    known = seen;
+    return entries;
+  };
+  return { scan };
+}
+
+/** '' = has none; undefined = may not be read. */
+function readMarker(pid: number): string | undefined {
+  const environment = readProcFile(`/proc/${pid}/environ`);
+  if (environment === undefined) return undefined;
+  const prefix = `${CONTAINER_MARKER}=`;
+  const line = environment.split('\0').find((candidate) => candidate.startsWith(prefix));
+  return line === undefined ? '' : line.slice(prefix.length);
+}
+
+/** Processes end while they are read (ENOENT, ESRCH), and other users' environments are closed to us (EACCES, EPERM). */
+function readProcFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && isExpected(String(error.code))) return undefined;
+    throw error;
+  }
+}
+
+const isExpected = (code: string): boolean => ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code);

@@ -1,0 +1,39 @@
+import type { Clock } from '@holdfast/platform';
+import { PROCESS_SCAN_BATCH_MS } from './limits.ts';
+import { createProcessTable, type MarkedProcess, type ProcessIdentity } from './process-table.ts';
+import type { ContainerRecord } from './records.ts';
+
+export interface ProcessWatch {
+  /**
+   * Living processes of a container, from a reading of the table that began after the call: everything in the group or
+   * session of its first process, and everything that carries its id in the environment. When the first process ended
+   * while nobody watched, its number may be somebody else's by now: pass `leaderWasSeen: false` to go by the environment.
+   */
+  members(record: ContainerRecord, options: { readonly leaderWasSeen: boolean }): Promise<readonly MarkedProcess[]>;
+}
+
+/** A hundred pods stopping at once ask a hundred times: questions of the same moment share one reading. */
+export function createProcessWatch(clock: Clock, bootId: string): ProcessWatch {
+  const table = createProcessTable();
+  let next: Promise<readonly MarkedProcess[]> | undefined;
+  const read = (): Promise<readonly MarkedProcess[]> => {
+    next ??= clock.sleep(PROCESS_SCAN_BATCH_MS).then(() => {
+      next = undefined;
+      return table.scan();
+    });
+    return next;
+  };
+  return {
+    members: async (record, { leaderWasSeen }) => {
+      const leader = leaderWasSeen && record.process?.bootId === bootId ? record.process : undefined;
+      return (await read()).filter((entry) => entry.marker === record.id || isInSession(entry, leader));
+    },
+  };
+}
+
+/** A later process may have got the number of the first one: then its start differs, and it is not ours. */
+function isInSession(entry: MarkedProcess, leader: ProcessIdentity | undefined): boolean {
+  if (leader === undefined || entry.marker !== '') return false;
+  if (entry.pid === leader.pid) return entry.startTicks === leader.startTicks;
+  return entry.group === leader.pid || entry.session === leader.pid;
+}

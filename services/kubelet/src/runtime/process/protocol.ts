@@ -1,0 +1,55 @@
+import type { ContainerConfig, ExecResult, RuntimeErrorCode, SandboxConfig, SandboxStatus } from '../port.ts';
+
+/** One JSON text per line, both ways. Requests may overlap; answers carry the request's id. */
+export type ClientLine = { readonly id: number } & Request;
+
+export type Request =
+  | { readonly method: 'version' }
+  | { readonly method: 'runSandbox'; readonly config: SandboxConfig; readonly ip: string }
+  | { readonly method: 'stopSandbox'; readonly sandbox: string; readonly graceMs: number }
+  | { readonly method: 'removeSandbox'; readonly sandbox: string }
+  | { readonly method: 'createContainer'; readonly sandbox: string; readonly config: ContainerConfig }
+  | { readonly method: 'startContainer'; readonly container: string }
+  | { readonly method: 'stopContainer'; readonly container: string; readonly graceMs: number }
+  | { readonly method: 'removeContainer'; readonly container: string }
+  | {
+      readonly method: 'exec';
+      readonly container: string;
+      readonly command: readonly string[];
+      readonly timeoutMs: number;
+    }
+  | { readonly method: 'list'; readonly podUid?: string }
+  /** Stops everything, answers, and ends the supervisor. */
+  | { readonly method: 'shutdown'; readonly graceMs: number };
+
+export type SupervisorLine =
+  | { readonly id: number; readonly result: RequestResult }
+  | { readonly id: number; readonly error: { readonly code: RuntimeErrorCode; readonly message: string } }
+  /** Something of this pod changed. */
+  | { readonly changed: string };
+
+export type RequestResult = string | null | readonly SandboxStatus[] | ExecResult;
+
+/** Cuts a byte stream into lines and reads each as JSON. The peer is our own program: a bad line is an error, not input. */
+export function createLineReader<Line>(
+  maxBytes: number,
+  onLine: (line: Line) => void,
+): { push: (chunk: string) => void } {
+  let pending = '';
+  const push = (chunk: string): void => {
+    pending += chunk;
+    let end = pending.indexOf('\n');
+    while (end >= 0) {
+      onLine(decodeLine(pending.slice(0, end)));
+      pending = pending.slice(end + 1);
+      end = pending.indexOf('\n');
+    }
+    if (pending.length > maxBytes) throw new Error(`a line exceeds ${maxBytes} bytes`);
+  };
+  const decodeLine = (text: string): Line => JSON.parse(text) as Line;
+  return { push };
+}
+
+export function encodeLine(line: ClientLine | SupervisorLine): string {
+  return `${JSON.stringify(line)}\n`;
+}

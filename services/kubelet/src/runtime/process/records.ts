@@ -1,0 +1,113 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
+import type { ProcessIdentity } from './process-table.ts';
+
+/** What a later supervisor must know. Files are replaced as a whole, so a reader never sees half a record. */
+export interface SandboxRecord {
+  readonly id: string;
+  readonly config: SandboxConfig;
+  readonly state: SandboxStatus['state'];
+  readonly createdAt: number;
+  readonly ip: string;
+}
+
+export interface ContainerRecord {
+  readonly id: string;
+  readonly sandbox: string;
+  /** Orders the containers of a sandbox. */
+  readonly sequence: number;
+  readonly config: ContainerConfig;
+  readonly state: ContainerStatus['state'];
+  readonly createdAt: number;
+  readonly process?: ProcessIdentity;
+  readonly startedAt?: number;
+  readonly exit?: ContainerExit;
+}
+
+export interface ContainerExit {
+  readonly finishedAt: number;
+  readonly exitCode: number;
+  readonly signal?: number;
+  readonly reason: string;
+  readonly message?: string;
+}
+
+export interface StateFiles {
+  load(): { readonly sandboxes: readonly SandboxRecord[]; readonly containers: readonly ContainerRecord[] };
+  saveSandbox(record: SandboxRecord): void;
+  saveContainer(record: ContainerRecord): void;
+  removeSandbox(id: string): void;
+  removeContainer(record: ContainerRecord): void;
+  logPath(record: ContainerRecord): string;
+  /** The container's own directory: where it runs unless it names another, and its HOME. */
+  workPath(record: ContainerRecord): string;
+  /** Where the container's own view of the machine's files is put together, with the script that does so. */
+  rootPath(record: ContainerRecord): string;
+  volumesPath(sandboxId: string): string;
+}
+
+const SANDBOX_FILE = 'sandbox.json';
+
+export function sandboxesDirectory(stateDirectory: string): string {
+  return join(stateDirectory, 'sandboxes');
+}
+
+export function createStateFiles(stateDirectory: string): StateFiles {
+  const root = sandboxesDirectory(stateDirectory);
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  const pathOf = (record: ContainerRecord, suffix: string): string =>
+    join(root, record.sandbox, `${record.id}${suffix}`);
+  return {
+    load: () => loadAll(root),
+    saveSandbox: (record) => {
+      mkdirSync(join(root, record.id), { recursive: true, mode: 0o700 });
+      replaceFile(join(root, record.id, SANDBOX_FILE), record);
+    },
+    saveContainer: (record) => replaceFile(pathOf(record, '.json'), record),
+    removeSandbox: (id) => rmSync(join(root, id), { recursive: true, force: true }),
+    // The record goes last: a removal that is cut off is seen and finished by whoever removes again.
+    removeContainer: (record) => {
+      rmSync(pathOf(record, '.work'), { recursive: true, force: true });
+      rmSync(pathOf(record, '.root'), { recursive: true, force: true });
+      rmSync(pathOf(record, '.log'), { force: true });
+      rmSync(`${pathOf(record, '.log')}.1`, { force: true });
+      rmSync(pathOf(record, '.json'), { force: true });
+    },
+    logPath: (record) => pathOf(record, '.log'),
+    workPath: (record) => pathOf(record, '.work'),
+    rootPath: (record) => pathOf(record, '.root'),
+    volumesPath: (sandboxId) => join(root, sandboxId, 'volumes'),
+  };
+}
+
+function loadAll(root: string): { sandboxes: SandboxRecord[]; containers: ContainerRecord[] } {
+  const sandboxes: SandboxRecord[] = [];
+  const containers: ContainerRecord[] = [];
+  for (const id of readdirSync(root).toSorted()) {
+    const names = readdirSync(join(root, id)).toSorted();
+    // The sandbox record is the first file written: without it nothing was ever started here.
+    if (!names.includes(SANDBOX_FILE)) {
+      rmSync(join(root, id), { recursive: true, force: true });
+      continue;
+    }
+    sandboxes.push(decodeFile<SandboxRecord>(join(root, id, SANDBOX_FILE)));
+    for (const name of names) {
+      if (name.endsWith('.json') && name !== SANDBOX_FILE)
+        containers.push(decodeFile<ContainerRecord>(join(root, id, name)));
+    }
+  }
+  return { sandboxes, containers: containers.toSorted((a, b) => a.sequence - b.sequence) };
+}
+
+/** Only this module writes these files, and always whole ones. */
+function decodeFile<T>(path: string): T {
+  return JSON.parse(readFileSync(path, 'utf8')) as T;
+}
+
+/** Not synced to the disk: what a power loss can lose is a process that the same power loss ended. */
+function replaceFile(path: string, value: unknown): void {
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
+  renameSync(temporary, path);
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
+
+/** In the state directory, or, where that path is too long for a socket, in a directory of this user under the temporary one. */
+export function socketPath(stateDirectory: string): string {
+  const inside = join(stateDirectory, 'supervisor.sock');
+  if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;
+  const directory = join(tmpdir(), `holdfast-${userInfo().uid}`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return join(directory, `${directoryHash(stateDirectory)}.sock`);
+}
+
+/**
+ * An address outside the file system, bound for as long as the supervisor lives: the kernel frees it even after a kill,
+ * so whoever can bind it knows that no other supervisor serves this directory.
+ */
+export function lockAddress(stateDirectory: string): string {
+  return `\0holdfast-supervisor-${userInfo().uid}-${directoryHash(stateDirectory)}`;
+}
+
+function directoryHash(stateDirectory: string): string {
+  return createHash('sha256').update(stateDirectory).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ContainerConfig, SandboxConfig } from '../port.ts';
+import { isolatedCommand, writeIsolationScript } from './isolation.ts';
+import { CONTAINER_MARKER } from './process-table.ts';
+
+export interface SpawnRequest {
+  readonly containerId: string;
+  readonly config: ContainerConfig;
+  readonly sandbox: SandboxConfig;
+  readonly workPath: string;
+  readonly rootPath: string;
+  readonly logPath: string;
+}
+
+export type SpawnOutcome =
+  /** `setUp`: '' as soon as the command itself runs, else why it never will. */
+  { readonly child: ChildProcess; readonly setUp: Promise<string> } | { readonly failure: string };
+
+/**
+ * Starts the command as leader of its own session. Output goes straight into the file: no pipe breaks and no process
+ * blocks when the supervisor ends.
+ */
+export async function spawnContainer(request: SpawnRequest): Promise<SpawnOutcome> {
+  const { config, workPath } = request;
+  if (config.command.length === 0) return { failure: 'no command specified' };
+  mkdirSync(workPath, { recursive: true, mode: 0o700 });
+  if (config.user !== undefined) chownSync(workPath, config.user.uid, config.user.gid);
+  const log = openSync(request.logPath, 'a', 0o600);
+  try {
+    return isIsolated(config) ? await spawnIsolated(request, log) : await spawnPlain(request, log);
+  } catch (error) {
+    return { failure: `exec: "${config.command[0]}": ${error instanceof Error ? error.message : String(error)}` };
+  } finally {
+    closeSync(log);
+  }
+}
+
+export const isIsolated = ({ mounts = [] }: ContainerConfig): boolean => mounts.length > 0;
+
+async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
+  const { config, workPath } = request;
+  const [program = '', ...rest] = [...config.command, ...config.args];
+  const directory = config.workingDir ?? workPath;
+  if (!isDirectory(directory)) return { failure: `working directory "${directory}" does not exist on this machine` };
+  const child = spawn(program, rest, {
+    cwd: directory,
+    env: containerEnvironment(request),
+    ...config.user,
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  return child.pid === undefined
+    ? { failure: await spawnFailure(child, program) }
+    : { child, setUp: Promise.resolve('') };
+}
+
+async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
+  const { config, workPath, rootPath } = request;
+  const script = writeIsolationScript(rootPath, config);
+  const [program, ...rest] = isolatedCommand(script, { config, directory: config.workingDir ?? workPath });
+  const child = spawn(program, rest, {
+    cwd: workPath,
+    env: containerEnvironment(request),
+    detached: true,
+    stdio: ['ignore', log, log, 'pipe'],
+  });
+  if (child.pid === undefined) return { failure: await spawnFailure(child, program) };
+  return { child, setUp: readAll(child.stdio[3]) };
+}
+
+/** Until the other side closes it: the command runs, or nothing of it is left. */
+async function readAll(pipe: ChildProcess['stdio'][3]): Promise<string> {
+  const chunks: Buffer[] = [];
+  if (!(pipe instanceof Readable)) return '';
+  for await (const chunk of pipe) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Nothing of this process' own environment: it may hold credentials of the node. */
+export function containerEnvironment(request: Omit<SpawnRequest, 'rootPath' | 'logPath'>): Record<string, string> {
+  return {
+    PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
+    HOME: request.workPath,
+    HOSTNAME: request.sandbox.hostname,
+    ...request.config.env,
+    [CONTAINER_MARKER]: request.containerId,
+  };
+}
+
+function spawnFailure(child: ChildProcess, program: string): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') {
+        const where = program.includes('/') ? 'no such file or directory' : 'executable file not found in $PATH';
+        resolve(`exec: "${program}": ${where}`);
+      } else if (error.code === 'EACCES') resolve(`exec: "${program}": permission denied`);
+      else resolve(`exec: "${program}": ${error.message}`);
+    });
+  });
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Starts the supervisor so that it outlives this process: a session of its own, no terminal, nothing of our environment.
+ * Reading TypeScript directly costs a Node process about 18 MB of memory for as long as it lives, so the program is
+ * written out as JavaScript first.
+ */
+export function launchSupervisor(stateDirectory: string): void {
+  mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+  const program = programPath(stateDirectory);
+  const log = openSync(join(stateDirectory, 'supervisor.log'), 'a', 0o600);
+  const child = spawn(
+    process.execPath,
+    ['--max-old-space-size=64', '--max-semi-space-size=1', '--v8-pool-size=0', program, stateDirectory],
+    { cwd: stateDirectory, env: {}, detached: true, stdio: ['ignore', log, log] },
+  );
+  closeSync(log);
+  child.unref();
+}
+
+function programPath(stateDirectory: string): string {
+  const here = dirname(fileURLToPath(import.meta.url));
+  if (!import.meta.url.endsWith('.ts')) return join(here, 'supervisor-main.js');
+  const target = join(stateDirectory, 'supervisor');
+  mkdirSync(join(target, 'process'), { recursive: true, mode: 0o700 });
+  writeProgram(join(here, '..', 'port.ts'), join(target, 'port.mjs'));
+  for (const name of readdirSync(here)) {
+    if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue;
+    writeProgram(join(here, name), join(target, 'process', `${basename(name, '.ts')}.mjs`));
+  }
+  return join(target, 'process', 'supervisor-main.mjs');
+}
+
+/** By renaming: a supervisor that starts at the same moment reads the old file or the new one. */
+function writeProgram(source: string, target: string): void {
+  const code = stripTypeScriptTypes(readFileSync(source, 'utf8')).replace(/(from '\.[^']*)\.ts'/g, "$1.mjs'");
+  const temporary = `${target}.${process.pid}`;
+  writeFileSync(temporary, code, { mode: 0o600 });
+  renameSync(temporary, target);
+}

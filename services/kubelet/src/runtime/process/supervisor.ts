@@ -1,0 +1,472 @@
+import { constants } from 'node:os';
+import type { Clock } from '@holdfast/platform';
+import {
+  type ContainerConfig,
+  type ContainerStatus,
+  type ExecResult,
+  RuntimeError,
+  type SandboxConfig,
+  type SandboxStatus,
+} from '../port.ts';
+import { execIn } from './exec.ts';
+import { ADOPTED_POLL_MS, DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
+import { createLogKeeper } from './log-keeper.ts';
+import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
+import type { ProcessWatch } from './process-watch.ts';
+import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
+import { type SpawnOutcome, spawnContainer } from './spawn.ts';
+
+export interface SupervisorDeps {
+  readonly clock: Clock;
+  readonly files: StateFiles;
+  readonly processes: ProcessWatch;
+  readonly bootId: string;
+  readonly newId: () => string;
+  readonly onChange: (podUid: string) => void;
+}
+
+/** Whoever asked for a stop: when it goes away, the kill is called off. */
+export type Owner = object;
+
+interface LiveContainer {
+  record: ContainerRecord;
+  /** Callers that wait for every process of it to be gone. */
+  waiters: Set<Waiter>;
+  stop: PendingStop | undefined;
+  /** From the start request until its process is known, or known not to be. */
+  spawning: Promise<Spawned | undefined> | undefined;
+  /** Between spawn and the end of the last process. */
+  ending: boolean;
+}
+
+interface Spawned {
+  /** Why the command could not be started after all; '' when it was. */
+  readonly setUp: Promise<string>;
+  /** The command's process is gone. */
+  readonly ended: Promise<void>;
+}
+
+interface Waiter {
+  resolve(): void;
+  reject(error: RuntimeError): void;
+  readonly owner: Owner;
+}
+
+interface LeaderEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why the command could not be started after all; '' when it was. */
+  readonly setUp: Promise<string>;
+}
+
+interface PendingStop {
+  readonly owner: Owner;
+  readonly killAt: number;
+  cancel(): void;
+}
+
+const mayHaveProcesses = ({ record, spawning }: LiveContainer): boolean =>
+  record.state === 'running' || spawning !== undefined;
+
+/** Owns the processes of one node. One instance per state directory, guarded by the socket it listens on. */
+export class Supervisor {
+  readonly #deps: SupervisorDeps;
+  readonly #sandboxes = new Map<string, SandboxRecord>();
+  readonly #containers = new Map<string, LiveContainer>();
+  #sequence = 0;
+  #closing = false;
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes over what an earlier supervisor recorded, and what it spawned but had no time to record. */
+  async adopt(): Promise<void> {
+    const { sandboxes, containers } = this.#deps.files.load();
+    for (const record of sandboxes) this.#sandboxes.set(record.id, record);
+    for (const record of containers) {
+      this.#containers.set(record.id, {
+        record,
+        waiters: new Set(),
+        stop: undefined,
+        spawning: undefined,
+        ending: false,
+      });
+      this.#sequence = Math.max(this.#sequence, record.sequence);
+    }
+    for (const container of this.#containers.values()) {
+      if (container.record.state === 'exited') continue;
+      const recorded = container.record.process;
+      const leaderWasSeen = recorded !== undefined && findAlive(recorded, this.#deps.bootId) !== undefined;
+      const members = await this.#deps.processes.members(container.record, { leaderWasSeen });
+      const leader = members.find((entry) => entry.session === entry.pid) ?? members[0];
+      if (leader === undefined) this.#adoptDead(container);
+      else this.#adoptRunning(container, { ...leader, bootId: this.#deps.bootId });
+    }
+    createLogKeeper(this.#deps.clock, () => this.#runningLogs());
+  }
+
+  isEmpty(): boolean {
+    return this.#sandboxes.size === 0;
+  }
+
+  runSandbox(config: SandboxConfig, ip: string): string {
+    this.#assertOpen();
+    for (const record of this.#sandboxes.values()) {
+      if (record.config.podUid === config.podUid && record.config.attempt === config.attempt) return record.id;
+    }
+    const record: SandboxRecord = {
+      id: this.#deps.newId(),
+      config,
+      state: 'ready',
+      createdAt: this.#deps.clock.now(),
+      ip,
+    };
+    this.#saveSandbox(record);
+    return record.id;
+  }
+
+  async stopSandbox(id: string, graceMs: number, owner: Owner): Promise<void> {
+    const record = this.#sandboxes.get(id);
+    if (record === undefined) return;
+    await Promise.all(
+      this.#containersOf(id).map((container) => this.stopContainer(container.record.id, graceMs, owner)),
+    );
+    const latest = this.#sandboxes.get(id);
+    if (latest !== undefined && latest.state !== 'notReady') this.#saveSandbox({ ...latest, state: 'notReady' });
+  }
+
+  removeSandbox(id: string): void {
+    const record = this.#sandboxes.get(id);
+    if (record === undefined) return;
+    const containers = this.#containersOf(id);
+    const running = containers.find(mayHaveProcesses);
+    if (running !== undefined)
+      throw new RuntimeError('IllegalState', `container ${running.record.config.name} of sandbox ${id} still runs`);
+    for (const container of containers) this.#containers.delete(container.record.id);
+    this.#sandboxes.delete(id);
+    this.#deps.files.removeSandbox(id);
+    this.#deps.onChange(record.config.podUid);
+  }
+
+  createContainer(sandboxId: string, config: ContainerConfig): string {
+    this.#assertOpen();
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (sandbox === undefined) throw new RuntimeError('NotFound', `sandbox ${sandboxId} does not exist`);
+    if (sandbox.state !== 'ready') throw new RuntimeError('IllegalState', `sandbox ${sandboxId} is stopped`);
+    const same = this.#containersOf(sandboxId).find(
+      ({ record }) => record.config.name === config.name && record.config.restartCount === config.restartCount,
+    );
+    if (same !== undefined) return same.record.id;
+    this.#sequence += 1;
+    const record: ContainerRecord = {
+      id: this.#deps.newId(),
+      sandbox: sandboxId,
+      sequence: this.#sequence,
+      config,
+      state: 'created',
+      createdAt: this.#deps.clock.now(),
+    };
+    this.#containers.set(record.id, {
+      record,
+      waiters: new Set(),
+      stop: undefined,
+      spawning: undefined,
+      ending: false,
+    });
+    this.#save(record);
+    return record.id;
+  }
+
+  async startContainer(id: string): Promise<void> {
+    this.#assertOpen();
+    const container = this.#require(id);
+    if (container.record.state !== 'created') return;
+    const sandbox = this.#sandboxes.get(container.record.sandbox);
+    if (sandbox?.state !== 'ready') {
+      throw new RuntimeError('IllegalState', `sandbox ${container.record.sandbox} is stopped`);
+    }
+    container.spawning ??= this.#spawn(container, sandbox.config);
+    const spawned = await container.spawning;
+    if (spawned !== undefined && (await spawned.setUp) !== '') await spawned.ended;
+  }
+
+  /** Settles when the container's state says whether it has a process. */
+  async #spawn(container: LiveContainer, sandbox: SandboxConfig): Promise<Spawned | undefined> {
+    const { record } = container;
+    try {
+      const outcome = await spawnContainer({
+        containerId: record.id,
+        config: record.config,
+        sandbox,
+        workPath: this.#deps.files.workPath(record),
+        rootPath: this.#deps.files.rootPath(record),
+        logPath: this.#deps.files.logPath(record),
+      });
+      if ('failure' in outcome) {
+        this.#exited(container, { ...this.#exitNow(128, 'StartError'), message: outcome.failure });
+        return undefined;
+      }
+      return this.#nowRunning(container, outcome);
+    } finally {
+      container.spawning = undefined;
+    }
+  }
+
+  #nowRunning(container: LiveContainer, { child, setUp }: Exclude<SpawnOutcome, { failure: string }>): Spawned {
+    const pid = child.pid ?? 0;
+    const ended = new Promise<void>((resolve) => {
+      child.once('exit', (code, signal) => {
+        void this.#leaderEnded(container, { code, signal, setUp }).then(resolve);
+      });
+    });
+    const startTicks = readProcess(pid)?.startTicks ?? '';
+    this.#update(container, {
+      state: 'running',
+      startedAt: this.#deps.clock.now(),
+      process: { pid, startTicks, bootId: this.#deps.bootId },
+    });
+    return { setUp, ended };
+  }
+
+  stopContainer(id: string, graceMs: number, owner: Owner): Promise<void> {
+    const container = this.#containers.get(id);
+    if (container === undefined) return Promise.resolve();
+    if (container.spawning !== undefined) {
+      // Its process may be there at any moment: an end can be confirmed only once the start is settled.
+      const again = (): Promise<void> => this.stopContainer(id, graceMs, owner);
+      return container.spawning.then(again, again);
+    }
+    if (container.record.state === 'created') {
+      this.#exited(container, { ...this.#exitNow(137, 'Error'), message: 'stopped before it was started' });
+      return Promise.resolve();
+    }
+    if (container.record.state === 'exited') return Promise.resolve();
+    const gone = new Promise<void>((resolve, reject) => container.waiters.add({ resolve, reject, owner }));
+    const killAt = this.#deps.clock.monotonic() + graceMs;
+    const earlier = container.stop;
+    if (earlier === undefined || earlier.owner !== owner || earlier.killAt > killAt) {
+      earlier?.cancel();
+      container.stop = { owner, killAt, ...this.#killAfter(container, graceMs) };
+      if (earlier?.owner !== owner) this.#signalLeader(container);
+    }
+    return gone;
+  }
+
+  removeContainer(id: string): void {
+    const container = this.#containers.get(id);
+    if (container === undefined) return;
+    if (mayHaveProcesses(container))
+      throw new RuntimeError('IllegalState', `container ${container.record.config.name} still runs`);
+    this.#containers.delete(id);
+    this.#deps.files.removeContainer(container.record);
+    this.#changed(container.record.sandbox);
+  }
+
+  exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+    const { record } = this.#require(id);
+    const sandbox = this.#sandboxes.get(record.sandbox);
+    if (record.state !== 'running' || sandbox === undefined)
+      throw new RuntimeError('IllegalState', `container ${record.config.name} does not run`);
+    return execIn(this.#deps.clock, {
+      containerId: id,
+      config: { ...record.config, command, args: [] },
+      sandbox: sandbox.config,
+      workPath: this.#deps.files.workPath(record),
+      leader: record.process?.pid ?? 0,
+      timeoutMs,
+    });
+  }
+
+  list(podUid?: string): readonly SandboxStatus[] {
+    return [...this.#sandboxes.values()]
+      .filter((record) => podUid === undefined || record.config.podUid === podUid)
+      .map((record) => ({
+        ...record,
+        volumesPath: this.#deps.files.volumesPath(record.id),
+        containers: this.#containersOf(record.id).map((container) => this.#status(container.record)),
+      }));
+  }
+
+  /** The owner is gone: what it began to stop goes on without a kill, and nobody waits any more. */
+  release(owner: Owner): void {
+    for (const container of this.#containers.values()) {
+      if (container.stop?.owner === owner) {
+        container.stop.cancel();
+        container.stop = undefined;
+      }
+      for (const waiter of container.waiters) if (waiter.owner === owner) container.waiters.delete(waiter);
+    }
+  }
+
+  /** Refuses new work and resolves when every process of every container is gone. */
+  async shutDown(graceMs: number, owner: Owner): Promise<void> {
+    this.#closing = true;
+    await Promise.all([...this.#containers.keys()].map((id) => this.stopContainer(id, graceMs, owner)));
+  }
+
+  async #leaderEnded(container: LiveContainer, end: LeaderEnd): Promise<void> {
+    const failure = await end.setUp;
+    if (failure !== '') return this.#endRest(container, { ...this.#exitNow(128, 'StartError'), message: failure });
+    const signalNumber = end.signal === null ? undefined : constants.signals[end.signal];
+    const exitCode = signalNumber === undefined ? (end.code ?? 0) : 128 + signalNumber;
+    const exit = this.#exitNow(exitCode, exitCode === 0 ? 'Completed' : 'Error');
+    return this.#endRest(container, signalNumber === undefined ? exit : { ...exit, signal: signalNumber });
+  }
+
+  /** As in a process namespace of its own: when the first process ends, the kernel's rule is that all others are killed. */
+  async #endRest(container: LiveContainer, exit: ContainerExit): Promise<void> {
+    if (container.ending) return;
+    container.ending = true;
+    for (let waited = 0; ; waited += DEATH_POLL_MS) {
+      const killed = await this.#killMembers(container);
+      if (killed === 0) break;
+      if (waited >= DEATH_CONFIRM_MS) this.#tellUnconfirmed(container);
+      await this.#deps.clock.sleep(DEATH_POLL_MS);
+    }
+    container.ending = false;
+    this.#exited(container, exit);
+  }
+
+  async #killMembers(container: LiveContainer): Promise<number> {
+    const members = await this.#deps.processes.members(container.record, { leaderWasSeen: true });
+    for (const member of members) sendSignal(member.pid, 'SIGKILL');
+    return members.length;
+  }
+
+  #killAfter(container: LiveContainer, graceMs: number): { cancel: () => void } {
+    return this.#deps.clock.timer(graceMs, () => {
+      void this.#killUntilGone(container);
+    });
+  }
+
+  /** The end itself is noticed by the watch on the leader; this only insists. */
+  async #killUntilGone(container: LiveContainer): Promise<void> {
+    for (let waited = 0; container.record.state === 'running'; waited += DEATH_POLL_MS) {
+      await this.#killMembers(container);
+      if (waited >= DEATH_CONFIRM_MS) {
+        this.#tellUnconfirmed(container);
+        container.stop = undefined;
+        return;
+      }
+      await this.#deps.clock.sleep(DEATH_POLL_MS);
+    }
+  }
+
+  #tellUnconfirmed(container: LiveContainer): void {
+    const { name } = container.record.config;
+    const seconds = DEATH_CONFIRM_MS / 1000;
+    for (const waiter of container.waiters) {
+      waiter.reject(new RuntimeError('Unconfirmed', `processes of container ${name} live ${seconds} s after the kill`));
+    }
+    container.waiters.clear();
+  }
+
+  #signalLeader(container: LiveContainer): void {
+    const leader = container.record.process;
+    if (leader !== undefined && findAlive(leader, this.#deps.bootId) !== undefined) sendSignal(leader.pid, 'SIGTERM');
+  }
+
+  #adoptRunning(container: LiveContainer, leader: ProcessIdentity): void {
+    const { pid, startTicks, bootId } = leader;
+    this.#update(container, {
+      state: 'running',
+      startedAt: container.record.startedAt ?? this.#deps.clock.now(),
+      process: { pid, startTicks, bootId },
+    });
+    const poll = (): void => {
+      if (findAlive(leader, this.#deps.bootId) === undefined) void this.#endRest(container, this.#unknownExit());
+      else this.#deps.clock.timer(ADOPTED_POLL_MS, poll);
+    };
+    this.#deps.clock.timer(ADOPTED_POLL_MS, poll);
+  }
+
+  /** `created` without a process stays startable: it never ran. */
+  #adoptDead(container: LiveContainer): void {
+    if (container.record.state === 'running') this.#exited(container, this.#unknownExit());
+  }
+
+  #unknownExit(): ContainerExit {
+    return {
+      ...this.#exitNow(137, 'ContainerStatusUnknown'),
+      message: 'The container ended while nobody could collect its exit code',
+    };
+  }
+
+  #exitNow(exitCode: number, reason: string): ContainerExit {
+    return { finishedAt: this.#deps.clock.now(), exitCode, reason };
+  }
+
+  #exited(container: LiveContainer, exit: ContainerExit): void {
+    container.stop?.cancel();
+    container.stop = undefined;
+    this.#update(container, { state: 'exited', exit });
+    for (const waiter of container.waiters) waiter.resolve();
+    container.waiters.clear();
+  }
+
+  #update(container: LiveContainer, change: Partial<ContainerRecord>): void {
+    container.record = { ...container.record, ...change };
+    this.#save(container.record);
+  }
+
+  #save(record: ContainerRecord): void {
+    // Removed while it ended: writing would bring the record back.
+    if (!this.#containers.has(record.id)) return;
+    this.#deps.files.saveContainer(record);
+    this.#changed(record.sandbox);
+  }
+
+  #saveSandbox(record: SandboxRecord): void {
+    this.#sandboxes.set(record.id, record);
+    this.#deps.files.saveSandbox(record);
+    this.#deps.onChange(record.config.podUid);
+  }
+
+  #changed(sandboxId: string): void {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (sandbox !== undefined) this.#deps.onChange(sandbox.config.podUid);
+  }
+
+  #containersOf(sandboxId: string): LiveContainer[] {
+    return [...this.#containers.values()].filter((container) => container.record.sandbox === sandboxId);
+  }
+
+  #runningLogs(): string[] {
+    return [...this.#containers.values()]
+      .filter((container) => container.record.state === 'running')
+      .map((container) => this.#deps.files.logPath(container.record));
+  }
+
+  #status(record: ContainerRecord): ContainerStatus {
+    const { name, image, restartCount } = record.config;
+    return {
+      id: record.id,
+      config: { name, image, restartCount },
+      state: record.state,
+      createdAt: record.createdAt,
+      ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),
+      ...record.exit,
+      logPath: this.#deps.files.logPath(record),
+    };
+  }
+
+  #require(id: string): LiveContainer {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new RuntimeError('NotFound', `container ${id} does not exist`);
+    return container;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new RuntimeError('Unavailable', 'the supervisor is shutting down');
+  }
+}
+
+/** ESRCH: it ended by itself in between. */
+function sendSignal(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

@@ -1,0 +1,111 @@
+import { LOG_LEVELS, type LogLevel, OperatorError } from '@holdfast/platform';
+import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+
+const NODES_MAX = 50;
+const HOLLOW_NODES_MAX = 10_000;
+
+export const START_SETTINGS = {
+  port: { kind: 'integer', help: 'Port of the API; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
+  host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
+  'data-dir': { kind: 'string', help: 'Where data, certificates and kubeconfig are kept', default: '.holdfast' },
+  memory: { kind: 'boolean', help: 'Keep nothing on disk but certificates and kubeconfig' },
+  store: { kind: 'string', help: 'Use this Redis (redis://host:port) instead of the data directory' },
+  bus: { kind: 'string', help: 'Use this NATS server (nats://host:port) instead of the bus of this process' },
+  'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
+  nodes: {
+    kind: 'integer',
+    help: 'Nodes that run pods as processes of this machine',
+    default: 1,
+    min: 0,
+    max: NODES_MAX,
+  },
+  'hollow-nodes': { kind: 'integer', help: 'Nodes that only pretend', default: 0, min: 0, max: HOLLOW_NODES_MAX },
+  without: {
+    kind: 'string',
+    help: 'Parts to leave out, to bring your own: scheduler, controllers; with commas',
+    default: '',
+  },
+  'node-monitor-grace-seconds': {
+    kind: 'integer',
+    help: 'Silence after which a node counts as lost; kubelets speak every 10 s',
+    default: 50,
+    min: 20,
+    max: 3600,
+  },
+  json: { kind: 'boolean', help: 'Print progress as JSON lines' },
+  verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'error' },
+  help: { kind: 'boolean', help: 'Print this list' },
+} as const satisfies SettingSpecs;
+
+const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
+export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
+
+export interface StartConfig {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly store:
+    | { readonly kind: 'memory' }
+    | { readonly kind: 'sqlite' }
+    | { readonly kind: 'redis'; readonly url: string };
+  /** NATS servers; the bus of this process when absent. */
+  readonly bus: string | undefined;
+  readonly allowUnsafeStore: boolean;
+  readonly nodes: number;
+  readonly hollowNodes: number;
+  readonly without: ReadonlySet<OptionalPart>;
+  readonly nodeMonitorGraceSeconds: number;
+  readonly json: boolean;
+  readonly logLevel: LogLevel;
+  readonly help: boolean;
+}
+
+export function readStartConfig(source: SettingSource): StartConfig {
+  const settings = readSettings(START_SETTINGS, source);
+  if (settings.memory && settings.store !== undefined) {
+    throw badSetting('--memory and --store exclude each other', 'Leave one of them out.');
+  }
+  return {
+    port: settings.port,
+    host: settings.host,
+    dataDir: settings['data-dir'],
+    store: storeOf(settings),
+    bus: settings.bus,
+    allowUnsafeStore: settings['allow-unsafe-store'],
+    nodes: settings.nodes,
+    hollowNodes: settings['hollow-nodes'],
+    without: partsOf(settings.without),
+    nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
+    json: settings.json,
+    logLevel: logLevelOf(settings.verbosity),
+    help: settings.help,
+  };
+}
+
+function storeOf(settings: { memory: boolean; store: string | undefined }): StartConfig['store'] {
+  if (settings.store !== undefined) return { kind: 'redis', url: settings.store };
+  return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
+}
+
+function logLevelOf(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level !== undefined) return level;
+  throw badSetting(`--verbosity takes one of ${LOG_LEVELS.join(', ')}, not "${text}"`, SEE_HELP);
+}
+
+function partsOf(text: string): ReadonlySet<OptionalPart> {
+  const names = text.split(',').map((name) => name.trim());
+  return new Set(names.filter((name) => name !== '').map(partOf));
+}
+
+function partOf(name: string): OptionalPart {
+  const part = OPTIONAL_PARTS.find((known) => known === name);
+  if (part !== undefined) return part;
+  throw badSetting(`--without takes ${OPTIONAL_PARTS.join(', ')}, not "${name}"`, SEE_HELP);
+}
+
+const SEE_HELP = 'Run with --help to see every setting with its environment variable and default.';
+
+function badSetting(message: string, nextStep: string): OperatorError {
+  return new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });
+}

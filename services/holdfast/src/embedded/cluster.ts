@@ -1,0 +1,119 @@
+import { isIP } from 'node:net';
+import type { Service } from '@holdfast/platform';
+import type { StartConfig } from '../config.ts';
+import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
+import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
+import { createComponents } from './components.ts';
+import { type ApiFront, createApiFront } from './control-plane.ts';
+import { DataDirectory } from './data-directory.ts';
+import type { Machine } from './machine.ts';
+import { openBus } from './open-bus.ts';
+import { openStore } from './open-store.ts';
+import type { Progress } from './progress.ts';
+
+export interface EmbeddedClusterDeps {
+  readonly machine: Machine;
+  readonly config: StartConfig;
+  readonly progress: Progress;
+}
+
+export interface EmbeddedCluster extends Service {
+  /** Known once started. */
+  readonly facts: () => { readonly url: string; readonly kubeconfig: string; readonly warnings: readonly string[] };
+}
+
+/** Steps that `start` reports. */
+export const START_STEPS = 5;
+
+/** The whole control plane with its nodes in this process: the same classes as in the distributed form. */
+export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluster {
+  const { machine, config, progress } = deps;
+  /** What runs, in the order of its start; stopped in reverse. */
+  const running: Stoppable[] = [];
+  let url = '';
+  let warnings: readonly string[] = [];
+  const directory = new DataDirectory(config.dataDir, { ephemeral: config.store.kind === 'memory' });
+  const startAll = async (services: readonly Service[]): Promise<void> => {
+    running.push(...services);
+    await Promise.all(services.map((service) => service.start()));
+  };
+  const start = async (): Promise<void> => {
+    const nodeNames = nodeNamesOf(config);
+    const credentials = directory.credentials(nodeNames.all);
+    const pki = await progress.step('certificates', () =>
+      directory.certificates(serverNames(config.host), machine.clock.now()),
+    );
+    const store = await progress.step(`store (${config.store.kind})`, () =>
+      openStore(config, { ...machine, directory: directory.path }),
+    );
+    running.push({ stop: () => store.close() });
+    const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
+      openBus(config, machine),
+    );
+    running.push({ stop: () => bus.close() });
+    const front = createApiFront({
+      machine,
+      config,
+      store,
+      bus,
+      pki,
+      credentials,
+      serviceAccountKey: directory.serviceAccountKey(),
+    });
+    await progress.step('API server', () => startFront(front, running));
+    url = urlOf(config, front);
+    directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
+    await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
+      startAll(createComponents({ machine, config, bus, front, directory, nodeNames, rootCa: pki.caCertificate })),
+    );
+    warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
+  };
+  const stop = async (): Promise<void> => {
+    for (let last = running.pop(); last !== undefined; last = running.pop()) await last.stop();
+  };
+  return { name: 'holdfast', start, stop, facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }) };
+}
+
+type Stoppable = Pick<Service, 'stop'>;
+
+export interface NodeNames {
+  /** Run pods as processes of this machine. */
+  readonly real: readonly string[];
+  /** Only pretend. */
+  readonly hollow: readonly string[];
+  readonly all: readonly string[];
+}
+
+function nodeNamesOf(config: StartConfig): NodeNames {
+  const real = Array.from({ length: config.nodes }, (_, i) => `node-${i + 1}`);
+  const hollow = Array.from({ length: config.hollowNodes }, (_, i) => `hollow-${i + 1}`);
+  return { real, hollow, all: [...real, ...hollow] };
+}
+
+/** The apiserver first: its relay and its port make sense only once it serves. */
+async function startFront(front: ApiFront, running: Stoppable[]): Promise<void> {
+  for (const service of front.services) {
+    running.push(service);
+    await service.start();
+  }
+}
+
+const ANY_ADDRESS = new Set(['0.0.0.0', '::']);
+
+function serverNames(host: string): PkiNames {
+  if (ANY_ADDRESS.has(host)) return STANDARD_SERVER_NAMES;
+  const { dnsNames, ipAddresses } = STANDARD_SERVER_NAMES;
+  return isIP(host) === 0
+    ? { dnsNames: [...dnsNames, host], ipAddresses }
+    : { dnsNames, ipAddresses: [...ipAddresses, host] };
+}
+
+function urlOf(config: StartConfig, front: ApiFront): string {
+  const host = ANY_ADDRESS.has(config.host) ? '127.0.0.1' : config.host;
+  return `https://${isIP(host) === 6 ? `[${host}]` : host}:${front.https.address().port}`;
+}
+
+function kubeconfig(server: string, caCertificate: string, credentials: ReadonlyMap<string, Credential>): string {
+  return formatKubeconfig({ server, caCertificate, token: credentials.get(ADMIN_USER)?.token ?? '' });
+}

@@ -1,0 +1,47 @@
+import type { Bus } from '@holdfast/bus';
+import { createControllerManager } from '@holdfast/controller-manager';
+import type { Service } from '@holdfast/platform';
+import { createScheduler } from '@holdfast/scheduler';
+import type { StartConfig } from '../config.ts';
+import { CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
+import type { NodeNames } from './cluster.ts';
+import type { ApiFront } from './control-plane.ts';
+import type { DataDirectory } from './data-directory.ts';
+import type { Machine } from './machine.ts';
+import { createHollowNodes, createProcessNode } from './nodes.ts';
+
+export interface ComponentsDeps {
+  readonly machine: Machine;
+  readonly config: StartConfig;
+  readonly bus: Bus;
+  readonly front: ApiFront;
+  readonly directory: DataDirectory;
+  readonly nodeNames: NodeNames;
+  /** PEM of the authority that signed the API server's certificate. */
+  readonly rootCa: string;
+}
+
+/** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */
+export function createComponents(deps: ComponentsDeps): readonly Service[] {
+  const { config, nodeNames } = deps;
+  const nodes = nodeNames.real.map((name) => createProcessNode(deps, name));
+  return [
+    ...(config.without.has('scheduler') ? [] : [createEmbeddedScheduler(deps)]),
+    ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
+    ...nodes,
+    ...createHollowNodes(deps, nodeNames.hollow),
+  ];
+}
+
+function createEmbeddedScheduler({ machine, bus, front }: ComponentsDeps): Service {
+  return createScheduler({ ...machine, bus, client: front.clientOf(SCHEDULER_USER) });
+}
+
+function createControllers({ machine, bus, front, config, rootCa }: ComponentsDeps): Service {
+  return createControllerManager({
+    ...machine,
+    bus,
+    clients: { manager: front.clientOf(CONTROLLER_MANAGER_USER), podGc: front.clientOf(POD_GC_USER) },
+    settings: { nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds, rootCa },
+  });
+}

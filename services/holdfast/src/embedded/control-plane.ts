@@ -1,0 +1,70 @@
+import { type ApiServer, createApiServer } from '@holdfast/apiserver';
+import { createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
+import { createRelay } from '@holdfast/apiserver/relay';
+import type { Bus } from '@holdfast/bus';
+import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
+import { invariant, type Service } from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
+import type { StartConfig } from '../config.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import type { Credential } from '../pki/credentials.ts';
+import type { Machine } from './machine.ts';
+import { createDirectNodes, type DirectNodes } from './node-gateway.ts';
+
+export interface ApiFrontDeps {
+  readonly machine: Machine;
+  readonly config: StartConfig;
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly pki: ClusterPki;
+  readonly credentials: ReadonlyMap<string, Credential>;
+  /** PEM; signs the tokens of service accounts. */
+  readonly serviceAccountKey: string;
+}
+
+/** The apiserver with its relay and its HTTPS port, and a way in for the components of this process. */
+export interface ApiFront {
+  readonly apiServer: ApiServer;
+  readonly https: HttpsServer;
+  readonly services: readonly Service[];
+  /** A client of this identity that calls the request pipeline directly: same authentication, no network. */
+  readonly clientOf: (user: string) => ApiClient;
+  /** The ways to the kubelets; they add themselves. */
+  readonly nodes: DirectNodes;
+}
+
+export function createApiFront(deps: ApiFrontDeps): ApiFront {
+  const { machine, config, store, bus, pki, credentials } = deps;
+  const users = [...credentials.values()].map(
+    ({ token, user, groups }) => [token, { name: user, uid: user, groups }] as const,
+  );
+  const nodes = createDirectNodes();
+  const apiServer = createApiServer({
+    ...machine,
+    store,
+    nodes,
+    tokens: new Map(users),
+    serviceAccounts: { signingKey: deps.serviceAccountKey },
+  });
+  const relay = createRelay({ store, bus, clock: machine.clock, log: machine.log });
+  const https = createHttpsServer({
+    handle: apiServer.handle,
+    log: machine.log,
+    host: config.host,
+    port: config.port,
+    tls: { certificate: pki.serverCertificate, key: pki.serverKey },
+  });
+  const transport = createDirectTransport(apiServer.handle);
+  const clientOf = (user: string): ApiClient => {
+    const credential = credentials.get(user);
+    invariant(credential !== undefined, 'every component has a credential', { user });
+    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user) });
+  };
+  return { apiServer, https, services: [apiServer, relay, https], clientOf, nodes };
+}
+
+/** The first part names the owner of the fields that a component writes (`metadata.managedFields`), as in Kubernetes. */
+function userAgentOf(user: string): string {
+  const component = user.startsWith('system:node:') ? 'kubelet' : (user.split(':').at(-1) ?? user);
+  return `${component}/holdfast`;
+}

@@ -1,0 +1,125 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { OperatorError } from '@holdfast/platform';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '../pki/credentials.ts';
+import type { PkiNames } from '../pki/names.ts';
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+
+/** The files of an embedded cluster: certificates, tokens, kubeconfig, and the folders of its nodes and store. */
+export class DataDirectory {
+  readonly path: string;
+
+  readonly #ephemeral: boolean;
+
+  /** `ephemeral` keeps nothing but the kubeconfig. */
+  constructor(directory: string, options: { readonly ephemeral: boolean }) {
+    this.path = path.resolve(directory);
+    this.#ephemeral = options.ephemeral;
+    try {
+      mkdirSync(this.path, { recursive: true, mode: PRIVATE_FOLDER });
+    } catch (error) {
+      throw new OperatorError({
+        code: 'DataDirectoryUnusable',
+        message: `the data directory ${this.path} cannot be made`,
+        nextStep: 'Choose another one with --data-dir, or mend its permissions.',
+        cause: error,
+      });
+    }
+  }
+
+  get kubeconfigFile(): string {
+    return path.join(this.path, 'kubeconfig');
+  }
+
+  nodeFolder(nodeName: string): string {
+    return path.join(this.path, 'nodes', nodeName);
+  }
+
+  writeKubeconfig(text: string): void {
+    this.#write('kubeconfig', text);
+  }
+
+  /** The certificates of an earlier start when they still fit, else new ones. */
+  async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
+    const kept = this.#readPki();
+    if (kept !== undefined && (await stillFits(kept, names, nowMs))) return kept;
+    const { createClusterPki } = await import('../pki/cluster-pki.ts');
+    const made = await createClusterPki(names, nowMs);
+    if (this.#ephemeral) return made;
+    mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
+    for (const [part, file] of PKI_FILES) this.#write(file, made[part]);
+    return made;
+  }
+
+  /** Tokens survive restarts, so that running clients and nodes stay logged in; new nodes get new ones. */
+  credentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
+    const kept = parseTokenFile(this.#read('tokens.csv') ?? '');
+    const all = new Map([...createCredentials(nodeNames), ...kept]);
+    if (!this.#ephemeral) this.#write('tokens.csv', formatTokenFile(all.values()));
+    return all;
+  }
+
+  /** The key that signs service account tokens: kept, so that tokens outlive a restart. */
+  serviceAccountKey(): string {
+    const kept = this.#read(SERVICE_ACCOUNT_KEY_FILE);
+    if (kept !== undefined) return kept;
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    if (!this.#ephemeral) this.#write(SERVICE_ACCOUNT_KEY_FILE, made);
+    return made;
+  }
+
+  #readPki(): ClusterPki | undefined {
+    const [caCertificate, caKey, serverCertificate, serverKey] = PKI_FILES.map(([, file]) => this.#read(file));
+    if (
+      caCertificate === undefined ||
+      caKey === undefined ||
+      serverCertificate === undefined ||
+      serverKey === undefined
+    ) {
+      return undefined;
+    }
+    return { caCertificate, caKey, serverCertificate, serverKey };
+  }
+
+  #read(file: string): string | undefined {
+    if (this.#ephemeral) return undefined;
+    try {
+      return readFileSync(path.join(this.path, file), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** Whole or not at all: a crash in the middle leaves the old file. */
+  #write(file: string, text: string): void {
+    const target = path.join(this.path, file);
+    writeFileSync(`${target}.new`, text, { mode: PRIVATE_FILE });
+    renameSync(`${target}.new`, target);
+  }
+}
+
+const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';
+const PKI_FILES = [
+  ['caCertificate', 'pki/ca.crt'],
+  ['caKey', 'pki/ca.key'],
+  ['serverCertificate', 'pki/server.crt'],
+  ['serverKey', 'pki/server.key'],
+] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
+
+/** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
+const RENEW_BEFORE_MS = 30 * 86_400_000;
+
+async function stillFits(pki: ClusterPki, names: PkiNames, nowMs: number): Promise<boolean> {
+  const { X509Certificate } = await import('node:crypto');
+  const certificate = new X509Certificate(pki.serverCertificate);
+  const named =
+    names.dnsNames.every((name) => certificate.checkHost(name) !== undefined) &&
+    names.ipAddresses.every((address) => certificate.checkIP(address) !== undefined);
+  return named && certificate.validToDate.getTime() - nowMs > RENEW_BEFORE_MS;
+}

@@ -1,0 +1,29 @@
+import type { Bus } from '@holdfast/bus';
+import { createLocalBus } from '@holdfast/bus/local';
+import { OperatorError } from '@holdfast/platform';
+import type { StartConfig } from '../config.ts';
+import type { Machine } from './machine.ts';
+
+const CONNECT_DEADLINE_MS = 5_000;
+const LOOK_AGAIN_MS = 50;
+
+/** The bus of this process, or a NATS server that answers now. */
+export async function openBus(config: StartConfig, machine: Machine): Promise<Bus> {
+  if (config.bus === undefined) return createLocalBus();
+  const { createNatsBus } = await import('@holdfast/bus/nats');
+  const bus = createNatsBus({ servers: [config.bus], role: 'publisher', ...machine });
+  const giveUpAt = machine.clock.monotonic() + CONNECT_DEADLINE_MS;
+  while (bus.health().length > 0) {
+    if (machine.clock.monotonic() > giveUpAt) {
+      const why = bus.health().join('; ');
+      await bus.close();
+      throw new OperatorError({
+        code: 'BUS_UNREACHABLE',
+        message: `the event bus at ${config.bus} cannot be reached: ${why}`,
+        nextStep: 'Start nats-server with JetStream (nats-server -js) or leave --bus out.',
+      });
+    }
+    await machine.clock.sleep(LOOK_AGAIN_MS);
+  }
+  return bus;
+}

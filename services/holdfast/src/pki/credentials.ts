@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+
+const TOKEN_BYTES = 32;
+
+/** A bearer token and who it is. */
+export interface Credential {
+  readonly token: string;
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+export const ADMIN_USER = 'admin';
+export const SCHEDULER_USER = 'system:kube-scheduler';
+export const CONTROLLER_MANAGER_USER = 'system:kube-controller-manager';
+/** An identity of its own: it alone among the controllers may remove the pods of a node that is gone. */
+export const POD_GC_USER = 'system:serviceaccount:kube-system:pod-garbage-collector';
+
+export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
+
+/** New credentials for an administrator and every component of a cluster with these nodes, by user name. */
+export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
+  const groupsByUser: readonly (readonly [string, readonly string[]])[] = [
+    [ADMIN_USER, ['system:masters', 'system:authenticated']],
+    [SCHEDULER_USER, ['system:authenticated']],
+    [CONTROLLER_MANAGER_USER, ['system:authenticated']],
+    [POD_GC_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
+    ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
+  ];
+  return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));
+}
+
+/** The static token file of Kubernetes: `token,user,uid,"group1,group2"`. */
+export function formatTokenFile(credentials: Iterable<Credential>): string {
+  return Array.from(credentials, (c) => `${c.token},${c.user},${c.user},"${c.groups.join(',')}"\n`).join('');
+}
+
+export function parseTokenFile(text: string): ReadonlyMap<string, Credential> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return new Map(
+    lines.map((line) => {
+      const [, token = '', user = '', groups = ''] = /^([^,]*),([^,]*),[^,]*,"([^"]*)"$/.exec(line) ?? [];
+      return [user, { token, user, groups: groups.split(',').filter((group) => group !== '') }];
+    }),
+  );
+}
+
+function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}

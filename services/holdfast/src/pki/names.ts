@@ -1,0 +1,17 @@
+/** What a server certificate is good for. */
+export interface PkiNames {
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+}
+
+/** Names by which every Kubernetes client may reach an API server. */
+export const STANDARD_SERVER_NAMES: PkiNames = {
+  dnsNames: [
+    'localhost',
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ],
+  ipAddresses: ['127.0.0.1', '::1', '10.96.0.1'],
+};

@@ -1,0 +1,54 @@
+import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+
+export const SETUP_SETTINGS = {
+  'state-dir': { kind: 'string', help: 'where certificates, credentials and configurations go', default: '/state' },
+  'api-servers': {
+    kind: 'string',
+    help: 'host names of the API servers, separated by commas',
+    default: 'apiserver-1,apiserver-2',
+  },
+  nodes: { kind: 'string', help: 'names of the nodes, separated by commas', default: 'node-1,node-2,node-3' },
+  'api-port': {
+    kind: 'integer',
+    help: 'port of this machine where the kubeconfig finds the API',
+    default: 6443,
+    min: 1,
+    max: 65_535,
+  },
+  'component-uid': { kind: 'integer', help: 'user that the components run as', default: 1000, min: 0 },
+  'redis-uid': { kind: 'integer', help: 'user that Redis runs as', default: 999, min: 0 },
+  'owner-of': { kind: 'string', help: 'whoever owns this file owns the kubeconfig' },
+  help: { kind: 'boolean', help: 'print the settings and end' },
+} as const satisfies SettingSpecs;
+
+export interface SetupConfig {
+  readonly stateDirectory: string;
+  readonly apiServers: readonly string[];
+  readonly nodes: readonly string[];
+  readonly apiPort: number;
+  readonly componentUid: number;
+  readonly redisUid: number;
+  readonly ownerOf: string | undefined;
+}
+
+/** `undefined`: help was asked for. */
+export function readSetupConfig(source: SettingSource): SetupConfig | undefined {
+  const settings = readSettings(SETUP_SETTINGS, source);
+  if (settings.help) return undefined;
+  return {
+    stateDirectory: settings['state-dir'],
+    apiServers: splitList(settings['api-servers']),
+    nodes: splitList(settings.nodes),
+    apiPort: settings['api-port'],
+    componentUid: settings['component-uid'],
+    redisUid: settings['redis-uid'],
+    ownerOf: settings['owner-of'],
+  };
+}
+
+function splitList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { SetupConfig } from './config.ts';
+import { prepareState } from './prepare-state.ts';
+
+/** 2026-11-20. */
+const NOW = 1_795_132_800_000;
+const YEARS_3_MS = 3 * 365 * 86_400_000;
+
+async function inFolder(run: (config: SetupConfig) => Promise<void>): Promise<void> {
+  const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-setup-'));
+  try {
+    await run({
+      stateDirectory,
+      apiServers: ['apiserver-1', 'apiserver-2'],
+      nodes: ['node-1', 'node-2'],
+      apiPort: 6443,
+      componentUid: process.getuid?.() ?? 0,
+      redisUid: process.getuid?.() ?? 0,
+      ownerOf: undefined,
+    });
+  } finally {
+    rmSync(stateDirectory, { recursive: true, force: true });
+  }
+}
+
+function contents(folder: string): Map<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    files
+      .map((file) => path.join(file.parentPath, file.name))
+      .map((file): [string, string] => [path.relative(folder, file), readFileSync(file, 'utf8')])
+      .sort(([a], [b]) => a.localeCompare(b)),
+  );
+}
+
+test('every container finds its own folder, readable by nobody else', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const files = contents(config.stateDirectory);
+    for (const file of ['ca.crt', 'server.crt', 'server.key', 'tokens.csv', 'bus-password', 'service.env']) {
+      assert.ok(files.has(`apiserver/${file}`), file);
+    }
+    for (const folder of ['scheduler', 'controller-manager', 'node-1', 'node-2']) {
+      for (const file of ['ca.crt', 'token', 'service.env'])
+        assert.ok(files.has(`${folder}/${file}`), `${folder}/${file}`);
+    }
+    for (const file of ['redis/redis.conf', 'nats/nats.conf', 'kubeconfig']) assert.ok(files.has(file), file);
+    for (const file of files.keys()) {
+      assert.equal(statSync(path.join(config.stateDirectory, file)).mode & 0o077, 0, file);
+    }
+  });
+});
+
+test('the certificate names every API server', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const certificate = new X509Certificate(contents(config.stateDirectory).get('apiserver/server.crt') ?? '');
+    for (const name of ['apiserver-1', 'apiserver-2', 'localhost']) assert.equal(certificate.checkHost(name), name);
+    assert.equal(certificate.checkIP('127.0.0.1'), '127.0.0.1');
+  });
+});
+
+test('a second run changes nothing; a new node only adds', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const first = contents(config.stateDirectory);
+    await prepareState(config, NOW);
+    assert.deepEqual(contents(config.stateDirectory), first);
+    await prepareState({ ...config, nodes: [...config.nodes, 'node-3'] }, NOW);
+    const grown = contents(config.stateDirectory);
+    assert.ok(grown.has('node-3/token'));
+    for (const [file, text] of first) {
+      const listsEverybody = ['apiserver/tokens.csv', 'tokens.csv', 'nats/nats.conf', 'secrets/passwords.json'];
+      if (!listsEverybody.includes(file)) assert.equal(grown.get(file), text, file);
+    }
+  });
+});
+
+test('certificates are renewed before they end', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const before = contents(config.stateDirectory).get('apiserver/server.crt');
+    await prepareState(config, NOW + YEARS_3_MS);
+    assert.notEqual(contents(config.stateDirectory).get('apiserver/server.crt'), before);
+  });
+});
+
+test('every node has secrets of its own', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const files = contents(config.stateDirectory);
+    assert.notEqual(files.get('node-1/token'), files.get('node-2/token'));
+    assert.notEqual(files.get('node-1/service.env'), files.get('node-2/service.env'));
+    assert.ok(!(files.get('node-1/service.env') ?? '').includes('HOLDFAST_STORE'));
+  });
+});

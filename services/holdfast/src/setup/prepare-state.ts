@@ -1,0 +1,154 @@
+import { chownSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
+import { invariant } from '@holdfast/platform';
+import { DataDirectory } from '../embedded/data-directory.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import {
+  ADMIN_USER,
+  CONTROLLER_MANAGER_USER,
+  type Credential,
+  formatTokenFile,
+  nodeUser,
+  POD_GC_USER,
+  SCHEDULER_USER,
+} from '../pki/credentials.ts';
+import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { STANDARD_SERVER_NAMES } from '../pki/names.ts';
+import type { SetupConfig } from './config.ts';
+import { redisConfig } from './redis-config.ts';
+import { completeSecrets } from './secrets.ts';
+import { StateFolder } from './state-folder.ts';
+
+export const REDIS_PORT = 6379;
+export const NATS_PORT = 4222;
+export const NATS_MONITORING_PORT = 8222;
+const ROOT_UID = 0;
+
+interface Material {
+  readonly config: SetupConfig;
+  readonly pki: ClusterPki;
+  readonly credentials: ReadonlyMap<string, Credential>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/**
+ * Everything the containers of a distributed cluster need before they start, each in a folder of its own, and the user's
+ * kubeconfig. Running it again changes nothing that is in use: it adds what a longer list of nodes needs and renews
+ * certificates before they end.
+ */
+export async function prepareState(config: SetupConfig, nowMs: number): Promise<void> {
+  const directory = new DataDirectory(config.stateDirectory, { ephemeral: false });
+  const dnsNames = [...STANDARD_SERVER_NAMES.dnsNames, ...config.apiServers];
+  const pki = await directory.certificates({ ...STANDARD_SERVER_NAMES, dnsNames }, nowMs);
+  const credentials = directory.credentials(config.nodes);
+  const own = new StateFolder(path.join(config.stateDirectory, 'secrets'), ROOT_UID);
+  const names = [REDIS_SECRET, REDIS_OPERATOR_SECRET, ...busRoles(config).map(natsUserName)];
+  const secrets = completeSecrets(own.read('passwords.json'), names);
+  own.write('passwords.json', `${JSON.stringify(secrets, undefined, 2)}\n`);
+  const material: Material = { config, pki, credentials, secrets };
+  writeServers(material);
+  writeApiServer(material);
+  const { componentUid } = config;
+  writeComponent(material, {
+    folder: 'scheduler',
+    uid: componentUid,
+    user: SCHEDULER_USER,
+    role: { kind: 'scheduler' },
+  });
+  const manager = { folder: 'controller-manager', uid: componentUid, user: CONTROLLER_MANAGER_USER } as const;
+  writeComponent(material, { ...manager, role: { kind: 'controller-manager' }, secondUser: POD_GC_USER });
+  for (const nodeName of config.nodes) {
+    const role: NatsRole = { kind: 'node', nodeName };
+    writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
+  }
+  writeKubeconfig(material, directory);
+}
+
+const REDIS_SECRET = 'redis';
+const REDIS_OPERATOR_SECRET = 'redis-operator';
+
+function busRoles(config: SetupConfig): readonly NatsRole[] {
+  const nodes = config.nodes.map((nodeName): NatsRole => ({ kind: 'node', nodeName }));
+  return [{ kind: 'apiserver' }, { kind: 'scheduler' }, { kind: 'controller-manager' }, ...nodes];
+}
+
+function writeServers(material: Material): void {
+  const { config } = material;
+  const redis = new StateFolder(path.join(config.stateDirectory, 'redis'), config.redisUid);
+  const password = secretOf(material, REDIS_SECRET);
+  const operatorPassword = secretOf(material, REDIS_OPERATOR_SECRET);
+  redis.write('redis.conf', redisConfig({ port: REDIS_PORT, directory: '/data', password, operatorPassword }));
+  const nats = new StateFolder(path.join(config.stateDirectory, 'nats'), ROOT_UID);
+  const users = busRoles(config).map((role) => ({ role, password: secretOf(material, natsUserName(role)) }));
+  nats.write(
+    'nats.conf',
+    natsServerConfig({
+      host: '0.0.0.0',
+      port: NATS_PORT,
+      monitoringPort: NATS_MONITORING_PORT,
+      storeDir: '/data',
+      users,
+    }),
+  );
+}
+
+function writeApiServer(material: Material): void {
+  const { config, pki, credentials } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, 'apiserver'), config.componentUid);
+  const busUser = natsUserName({ kind: 'apiserver' });
+  folder.write('ca.crt', pki.caCertificate);
+  folder.write('server.crt', pki.serverCertificate);
+  folder.write('server.key', pki.serverKey);
+  folder.write('tokens.csv', formatTokenFile(credentials.values()));
+  folder.write('bus-password', secretOf(material, busUser));
+  const storeUrl = `redis://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
+  folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
+}
+
+function writeComponent(
+  material: Material,
+  component: {
+    readonly folder: string;
+    readonly uid: number;
+    readonly user: string;
+    readonly role: NatsRole;
+    /** A second identity of the same process, for what only that one may do. */
+    readonly secondUser?: string;
+  },
+): void {
+  const folder = new StateFolder(path.join(material.config.stateDirectory, component.folder), component.uid);
+  const busUser = natsUserName(component.role);
+  folder.write('ca.crt', material.pki.caCertificate);
+  folder.write('token', tokenOf(material, component.user));
+  if (component.secondUser !== undefined) folder.write('pod-gc-token', tokenOf(material, component.secondUser));
+  const password = secretOf(material, busUser);
+  folder.write('service.env', environmentFile({ HOLDFAST_BUS_USER: busUser, HOLDFAST_BUS_PASSWORD: password }));
+}
+
+function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {
+  const token = credentials.get(ADMIN_USER)?.token ?? '';
+  const server = `https://127.0.0.1:${config.apiPort}`;
+  directory.writeKubeconfig(formatKubeconfig({ server, caCertificate: pki.caCertificate, token }));
+  if (config.ownerOf === undefined || process.getuid?.() !== ROOT_UID) return;
+  const { uid, gid } = statSync(config.ownerOf);
+  chownSync(directory.kubeconfigFile, uid, gid);
+}
+
+function environmentFile(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
+
+function tokenOf({ credentials }: Material, user: string): string {
+  const token = credentials.get(user)?.token;
+  invariant(token !== undefined, 'every component has a credential', { user });
+  return token;
+}
+
+function secretOf({ secrets }: Material, name: string): string {
+  const secret = secrets[name];
+  invariant(secret !== undefined, 'every password was made before it is used', { name });
+  return secret;
+}

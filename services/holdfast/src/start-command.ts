@@ -1,0 +1,65 @@
+import { createIds, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { describeSettings, type SettingSource } from '@holdfast/platform/config';
+import { createPinoLog } from '@holdfast/platform/pino-log';
+import { readStartConfig, START_SETTINGS, type StartConfig } from './config.ts';
+import { createEmbeddedCluster, type EmbeddedCluster, START_STEPS } from './embedded/cluster.ts';
+import { createJsonProgress, createTextProgress, type Progress } from './embedded/progress.ts';
+
+export interface CommandLine {
+  readonly source: SettingSource;
+  readonly print: (line: string) => void;
+  /** Milliseconds since this process began, and its resident memory. */
+  readonly uptimeMs: () => number;
+  readonly rssMb: () => number;
+}
+
+/** Brings up the embedded cluster and reports it; `undefined` when only help was asked for. */
+export async function startCommand(line: CommandLine): Promise<EmbeddedCluster | undefined> {
+  const config = readStartConfig(line.source);
+  if (config.help) {
+    line.print(
+      `npm start [-- flags]\n\nRuns a whole cluster in this process until Ctrl-C.\n\n${describeSettings(START_SETTINGS)}`,
+    );
+    return undefined;
+  }
+  const clock = createSystemClock();
+  const random = createSystemRandom();
+  const machine = {
+    clock,
+    random,
+    ids: createIds(random),
+    log: createPinoLog({ level: config.logLevel, service: 'holdfast' }),
+  };
+  const progress = createProgress(config, line, () => clock.monotonic());
+  const cluster = createEmbeddedCluster({ machine, config, progress });
+  try {
+    await cluster.start();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  const facts = cluster.facts();
+  progress.ready({
+    ...facts,
+    nextCommand: `kubectl --kubeconfig ${facts.kubeconfig} get pods -A`,
+    startupMs: line.uptimeMs(),
+    rssMb: line.rssMb(),
+  });
+  return cluster;
+}
+
+function createProgress(config: StartConfig, line: CommandLine, monotonic: () => number): Progress {
+  const options = { steps: START_STEPS, monotonic, print: line.print };
+  return config.json ? createJsonProgress(options) : createTextProgress(options);
+}
+
+/** What an operator sees of a failed start. Anything but an `OperatorError` is ours: then the whole story is printed. */
+export function explainFailure(error: unknown): { readonly text: string; readonly exitCode: number } {
+  if (error instanceof OperatorError) {
+    return { text: `holdfast: ${error.message}\n  ${error.nextStep}\n`, exitCode: error.exitCode };
+  }
+  return {
+    text: `holdfast: unexpected failure\n${error instanceof Error ? error.stack : String(error)}\n`,
+    exitCode: 70,
+  };
+}

@@ -1,0 +1,9 @@
+# One image for every Holdfast service; docker-compose.yml says which one a container runs. Nothing is compiled: Node runs the
+# TypeScript sources as they are. The workspace's packages stay outside node_modules, where Node strips types.
+FROM node:24.21.0-bookworm-slim
+ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
+WORKDIR /opt/holdfast
+COPY . .
+# A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.
+RUN test -d node_modules/.pnpm || npx --yes "pnpm@$(node -p 'require("./scripts/toolchain.json").pnpm')" \
+      install --prod --frozen-lockfile --filter '{services/**}...'

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { type ApiClient, createApiClient } from '@holdfast/client';
+import { createHttpsTransport } from '@holdfast/client/https';
+import { createSystemClock } from '@holdfast/platform';
+import { DockerComposeEnvironment } from 'testcontainers';
+import { parse } from 'yaml';
+import { freePort } from '../../integration/support/free-port.ts';
+
+const execute = promisify(execFile);
+const root = path.resolve(import.meta.dirname, '../../..');
+const OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024;
+const LOG_LINES_SHOWN = '60';
+
+/** The distributed form under a project name, ports and folders of its own. */
+export interface ComposeCluster extends AsyncDisposable {
+  /** An administrator's client; either API server answers it. */
+  readonly admin: ApiClient;
+  /** A folder of this machine that every node sees as /shared. */
+  readonly sharedFolder: string;
+  /** Cuts a service off a network: no packet of it reaches anybody there, and it is not told. A node has no other one. */
+  disconnect(service: string, network?: Network): Promise<void>;
+  connect(service: string, network?: Network): Promise<void>;
+  /** SIGKILL, and start again. */
+  crash(service: string): Promise<void>;
+  /** What the containers said last, for a failed test. */
+  logs(): Promise<string>;
+}
+
+export type Network = 'cluster' | 'control';
+
+export async function startComposeCluster(
+  project: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<ComposeCluster> {
+  await execute(process.execPath, ['scripts/images/build.ts'], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES });
+  const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-chaos-'));
+  const sharedFolder = path.join(scratch, 'shared');
+  await mkdir(sharedFolder);
+  await chmod(sharedFolder, 0o777);
+  const ports = [await freePort(), await freePort()];
+  const environment = {
+    ...settings,
+    HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
+    HOLDFAST_SHARED_DIR: sharedFolder,
+    HOLDFAST_PORT_1: ports[0],
+    HOLDFAST_PORT_2: ports[1],
+  };
+  const environmentFile = path.join(scratch, 'environment');
+  await writeFile(
+    environmentFile,
+    Object.entries(environment)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  const compose = async (...args: string[]): Promise<string> => {
+    const common = ['compose', '--project-name', project, '--env-file', environmentFile];
+    return (await execute('docker', [...common, ...args], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES })).stdout;
+  };
+  const cleanUp = async (): Promise<void> => {
+    await compose('down', '--volumes', '--timeout', '1');
+    await removeScratch(scratch);
+  };
+  try {
+    // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
+    await new DockerComposeEnvironment(root, 'docker-compose.yml')
+      .withProjectName(project)
+      .withEnvironmentFile(environmentFile)
+      .withAutoCleanup(false)
+      .withClientOptions({ commandOptions: ['--wait'] })
+      .up();
+    const { admin, close } = await connectAsAdmin(path.join(scratch, 'state', 'kubeconfig'), ports);
+    return {
+      admin,
+      sharedFolder,
+      disconnect: async (service, network = 'cluster') => {
+        await execute('docker', ['network', 'disconnect', `${project}_${network}`, `${project}-${service}-1`]);
+      },
+      connect: async (service, network = 'cluster') => {
+        const target = [`${project}_${network}`, `${project}-${service}-1`];
+        await execute('docker', ['network', 'connect', '--alias', service, ...target]);
+      },
+      crash: async (service) => {
+        await execute('docker', ['kill', '--signal', 'KILL', `${project}-${service}-1`]);
+        await execute('docker', ['start', `${project}-${service}-1`]);
+      },
+      logs: () => compose('logs', '--no-color', '--tail', LOG_LINES_SHOWN),
+      [Symbol.asyncDispose]: async () => {
+        await close();
+        await cleanUp();
+      },
+    };
+  } catch (error) {
+    const logs = await compose('logs', '--no-color', '--tail', LOG_LINES_SHOWN).catch(String);
+    await cleanUp();
+    throw new Error(`the distributed form did not start:\n${logs}`, { cause: error });
+  }
+}
+
+async function connectAsAdmin(
+  kubeconfigFile: string,
+  ports: readonly (number | undefined)[],
+): Promise<{ readonly admin: ApiClient; readonly close: () => Promise<void> }> {
+  const kubeconfig = parse(await readFile(kubeconfigFile, 'utf8'));
+  const caPem = Buffer.from(kubeconfig.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+  const token: string = kubeconfig.users[0].user.token;
+  const servers = ports.map((port) => `https://127.0.0.1:${port}`);
+  const transport = createHttpsTransport({ servers, caPem, clock: createSystemClock() });
+  return {
+    admin: createApiClient({ transport, token, userAgent: 'chaos-test' }),
+    close: () => transport.close(),
+  };
+}
+
+/** The containers' files belong to their users; a container may remove them whoever runs the test. */
+async function removeScratch(scratch: string): Promise<void> {
+  const remove = ['sh', '-c', 'rm -rf /scratch/state /scratch/shared'];
+  await execute('docker', [
+    'run',
+    '--rm',
+    '--network',
+    'none',
+    '--volume',
+    `${scratch}:/scratch`,
+    'holdfast:dev',
+    ...remove,
+  ]);
+  await rm(scratch, { recursive: true, force: true });
+}

@@ -1,0 +1,34 @@
+/**
+ * Who acts on a kind beyond storing, defaulting, validating and printing it. A kind that is not named here is kept and
+ * nothing happens because of it.
+ */
+export const BEHAVIOUR: Readonly<Record<string, string>> = {
+  'v1/Namespace': 'made Active; deletion removes everything in it, gracefully, with honest conditions',
+  'v1/Node': 'kept by its kubelet; lifecycle controller (heartbeats, taints, eviction)',
+  'v1/Pod':
+    'scheduler, kubelet, pod garbage collector, node lifecycle; `log` is answered in the embedded form and is 501 in the distributed one',
+  'v1/Secret': 'environment and volumes of containers',
+  'v1/ConfigMap': 'environment and volumes of containers; `kube-root-ca.crt` is published to every namespace',
+  'v1/Service': 'gets its address, node ports and health check port; nothing routes traffic to it',
+  'v1/LimitRange': 'admission of pods: defaults and bounds',
+  'v1/ServiceAccount': '`default` in every namespace; bound tokens; admission of pods',
+  'v1/Event': 'counted up by their writers; removed after an hour',
+  'apps/v1/ReplicaSet': 'replicaset controller',
+  'apps/v1/Deployment': 'deployment controller: rolling update, recreate, pause, revisions, progress deadline',
+  'apps/v1/StatefulSet':
+    'statefulset controller: ordered and parallel, at most one pod per name, rolling update, partition',
+  'apps/v1/DaemonSet': 'daemonset controller: rolling update with surge',
+  'apps/v1/ControllerRevision': 'history of StatefulSets and DaemonSets',
+  'coordination.k8s.io/v1/Lease': 'heartbeats of nodes; leader election',
+  'policy/v1/PodDisruptionBudget':
+    'eviction asks it; nothing keeps its status yet, so only what a user writes there counts',
+  'scheduling.k8s.io/v1/PriorityClass': 'admission of pods; preemption',
+  'rbac.authorization.k8s.io/v1/Role': 'authorization, with protection against escalation',
+  'rbac.authorization.k8s.io/v1/RoleBinding': 'authorization, with protection against escalation',
+  'rbac.authorization.k8s.io/v1/ClusterRole': 'authorization, with protection against escalation',
+  'rbac.authorization.k8s.io/v1/ClusterRoleBinding': 'authorization, with protection against escalation',
+  'storage.k8s.io/v1/StorageClass': 'the default class is set on claims that name none',
+};
+
+/** Routes that discovery names, as in Kubernetes, and that answer an honest 501. */
+export const NOT_IMPLEMENTED: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward']);

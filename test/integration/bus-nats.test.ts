@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Bus } from '@holdfast/bus';
+import { resourcePattern } from '@holdfast/bus';
+import { busContract, collect, eventually, message, publishAll } from '@holdfast/bus/contract';
+import { createNatsBus, type NatsBusOptions } from '@holdfast/bus/nats';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { type NatsServer, startNatsServer } from './support/nats-server.ts';
+
+const THINGS = resourcePattern('test.dev', 'things');
+
+function connectTo(server: NatsServer, options: Partial<NatsBusOptions> = {}): Bus & AsyncDisposable {
+  const bus = createNatsBus({
+    servers: [server.url],
+    role: 'publisher',
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    incarnation: 'one',
+    ...options,
+  });
+  return Object.assign(bus, { [Symbol.asyncDispose]: () => bus.close() });
+}
+
+busContract('nats', async () => {
+  const server = await startNatsServer();
+  const bus = connectTo(server);
+  const other = connectTo(server, { role: 'consumer' });
+  await bus.retained?.position();
+  return {
+    bus,
+    other,
+    interrupt: () => server.restart(),
+    [Symbol.asyncDispose]: async () => {
+      await bus.close();
+      await other.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+});
+
+/** Publishes until it is stored, whatever happens to the server in between. */
+async function persist(bus: Bus, revision: number): Promise<void> {
+  await eventually(async () => {
+    await bus.publish(message(revision)).catch(() => undefined);
+    const position = await bus.retained?.position().catch(() => undefined);
+    return position !== undefined && position.last >= revision;
+  }, `revision ${revision} is stored`);
+}
+
+test('[TEST-10] nats-server killed and restarted: subscribers get every message once, in order', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  await publisher.retained?.position();
+  const seen = await collect(consumer, THINGS, { after: 0 });
+  for (let revision = 1; revision <= 30; revision++) {
+    if (revision % 10 === 5) await server.restart();
+    await persist(publisher, revision);
+  }
+  await eventually(() => seen.received.length >= 30, 'everything arrives');
+  assert.deepEqual(
+    seen.revisions(),
+    Array.from({ length: 30 }, (_, i) => i + 1),
+  );
+});
+
+test('[TEST-10] a server that stands still and goes on loses nothing', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  await publisher.retained?.position();
+  const seen = await collect(consumer, THINGS, { after: 0 });
+  await persist(publisher, 1);
+  server.pause();
+  const pending = publisher.publish(message(2)).catch(() => undefined);
+  server.resume();
+  await pending;
+  await persist(publisher, 2);
+  await persist(publisher, 3);
+  await eventually(() => seen.received.length >= 3, 'everything arrives');
+  assert.deepEqual(seen.revisions(), [1, 2, 3]);
+});
+
+test('[TEST-10] a stream that lost everything interrupts its subscribers', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  await publisher.retained?.position();
+  let interruptions = 0;
+  const seen = await collect(consumer, THINGS, { after: 0, onInterruption: () => (interruptions += 1) });
+  await publishAll(publisher, [message(1), message(2), message(3)]);
+  await eventually(() => seen.received.length === 3, 'three arrive');
+  await server.wipe();
+  await server.start();
+  await eventually(
+    async () => (await publisher.retained?.position().catch(() => undefined))?.last === 0,
+    'the stream exists again, empty',
+  );
+  await publisher.retained?.restartAfter(3);
+  await eventually(() => interruptions > 0, 'the subscriber is interrupted');
+  await persist(publisher, 4);
+  await eventually(() => seen.revisions().includes(4), 'the subscription goes on');
+  assert.deepEqual(seen.revisions(), [1, 2, 3, 4]);
+});
+
+test('a publisher out of place is told where the stream stands', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await publishAll(publisher, [message(1), message(2)]);
+  await assert.rejects(publisher.publish(message(2)), { name: 'OutOfPlace', last: 2 });
+  await assert.rejects(publisher.publish(message(5)), { name: 'OutOfPlace', last: 2 });
+  await publisher.publish(message(3));
+});
+
+test('of two publishers racing for a revision exactly one wins', async () => {
+  await using server = await startNatsServer();
+  await using one = connectTo(server);
+  await using other = connectTo(server);
+  await one.retained?.position();
+  for (let revision = 1; revision <= 50; revision++) {
+    const outcomes = await Promise.allSettled([one.publish(message(revision)), other.publish(message(revision))]);
+    assert.deepEqual(outcomes.map((each) => each.status).toSorted(), ['fulfilled', 'rejected']);
+  }
+  assert.equal((await one.retained?.position())?.last, 50);
+});
+
+test('[TEST-10] the stream of another store is dropped, not continued', async () => {
+  await using server = await startNatsServer();
+  {
+    await using first = connectTo(server);
+    await publishAll(first, [message(1), message(2)]);
+  }
+  await using again = connectTo(server);
+  assert.deepEqual(await again.retained?.position(), { floor: 0, last: 2 });
+  await using second = connectTo(server, { incarnation: 'two' });
+  assert.deepEqual(await second.retained?.position(), { floor: 0, last: 0 });
+});
+
+test('without a server everything says so, and works once there is one', async () => {
+  const server = await startNatsServer();
+  await using _ = server;
+  await server.kill();
+  await using publisher = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  await assert.rejects(publisher.publish(message(1)), { name: 'BusUnavailable' });
+  assert.match(publisher.health()[0] ?? '', /NATS/);
+  const seen = await collect(consumer, THINGS, { after: 0 });
+  await server.start();
+  await persist(publisher, 1);
+  await eventually(() => seen.received.length === 1, 'the subscription made without a server is served');
+  assert.deepEqual(publisher.health(), []);
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIG_MAPS, LEASES, NAMESPACES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { eventually, startCluster } from './support/controller-cluster.ts';
+
+const node = (name: string): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name },
+  spec: {},
+  status: {
+    daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
+    nodeInfo: {
+      architecture: 'amd64',
+      bootID: '',
+      containerRuntimeVersion: '',
+      kernelVersion: '',
+      kubeProxyVersion: '',
+      kubeletVersion: '',
+      machineID: '',
+      operatingSystem: 'linux',
+      osImage: '',
+      systemUUID: '',
+    },
+  },
+});
+
+const pod = (namespace: string, name: string, nodeName: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name },
+  spec: {
+    nodeName,
+    containers: [{ name: 'main', image: 'web:1', resources: {} }],
+    tolerations: [
+      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 0 },
+    ],
+  },
+  status: {},
+});
+
+/** Stands in for a kubelet: says Ready, and renews the lease. */
+async function report(client: ApiClient, name: string, beat: number): Promise<void> {
+  const stored = await client.get(NODES, { name });
+  if (stored.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') !== true) {
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'ready' }];
+    await client.updateStatus(NODES, { ...stored, status: { ...stored.status, conditions } });
+  }
+  const lease = await client.find(LEASES, { namespace: 'kube-node-lease', name });
+  const spec = { renewTime: `2026-01-01T00:00:00.${String(beat).padStart(6, '0')}Z` };
+  const metadata = { namespace: 'kube-node-lease', name };
+  const renewed = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+  await (lease === undefined ? client.create(LEASES, renewed) : client.update(LEASES, { ...lease, spec }));
+}
+
+test('[SAFE-16] [SAFE-17] a namespace empties gracefully, says what it waits for, and goes when an administrator lets it', async () => {
+  await using cluster = await startCluster();
+  const { admin } = cluster;
+  await admin.create(NODES, node('a'));
+  await admin.create(NAMESPACES, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'team' },
+    spec: {},
+    status: {},
+  });
+  await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'team', name: 'c' } });
+  await admin.create(PODS, pod('team', 'p', 'a'));
+  await admin.delete(NAMESPACES, { name: 'team' });
+  const waiting = await eventually('an honest namespace', async () => {
+    const current = await admin.get(NAMESPACES, { name: 'team' });
+    return current.status.conditions?.some((c) => c.type === 'NamespaceContentRemaining') ? current : undefined;
+  });
+  const told = waiting.status.conditions?.find((c) => c.type === 'NamespaceContentRemaining');
+  assert.equal(told?.message, 'Some resources are remaining: pods. has 1 resource instances');
+  assert.equal(waiting.status.phase, 'Terminating');
+  await admin.delete(PODS, { namespace: 'team', name: 'p' }, { gracePeriodSeconds: 0 });
+  await eventually('the namespace gone', async () => (await admin.find(NAMESPACES, { name: 'team' })) === undefined);
+});
+
+test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is asked to end but not ended', async () => {
+  await using cluster = await startCluster({ settings: { nodeMonitorGraceSeconds: 6 } });
+  const { admin } = cluster;
+  for (const name of ['a', 'b']) await admin.create(NODES, node(name));
+  await admin.create(PODS, pod('default', 'p', 'a'));
+  let beat = 0;
+  await report(admin, 'a', beat);
+  const lost = await eventually(
+    'a terminating pod',
+    async () => {
+      await report(admin, 'b', ++beat);
+      const current = await admin.get(PODS, { namespace: 'default', name: 'p' });
+      return current.metadata.deletionTimestamp === undefined ? undefined : current;
+    },
+    { deadlineMs: 40_000, pollMs: 500 },
+  );
+  const ready = (await admin.get(NODES, { name: 'a' })).status.conditions?.find((c) => c.type === 'Ready');
+  assert.deepEqual([ready?.status, ready?.message], ['Unknown', 'Kubelet stopped posting node status.']);
+  assert.equal(lost.status.reason, 'NodeLost');
+  assert.equal(lost.status.conditions?.find((c) => c.type === 'NodeDown')?.status, 'True');
+  assert.deepEqual((await admin.get(NODES, { name: 'b' })).spec.taints ?? [], []);
+});
+
+test('[GC-04] [SAFE-15] the collector of pods may end what never ran; the other controllers may not end anything', async () => {
+  await using cluster = await startCluster();
+  await cluster.admin.create(NODES, node('a'));
+  await cluster.admin.create(PODS, pod('default', 'p', 'a'));
+  const target = { namespace: 'default', name: 'p' };
+  for (const client of [cluster.manager, cluster.podGc]) {
+    await assert.rejects(client.delete(PODS, target, { gracePeriodSeconds: 0 }), (error: unknown) => {
+      assert.ok(error instanceof StatusError);
+      return error.code === 403;
+    });
+  }
+  await cluster.admin.delete(NODES, { name: 'a' });
+  await cluster.podGc.delete(PODS, target, { gracePeriodSeconds: 0 });
+  assert.equal(await cluster.admin.find(PODS, target), undefined);
+});

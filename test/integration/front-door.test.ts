@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { HoldfastProcess } from '../support/holdfast-process.ts';
+import { kubectl } from '../support/kubectl.ts';
+import { startNatsServer } from './support/nats-server.ts';
+import { freePort, startRedis } from './support/redis-server.ts';
+
+const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
+const EXIT_DEADLINE_MS = 30_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly stdout: string;
+}
+
+/** Runs the start command until it ends by itself. */
+function runStart(...flags: string[]): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'start', ...flags], {
+      timeout: EXIT_DEADLINE_MS,
+    });
+    let stderr = '';
+    let stdout = '';
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stderr, stdout }));
+  });
+}
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-door-'));
+  try {
+    await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Two lines for an operator: what is wrong, and the next step. Never a stack. */
+function assertOperatorError(ended: Ended, says: RegExp): void {
+  assert.notEqual(ended.code, 0);
+  assert.match(ended.stderr, says);
+  assert.match(ended.stderr, /^holdfast: .+\n {2}\S.+\n$/s);
+  assert.doesNotMatch(ended.stderr, /\n {4}at /);
+}
+
+test('an unknown flag is named', async () => {
+  assertOperatorError(await runStart('--prot', '1'), /unknown option '--prot'/);
+});
+
+test('--help lists every flag with its variable and default', async () => {
+  const { code, stdout } = await runStart('--help');
+  assert.equal(code, 0);
+  for (const words of ['--data-dir', 'HOLDFAST_PORT', 'default 6443', '--hollow-nodes', '--bus']) {
+    assert.ok(stdout.includes(words), words);
+  }
+});
+
+test('a port that is taken is named, with what to do', async () => {
+  await withFolder(async (folder) => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const address = taken.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    try {
+      const ended = await runStart('--memory', '--port', String(port), '--data-dir', folder);
+      assertOperatorError(
+        ended,
+        new RegExp(`cannot listen on 127.0.0.1:${port}.*Free the port or choose another`, 's'),
+      );
+    } finally {
+      taken.close();
+    }
+  });
+});
+
+test('a data directory serves one instance at a time', async () => {
+  await using first = await HoldfastProcess.start(['--nodes', '0']);
+  assertOperatorError(
+    await runStart('--port', '0', '--nodes', '0', '--data-dir', first.dataDir),
+    /another instance is using it/,
+  );
+});
+
+test('a corrupt data directory is refused and left as it is', async () => {
+  await withFolder(async (folder) => {
+    const cluster = await HoldfastProcess.start(['--nodes', '0'], folder);
+    await cluster.stop();
+    writeFileSync(path.join(folder, 'store', 'store.sqlite'), 'this is no database'.repeat(1000));
+    assertOperatorError(
+      await runStart('--port', '0', '--data-dir', folder),
+      /not a database|malformed|damaged|corrupt/i,
+    );
+  });
+});
+
+test('a Redis or a bus that does not answer is named, with what to do', async () => {
+  await withFolder(async (folder) => {
+    const port = String(await freePort());
+    const common = ['--port', '0', '--nodes', '0', '--data-dir', folder];
+    assertOperatorError(
+      await runStart(...common, '--store', `redis://127.0.0.1:${port}`),
+      new RegExp(`127.0.0.1:${port}`),
+    );
+    const bus = await runStart(...common, '--memory', '--bus', `nats://127.0.0.1:${port}`);
+    assertOperatorError(bus, /event bus at nats:.*nats-server -js/s);
+  });
+});
+
+test('a Redis that may lose acknowledged writes is refused with everything that is wrong, unless it is allowed', async () => {
+  await using redis = await startRedis({ appendfsync: 'everysec' });
+  await withFolder(async (folder) => {
+    const flags = ['--port', '0', '--nodes', '0', '--data-dir', folder, '--store', redis.url];
+    assertOperatorError(await runStart(...flags), /appendfsync is "everysec" and must be "always"/);
+    await using cluster = await HoldfastProcess.start(
+      ['--allow-unsafe-store', '--nodes', '0', '--store', redis.url],
+      folder,
+    );
+    assert.match(cluster.ready.warnings.join(), /the store is unsafe: appendfsync/);
+    const health = await kubectl(cluster.ready.kubeconfig, ['get', '--raw', '/readyz?verbose']);
+    assert.match(health, /\[\+\]store ok, but the store is unsafe: appendfsync/);
+  });
+});
+
+test('the embedded cluster runs on Redis and NATS as well', async () => {
+  await using redis = await startRedis();
+  await using nats = await startNatsServer();
+  await using cluster = await HoldfastProcess.start(['--nodes', '0', '--store', redis.url, '--bus', nats.url]);
+  assert.equal(await cluster.stop('SIGINT'), 0);
+});
+
+test('what was acknowledged is there after a restart, with the same credentials', async () => {
+  await withFolder(async (folder) => {
+    const first = await HoldfastProcess.start(['--nodes', '0'], folder);
+    await kubectl(first.ready.kubeconfig, ['create', 'configmap', 'kept', '--from-literal=a=b']);
+    await first.stop('SIGKILL');
+    await using second = await HoldfastProcess.start(['--nodes', '0'], folder);
+    assert.equal(await kubectl(second.ready.kubeconfig, ['get', 'cm', 'kept', '-o', 'jsonpath={.data.a}']), 'b');
+  });
+});

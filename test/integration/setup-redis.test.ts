@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { eventually } from '@holdfast/bus/contract';
+import { redisConfig } from '@holdfast/holdfast/setup';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { createRedisStore } from '@holdfast/store/redis';
+import { Redis } from 'ioredis';
+import { freePort } from './support/free-port.ts';
+
+const PASSWORD = 'a-password';
+const OPERATOR_PASSWORD = 'another-password';
+const HEALTH = { username: 'health', password: 'none' };
+
+interface ConfiguredRedis extends AsyncDisposable {
+  readonly port: number;
+  /** SIGKILL, and start again. */
+  crash(): Promise<void>;
+}
+
+/** A redis-server with the configuration that the distributed form gives it. */
+async function startConfiguredRedis(): Promise<ConfiguredRedis> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-redis-'));
+  const port = await freePort();
+  const file = join(directory, 'redis.conf');
+  await writeFile(file, redisConfig({ port, directory, password: PASSWORD, operatorPassword: OPERATOR_PASSWORD }));
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn('redis-server', [file], { stdio: 'ignore' });
+    await answersPing(child, port);
+    return child;
+  };
+  let child = await start();
+  const kill = async (): Promise<void> => {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return {
+    port,
+    crash: async () => {
+      await kill();
+      child = await start();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answersPing(child: ChildProcess, port: number): Promise<void> {
+  let failure: Error | undefined;
+  child.once('error', (error) => {
+    failure = error;
+  });
+  const options = { ...HEALTH, port, host: '127.0.0.1', lazyConnect: true, enableReadyCheck: false };
+  const probe = new Redis({ ...options, retryStrategy: () => 20 });
+  probe.on('error', () => {});
+  void probe.connect().catch(() => undefined);
+  try {
+    await eventually(async () => {
+      if (failure !== undefined) {
+        throw new Error('redis-server cannot be started: install it (Debian and Ubuntu: apt-get install redis-server)');
+      }
+      return probe.status === 'ready' && (await probe.ping()) === 'PONG';
+    }, 'redis-server answers');
+  } finally {
+    probe.disconnect();
+  }
+}
+
+test('the store accepts the generated configuration and works with the rights it gives', async () => {
+  await using server = await startConfiguredRedis();
+  const store = await createRedisStore({
+    url: `redis://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+    clock: createSystemClock(),
+    ids: createIds(createSystemRandom()),
+    log: createSilentLog(),
+  });
+  try {
+    const key = 'core/pods/ns/p';
+    const created = await store.write([{ kind: 'create', key, value: '{}' }]);
+    assert.equal(created.outcome, 'committed');
+    assert.equal((await store.get(key)).object?.value, '{}');
+    assert.equal((await store.list('core/pods/')).objects.length, 1);
+    assert.equal((await store.list('')).objects.length, 1);
+    await store.compact(1);
+    await store.maintain();
+    assert.deepEqual(await store.health(), []);
+    const abort = new AbortController();
+    await store.write([{ kind: 'update', key, value: '{"a":1}', expectedRevision: 1 }]);
+    for await (const changes of store.changes({ after: 1, signal: abort.signal })) {
+      assert.equal(changes[0]?.revision, 2);
+      abort.abort();
+    }
+  } finally {
+    await store.close();
+  }
+});
+
+const FORBIDDEN: readonly (readonly [string, ...string[]])[] = [
+  ['SET', 'elsewhere', '1'],
+  ['CONFIG', 'SET', 'appendfsync', 'no'],
+  ['FLUSHALL'],
+  ['FLUSHDB'],
+  ['DEBUG', 'SLEEP', '0'],
+  ['REPLICAOF', 'NO', 'ONE'],
+  ['SWAPDB', '0', '1'],
+  ['SCRIPT', 'FLUSH'],
+  ['SHUTDOWN', 'NOSAVE'],
+  ['ACL', 'SETUSER', 'default', '+@all'],
+  ['KEYS', '*'],
+];
+
+test('apiservers cannot weaken the server, health checks can only ping, strangers nothing', async () => {
+  await using server = await startConfiguredRedis();
+  const base = { port: server.port, host: '127.0.0.1', enableReadyCheck: false } as const;
+  const apiserver = new Redis({ ...base, username: 'apiserver', password: PASSWORD });
+  const stranger = new Redis(base);
+  // Its greeting is refused already.
+  stranger.on('error', () => {});
+  const health = new Redis({ ...base, ...HEALTH });
+  try {
+    for (const [command, ...rest] of FORBIDDEN) {
+      await assert.rejects(apiserver.call(command, ...rest), /NOPERM|command not allowed/, command);
+    }
+    await assert.rejects(stranger.get('{k8s}:m'), /NOAUTH/);
+    assert.equal(await health.ping(), 'PONG');
+    await assert.rejects(health.get('{k8s}:m'), /NOPERM/);
+    await assert.rejects(health.info(), /NOPERM/);
+  } finally {
+    apiserver.disconnect();
+    stranger.disconnect();
+    health.disconnect();
+  }
+});
+
+test('[TEST-03] what was acknowledged under these rights is there after the server was killed', async () => {
+  await using server = await startConfiguredRedis();
+  const open = () =>
+    createRedisStore({
+      url: `redis://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+      clock: createSystemClock(),
+      ids: createIds(createSystemRandom()),
+      log: createSilentLog(),
+    });
+  const before = await open();
+  for (let i = 1; i <= 20; i++) await before.write([{ kind: 'create', key: `core/pods/ns/p${i}`, value: '{}' }]);
+  await before.close();
+  await server.crash();
+  const after = await open();
+  try {
+    assert.equal(await after.currentRevision(), 20);
+    assert.equal((await after.list('core/pods/')).objects.length, 20);
+  } finally {
+    await after.close();
+  }
+});

@@ -1,0 +1,414 @@
+import { strict as assert } from 'node:assert';
+import { readdir, readFile, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import {
+  type Clock,
+  createIds,
+  createSilentLog,
+  createSystemClock,
+  createSystemRandom,
+  type Log,
+  OperatorError,
+} from '@holdfast/platform';
+import type { Change, DurableStore, Store } from '@holdfast/store';
+import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract';
+import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
+import { Redis } from 'ioredis';
+import { COMMIT } from '../../libs/store/src/redis/scripts.ts';
+import { type RedisServer, startRedis } from './support/redis-server.ts';
+import { startStoreLoad } from './support/store-load.ts';
+
+const KILLS = 6;
+const PAUSES = 4;
+const CLIENTS = 16;
+const clock = createSystemClock();
+
+/** A store that is closed when the test ends. */
+async function open(t: TestContext, url: string, options: Partial<RedisStoreOptions> = {}): Promise<DurableStore> {
+  const ids = createIds(createSystemRandom());
+  const store = await createRedisStore({ url, clock, ids, log: createSilentLog(), ...options });
+  t.after(() => store.close());
+  return store;
+}
+
+/** A connection beside the store, to do to the server what the store would not. */
+function intrude(t: TestContext, url: string): Redis {
+  const redis = new Redis(url);
+  redis.on('error', () => {});
+  t.after(() => redis.disconnect());
+  return redis;
+}
+
+/** Follows from the beginning in the background, over every interruption, until told how far it must have come. */
+function followAll(store: Store): { upTo(revision: number): Promise<Change[]> } {
+  const seen: Change[] = [];
+  const stop = new AbortController();
+  const following = (async () => {
+    for await (const batch of store.changes({ after: 0, signal: stop.signal })) seen.push(...batch);
+  })();
+  return {
+    upTo: async (revision) => {
+      await until(async () => seen.length >= revision, `the follower has seen ${revision} changes`);
+      stop.abort();
+      await following;
+      return seen;
+    },
+  };
+}
+
+async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = clock.monotonic() + 15_000;
+  while (!(await condition())) {
+    assert.ok(clock.monotonic() < deadline, `not within the deadline: ${what}`);
+    await clock.sleep(5);
+  }
+}
+
+async function serves(store: Store): Promise<void> {
+  await until(async () => (await store.health()).length === 0, 'the store serves again');
+}
+
+/** What another process would find on the server, and what the objects are, must be what the changes tell. */
+async function assertWhole(store: Store, changes: readonly Change[]): Promise<void> {
+  const current = new Map<string, [number, string]>();
+  for (const { kind, key, revision, value } of changes) {
+    if (kind === 'deleted') current.delete(key);
+    else current.set(key, [revision, value]);
+  }
+  const page = await store.list('core/pods/');
+  assert.deepEqual(new Map(page.objects.map(({ key, revision, value }) => [key, [revision, value]])), current);
+}
+
+async function loadUnderFaults(
+  t: TestContext,
+  server: RedisServer,
+  options: Partial<RedisStoreOptions>,
+  fault: () => Promise<void>,
+): Promise<Map<string, number>> {
+  const store = await open(t, server.url, options);
+  const neighbour = await open(t, server.url, options);
+  const follower = followAll(store);
+  const load = startStoreLoad([store, neighbour], CLIENTS);
+  await load.acknowledged(100);
+  await fault();
+  await load.acknowledged(100);
+  await load.stop();
+  const revision = await store.currentRevision();
+  const seen = await follower.upTo(revision);
+  checkHistory(load.events, seen);
+  await store.close();
+  const other = await open(t, server.url);
+  const kept = await changesUpTo(other, 0, revision);
+  const essence = ({ revision: at, kind, key, value }: Change): unknown[] => [at, kind, key, value];
+  assert.deepEqual(kept.map(essence), seen.map(essence), 'what was followed live is what is kept');
+  await assertWhole(other, kept);
+  return load.counts;
+}
+
+test(`redis: ${KILLS} x kill -9 under load: nothing acknowledged is lost, nothing is applied twice or by half`, async (t) => {
+  await using server = await startRedis();
+  const counts = await loadUnderFaults(t, server, {}, async () => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      await clock.sleep(20 + 37 * kill);
+      await server.restart();
+      await clock.sleep(100);
+    }
+  });
+  t.diagnostic(JSON.stringify(Object.fromEntries(counts)));
+});
+
+test(`redis: ${PAUSES} x SIGSTOP under load: writes that time out are resolved by their write id`, async (t) => {
+  await using server = await startRedis();
+  const warnings: string[] = [];
+  const log: Log = { ...createSilentLog(), warn: (message) => void warnings.push(message) };
+  const counts = await loadUnderFaults(t, server, { commandTimeoutMs: 200, log }, async () => {
+    for (let pause = 0; pause < PAUSES; pause++) {
+      server.pause();
+      await clock.sleep(500);
+      server.resume();
+      await clock.sleep(200);
+    }
+  });
+  t.diagnostic(JSON.stringify(Object.fromEntries(counts)));
+  assert.ok(warnings.includes('lost the connection to the store'), 'commands have timed out');
+  assert.equal(counts.get('unknown'), undefined, 'no write was left open');
+});
+
+test('redis: a write without an answer until its deadline is reported as unknown, and its id settles it later', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url, { commandTimeoutMs: 100, writeDeadlineMs: 400 });
+  const operations = [{ kind: 'create', key: 'core/pods/default/a', value: '{}' }] as const;
+  server.pause();
+  await assert.rejects(store.write(operations, { writeId: 'w-1' }), { name: 'OutcomeUnknown', writeId: 'w-1' });
+  server.resume();
+  await serves(store);
+  const result = await store.write(operations, { writeId: 'w-1' });
+  assert.deepEqual(result, { outcome: 'committed', firstRevision: 1, lastRevision: 1 });
+  assert.equal(await store.currentRevision(), 1);
+});
+
+test('redis: a write that was sent is unknown, not refused, when the server comes back and must not be used', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url, { commandTimeoutMs: 200, writeDeadlineMs: 1_500 });
+  server.pause();
+  const write = store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }], { writeId: 'w-1' });
+  const outcome = assert.rejects(write, { name: 'OutcomeUnknown', writeId: 'w-1' });
+  await until(async () => (await store.health()).length > 0, 'the attempt is given up');
+  await server.restart({ appendfsync: 'everysec' });
+  await outcome;
+});
+
+test('redis: without a server writes and reads are refused at once as not applied, and go on when it is back', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  await server.kill();
+  await until(async () => (await store.health()).length > 0, 'the loss is noticed');
+  const operations = [{ kind: 'create', key: 'core/pods/default/a', value: '{}' }] as const;
+  await assert.rejects(store.write(operations), { name: 'StoreUnavailable' });
+  await assert.rejects(store.get('core/pods/default/a'), { name: 'StoreUnavailable' });
+  await server.restart();
+  await serves(store);
+  assert.equal((await store.write(operations)).outcome, 'committed');
+});
+
+test('redis: a server that lost acknowledged writes is halted, for everybody', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  for (const name of ['a', 'b', 'c']) {
+    await store.write([{ kind: 'create', key: `core/pods/default/${name}`, value: '{}' }]);
+  }
+  const redis = intrude(t, server.url);
+  await redis.hset('{k8s}:m', 'rev', '2');
+  await assert.rejects(store.currentRevision(), /halted/);
+  await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/d', value: '{}' }]), /halted/);
+  await until(async () => (await redis.hget('{k8s}:m', 'state')) === 'halted', 'the halt is recorded');
+  const other = await open(t, server.url);
+  assert.match((await other.health()).join(), /halted/);
+  await assert.rejects(other.get('core/pods/default/a'), { name: 'StoreUnavailable' });
+});
+
+test('redis: a server that comes back empty is halted', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  const redis = intrude(t, server.url);
+  await redis.flushall();
+  await server.restart();
+  await until(async () => (await store.health()).some((complaint) => complaint.includes('halted')), 'the halt');
+  await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/b', value: '{}' }]), /halted/);
+});
+
+test('redis: a server that comes back with unsafe settings gets no write', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  const redis = intrude(t, server.url);
+  await redis.config('SET', 'appendfsync', 'everysec');
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(async () => (await store.health()).some((complaint) => complaint.startsWith('appendfsync')), 'complaint');
+  await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]), /appendfsync/);
+  await redis.config('SET', 'appendfsync', 'always');
+  await serves(store);
+  assert.equal((await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }])).outcome, 'committed');
+});
+
+test('redis: states other than serving refuse, and serving again is noticed', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  const redis = intrude(t, server.url);
+  await redis.hset('{k8s}:m', 'state', 'loading');
+  await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]), /state is loading/);
+  await assert.rejects(store.get('core/pods/default/a'), /loading/);
+  await redis.hset('{k8s}:m', 'state', 'serving');
+  await serves(store);
+  await store.get('core/pods/default/a');
+  await redis.hset('{k8s}:m', 'epoch', '2');
+  await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]), /epoch/);
+  assert.match((await store.health()).join(), /restart it/);
+});
+
+test('redis: an attempt that arrives after its deadline is not executed', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  const redis = intrude(t, server.url);
+  const key = 'core/pods/default/a';
+  const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
+  const parameters = ['1', clock.now() - 1, 'late', 1, 1, 'c', '', '{}', key, 'default/a'];
+  const reply: unknown = await redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
+  assert.ok(Array.isArray(reply) && reply[0] === 'EXPIRED', JSON.stringify(reply));
+  assert.deepEqual(await store.get(key), { revision: 0, object: undefined });
+});
+
+test('redis: a late packet cannot execute a create that was answered with "exists" in the meantime', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  const key = 'core/pods/default/a';
+  await store.write([{ kind: 'create', key, value: '"first"' }]);
+  const redis = intrude(t, server.url);
+  const attempt = (number: number): Promise<unknown> => {
+    const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
+    const parameters = ['1', clock.now() + 5_000, 'late', number, 1, 'c', '', '"late"', key, 'default/a'];
+    return redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
+  };
+  assert.deepEqual(await attempt(2), ['DONE', 'EXISTS 0 1']);
+  await store.write([{ kind: 'delete', key, value: '"last"', expectedRevision: 1 }]);
+  assert.deepEqual(await attempt(1), ['DONE', 'EXISTS 0 1', 'again']);
+  assert.equal((await store.get(key)).object, undefined);
+});
+
+/** Appends to the server's history what no write script would. */
+async function forge(redis: Redis, revision: number, writeId: string, compacted = 0): Promise<void> {
+  const entry = ['o', 'c', 'k', `core/pods/default/forged-${revision}`, 'p', '0', 'v', '{}', 'w', writeId];
+  await redis
+    .multi()
+    .hset('{k8s}:m', 'rev', String(revision), 'compact', String(compacted))
+    .xadd('{k8s}:h', `${revision}-0`, ...entry)
+    .exec();
+}
+
+for (const [what, revision, writeId, complaint] of [
+  ['a gap in the history', 4, 'w-2', /gap between 1 and 4/],
+  ['a write id that was applied twice', 3, 'w-1', /w-1 was applied at revisions 1 and 3/],
+] as const) {
+  test(`redis: ${what} halts the store`, async (t) => {
+    await using server = await startRedis();
+    const store = await open(t, server.url);
+    const redis = intrude(t, server.url);
+    await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }], { writeId: 'w-1' });
+    if (revision === 3) await store.write([{ kind: 'create', key: 'core/pods/default/b', value: '{}' }]);
+    const ended = assert.rejects(changesUpTo(store, revision - 1, revision), { message: complaint });
+    await forge(redis, revision, writeId);
+    await ended;
+    await until(async () => complaint.test((await store.health()).join()), 'the store is halted');
+  });
+}
+
+test('redis: a follower that was left behind by the compaction of another process is told', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  await changesUpTo(store, 0, 1);
+  const left = assert.rejects(changesUpTo(store, 1, 20), { name: 'Compacted', compactedRevision: 10 });
+  const fresh = changesUpTo(store, 10, 11);
+  await forge(intrude(t, server.url), 11, 'w-11', 10);
+  await left;
+  assert.deepEqual(
+    (await fresh).map((change) => change.revision),
+    [11],
+  );
+});
+
+test('redis: followers are ended when the server is gone for long, and served again when it is back', async (t) => {
+  await using server = await startRedis();
+  const FASTER = 40;
+  const fastClock: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() * FASTER,
+    timer: (delayMs, fire) => clock.timer(delayMs / FASTER, fire),
+    sleep: (delayMs, signal) => clock.sleep(delayMs / FASTER, signal),
+  };
+  const store = await open(t, server.url, { clock: fastClock });
+  const ended = assert.rejects(changesUpTo(store, 0, 1), { name: 'StoreUnavailable' });
+  await server.kill();
+  await until(async () => /changes cannot be read since/.test((await store.health()).join()), 'the complaint');
+  await ended;
+  await server.restart();
+  await serves(store);
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  assert.equal((await changesUpTo(store, 0, 1)).length, 1);
+});
+
+test('redis: the access rules that the documentation names are enough, and a wrong password is told', async (t) => {
+  await using server = await startRedis();
+  const page = await readFile(new URL('../../docs/internals/store.md', import.meta.url), 'utf8');
+  const rules = /ACL SETUSER holdfast (.*)/.exec(page)?.[1]?.replace('<password>', 'secret');
+  assert.ok(rules !== undefined, 'the page names the rules');
+  await intrude(t, server.url).call('ACL', 'SETUSER', 'holdfast', ...rules.split(' '));
+  const store = await open(t, server.url.replace('//', '//holdfast:secret@'));
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  assert.equal((await changesUpTo(store, 0, 1)).length, 1);
+  assert.equal((await store.list('')).objects.length, 1);
+  await store.write([{ kind: 'delete', key: 'core/pods/default/a', value: '{}', expectedRevision: 1 }]);
+  await store.maintain();
+  await store.compact(1);
+  const wrong = open(t, server.url.replace('//', '//holdfast:wrong@'), { startTimeoutMs: 300 });
+  await assert.rejects(wrong, (error) => error instanceof OperatorError && /WRONGPASS/.test(error.message));
+});
+
+test('redis: a server that accepts connections and says nothing is an operator error', async (t) => {
+  await using server = await startRedis();
+  server.pause();
+  const opening = open(t, server.url, { startTimeoutMs: 300 });
+  await assert.rejects(opening, (error) => {
+    assert.ok(error instanceof OperatorError && error.code === 'STORE_UNREACHABLE', String(error));
+    assert.match(error.message, /no answer within 300 ms/);
+    return true;
+  });
+  server.resume();
+});
+
+test('redis: any torn end of the append-only file leaves whole batches in one unbroken history', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  for (const n of [0, 1, 2, 3]) {
+    const keys = ['x', 'y', 'z'].map((name) => `core/pods/default/${name}${n}`);
+    await store.write(keys.map((key) => ({ kind: 'create', key, value: '{"padding":"................"}' })));
+  }
+  await store.close();
+  await server.kill();
+  const folder = join(server.directory, 'appendonlydir');
+  const file = (await readdir(folder)).find((name) => name.endsWith('.incr.aof'));
+  assert.ok(file !== undefined, 'the server keeps an append-only file');
+  const path = join(folder, file);
+  for (const torn of [1, 40, 300, 900, 1_700]) {
+    await truncate(path, (await stat(path)).size - torn);
+    await server.restart();
+    const other = await open(t, server.url);
+    const revision = await other.currentRevision();
+    assert.equal(revision % 3, 0, `whole batches only: revision ${revision}`);
+    const changes = await changesUpTo(other, 0, revision);
+    checkChain(changes);
+    await assertWhole(other, changes);
+    await other.close();
+    await server.kill();
+  }
+});
+
+test('redis: a server out of memory refuses writes as not applied and still answers reads', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  const redis = intrude(t, server.url);
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  await redis.config('SET', 'maxmemory', '1');
+  const batch = ['b', 'c'].map((name) => ({ kind: 'create', key: `core/pods/default/${name}`, value: '{}' }) as const);
+  await assert.rejects(store.write(batch, { writeId: 'w-1' }), { name: 'StoreUnavailable', message: /^OOM/ });
+  assert.equal((await store.list('core/pods/')).objects.length, 1);
+  await redis.config('SET', 'maxmemory', '0');
+  const result = await store.write(batch, { writeId: 'w-1' });
+  assert.deepEqual(result, { outcome: 'committed', firstRevision: 2, lastRevision: 3 });
+  assert.deepEqual(await store.health(), []);
+});
+
+test('redis: data of a newer format is refused', async (t) => {
+  await using server = await startRedis();
+  await (await open(t, server.url)).close();
+  const redis = intrude(t, server.url);
+  await redis.hset('{k8s}:m', 'fmt', '2');
+  await assert.rejects(open(t, server.url), (error) => error instanceof OperatorError && error.code === 'STORE_FORMAT');
+});
+
+test('redis: maintenance keeps the history within its limits', async (t) => {
+  await using server = await startRedis();
+  const retention = { minAgeMs: 0, minRevisions: 300, maxBytes: 256 * 1024 * 1024 };
+  const store = await open(t, server.url, { retention });
+  for (let at = 0; at < 900; at += 100) {
+    const names = Array.from({ length: 100 }, (_, index) => `core/pods/default/p-${at + index}`);
+    await store.write(names.map((key) => ({ kind: 'create', key, value: '{}' })));
+  }
+  await store.maintain();
+  assert.equal(await store.compactedRevision(), 600);
+  assert.equal((await changesUpTo(store, 600, 900)).length, 300);
+  const redis = intrude(t, server.url);
+  const kept = await redis.xlen('{k8s}:h');
+  assert.ok(kept >= 300 && kept < 900, `${kept} entries are kept`);
+});

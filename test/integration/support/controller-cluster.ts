@@ -1,0 +1,70 @@
+import { createApiServer } from '@holdfast/apiserver';
+import { createRelay } from '@holdfast/apiserver/relay';
+import { createLocalBus } from '@holdfast/bus/local';
+import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
+import { type ControllerManagerSettings, createControllerManager } from '@holdfast/controller-manager';
+import { createIds, createSeededRandom, createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
+import { createMemoryStore } from '@holdfast/store/memory';
+
+const ACCOUNTS: readonly string[] = ['system:serviceaccounts', 'system:authenticated'];
+const USERS = new Map([
+  ['admin', { name: 'admin', groups: ['system:masters', 'system:authenticated'] }],
+  ['manager', { name: 'system:kube-controller-manager', groups: ['system:authenticated'] }],
+  ['podGc', { name: 'system:serviceaccount:kube-system:pod-garbage-collector', groups: ACCOUNTS }],
+]);
+
+export interface TestCluster extends AsyncDisposable {
+  /** What a user with all rights does. */
+  readonly admin: ApiClient;
+  readonly manager: ApiClient;
+  readonly podGc: ApiClient;
+}
+
+/** An API server with its relay and bus in this process, and controllers that work through it. No nodes. */
+export async function startCluster(
+  options: {
+    readonly managers?: number;
+    readonly log?: Log;
+    readonly settings?: Partial<ControllerManagerSettings>;
+  } = {},
+): Promise<TestCluster> {
+  const clock = createSystemClock();
+  const random = createSeededRandom(7, 'controllers');
+  const machine = { clock, random, ids: createIds(random), log: options.log ?? createSilentLog() };
+  const store = createMemoryStore();
+  const bus = createLocalBus();
+  const apiServer = createApiServer({ ...machine, store, tokens: USERS });
+  const relay = createRelay({ store, bus, ...machine });
+  const transport = createDirectTransport(apiServer.handle);
+  const clientOf = (token: string): ApiClient => createApiClient({ transport, token, userAgent: `test/${token}` });
+  const clients = { manager: clientOf('manager'), podGc: clientOf('podGc') };
+  const managers = Array.from({ length: options.managers ?? 1 }, () =>
+    createControllerManager({ ...machine, bus, clients, settings: options.settings ?? {} }),
+  );
+  for (const service of [apiServer, relay, ...managers]) await service.start();
+  return {
+    admin: clientOf('admin'),
+    ...clients,
+    [Symbol.asyncDispose]: async () => {
+      for (const service of [...managers, relay, apiServer]) await service.stop();
+      await bus.close();
+      await store.close();
+    },
+  };
+}
+
+/** Asks until the answer is there; the deadline's message says what was waited for. */
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<T | undefined | false>,
+  { deadlineMs = 10_000, pollMs = 20 }: { readonly deadlineMs?: number; readonly pollMs?: number } = {},
+): Promise<T> {
+  const clock = createSystemClock();
+  const end = clock.monotonic() + deadlineMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (clock.monotonic() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await clock.sleep(pollMs);
+  }
+}

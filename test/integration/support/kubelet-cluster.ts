@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { createApiServer } from '@holdfast/apiserver';
+import {
+  type ApiClient,
+  type ApiHandler,
+  type ApiTransport,
+  createApiClient,
+  createDirectTransport,
+  TransportError,
+} from '@holdfast/client';
+import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
+import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import {
+  type Clock,
+  createIds,
+  createSeededRandom,
+  createSilentLog,
+  createSystemClock,
+  type Service,
+} from '@holdfast/platform';
+import { createMemoryStore } from '@holdfast/store/memory';
+
+const DEADLINE_MS = 10_000;
+
+export const clock: Clock = createSystemClock();
+const random = createSeededRandom(1, 'kubelet-cluster');
+const log = createSilentLog();
+
+/** What went over the wire from one node, in order. */
+export interface WireRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+}
+
+export interface KubeletCluster {
+  readonly handle: ApiHandler;
+  readonly admin: ApiClient;
+  stop(): Promise<void>;
+}
+
+/** An API server alone: what only a test needs of scheduler and controllers it does by hand. */
+export async function startApi(): Promise<KubeletCluster> {
+  const server = createApiServer({
+    store: createMemoryStore(),
+    clock,
+    ids: createIds(random),
+    log,
+    tokens: new Map([
+      ['admin', { name: 'admin', uid: 'admin', groups: ['system:masters'] }],
+      ['node-n1', { name: 'system:node:n1', uid: 'n1', groups: ['system:nodes'] }],
+    ]),
+  });
+  await server.start();
+  const transport = createDirectTransport(server.handle);
+  const admin = createApiClient({ transport, token: 'admin', userAgent: 'test' });
+  return { handle: server.handle, admin, stop: () => server.stop() };
+}
+
+export interface HollowNode {
+  readonly kubelet: Service;
+  readonly machine: HollowRuntime;
+  readonly facts: HollowProcessFact[];
+  readonly wire: WireRequest[];
+  /** Cuts this node off from the API, or heals it. */
+  cut(isCut: boolean): void;
+  /** Ends this kubelet as a kill does and starts the next one on the same machine. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startHollowNode(
+  handle: ApiHandler,
+  wrap: (runtime: ContainerRuntime) => ContainerRuntime = (runtime) => runtime,
+): Promise<HollowNode> {
+  const facts: HollowProcessFact[] = [];
+  const wire: WireRequest[] = [];
+  const observe = (fact: HollowProcessFact): number => facts.push(fact);
+  const machine = createHollowRuntime({ clock, random, nodeName: 'n1', observe });
+  let isCut = false;
+  const boot = async (): Promise<{ kubelet: Service; end: () => Promise<void> }> => {
+    const runtime = wrap(machine.connect());
+    const transport = recording(createDirectTransport(handle), wire, () => isCut);
+    const client = createApiClient({ transport, token: 'node-n1', userAgent: 'kubelet' });
+    const node = hollowNodeFacts({ name: 'n1', address: '10.0.0.1' });
+    const kubelet = createKubelet({
+      client,
+      runtime,
+      network: HOLLOW_PROBE_NETWORK,
+      node,
+      clock,
+      random,
+      ids: createIds(random),
+      log,
+    });
+    await kubelet.start();
+    const end = async (): Promise<void> => {
+      await runtime.close();
+      await kubelet.stop();
+    };
+    return { kubelet, end };
+  };
+  let current = await boot();
+  return {
+    get kubelet() {
+      return current.kubelet;
+    },
+    machine,
+    facts,
+    wire,
+    cut: (cut) => {
+      isCut = cut;
+    },
+    restart: async () => {
+      await current.end();
+      current = await boot();
+    },
+    stop: () => current.end(),
+  };
+}
+
+function recording(inner: ApiTransport, wire: WireRequest[], isCut: () => boolean): ApiTransport {
+  return {
+    request: async (request) => {
+      if (isCut()) throw new TransportError('the wire is cut');
+      const { method, path, body } = request;
+      wire.push({ method, path, body: typeof body === 'string' ? JSON.parse(body) : undefined });
+      const response = await inner.request(request);
+      if (isCut()) throw new TransportError('the wire is cut');
+      if (response.body.kind !== 'watch') return response;
+      return { ...response, body: { kind: 'watch', frames: cutFrames(response.body.frames, isCut) } };
+    },
+    close: () => inner.close(),
+  };
+}
+
+async function* cutFrames<T>(frames: AsyncIterable<T>, isCut: () => boolean): AsyncGenerator<T> {
+  for await (const frame of frames) {
+    if (isCut()) throw new TransportError('the wire is cut');
+    yield frame;
+  }
+}
+
+export function podManifest(name: string, spec: Partial<Pod['spec']> = {}): Pod {
+  const containers = [{ name: 'main', image: 'busybox:1.36', command: ['stay'], resources: {} }];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default' },
+    spec: { containers, nodeName: 'n1', ...spec },
+    status: {},
+  };
+}
+
+export const withCommand = (command: string[]): Pod['spec']['containers'] => [
+  { name: 'main', image: 'busybox:1.36', command, resources: {} },
+];
+
+export const getPod = (client: ApiClient, name: string): Promise<Pod | undefined> =>
+  client.find(PODS, { namespace: 'default', name });
+
+export async function eventually<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
+  const giveUpAt = clock.monotonic() + DEADLINE_MS;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    assert.ok(clock.monotonic() < giveUpAt, `not within ${DEADLINE_MS} ms: ${what}`);
+    await clock.sleep(10);
+  }
+}
+
+export const podWhere = (client: ApiClient, name: string, holds: (pod: Pod) => boolean, what: string): Promise<Pod> =>
+  eventually(async () => {
+    const pod = await getPod(client, name);
+    return pod !== undefined && holds(pod) && pod;
+  }, `pod ${name}: ${what}`);
+
+export const running = (client: ApiClient, name: string): Promise<Pod> =>
+  podWhere(client, name, (pod) => pod.status.phase === 'Running', 'runs');
+
+export const gone = (client: ApiClient, name: string, uid: string | undefined): Promise<true> =>
+  eventually(async () => (await getPod(client, name))?.metadata.uid !== uid, `pod ${name} (${uid}) is gone`);
+
+export const nodeReady = (client: ApiClient, name = 'n1'): Promise<Node> =>
+  eventually(async () => {
+    const node = await client.find(NODES, { name });
+    return node?.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true && node;
+  }, `node ${name} is ready`);

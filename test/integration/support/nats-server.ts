@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@holdfast/bus/contract';
+import { type NatsUser, natsServerConfig } from '@holdfast/bus/nats';
+import { freePort } from './free-port.ts';
+
+/** A real nats-server of this test's own: free port, own directory, ended with the test. */
+export interface NatsServer extends AsyncDisposable {
+  readonly url: string;
+  /** SIGKILL, and start again on the same port and data. */
+  restart(): Promise<void>;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** The process stands still without its connections noticing. */
+  pause(): void;
+  resume(): void;
+  /** Kills it and removes its data. */
+  wipe(): Promise<void>;
+}
+
+const SYSTEM_PATHS = ['/usr/sbin/nats-server', '/usr/local/sbin/nats-server'];
+
+/** Without users everybody may do everything. */
+export async function startNatsServer(options: { readonly users?: readonly NatsUser[] } = {}): Promise<NatsServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-nats-'));
+  const port = await freePort();
+  const storeDir = join(directory, 'jetstream');
+  const configFile = join(directory, 'nats.conf');
+  const { users = [] } = options;
+  const text = natsServerConfig({ host: '127.0.0.1', port, storeDir, users });
+  const config = JSON.parse(text);
+  if (users.length === 0) delete config.authorization;
+  await writeFile(configFile, JSON.stringify(config));
+
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    child = spawn(command(), ['-c', configFile], { stdio: 'ignore' });
+    let failure: Error | undefined;
+    child.once('error', (error) => {
+      failure = error;
+    });
+    await eventually(async () => {
+      if (failure !== undefined) throw new Error(MISSING, { cause: failure });
+      return answers(port);
+    }, 'nats-server accepts connections');
+  };
+  const kill = async (): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const ended = new Promise((resolve) => running.once('exit', resolve));
+    running.kill('SIGKILL');
+    await ended;
+  };
+  await start();
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    start,
+    kill,
+    restart: async () => {
+      await kill();
+      await start();
+    },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    wipe: async () => {
+      await kill();
+      await rm(storeDir, { recursive: true, force: true });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const MISSING = 'nats-server cannot be started: install it (Debian and Ubuntu: apt-get install nats-server)';
+
+/** Debian puts it where the PATH of a plain user may not reach. */
+function command(): string {
+  return SYSTEM_PATHS.find((path) => existsSync(path)) ?? 'nats-server';
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    // The server speaks first: INFO means that it is ready, an accepted connection alone does not.
+    socket.once('data', (data) => {
+      socket.destroy();
+      resolve(data.toString().startsWith('INFO'));
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

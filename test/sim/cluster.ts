@@ -1,0 +1,161 @@
+import { type ApiServer, createApiServer, type User } from '@holdfast/apiserver';
+import { createRelay } from '@holdfast/apiserver/relay';
+import type { Bus } from '@holdfast/bus';
+import { createLocalBus } from '@holdfast/bus/local';
+import { type ApiClient, createApiClient } from '@holdfast/client';
+import { type ControllerManagerDeps, createControllerManager } from '@holdfast/controller-manager';
+import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
+import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import type { Log, Service } from '@holdfast/platform';
+import { createScheduler } from '@holdfast/scheduler';
+import { createMemoryStore } from '@holdfast/store/memory';
+import {
+  AtMostOneOracle,
+  BUS_PARTY,
+  createSimulatedBus,
+  createSimulatedTransport,
+  type LinkQuality,
+  type SimulatedMachine,
+  SimulatedNetwork,
+  SimulatedProcess,
+  SimulationKernel,
+} from '@holdfast/testing';
+import { recordCommits } from './recording-store.ts';
+
+const API_PARTY = 'apiserver';
+const REQUEST_TIMEOUT_MS = 10_000;
+const WATCH_IDLE_TIMEOUT_MS = 90_000;
+
+export interface SimClusterOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  /** StatefulSet pods whose identity the oracle guards. */
+  readonly identities: RegExp;
+  /** Of every bus connection: the bus may lose, double and delay. */
+  readonly busQuality?: Partial<LinkQuality>;
+  /** What a party writes to its log; nothing by default. */
+  readonly logOf?: (party: string) => Log;
+  /** Planted bugs. */
+  readonly ownershipRule?: 'enforced' | 'off';
+  readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
+  readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
+}
+
+/** The shipping classes of the whole control plane and its nodes on one simulated network, with an oracle beside them. */
+export class SimCluster {
+  readonly kernel: SimulationKernel;
+  readonly network: SimulatedNetwork;
+  readonly oracle: AtMostOneOracle;
+  readonly nodeNames: readonly string[];
+  /** A user's client, on the apiserver's own machine. */
+  readonly admin: ApiClient;
+  readonly #options: SimClusterOptions;
+  readonly #hub: Bus = createLocalBus();
+  readonly #apiServer: ApiServer;
+  readonly #services: readonly Service[];
+
+  constructor(options: SimClusterOptions) {
+    this.#options = options;
+    this.kernel = new SimulationKernel(options.seed);
+    this.network = new SimulatedNetwork(this.kernel);
+    this.nodeNames = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
+    this.oracle = new AtMostOneOracle(this.kernel, (_, podName) => options.identities.test(podName));
+    this.kernel.addOracle(this.oracle);
+    for (const party of [API_PARTY, BUS_PARTY, 'scheduler', 'controller-manager', 'user', ...this.nodeNames]) {
+      this.network.join(party);
+    }
+    const machine = this.#boot(API_PARTY);
+    const store = recordCommits(createMemoryStore(), this.kernel);
+    const ownershipRule = options.ownershipRule ?? 'enforced';
+    this.#apiServer = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
+    const relay = createRelay({ ...machine, store, bus: this.#hub });
+    this.admin = this.#clientFor(this.#boot('user'), ADMIN);
+    const nodes = this.nodeNames.map((name) => this.#createNode(name));
+    this.#services = [this.#apiServer, relay, this.#createScheduler(), this.#createControllerManager(), ...nodes];
+  }
+
+  start(): void {
+    for (const service of this.#services) this.background(service.start());
+  }
+
+  /** Work that goes on beside the run; its failure ends the run. */
+  background(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.kernel.fail(error));
+  }
+
+  #boot(party: string): SimulatedMachine {
+    return new SimulatedProcess(this.kernel, party).boot(this.#options.logOf?.(party));
+  }
+
+  #createScheduler(): Service {
+    const machine = this.#boot('scheduler');
+    return createScheduler({ ...machine, bus: this.#busFor(machine), client: this.#clientFor(machine, SCHEDULER) });
+  }
+
+  #createControllerManager(): Service {
+    const machine = this.#boot('controller-manager');
+    const { podEviction } = this.#options;
+    return createControllerManager({
+      ...machine,
+      bus: this.#busFor(machine),
+      clients: { manager: this.#clientFor(machine, CONTROLLER_MANAGER), podGc: this.#clientFor(machine, POD_GC) },
+      ...(podEviction === undefined ? {} : { podEviction }),
+    });
+  }
+
+  #createNode(name: string): Service {
+    const machine = this.#boot(name);
+    // The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet.
+    const hardware = this.#boot(`${name}/machine`);
+    const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe: (fact) => this.oracle.observe(fact) });
+    return createKubelet({
+      ...machine,
+      bus: this.#busFor(machine),
+      client: this.#clientFor(machine, nodeUser(name)),
+      runtime: this.#options.runtimeOf?.(runtime) ?? runtime,
+      node: hollowNodeFacts({ name, address: `198.18.0.${this.nodeNames.indexOf(name) + 1}` }),
+      network: HOLLOW_PROBE_NETWORK,
+    });
+  }
+
+  #clientFor(machine: SimulatedMachine, user: string): ApiClient {
+    const transport = createSimulatedTransport({
+      kernel: this.kernel,
+      network: this.network,
+      from: machine.name,
+      clock: machine.clock,
+      to: API_PARTY,
+      server: () => this.#apiServer.handle,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
+    });
+    return createApiClient({ transport, token: user, userAgent: user });
+  }
+
+  #busFor(machine: SimulatedMachine): Bus {
+    this.network.setQuality(BUS_PARTY, machine.name, this.#options.busQuality ?? {});
+    return createSimulatedBus({
+      network: this.network,
+      party: machine.name,
+      hub: this.#hub,
+      alive: machine.alive,
+      onError: (error) => this.kernel.fail(error),
+    });
+  }
+}
+
+const ADMIN = 'admin';
+const SCHEDULER = 'system:kube-scheduler';
+const CONTROLLER_MANAGER = 'system:kube-controller-manager';
+const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
+const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
+
+/** In a simulation a token is the user's name. */
+function tokensOf(nodeNames: readonly string[]): ReadonlyMap<string, User> {
+  const users: readonly User[] = [
+    { name: ADMIN, groups: ['system:masters'] },
+    ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC].map((name) => ({ name, groups: [] })),
+    ...nodeNames.map((name) => ({ name: nodeUser(name), groups: ['system:nodes'] })),
+  ];
+  return new Map(users.map((user) => [user.name, user]));
+}

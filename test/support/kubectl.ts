@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+
+const KUBECTL_DEADLINE_MS = 60_000;
+/** Long enough for any test to see what it waits for; a forgotten watch ends by itself. */
+const WATCH_DEADLINE_MS = 120_000;
+
+export interface KubectlResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs kubectl with this kubeconfig; never rejects for a non-zero exit. */
+export function tryKubectl(kubeconfig: string, args: readonly string[], input = ''): Promise<KubectlResult> {
+  const child = spawnKubectl(kubeconfig, args, KUBECTL_DEADLINE_MS);
+  child.stdin?.end(input);
+  return finished(child);
+}
+
+function finished(child: ChildProcess): Promise<KubectlResult> {
+  return new Promise((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** Runs kubectl and answers what it printed; rejects when it fails. */
+export async function kubectl(kubeconfig: string, args: readonly string[], input = ''): Promise<string> {
+  const result = await tryKubectl(kubeconfig, args, input);
+  if (result.code !== 0)
+    throw new Error(`kubectl ${args.join(' ')} ended with ${result.code}: ${result.stderr}${result.stdout}`);
+  return result.stdout;
+}
+
+/** What a user at a shell has: commands that must succeed, commands that may fail, and commands that go on printing. */
+export interface Kubectl {
+  readonly run: (...args: readonly string[]) => Promise<string>;
+  readonly attempt: (...args: readonly string[]) => Promise<KubectlResult>;
+  /** `kubectl <args> -f -` with these objects, as JSON documents. */
+  readonly send: (args: readonly string[], ...objects: readonly object[]) => Promise<string>;
+  readonly attemptSend: (args: readonly string[], ...objects: readonly object[]) => Promise<KubectlResult>;
+  /** `kubectl edit` with this command as the editor. */
+  readonly edit: (editor: string, ...args: readonly string[]) => Promise<KubectlResult>;
+  readonly follow: (...args: readonly string[]) => KubectlStream;
+}
+
+/** `kubeconfig` is asked for at each call: tests bind the commands before their cluster runs. */
+export function createKubectl(kubeconfig: () => string): Kubectl {
+  const documents = (objects: readonly object[]): string => objects.map((each) => JSON.stringify(each)).join('\n');
+  return {
+    run: (...args) => kubectl(kubeconfig(), args),
+    attempt: (...args) => tryKubectl(kubeconfig(), args),
+    send: (args, ...objects) => kubectl(kubeconfig(), [...args, '-f', '-'], documents(objects)),
+    attemptSend: (args, ...objects) => tryKubectl(kubeconfig(), [...args, '-f', '-'], documents(objects)),
+    edit: (editor, ...args) =>
+      finished(spawnKubectl(kubeconfig(), ['edit', ...args], KUBECTL_DEADLINE_MS, [`KUBE_EDITOR=${editor}`])),
+    follow: (...args) => new KubectlStream(spawnKubectl(kubeconfig(), args, WATCH_DEADLINE_MS)),
+  };
+}
+
+/** A kubectl that goes on printing, such as `get -w`; disposed of, it is ended. */
+export class KubectlStream implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  #printed = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    const keep = (chunk: Buffer): void => {
+      this.#printed += chunk.toString();
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+  }
+
+  /** Everything printed so far, on both channels. */
+  get printed(): string {
+    return this.#printed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const closed = new Promise((resolve) => this.#child.once('close', resolve));
+    this.#child.kill('SIGTERM');
+    await closed;
+  }
+}
+
+/** The discovery cache lies beside the kubeconfig: nothing of a test stays behind in the user's home. */
+function spawnKubectl(
+  kubeconfig: string,
+  args: readonly string[],
+  timeout: number,
+  environment: readonly string[] = [],
+): ChildProcess {
+  const cache = path.join(path.dirname(kubeconfig), 'kubectl-cache');
+  const command = ['kubectl', '--kubeconfig', kubeconfig, '--cache-dir', cache, ...args];
+  return spawn('env', [...environment, ...command], { timeout });
+}

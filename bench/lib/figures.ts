@@ -1,0 +1,40 @@
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Figure {
+  readonly row: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly note: string;
+}
+
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function ascending(values: readonly number[]): readonly number[] {
+  return values.toSorted((a, b) => a - b);
+}
+
+/** Median time of a small write plus fdatasync in this folder: durable rows mean little without it. */
+export function fsyncMs(folder: string): number {
+  const file = path.join(folder, `.bench-fsync-${process.pid}`);
+  const descriptor = openSync(file, 'w');
+  const times: number[] = [];
+  for (let i = 0; i < 200; i++) {
+    const startedAt = performance.now();
+    writeSync(descriptor, 'x'.repeat(512));
+    fdatasyncSync(descriptor);
+    times.push(performance.now() - startedAt);
+  }
+  closeSync(descriptor);
+  rmSync(file);
+  return percentile(ascending(times), 0.5);
+}
+
+export function printFigures(figures: readonly Figure[]): void {
+  for (const { row, value, unit, note } of figures) {
+    const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    process.stdout.write(`${row.padEnd(28)} ${value.toFixed(digits).padStart(10)} ${unit.padEnd(14)} ${note}\n`);
+  }
+}

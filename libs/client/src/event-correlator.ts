@@ -69,7 +69,7 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
       if (!spend(budgets, about, clock.monotonic())) return undefined;
       const kindOfEvent = `${about}/${event.type}/${event.reason}`;
       const combined = combines(kindOfEvent, event);
-      const key = combined ? kindOfEvent : `${kindOfEvent}/${event.message}`;
+      const key = combined ? kindOfEvent : `${kindOfEvent}/${event.reference.fieldPath ?? ''}/${event.message}`;
       const before = known.get(key);
       return {
         key,

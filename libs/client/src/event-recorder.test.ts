@@ -46,6 +46,22 @@ test('equal events are one object that is counted up', async () => {
   assert.notEqual(event.firstTimestamp, event.lastTimestamp);
 });
 
+test('[EXP-09] an event names the part of the object that it is about, and parts are counted apart', async () => {
+  const { clock, recorder, events } = rig();
+  const pulled = { type: 'Normal', reason: 'Pulled', message: 'present' } as const;
+  for (const name of ['a', 'b', 'b']) {
+    recorder.event(pod('p'), { ...pulled, fieldPath: `spec.initContainers{${name}}` });
+    await clock.advance(1);
+  }
+  assert.deepEqual(
+    events().map(({ count, involvedObject }) => [involvedObject.fieldPath, count]),
+    [
+      ['spec.initContainers{a}', 1],
+      ['spec.initContainers{b}', 2],
+    ],
+  );
+});
+
 test('an event that was removed is written anew', async () => {
   const { clock, api, recorder, events } = rig();
   recorder.event(pod('a'), { type: 'Normal', reason: 'Started', message: 'x' });

@@ -67,7 +67,9 @@ class BackgroundRecorder implements RunningEventRecorder {
       this.#dropped++;
       return;
     }
-    this.#waiting.push({ ...event, reference: referenceTo(about), atMs: this.#options.clock.now() });
+    const { fieldPath, ...text } = event;
+    const reference = fieldPath === undefined ? referenceTo(about) : { ...referenceTo(about), fieldPath };
+    this.#waiting.push({ ...text, reference, atMs: this.#options.clock.now() });
     this.#writing ??= this.#drain();
   }
 

@@ -17,6 +17,7 @@ export type {
   ApiClient,
   DeleteRequest,
   EventRecorder,
+  EventText,
   Informer,
   InformerChange,
   KubeList,

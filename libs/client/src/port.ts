@@ -122,7 +122,15 @@ export interface ReconcileResult {
   readonly requeueAfterMs?: number;
 }
 
+export interface EventText {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** The part of the object that it is about: `spec.containers{web}`. */
+  readonly fieldPath?: string;
+}
+
 export interface EventRecorder {
   /** Never rejects and never blocks its caller: events inform, nothing depends on them. Equal events are counted up. */
-  event(about: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void;
+  event(about: KubeObject, event: EventText): void;
 }

@@ -1,3 +1,5 @@
+import type { Duplex, Readable, Writable } from 'node:stream';
+
 /**
  * The container runtime, in the shape of CRI. Backends (`process`, `hollow`, later `cri`) pass the same contract tests.
  * Everything here is idempotent: stopping what is stopped and removing what is gone succeed.
@@ -6,6 +8,8 @@
 export interface ContainerRuntime {
   /** What containers can really be given. Absent: the runtime only pretends, and pretends everything. */
   readonly abilities?: RuntimeAbilities;
+  /** Absent: this runtime cannot carry streams. */
+  readonly streams?: RuntimeStreams;
   /** Human-readable `name://version`, for `status.nodeInfo.containerRuntimeVersion`. */
   version(): Promise<string>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
@@ -44,6 +48,58 @@ export interface RuntimeAbilities {
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
 }
 
+/**
+ * Streams to and from what runs, without a transport: CRI's `Exec`, `Attach` and `PortForward`. Streams are Node's, so that
+ * whoever writes faster than the other end reads is made to wait. Rejects with `RuntimeError`: `NotFound`, `IllegalState`
+ * when the container or sandbox does not run, `Unsupported` when a terminal was asked for and none can be given.
+ */
+export interface RuntimeStreams {
+  /** A command beside a running container: its namespaces, environment, working directory and user. */
+  exec(id: ContainerId, request: ExecStreamRequest): Promise<ProcessStreams>;
+  /** The container's own streams from now on. What it wrote before belongs to its log. */
+  attach(id: ContainerId, request: AttachRequest): Promise<ProcessStreams>;
+  /** A TCP connection to this port inside the sandbox's network. Either side may end its half first. */
+  portForward(sandbox: SandboxId, port: number): Promise<Duplex>;
+}
+
+export interface AttachRequest {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  /** Never together with a terminal: that has one output. */
+  readonly stderr: boolean;
+  /** Exec: give it a terminal. Attach: must be what the container was created with. */
+  readonly tty: boolean;
+}
+
+export interface ExecStreamRequest extends AttachRequest {
+  readonly command: readonly string[];
+}
+
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface ProcessStreams {
+  /**
+   * Present when asked for. Its end is the end of the process' input. A process that does not read any more swallows what
+   * is written. Attach: absent too when the container was created without `stdin`.
+   */
+  readonly stdin?: Writable;
+  /** Present when asked for. They end when everything was delivered. */
+  readonly stdout?: Readable;
+  readonly stderr?: Readable;
+  /** Of the terminal. Without one: nothing. */
+  resize(size: TerminalSize): void;
+  /**
+   * Settles after the process ended; what it wrote is still delivered. Exec: rejects when the command could not be started.
+   * Attach: when the container ended, or was left. Nobody needs to listen.
+   */
+  readonly ended: Promise<{ readonly exitCode: number }>;
+  /** The caller is gone. Exec: its processes are killed. Attach: the container runs on; `stdinOnce` ends its input. */
+  close(): void;
+}
+
 export type SandboxId = string;
 export type ContainerId = string;
 
@@ -67,6 +123,12 @@ export interface ContainerConfig {
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Only given to a runtime with `abilities.mounts`. */
   readonly mounts?: readonly Mount[];
+  /** Its input stays open for `attach`; otherwise it is empty. */
+  readonly stdin?: boolean;
+  /** The input ends when the first client that was attached to it leaves. */
+  readonly stdinOnce?: boolean;
+  /** Its streams are a terminal. */
+  readonly tty?: boolean;
   /** Counts starts of this container in this pod; 0 for the first. */
   readonly restartCount: number;
 }

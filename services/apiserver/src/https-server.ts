@@ -1,14 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { Duplex, Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { ApiHandler, ApiRequest, ApiResponse, HttpMethod } from '@holdfast/client';
 import { badRequest, StatusError } from '@holdfast/machinery';
-import { describeError, invariant, type Log, OperatorError, type Service } from '@holdfast/platform';
+import {
+  type Clock,
+  createSystemClock,
+  describeError,
+  invariant,
+  type Log,
+  OperatorError,
+  type Service,
+} from '@holdfast/platform';
 import { fastify } from 'fastify';
+import { refuseConnection } from './client-error.ts';
+import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { errorAnswer } from './http/answers.ts';
-import { bodyTooLarge } from './http/body.ts';
 import { methodNotAllowed } from './http/not-served.ts';
-import { HTTP2_STREAMS_MAX, REQUEST_BODY_BYTES_MAX, REQUEST_RECEIVE_TIMEOUT_MS } from './limits.ts';
+import {
+  BODY_BYTES_IN_FLIGHT_MAX,
+  CONNECTION_IDLE_MS,
+  CONNECTIONS_MAX,
+  HTTP2_STREAMS_MAX,
+  REQUEST_BODY_BYTES_MAX,
+  REQUEST_RECEIVE_TIMEOUT_MS,
+  TLS_HANDSHAKE_TIMEOUT_MS,
+  WATCH_WRITE_STALL_MS,
+} from './limits.ts';
+import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import { writeResponse } from './response-writer.ts';
 
 export interface HttpsServerDeps {
@@ -19,7 +39,25 @@ export interface HttpsServerDeps {
   readonly port: number;
   /** PEM texts. With `clientCa`, client certificates are asked for and handed to the pipeline when they verify. */
   readonly tls: { readonly certificate: string; readonly key: string; readonly clientCa?: string };
+  /** The machine's unless given: connections are never simulated. */
+  readonly clock?: Clock;
+  readonly limits?: Partial<HttpsLimits>;
 }
+
+export interface HttpsLimits extends ConnectionLimits, BodyLimits {
+  /** An answer whose client takes nothing for this long is cut off. */
+  readonly writeStallMs: number;
+}
+
+const STANDARD_LIMITS: HttpsLimits = {
+  receiveTimeoutMs: REQUEST_RECEIVE_TIMEOUT_MS,
+  handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS,
+  idleTimeoutMs: CONNECTION_IDLE_MS,
+  connectionsMax: CONNECTIONS_MAX,
+  bodyBytesMax: REQUEST_BODY_BYTES_MAX,
+  bodyBytesInFlightMax: BODY_BYTES_IN_FLIGHT_MAX,
+  writeStallMs: WATCH_WRITE_STALL_MS,
+};
 
 export interface HttpsServer extends Service {
   /** Where the server listens, once started. */
@@ -29,8 +67,13 @@ export interface HttpsServer extends Service {
 /** HTTPS in front of the request pipeline: HTTP/2 and HTTP/1.1 on one port. No decision is made here. */
 export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
   const stopping = new AbortController();
-  const server = createFastify(deps);
-  server.all('/*', (request, reply) => serve(deps, stopping.signal, request, reply));
+  const clock = deps.clock ?? createSystemClock();
+  const limits = { ...STANDARD_LIMITS, ...deps.limits };
+  const bodies = createBodyReceiver(clock, limits);
+  const server = createFastify(deps, limits, bodies);
+  const guard = guardConnections(server.server, clock, limits);
+  const serving: Serving = { ...deps, limits, bodies, stopping: stopping.signal };
+  server.all('/*', (request, reply) => serve(serving, request, reply));
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   return {
@@ -38,6 +81,7 @@ export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
     start: () => (started ??= listen(server, deps)),
     stop: () => {
       stopping.abort();
+      guard.stop();
       return (stopped ??= close(server));
     },
     address: () => {
@@ -65,8 +109,19 @@ interface Reply {
   hijack(): unknown;
 }
 
-function createFastify(deps: HttpsServerDeps) {
+interface Serving extends HttpsServerDeps {
+  readonly limits: HttpsLimits;
+  readonly bodies: BodyReceiver;
+  readonly stopping: AbortSignal;
+}
+
+function createFastify(deps: HttpsServerDeps, limits: HttpsLimits, bodies: BodyReceiver) {
   const { certificate, key, clientCa } = deps.tls;
+  const refuse = (error: unknown, reply: Reply): Promise<void> => {
+    const status = error instanceof StatusError ? error : badRequest(describeError(error));
+    reply.hijack();
+    return writeRefusal(reply.raw, errorAnswer(status, deps.log), limits);
+  };
   const server = fastify({
     http2: true,
     https: {
@@ -74,32 +129,43 @@ function createFastify(deps: HttpsServerDeps) {
       cert: certificate,
       key,
       minVersion: 'TLSv1.2',
+      handshakeTimeout: limits.handshakeTimeoutMs,
       settings: { maxConcurrentStreams: HTTP2_STREAMS_MAX },
       ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
     },
-    bodyLimit: REQUEST_BODY_BYTES_MAX,
-    requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     logger: false,
     routerOptions: { maxParamLength: 4_096 },
+    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, deps.log),
+    frameworkErrors: (error, _request, reply) => void refuse(error, reply),
   });
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  server.setErrorHandler((error, _request, reply) => {
-    const status = isTooLarge(error)
-      ? bodyTooLarge()
-      : error instanceof StatusError
-        ? error
-        : badRequest(describeError(error));
-    reply.hijack();
-    return writeResponse(reply.raw, errorAnswer(status, deps.log), false);
-  });
+  server.addContentTypeParser('*', (request: Request, payload: Readable) =>
+    bodies.receive(payload, lengthOf(request.headers['content-length'])),
+  );
+  server.setErrorHandler((error, _request, reply) => refuse(error, reply));
+  server.setNotFoundHandler((_request, reply) => refuse(methodNotAllowed(), reply));
   return server;
 }
 
-const isTooLarge = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'statusCode' in error && error.statusCode === 413;
+interface ClientError extends Error {
+  readonly code: string;
+}
+
+const lengthOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' ? header : undefined;
+
+/** The client may still be sending what nobody will read: after the answer it has to stop. */
+async function writeRefusal(
+  raw: ServerResponse | Http2ServerResponse,
+  answer: ApiResponse,
+  limits: HttpsLimits,
+): Promise<void> {
+  if (!('stream' in raw)) raw.setHeader('connection', 'close');
+  await writeResponse(raw, answer, { headOnly: false, stallMs: limits.writeStallMs });
+  if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
+}
 
 async function listen(server: Server, deps: HttpsServerDeps): Promise<void> {
   try {
@@ -121,21 +187,23 @@ async function close(server: Server): Promise<void> {
 
 const CLIENT_GONE = new Error('the client has gone');
 
-async function serve(deps: HttpsServerDeps, stopping: AbortSignal, request: Request, reply: Reply): Promise<void> {
+async function serve(serving: Serving, request: Request, reply: Reply): Promise<void> {
   const gone = new AbortController();
   let answered = false;
   reply.raw.once('close', () => {
     // Every answer ends with a close; only one that came too early has something left to abort.
     if (!answered) gone.abort(CLIENT_GONE);
   });
-  const response = await answer(deps, request, AbortSignal.any([stopping, gone.signal]));
+  const { limits, stopping, log } = serving;
+  const response = await answer(serving, request, AbortSignal.any([stopping, gone.signal]));
+  if (request.body instanceof Uint8Array) serving.bodies.release(request.body);
   reply.hijack();
   try {
-    await writeResponse(reply.raw, response, request.method === 'HEAD');
+    await writeResponse(reply.raw, response, { headOnly: request.method === 'HEAD', stallMs: limits.writeStallMs });
     answered = true;
   } catch (error) {
     if (gone.signal.aborted) return;
-    deps.log.warn('an answer could not be sent', { path: request.url, error: describeError(error) });
+    log.warn('an answer could not be sent', { path: request.url, error: describeError(error) });
     reply.raw.destroy();
   }
 }

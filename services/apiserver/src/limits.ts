@@ -60,7 +60,19 @@ export const STOP_GRACE_MS = 5_000;
 /** Time a client may take to send its request, headers and body. */
 export const REQUEST_RECEIVE_TIMEOUT_MS = 60_000;
 
-/** A watch whose client takes nothing for this long is cut off. */
+/** Time a client may take for its TLS handshake. */
+export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** A connection without an open request is closed after this: what kube-apiserver does. */
+export const CONNECTION_IDLE_MS = 90_000;
+
+/** Connections at one time: below the usual limits on open files, so that files of the store can still be opened. */
+export const CONNECTIONS_MAX = 16_384;
+
+/** Bytes of request bodies held at one time; requests beyond it are told to come back. */
+export const BODY_BYTES_IN_FLIGHT_MAX = 256 * 1024 * 1024;
+
+/** A watch or a long answer whose client takes nothing for this long is cut off. */
 export const WATCH_WRITE_STALL_MS = 30_000;
 
 /** Requests per HTTP/2 connection at one time: what kube-apiserver allows. */

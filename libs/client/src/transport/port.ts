@@ -38,7 +38,13 @@ export type ResponseBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   /** One JSON document. `value` is deep-frozen and shared: never change it. */
-  | { readonly kind: 'json'; readonly bytes: () => Uint8Array; readonly value: () => unknown }
+  | {
+      readonly kind: 'json';
+      readonly bytes: () => Uint8Array;
+      readonly value: () => unknown;
+      /** The same bytes piece by piece, for documents that are put together from shared ones. */
+      readonly parts?: () => readonly Uint8Array[];
+    }
   /** Watch frames until the server ends the stream or the request's signal aborts. */
   | { readonly kind: 'watch'; readonly frames: AsyncIterable<WatchFrame> }
   /** Bytes as they come (logs), until the source ends or the request's signal aborts; `content-type` is a header. */

@@ -84,6 +84,7 @@ function listAnswer(core: Core, context: ResourceContext, definition: ResourceDe
         body: {
           kind: 'json',
           bytes: () => listBytes(definition, page.objects, metadata),
+          parts: () => listParts(definition, page.objects, metadata),
           value: () => listValue(definition, page, metadata),
         },
       };
@@ -111,17 +112,23 @@ function partialList(objects: readonly CachedObject[], metadata: ListMetadata): 
   };
 }
 
-/** Joins the bytes of the objects as they are: nothing is parsed or encoded for a list. */
-export function listBytes(
+export const listBytes = (
   definition: ResourceDefinition,
   objects: readonly CachedObject[],
   metadata: ListMetadata,
-): Uint8Array {
+): Uint8Array => Buffer.concat(listParts(definition, objects, metadata));
+
+/** The bytes of the objects as they are: nothing is parsed, encoded or copied for a list. */
+function listParts(
+  definition: ResourceDefinition,
+  objects: readonly CachedObject[],
+  metadata: ListMetadata,
+): readonly Uint8Array[] {
   const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
   const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
   for (const [i, object] of objects.entries()) parts.push(i === 0 ? ITEM_START : NEXT_ITEM, object.bytesFromMetadata);
   parts.push(LIST_END);
-  return Buffer.concat(parts);
+  return parts;
 }
 
 const ITEM_START = Buffer.from('{');

@@ -1,0 +1,43 @@
+import type { Duplex } from 'node:stream';
+import { badRequest, StatusError } from '@holdfast/machinery';
+import type { Log } from '@holdfast/platform';
+
+/** What Node says of a connection whose HTTP/1.1 request never became one. */
+interface ClientError extends Error {
+  readonly code: string;
+}
+
+/** Answers on the bare connection, because there is no request to answer, and closes it. */
+export function refuseConnection(error: ClientError, socket: Duplex, log: Log): void {
+  log.debug('a connection was refused', { code: error.code });
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  if (socket.writable) socket.write(refusal(statusOf(error.code)));
+  socket.destroy(error);
+}
+
+function refusal({ code, body }: StatusError): string {
+  const text = JSON.stringify(body);
+  const head = `HTTP/1.1 ${code} ${REASON_PHRASES[code] ?? 'Bad Request'}`;
+  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close`;
+  return `${head}\r\n${headers}\r\n\r\n${text}`;
+}
+
+const REASON_PHRASES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+};
+
+function statusOf(code: string): StatusError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new StatusError({ code: 408, reason: 'Timeout', message: 'Timeout: the request did not arrive in time' });
+    case 'HPE_HEADER_OVERFLOW':
+      return new StatusError({ code: 431, reason: 'BadRequest', message: 'the headers of the request are too large' });
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: 'chunk extensions are too large' });
+    default:
+      return badRequest('what was sent is not an HTTP request');
+  }
+}

@@ -1,0 +1,79 @@
+import type { Readable } from 'node:stream';
+import { badRequest, StatusError } from '@holdfast/machinery';
+import type { Clock } from '@holdfast/platform';
+import { bodyTooLarge } from './http/body.ts';
+
+export interface BodyLimits {
+  readonly bodyBytesMax: number;
+  /** All bodies together, from their first byte until their request is answered. */
+  readonly bodyBytesInFlightMax: number;
+  readonly receiveTimeoutMs: number;
+}
+
+export interface BodyReceiver {
+  /** Rejects with the `StatusError` for the client: 400, 408, 413 or 429. */
+  receive(payload: Readable, declaredLength: string | undefined): Promise<Buffer>;
+  /** A request with this body was answered. */
+  release(body: Uint8Array): void;
+  /** Bytes held now. */
+  held(): number;
+}
+
+/** Takes request bodies within bounds of size, time and memory. */
+export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiver {
+  let held = 0;
+  const receive = (payload: Readable, declaredLength: string | undefined): Promise<Buffer> => {
+    if (Number(declaredLength) > limits.bodyBytesMax) return Promise.reject(bodyTooLarge());
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const chunks: Buffer[] = [];
+    let received = 0;
+    const refuse = (error: StatusError): void => {
+      finish();
+      held -= received;
+      reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      received += chunk.length;
+      held += chunk.length;
+      if (received > limits.bodyBytesMax) refuse(bodyTooLarge());
+      else if (held > limits.bodyBytesInFlightMax) refuse(tooManyBodies());
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      finish();
+      resolve(Buffer.concat(chunks, received));
+    };
+    const onClose = (): void => refuse(badRequest('the request ended before its body was complete'));
+    const timer = clock.timer(limits.receiveTimeoutMs, () => refuse(receivedTooSlowly()));
+    const finish = (): void => {
+      timer.cancel();
+      payload.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // Whatever still comes is thrown away until the answer has ended the request.
+      payload.on('error', () => {}).resume();
+    };
+    payload.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose);
+    return promise;
+  };
+  return {
+    receive,
+    release: (body) => {
+      held -= body.byteLength;
+    },
+    held: () => held,
+  };
+}
+
+const receivedTooSlowly = (): StatusError =>
+  new StatusError({
+    code: 408,
+    reason: 'Timeout',
+    message: 'Timeout: the body of the request did not arrive in time',
+  });
+
+const tooManyBodies = (): StatusError =>
+  new StatusError({
+    code: 429,
+    reason: 'TooManyRequests',
+    message: 'too many large requests are being received; try again later',
+    details: { retryAfterSeconds: 1 },
+  });

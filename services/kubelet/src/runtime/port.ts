@@ -1,7 +1,9 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { RuntimeImages } from './port-images.ts';
+import type { ContainerIsolation, SandboxIsolation } from './port-isolation.ts';
 
 /**
- * The container runtime, in the shape of CRI. Backends (`process`, `hollow`, later `cri`) pass the same contract tests.
+ * The container runtime, in the shape of CRI. Backends (`process`, `hollow`, `cri`) pass the same contract tests.
  * Everything here is idempotent: stopping what is stopped and removing what is gone succeed.
  * Every method rejects with `RuntimeError`.
  */
@@ -10,8 +12,14 @@ export interface ContainerRuntime {
   readonly abilities?: RuntimeAbilities;
   /** Absent: this runtime cannot carry streams. */
   readonly streams?: RuntimeStreams;
+  /** Absent: there are no images to fetch, every one counts as present. */
+  readonly images?: RuntimeImages;
   /** Human-readable `name://version`, for `status.nodeInfo.containerRuntimeVersion`. */
   version(): Promise<string>;
+  /** Absent: it can run pods whenever it answers. Rejects when nobody answers. */
+  health?(): Promise<RuntimeHealth>;
+  /** What running containers use. Absent: nobody measures. */
+  usage?(): Promise<readonly ContainerUsage[]>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
   runSandbox(config: SandboxConfig): Promise<SandboxId>;
   /** Stops every container in it, then the sandbox itself. */
@@ -46,6 +54,24 @@ export interface RuntimeAbilities {
   readonly mounts: boolean;
   /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
+  /** Limits, security contexts, namespaces and networks of pods are carried out. Absent: pods are processes of the machine. */
+  readonly isolation?: true;
+}
+
+/** One sentence each, as operators know them from Kubernetes; absent: fine. */
+export interface RuntimeHealth {
+  readonly runtimeFault?: string;
+  readonly networkFault?: string;
+}
+
+export interface ContainerUsage {
+  readonly podUid: string;
+  readonly container: string;
+  readonly at: number;
+  /** All cores together, since the start of the container. */
+  readonly cpuNanoseconds: number;
+  /** What cannot be taken back without hurting it. */
+  readonly memoryBytes: number;
 }
 
 /**
@@ -110,7 +136,12 @@ export interface SandboxConfig {
   readonly hostname: string;
   /** Counts sandboxes of this pod on this node. */
   readonly attempt: number;
+  /** Only given to a runtime with `abilities.isolation`. */
+  readonly isolation?: SandboxIsolation;
 }
+
+/** What a runtime remembers of a sandbox. */
+export type SandboxIdentity = Omit<SandboxConfig, 'isolation'>;
 
 export interface ContainerConfig {
   readonly name: string;
@@ -129,6 +160,10 @@ export interface ContainerConfig {
   readonly stdinOnce?: boolean;
   /** Its streams are a terminal. */
   readonly tty?: boolean;
+  /** Id of the image, where the runtime has images. */
+  readonly imageId?: string;
+  /** Only given to a runtime with `abilities.isolation`. */
+  readonly isolation?: ContainerIsolation;
   /** Counts starts of this container in this pod; 0 for the first. */
   readonly restartCount: number;
 }
@@ -139,14 +174,18 @@ export interface Mount {
   /** Absolute, in the container. */
   readonly target: string;
   readonly readOnly: boolean;
+  /** Of mounts made later, on either side. Default: they stay where they were made. */
+  readonly propagation?: 'HostToContainer' | 'Bidirectional';
 }
 
 export interface SandboxStatus {
   readonly id: SandboxId;
-  readonly config: SandboxConfig;
+  readonly config: SandboxIdentity;
   readonly state: 'ready' | 'notReady';
   readonly createdAt: number;
   readonly ip: string;
+  /** Of the other address family. */
+  readonly moreIps?: readonly string[];
   /** Where the pod's volumes may be kept; removed with the sandbox. Absent: the runtime has no files. */
   readonly volumesPath?: string;
   /** In order of creation. */
@@ -156,6 +195,8 @@ export interface SandboxStatus {
 export interface ContainerStatus {
   readonly id: ContainerId;
   readonly config: Pick<ContainerConfig, 'name' | 'image' | 'restartCount'>;
+  /** Digest or id of the image it was made of. */
+  readonly imageId?: string;
   /** `exited` is only said when every process of the container is confirmed gone. */
   readonly state: 'created' | 'running' | 'exited';
   readonly createdAt: number;

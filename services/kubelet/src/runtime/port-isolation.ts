@@ -1,0 +1,83 @@
+/**
+ * What a pod asks of a runtime that separates pods from the machine and from each other. In terms of the runtime, not of the pod:
+ * quantities are numbers, defaults are applied. Only given to a runtime whose `abilities.isolation` is set.
+ */
+export interface SandboxIsolation {
+  /** Absent: that of the machine. */
+  readonly dns?: {
+    readonly servers: readonly string[];
+    readonly searches: readonly string[];
+    readonly options: readonly string[];
+  };
+  readonly ports: readonly PortMapping[];
+  /** Lines of the pod's `/etc/hosts` beyond its own name. */
+  readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
+  readonly namespaces: SandboxNamespaces;
+  readonly sysctls: Readonly<Record<string, string>>;
+  /** One of its containers is privileged. */
+  readonly privileged: boolean;
+  readonly user?: number;
+  readonly group?: number;
+  readonly supplementalGroups: readonly number[];
+  readonly seccomp?: SecurityProfile;
+  /** Named configuration of the runtime (`RuntimeClass`). */
+  readonly handler?: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface SandboxNamespaces {
+  readonly network: 'pod' | 'node';
+  readonly ipc: 'pod' | 'node';
+  /** `container`: each has its own. */
+  readonly pid: 'pod' | 'container' | 'node';
+}
+
+export interface PortMapping {
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly containerPort: number;
+  readonly hostPort: number;
+  readonly hostIp: string;
+}
+
+export interface SecurityProfile {
+  readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  /** Of `Localhost`. */
+  readonly reference: string;
+}
+
+export interface ContainerIsolation {
+  readonly resources: ContainerResources;
+  readonly security: ContainerSecurity;
+}
+
+/** 0 or absent: no limit. */
+export interface ContainerResources {
+  readonly cpuShares: number;
+  readonly cpuQuota?: number;
+  readonly cpuPeriod?: number;
+  readonly memoryLimitBytes?: number;
+  /** What the kernel ends first when memory is short: the higher, the sooner. */
+  readonly oomScoreAdjust: number;
+  readonly hugepages?: readonly { readonly pageSize: string; readonly limitBytes: number }[];
+}
+
+export interface ContainerSecurity {
+  readonly privileged: boolean;
+  readonly addCapabilities: readonly string[];
+  readonly dropCapabilities: readonly string[];
+  /** Absent: the user of the image. */
+  readonly user?: number;
+  readonly userName?: string;
+  /** Never without a user. */
+  readonly group?: number;
+  readonly supplementalGroups: readonly number[];
+  readonly readOnlyRoot: boolean;
+  readonly noNewPrivileges: boolean;
+  readonly seccomp?: SecurityProfile;
+  readonly apparmor?: SecurityProfile;
+  readonly seLinux?: { readonly user: string; readonly role: string; readonly type: string; readonly level: string };
+  /** The kernel's files that are hidden or cannot be written to stay as they are (`procMount: Unmasked`). */
+  readonly unmasked: boolean;
+  /** Runs in the process namespace of this container (`targetContainerName` of ephemeral containers). */
+  readonly processesOf?: string;
+}

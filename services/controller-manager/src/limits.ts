@@ -78,3 +78,12 @@ export const ROOT_CA_RECHECK_MS = 5 * 60_000;
 
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
+
+/** An owner of at least so many pods is not looked at for every one of them that changes. */
+export const PACED_FROM_PODS = 500;
+
+/** The pause between two passes grows with the owner's pods: one millisecond per so many. */
+export const PACED_PODS_PER_MS = 10;
+
+/** The longest pause between two passes over an owner of many pods. */
+export const PACED_PASS_GAP_MAX_MS = 1_000;

@@ -7,6 +7,7 @@ import { type NodeLifecycleSettings, nodeLifecycleController } from './controlle
 import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
 import { podGarbageController } from './controllers/pod-garbage/index.ts';
 import { replicaSetController } from './controllers/replicaset/index.ts';
+import { replicationController } from './controllers/replication-controller/index.ts';
 import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
 import { serviceAccountController } from './controllers/service-account/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
@@ -21,6 +22,7 @@ export interface ControllerSettings extends NodeLifecycleSettings, RootCaSetting
 export const allControllers = (settings: ControllerSettings): readonly ControllerDefinition[] => [
   deploymentController,
   replicaSetController,
+  replicationController,
   statefulSetController(settings),
   daemonSetController,
   nodeLifecycleController(settings),

@@ -15,7 +15,7 @@ export interface Claim<T> {
 export function claim<T extends { readonly metadata: Pod['metadata'] }>(
   owner: {
     readonly metadata: ReplicaSet['metadata'];
-    readonly spec: { readonly selector: ReplicaSet['spec']['selector'] };
+    readonly spec: { readonly selector?: ReplicaSet['spec']['selector'] };
   },
   candidates: readonly T[],
 ): Claim<T> {

@@ -3,12 +3,26 @@ import type { Informer, InformerChange } from '@holdfast/client';
 import { controllerOf, keyOf, toTarget } from './meta.ts';
 import { labelPredicate } from './selector.ts';
 
-type Selecting = KubeObject & { readonly spec: { readonly selector: LabelSelector } };
+type Selecting = KubeObject & { readonly spec: { readonly selector?: LabelSelector } };
 
 /** The owners whose picture a change of a dependent may alter: its controller before and after, or all that could adopt it (or wait for its name). */
-export function ownersToWake<T extends Selecting>(
+export const ownersToWake = <T extends Selecting>(
   owners: Informer<T>,
   kind: string,
+  change: InformerChange<KubeObject>,
+): readonly string[] => selectingOwnersToWake({ owners, kind, selectorOf: ({ spec }) => spec.selector }, change);
+
+/** The same for kinds whose selector has a form of its own. */
+export function selectingOwnersToWake<T extends KubeObject>(
+  {
+    owners,
+    kind,
+    selectorOf,
+  }: {
+    readonly owners: Informer<T>;
+    readonly kind: string;
+    readonly selectorOf: (owner: T) => LabelSelector | undefined;
+  },
   { object, old }: InformerChange<KubeObject>,
 ): readonly string[] {
   const keys = new Set<string>();
@@ -21,7 +35,7 @@ export function ownersToWake<T extends Selecting>(
   const last = object ?? old;
   if (last !== undefined && controllerOf(last) === undefined) {
     for (const candidate of owners.list(last.metadata.namespace)) {
-      if (labelPredicate(candidate.spec.selector)(last.metadata.labels)) keys.add(keyOf(candidate));
+      if (labelPredicate(selectorOf(candidate))(last.metadata.labels)) keys.add(keyOf(candidate));
     }
   }
   return [...keys];

@@ -1,4 +1,14 @@
-import type { Deployment, Node, Pod, PodTemplateSpec, ReplicaSet, StatefulSet } from '@holdfast/api';
+import type {
+  CronJob,
+  Deployment,
+  Job,
+  Node,
+  Pod,
+  PodTemplateSpec,
+  ReplicaSet,
+  ReplicationController,
+  StatefulSet,
+} from '@holdfast/api';
 
 export const podTemplate = (labels: Record<string, string> = { app: 'web' }, image = 'web:1'): PodTemplateSpec => ({
   metadata: { labels },
@@ -14,6 +24,56 @@ export const replicaSet = (
   metadata: { name: 'web', namespace: 'default', ...metadata },
   spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: podTemplate(), ...spec },
   status: { replicas: 0 },
+});
+
+export const replicationController = (spec: Partial<ReplicationController['spec']> = {}): ReplicationController => ({
+  apiVersion: 'v1',
+  kind: 'ReplicationController',
+  metadata: { name: 'web', namespace: 'default' },
+  spec: { replicas: 3, selector: { app: 'web' }, template: podTemplate(), ...spec },
+  status: { replicas: 0 },
+});
+
+const JOB_LABELS = { 'batch.kubernetes.io/job-name': 'task' };
+
+/** As the API server stores it: with every default. */
+export const job = (spec: Partial<Job['spec']> = {}, metadata: Job['metadata'] = {}): Job => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'task', namespace: 'default', ...metadata },
+  spec: {
+    parallelism: 1,
+    completions: 1,
+    backoffLimit: 6,
+    completionMode: 'NonIndexed',
+    suspend: false,
+    podReplacementPolicy: 'TerminatingOrFailed',
+    selector: { matchLabels: JOB_LABELS },
+    ...spec,
+    template: spec.template ?? jobTemplate(),
+  },
+  status: {},
+});
+
+export const jobTemplate = (restartPolicy = 'Never'): PodTemplateSpec => {
+  const template = podTemplate(JOB_LABELS, 'task:1');
+  return { ...template, spec: { ...template.spec, restartPolicy } };
+};
+
+export const cronJob = (spec: Partial<CronJob['spec']> = {}): CronJob => ({
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: { name: 'tick', namespace: 'default' },
+  spec: {
+    schedule: '*/5 * * * *',
+    concurrencyPolicy: 'Allow',
+    suspend: false,
+    successfulJobsHistoryLimit: 3,
+    failedJobsHistoryLimit: 1,
+    jobTemplate: { metadata: {}, spec: job().spec },
+    ...spec,
+  },
+  status: {},
 });
 
 export const deployment = (

@@ -1,11 +1,12 @@
 import type { Pod, ReplicaSet } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
 import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
+import { freePodNames } from '../../common/names.ts';
 import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate } from '../../common/pods.ts';
 import { REPLICASET_BURST_PODS } from '../../limits.ts';
-import { freePodNames } from './names.ts';
 
 export interface ReplicaSetSnapshot {
+  /** A ReplicaSet, or a ReplicationController in the form of one. */
   readonly replicaSet: ReplicaSet;
   /** Every pod it controls and every pod of its namespace without a controller. */
   readonly pods: readonly Pod[];
@@ -52,13 +53,14 @@ export const claimedPods = (snapshot: ReplicaSetSnapshot): readonly Pod[] => {
 function creations(snapshot: ReplicaSetSnapshot, count: number): ReplicaSetAction[] {
   const { replicaSet } = snapshot;
   const taken = new Set([...snapshot.pods.map(nameOf), ...snapshot.foreignNames]);
-  return freePodNames(replicaSet, taken, count).map((name) => ({
+  const prefix = generatedNamePrefix(nameOf(replicaSet));
+  return freePodNames({ prefix, seed: uidOf(replicaSet) }, taken, count).map((name) => ({
     type: 'create-pod',
     pod: podFromTemplate(replicaSet.spec.template, {
       namespace: namespaceOf(replicaSet),
       name,
-      generateName: generatedNamePrefix(nameOf(replicaSet)),
-      owner: controllerReference(replicaSet, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }),
+      generateName: prefix,
+      owner: controllerReference(replicaSet, replicaSet),
     }),
   }));
 }

@@ -1,0 +1,30 @@
+import type { Clock } from '@holdfast/platform';
+import { PACED_FROM_PODS, PACED_PASS_GAP_MAX_MS, PACED_PODS_PER_MS } from '../limits.ts';
+
+/**
+ * A pass looks at every pod of its owner, and every pod that changes asks for one: for ten thousand pods that would be a
+ * hundred million looks. Owners of many pods are therefore looked at only every so often; a change in between waits.
+ */
+export class Pacing {
+  readonly #nextAtMs = new Map<string, number>();
+  readonly #clock: Pick<Clock, 'monotonic'>;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** How long this key has to wait; `undefined` when a pass may run now. */
+  waitMs(key: string): number | undefined {
+    const waitMs = (this.#nextAtMs.get(key) ?? 0) - this.#clock.monotonic();
+    return waitMs > 0 ? waitMs : undefined;
+  }
+
+  passed(key: string, pods: number): void {
+    if (pods < PACED_FROM_PODS) this.#nextAtMs.delete(key);
+    else this.#nextAtMs.set(key, this.#clock.monotonic() + Math.min(PACED_PASS_GAP_MAX_MS, pods / PACED_PODS_PER_MS));
+  }
+
+  forget(key: string): void {
+    this.#nextAtMs.delete(key);
+  }
+}

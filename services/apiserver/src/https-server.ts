@@ -129,6 +129,8 @@ function createFastify(deps: HttpsServerDeps, limits: HttpsLimits, bodies: BodyR
       cert: certificate,
       key,
       minVersion: 'TLSv1.2',
+      // Node sets this for HTTP/2 and for plain HTTP/1.1 servers, not for HTTP/1.1 beside HTTP/2: a watch event must not wait for the last one's receipt.
+      noDelay: true,
       handshakeTimeout: limits.handshakeTimeoutMs,
       settings: { maxConcurrentStreams: HTTP2_STREAMS_MAX },
       ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),

@@ -1,8 +1,9 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { type Service as KubeService, PODS, type Pod, SERVICES } from '@holdfast/api';
 import { type Bus, nodePodsPattern } from '@holdfast/bus';
-import { type ApiClient, type ApiHandler, createEventRecorder, createInformer } from '@holdfast/client';
+import { type ApiClient, type ApiHandler, createEventRecorder, createInformer, type Informer } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
@@ -18,6 +19,8 @@ export interface KubeletDeps {
   readonly runtime: ContainerRuntime;
   readonly network: ProbeNetwork;
   readonly node: NodeFacts;
+  /** Absent: nobody knows the names of services. */
+  readonly dns?: ClusterDns | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -49,6 +52,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     random,
     log,
   });
+  const services = createServices({ ...deps, log });
   const manager: PodManager = new PodManager({
     client,
     informer,
@@ -56,7 +60,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: workerDeps({ ...deps, log, events }),
+    worker: workerDeps({ ...deps, log, events, services }),
     onReadiness: () => agent.beatSoon(),
   });
   const agent: NodeAgent = new NodeAgent({
@@ -81,21 +85,36 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     start: async () => {
       await events.start();
       await informer.start();
+      await services?.start();
       manager.start();
       agent.start();
     },
     stop: async () => {
       await agent.stop();
       const stopped = manager.stop();
-      await informer.stop();
+      await Promise.all([informer.stop(), services?.stop()]);
       await stopped;
       await events.stop();
     },
   };
 }
 
-function workerDeps(deps: KubeletDeps & { readonly events: ReturnType<typeof createEventRecorder> }) {
-  const { client, runtime, events, clock, log, network, node } = deps;
+/**
+ * What the environment of containers is told of. Watched, not asked for at every start; not at all where nobody reads the
+ * environment. Not over the bus: a node may hear of its own pods there.
+ */
+function createServices({ client, runtime, clock, random, log }: KubeletDeps): Informer<KubeService> | undefined {
+  if (runtime.abilities === undefined) return undefined;
+  return createInformer<KubeService>({ client, bus: undefined, resource: SERVICES, subjects: [], clock, random, log });
+}
+
+interface WorkerParts {
+  readonly events: ReturnType<typeof createEventRecorder>;
+  readonly services: Informer<KubeService> | undefined;
+}
+
+function workerDeps(deps: KubeletDeps & WorkerParts) {
+  const { client, runtime, events, clock, log, network, node, services, dns = NO_CLUSTER_DNS } = deps;
   return {
     client,
     runtime,
@@ -105,9 +124,15 @@ function workerDeps(deps: KubeletDeps & { readonly events: ReturnType<typeof cre
     network,
     node: {
       address: node.address,
+      hostname: node.hostname,
       operatingSystem: node.nodeInfo.operatingSystem,
       runtimeName: node.runtimeName,
     },
     allocatable: node.allocatable,
+    dns,
+    services: async () => {
+      await services?.synced();
+      return services?.list() ?? [];
+    },
   };
 }

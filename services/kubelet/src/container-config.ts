@@ -1,7 +1,8 @@
-import type { Container, Pod } from '@holdfast/api';
+import type { Container, Pod, Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { buildEnvironment, environmentReferences, expandAll } from './domain/environment.ts';
 import { containerUser } from './domain/refusals.ts';
+import { serviceVariables } from './domain/service-variables.ts';
 import type { ContainerVolumes } from './pod-volumes.ts';
 import { readTexts } from './referenced-data.ts';
 import type { ContainerConfig, RuntimeAbilities } from './runtime/port.ts';
@@ -12,6 +13,8 @@ export interface ContainerConfigDeps {
   readonly hostIp: string;
   /** Absent for a runtime that pretends everything. */
   readonly abilities: RuntimeAbilities | undefined;
+  /** Every service of the cluster. */
+  readonly services: () => Promise<readonly Service[]>;
   /** Absent where nothing keeps files. */
   readonly volumes?: (environment: Readonly<Record<string, string>>) => Promise<ContainerVolumes>;
 }
@@ -30,7 +33,8 @@ export async function containerConfig(
     if (found !== undefined) data.set(reference, found);
   }
   const { allocatable, hostIp } = deps;
-  const environment = buildEnvironment(container, { pod, podIp: life.podIp, hostIp, allocatable, data });
+  const links = await serviceLinks(deps, pod);
+  const environment = buildEnvironment(container, { pod, podIp: life.podIp, hostIp, allocatable, data, links });
   const user = deps.abilities === undefined ? undefined : containerUser(pod, container, deps.abilities);
   const volumes = await deps.volumes?.(environment);
   return {
@@ -44,4 +48,10 @@ export async function containerConfig(
     ...(container.workingDir === undefined || container.workingDir === '' ? {} : { workingDir: container.workingDir }),
     restartCount: life.restartCount,
   };
+}
+
+/** A runtime that only pretends has nobody who would read them. */
+async function serviceLinks(deps: ContainerConfigDeps, { spec, metadata }: Pod): Promise<Record<string, string>> {
+  if (deps.abilities === undefined) return {};
+  return serviceVariables(await deps.services(), metadata.namespace ?? '', spec.enableServiceLinks !== false);
 }

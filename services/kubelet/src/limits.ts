@@ -46,6 +46,14 @@ export const LOG_FOLLOW_POLL_MS = 100;
 /** A health answer is a few bytes; a peer that sends more is no health service. */
 export const GRPC_ANSWER_MAX_BYTES = 4 * 1024;
 export const POD_LIST_PAGE = 500;
+
+/** What a container may say when it ends, and the end of its log that may stand in for it: as everywhere. */
+export const MESSAGE_MAX_BYTES = 4_096;
+export const POD_MESSAGES_MAX_BYTES = 12_288;
+export const MESSAGE_LOG_MAX_BYTES = 2_048;
+export const MESSAGE_LOG_LINES = 80;
+/** Of a label of a DNS name; the kernel takes one more. */
+export const HOST_NAME_MAX = 63;
 /** A restarted kubelet that ends pods which no longer exist says so only when that takes longer. */
 export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */

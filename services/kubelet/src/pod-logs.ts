@@ -2,7 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { badRequest } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { readLogFile } from './adapters/log-file.ts';
-import { type ContainerLife, livesOf } from './domain/records.ts';
+import { allContainers, apiStatusOf, type ContainerLife, livesOf } from './domain/records.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 
 export interface LogRequest {
@@ -47,7 +47,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 function containerName(pod: Pod, request: LogRequest): string {
   const { containers, initContainers = [] } = pod.spec;
   const names = containers.map(({ name }) => name);
-  const all = [...names, ...initContainers.map(({ name }) => name)];
+  const all = allContainers(pod).map(({ name }) => name);
   if (request.container !== undefined && request.container !== '') {
     if (all.includes(request.container)) return request.container;
     throw badRequest(`container ${request.container} is not valid for pod ${request.podName}`);
@@ -73,10 +73,7 @@ function chooseLife(
   if (life !== undefined) return life;
   const { name: podName = '' } = pod.metadata;
   if (of.previous) throw badRequest(`previous terminated container "${of.name}" in pod "${podName}" not found`);
-  const status = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(
-    ({ name }) => name === of.name,
-  );
-  const reason = status?.state.waiting?.reason ?? 'ContainerCreating';
+  const reason = apiStatusOf(of.name, pod)?.state.waiting?.reason ?? 'ContainerCreating';
   throw badRequest(`container "${of.name}" in pod "${podName}" is waiting to start: ${reason}`);
 }
 

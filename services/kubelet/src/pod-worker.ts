@@ -1,45 +1,22 @@
-import { type Container, PODS, type Pod } from '@holdfast/api';
-import { type ApiClient, type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
+import { PODS, type Pod } from '@holdfast/api';
+import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
-import { type ContainerConfigDeps, containerConfig } from './container-config.ts';
+import type { Timer } from '@holdfast/platform';
+import { LastWords } from './container-files.ts';
+import { ContainerStarter, type ContainerStarterDeps } from './container-starter.ts';
 import { applyStop, type StopTask } from './container-stop.ts';
 import { decidePod } from './domain/decide-pod.ts';
-import { ContainerConfigError } from './domain/environment.ts';
-import {
-  forgetContainers,
-  INITIAL_MEMORY,
-  type NodeFacts,
-  type PodAction,
-  type PodMemory,
-} from './domain/pod-worker-types.ts';
-import { notEnforced, sandboxRefusal } from './domain/refusals.ts';
+import { forgetContainers, INITIAL_MEMORY, type PodAction, type PodMemory } from './domain/pod-worker-types.ts';
+import { allContainers } from './domain/records.ts';
 import { statusPatch } from './domain/status-patch.ts';
-import { VolumeError } from './domain/volume-files.ts';
-import { runHook } from './hooks.ts';
-import {
-  POD_RETRY_INITIAL_MS,
-  POD_RETRY_MAX_MS,
-  POST_START_TIMEOUT_MS,
-  START_RETRY_MS,
-  STOP_RETRY_MS,
-  VOLUME_RETRY_INITIAL_MS,
-} from './limits.ts';
-import { PodVolumes } from './pod-volumes.ts';
-import type { ProbeNetwork } from './probe-network.ts';
+import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from './limits.ts';
+import { createPodEvents, type TellPod } from './pod-events.ts';
 import { createProber, type Prober } from './prober.ts';
-import { type ContainerRuntime, RuntimeError, type SandboxStatus } from './runtime/port.ts';
+import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
 
-export interface PodWorkerDeps {
-  readonly client: ApiClient;
-  readonly runtime: ContainerRuntime;
+export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
   readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly node: NodeFacts;
   readonly nodeName: string;
-  readonly allocatable: Readonly<Record<string, string>>;
-  readonly network: ProbeNetwork;
   /** Another UID of this name still has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
   /** Told after what exists of this pod on the node changed, and when the worker ended. */
@@ -67,9 +44,9 @@ export class PodWorker {
   readonly #deps: PodWorkerDeps;
   readonly #prober: Prober;
   readonly #stops = new Map<string, StopTask>();
-  /** Absent where the runtime only pretends. */
-  readonly #volumes: PodVolumes | undefined;
-  #volumeFailures = 0;
+  readonly #starter: ContainerStarter;
+  readonly #lastWords = new LastWords();
+  readonly #event: TellPod;
   #knowledge: Knowledge = { kind: 'unverified' };
   #memory: PodMemory = INITIAL_MEMORY;
   #sandboxes: readonly SandboxStatus[] | undefined;
@@ -82,22 +59,21 @@ export class PodWorker {
   constructor(deps: PodWorkerDeps, identity: PodIdentity) {
     this.#deps = deps;
     this.identity = identity;
-    this.#volumes = this.#createVolumes();
+    this.#event = createPodEvents(deps.events);
+    this.#starter = new ContainerStarter({
+      ...deps,
+      tell: this.#event,
+      remember: (change) => {
+        this.#memory = change(this.#memory);
+      },
+      wake: () => this.wake(),
+    });
     this.#prober = createProber({
       ...deps,
       onResult: () => this.wake(),
       onFailure: (pod, container, message) =>
         this.#event(pod, { type: 'Warning', reason: 'Unhealthy', message, container }),
     });
-  }
-
-  #createVolumes(): PodVolumes | undefined {
-    const { runtime, client, clock, allocatable, node } = this.#deps;
-    const { abilities } = runtime;
-    if (abilities === undefined) return undefined;
-    const onFailure = (pod: Pod, message: string): void =>
-      this.#event(pod, { type: 'Warning', reason: 'FailedMount', message });
-    return new PodVolumes({ client, clock, abilities, allocatable, hostIp: node.address, onFailure });
   }
 
   /** A newer view of the object; older ones are ignored. */
@@ -144,7 +120,7 @@ export class PodWorker {
     this.#timer?.cancel();
     this.#prober.stop();
     for (const stop of this.#stops.values()) stop.abandon();
-    await this.#volumes?.stop();
+    await this.#starter.stop();
     await this.#running;
   }
 
@@ -169,7 +145,9 @@ export class PodWorker {
     const { runtime, clock, node } = this.#deps;
     const { uid } = this.identity;
     const before = this.#sandboxes?.length;
-    const sandboxes = (await runtime.list({ podUid: uid })).toSorted((a, b) => a.config.attempt - b.config.attempt);
+    const listed = (await runtime.list({ podUid: uid })).toSorted((a, b) => a.config.attempt - b.config.attempt);
+    const sandboxes =
+      this.#knowledge.kind === 'pod' ? await this.#lastWords.addTo(this.#knowledge.pod, listed) : listed;
     this.#sandboxes = sandboxes;
     if (before !== sandboxes.length) this.#deps.onSettled(this);
     // Doubted while the runtime answered: nothing may be taken for gone before the API said so.
@@ -179,7 +157,7 @@ export class PodWorker {
     }
     const pod = this.#knowledge.kind === 'pod' ? this.#knowledge.pod : undefined;
     this.#memory = { ...forgetContainers(this.#memory, sandboxes), probes: this.#prober.observe(pod, sandboxes) };
-    if (pod !== undefined) this.#volumes?.offer(pod);
+    if (pod !== undefined) this.#starter.offer(pod);
     const observation = { uid, pod, sandboxes, nameIsTaken: this.#deps.nameIsTaken(this), node };
     const decision = decidePod(observation, this.#memory, clock.now());
     this.#memory = decision.memory;
@@ -196,9 +174,11 @@ export class PodWorker {
       case 'confirm':
         return this.#confirm();
       case 'runSandbox':
-        return this.#changed(this.#runSandbox(action.attempt, pod));
+        return pod === undefined ? undefined : this.#changed(this.#starter.runSandbox(action.attempt, pod));
       case 'startContainer':
-        return this.#changed(this.#startContainer(action, pod));
+        return pod === undefined
+          ? undefined
+          : this.#changed(this.#starter.startContainer(action, pod, this.#sandboxes ?? []));
       case 'stopContainer':
         return this.#stopContainer(action, pod);
       case 'removeContainer':
@@ -246,118 +226,6 @@ export class PodWorker {
     this.#wanted = true;
   }
 
-  async #runSandbox(attempt: number, pod: Pod | undefined): Promise<void> {
-    const { uid, namespace, name } = this.identity;
-    const hostname = pod?.spec.hostname ?? name.slice(0, 63).replace(/[-.]+$/, '');
-    try {
-      const refusal = pod === undefined || this.#deps.runtime.abilities === undefined ? undefined : sandboxRefusal(pod);
-      if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
-      await this.#deps.runtime.runSandbox({ podUid: uid, podName: name, podNamespace: namespace, hostname, attempt });
-      this.#clearFailure('');
-    } catch (error) {
-      this.#startFailed('', 'FailedCreatePodSandBox', error);
-      this.#event(pod, {
-        type: 'Warning',
-        reason: 'FailedCreatePodSandBox',
-        message: `Failed to create pod sandbox: ${describeError(error)}`,
-      });
-    }
-  }
-
-  async #startContainer(action: Extract<PodAction, { kind: 'startContainer' }>, pod: Pod | undefined): Promise<void> {
-    if (pod === undefined) return;
-    const { runtime } = this.#deps;
-    const { container, restartCount, sandboxId } = action;
-    const { name } = container;
-    try {
-      const podIp = this.#sandboxes?.find(({ id }) => id === sandboxId)?.ip ?? '';
-      const config = await containerConfig(this.#configDeps(pod, container, podIp), pod, container, {
-        restartCount,
-        podIp,
-      });
-      const image = container.image ?? '';
-      const id = await runtime.createContainer(sandboxId, config);
-      const pulled = `Container image "${image}" already present on machine`;
-      this.#event(pod, { type: 'Normal', reason: 'Pulled', message: pulled, container: name });
-      this.#event(pod, { type: 'Normal', reason: 'Created', message: `Created container: ${name}`, container: name });
-      await runtime.startContainer(id);
-      this.#clearFailure(name);
-      this.#volumeFailures = 0;
-      if (container.lifecycle?.postStart !== undefined) this.#runPostStart(id, { pod, container, podIp });
-      this.#event(pod, { type: 'Normal', reason: 'Started', message: `Started container ${name}`, container: name });
-      this.#tellNotEnforced(pod, container);
-    } catch (error) {
-      this.#containerFailed(pod, container, error);
-    }
-  }
-
-  #configDeps(pod: Pod, container: Container, podIp: string): ContainerConfigDeps {
-    const { runtime, client, allocatable, node } = this.#deps;
-    const deps = { client, allocatable, hostIp: node.address, abilities: runtime.abilities };
-    // Those of the first sandbox: a later one of the same pod finds what was written.
-    const path = this.#sandboxes?.[0]?.volumesPath;
-    const volumes = this.#volumes;
-    if (volumes === undefined || path === undefined) return deps;
-    return { ...deps, volumes: (environment) => volumes.prepare({ pod, path, podIp }, container, environment) };
-  }
-
-  #containerFailed(pod: Pod, container: Container, error: unknown): void {
-    const { name } = container;
-    const message = describeError(error);
-    if (error instanceof VolumeError) {
-      const waiting = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
-      const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
-      this.#volumeFailures++;
-      this.#startFailed(name, waiting, error, retryMs);
-      this.#event(pod, { type: 'Warning', reason: 'FailedMount', message });
-      return;
-    }
-    this.#startFailed(name, reasonOf(error), error);
-    this.#event(pod, { type: 'Warning', reason: 'Failed', message: `Error: ${message}`, container: name });
-  }
-
-  /** Nobody may believe that a limit or a restriction holds here when it does not. */
-  #tellNotEnforced(pod: Pod, container: Container): void {
-    if (this.#deps.runtime.abilities === undefined) return;
-    const fields = notEnforced(pod, container);
-    if (fields.length === 0) return;
-    const message = `Not enforced for processes of this node: ${fields.join(', ')}`;
-    this.#event(pod, { type: 'Warning', reason: 'NotEnforced', message, container: container.name });
-  }
-
-  /** In the background: a deletion must not wait for a hook that hangs. */
-  #runPostStart(id: string, of: { readonly pod: Pod; readonly container: Container; readonly podIp: string }): void {
-    const { pod, container, podIp } = of;
-    const hook = container.lifecycle?.postStart;
-    if (hook === undefined) return;
-    this.#memory = { ...this.#memory, postStart: { ...this.#memory.postStart, [id]: 'running' } };
-    const target = { id, podIp, ports: container.ports ?? [], timeoutMs: POST_START_TIMEOUT_MS };
-    void runHook(this.#deps, hook, target)
-      .then(
-        () => {
-          const { [id]: _done, ...postStart } = this.#memory.postStart;
-          this.#memory = { ...this.#memory, postStart };
-        },
-        (error: unknown) => {
-          this.#memory = { ...this.#memory, postStart: { ...this.#memory.postStart, [id]: 'failed' } };
-          const message = `PostStartHook failed: ${describeError(error)}`;
-          this.#event(pod, { type: 'Warning', reason: 'FailedPostStartHook', message, container: container.name });
-        },
-      )
-      .finally(() => this.wake());
-  }
-
-  #startFailed(name: string, reason: string, error: unknown, retryMs = START_RETRY_MS): void {
-    const failure = { reason, message: describeError(error), retryAt: this.#deps.clock.now() + retryMs };
-    this.#memory = { ...this.#memory, failures: { ...this.#memory.failures, [name]: failure } };
-    this.#deps.log.warn('container not started', { pod: this.identity, container: name, error });
-  }
-
-  #clearFailure(name: string): void {
-    const { [name]: _cleared, ...failures } = this.#memory.failures;
-    this.#memory = { ...this.#memory, failures };
-  }
-
   /** In the background: a stop may take its whole grace, and the grace may still be shortened. */
   #stopContainer(action: Extract<PodAction, { kind: 'stopContainer' }>, pod: Pod | undefined): void {
     const { id } = action;
@@ -367,9 +235,7 @@ export class PodWorker {
       return;
     }
     this.#event(pod, { type: 'Normal', reason: 'Killing', message: action.message, container: action.name });
-    const spec = [...(pod?.spec.containers ?? []), ...(pod?.spec.initContainers ?? [])].find(
-      ({ name }) => name === action.name,
-    );
+    const spec = pod === undefined ? undefined : allContainers(pod).find(({ name }) => name === action.name);
     const podIp = this.#sandboxes?.at(-1)?.ip ?? '';
     const task = applyStop(
       { ...this.#deps, onHookFailure: (message) => this.#event(pod, hookFailure(message, action.name)) },
@@ -436,20 +302,8 @@ export class PodWorker {
     this.#ended = true;
     this.#timer?.cancel();
     this.#prober.stop();
-    void this.#volumes?.stop();
+    void this.#starter.stop();
     this.#deps.onSettled(this);
-  }
-
-  #event(
-    pod: Pod | undefined,
-    event: { type: 'Normal' | 'Warning'; reason: string; message: string; container?: string },
-  ): void {
-    if (pod === undefined) return;
-    const { type, reason, message, container } = event;
-    const isInit = pod.spec.initContainers?.some(({ name }) => name === container) === true;
-    const fieldPath =
-      container === undefined ? undefined : `spec.${isInit ? 'initContainers' : 'containers'}{${container}}`;
-    this.#deps.events.event(pod, { type, reason, message, ...(fieldPath === undefined ? {} : { fieldPath }) });
   }
 
   #retryLater(error: unknown): void {
@@ -471,7 +325,3 @@ export class PodWorker {
 
 const hookFailure = (message: string, container: string) =>
   ({ type: 'Warning', reason: 'FailedPreStopHook', message, container }) as const;
-
-function reasonOf(error: unknown): string {
-  return error instanceof ContainerConfigError ? 'CreateContainerConfigError' : 'CreateContainerError';
-}

@@ -5,6 +5,7 @@ import { formatDuration } from './back-off.ts';
 import type { PodMemory } from './pod-worker-types.ts';
 import { apiStatusOf, type ContainerLife, latestLife, livesOf, UNKNOWN_EXIT_CODE, UNKNOWN_REASON } from './records.ts';
 import { initIsDone, restartVerdict, roleOf } from './restart.ts';
+import { cutMessage, messageShareBytes } from './termination-message.ts';
 
 export interface StatusContext {
   readonly pod: Pod;
@@ -44,7 +45,9 @@ export function isStarted(container: Container, life: ContainerLife | undefined,
 }
 
 function isReady(container: Container, life: ContainerLife | undefined, context: StatusContext): boolean {
-  if (roleOf(container, context.pod) === 'init') return life?.state === 'exited' && life.exitCode === 0;
+  const role = roleOf(container, context.pod);
+  if (role === 'init') return life?.state === 'exited' && life.exitCode === 0;
+  if (role === 'ephemeral') return false;
   if (life === undefined || !isStarted(container, life, context.memory)) return false;
   return container.readinessProbe === undefined || context.memory.probes[life.id]?.readiness === 'success';
 }
@@ -110,7 +113,7 @@ function neverRanState(container: Container, context: StatusContext): ContainerS
   const failure = context.memory.failures[container.name];
   if (failure !== undefined) return { waiting: { message: failure.message, reason: failure.reason } };
   if (hookFailed(container, context)) return { waiting: { reason: 'PostStartHookError' } };
-  const hasInit = (context.pod.spec.initContainers ?? []).length > 0;
+  const hasInit = (context.pod.spec.initContainers ?? []).length > 0 && roleOf(container, context.pod) !== 'ephemeral';
   return { waiting: { reason: hasInit ? 'PodInitializing' : 'ContainerCreating' } };
 }
 
@@ -132,7 +135,7 @@ function terminatedState(life: ContainerLife, context: StatusContext): NonNullab
     ...(life.id === '' ? {} : { containerID: `${context.runtimeName}://${life.id}` }),
     exitCode: life.exitCode,
     finishedAt: formatTime(life.finishedAt),
-    ...(life.message === undefined ? {} : { message: life.message }),
+    ...(life.message === undefined ? {} : { message: cutMessage(life.message, messageShareBytes(context.pod)) }),
     reason: life.reason,
     startedAt: formatTime(life.startedAt ?? 0),
   };

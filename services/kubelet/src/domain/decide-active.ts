@@ -7,7 +7,7 @@ import { decideKill } from './decide-kill.ts';
 import { containerGrace, effectivePodGrace, type KillCause } from './grace.ts';
 import { podStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
-import { type ContainerLife, latestLife, livesOf } from './records.ts';
+import { allContainers, type ContainerLife, latestLife, livesOf } from './records.ts';
 import { appsAreDone, initHasFailed, lifeLookup, restartVerdict, roleOf } from './restart.ts';
 
 interface At {
@@ -96,11 +96,13 @@ class Steps {
   }
 
   plan(): void {
-    const { containers, initContainers = [] } = this.#pod.spec;
+    const { containers, initContainers = [], ephemeralContainers = [] } = this.#pod.spec;
+    // Before all others: they may be there to find out why those do not start.
+    for (const container of ephemeralContainers) this.#keepRunning(container, this.#lifeOf(container));
     if (this.#initPhase(initContainers)) {
       for (const container of containers) this.#keepRunning(container, this.#lifeOf(container));
     }
-    for (const container of [...initContainers, ...containers]) this.#removeOld(container);
+    for (const container of allContainers(this.#pod)) this.#removeOld(container);
   }
 
   /** True when the app containers may run. */

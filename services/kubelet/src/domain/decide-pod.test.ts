@@ -8,7 +8,7 @@ import { decidePod } from './decide-pod.ts';
 import { isTerminal } from './pod-status.ts';
 import { INITIAL_MEMORY, type PodAction, type PodMemory } from './pod-worker-types.ts';
 
-const NODE = { address: '192.0.2.1', operatingSystem: 'linux', runtimeName: 'model' };
+const NODE = { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'model' };
 const UID = 'u1';
 const EPOCH = 1_767_225_600_000;
 
@@ -484,13 +484,44 @@ test('a server that stores a status a little different is not written to for eve
   );
 });
 
-test('[EPH-08] an ephemeral container is shown as waiting with a reason, and changes nothing else', () => {
-  const world = started({ ephemeralContainers: [{ name: 'debugger', image: 'busybox', resources: {} }] });
-  const { phase, ephemeralContainerStatuses = [] } = world.pod?.status ?? assert.fail('the pod exists');
-  assert.equal(phase, 'Running');
+test('[EPH-02] [EPH-08] an ephemeral container is started once, never again, and changes nothing else', () => {
+  const world = started();
+  const pod = world.pod ?? assert.fail('the pod exists');
+  const before = pod.status;
+  world.pod = { ...pod, spec: { ...pod.spec, ephemeralContainers: [container('debugger')] } };
+  world.settle();
+  const debug = world.alive.find(({ config }) => config.name === 'debugger') ?? assert.fail('it runs');
+  const status = (): Pod['status'] => world.pod?.status ?? assert.fail('the pod exists');
+  assert.ok(status().ephemeralContainerStatuses?.[0]?.state.running !== undefined);
+  world.exit(debug, 1);
+  world.pass(400_000);
+  world.settle();
+  const [told] = status().ephemeralContainerStatuses ?? [];
+  assert.deepEqual([told?.state.terminated?.exitCode, told?.restartCount, told?.ready], [1, 0, false]);
   assert.deepEqual(
-    ephemeralContainerStatuses.map(({ name, ready, state }) => [name, ready, state.waiting?.reason]),
-    [['debugger', false, 'CreateContainerConfigError']],
+    { ...status(), ephemeralContainerStatuses: undefined },
+    { ...before, ephemeralContainerStatuses: undefined },
   );
-  assert.equal(world.pod?.status.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+});
+
+test('[EPH-01] an ephemeral container runs also where an init container hangs, and ends with its pod', () => {
+  const world = new World(
+    podOf({ initContainers: [container('hangs')], ephemeralContainers: [container('debugger')] }),
+  );
+  world.settle();
+  assert.deepEqual(world.alive.map(({ config }) => config.name).toSorted(), ['debugger', 'hangs']);
+  world.requestDeletion(5);
+  world.settle();
+  world.pass(6_000);
+  world.settle();
+  assert.deepEqual([world.pod, world.sandboxes], [undefined, []]);
+});
+
+test('[EPH-08] a pod completes although an ephemeral container runs, and takes it along', () => {
+  const world = started({ restartPolicy: 'Never', ephemeralContainers: [container('debugger')] });
+  world.exit(world.alive.find(({ config }) => config.name === 'main') ?? assert.fail('it runs'), 0);
+  world.settle();
+  world.pass(31_000);
+  world.settle();
+  assert.deepEqual([world.pod?.status.phase, world.alive], ['Succeeded', []]);
 });

@@ -1,6 +1,7 @@
 import type { Container, EnvVar, Pod } from '@holdfast/api';
 import { milliValue, parseQuantity, quantityOfMillis, value as unitsOf } from '@holdfast/machinery';
 import { expand } from './expand.ts';
+import { allContainers } from './records.ts';
 
 /** The pod cannot be configured as it asks (LIFE-16 `CreateContainerConfigError`); it may become possible later. */
 export class ContainerConfigError extends Error {
@@ -14,6 +15,8 @@ export interface EnvironmentSources {
   readonly hostIp: string;
   /** Node allocatable: stands in for limits that are not set. */
   readonly allocatable: Readonly<Record<string, string>>;
+  /** Variables of services; everything the container names itself goes before them. */
+  readonly links?: Readonly<Record<string, string>>;
   /** Keys `ConfigMap/name` and `Secret/name` of what exists, decoded. */
   readonly data: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
@@ -34,7 +37,7 @@ export function environmentReferences(container: Container): readonly string[] {
 
 /** Variables of one container, in order: a later one may refer to an earlier one. */
 export function buildEnvironment(container: Container, sources: EnvironmentSources): Record<string, string> {
-  const environment: Record<string, string> = {};
+  const environment: Record<string, string> = { ...sources.links };
   for (const source of container.envFrom ?? []) {
     const reference = source.configMapRef ?? source.secretRef;
     const kind = source.configMapRef === undefined ? 'Secret' : 'ConfigMap';
@@ -124,7 +127,7 @@ export function resourceField(
   { pod, allocatable }: Omit<EnvironmentSources, 'data'>,
 ): string {
   const { containerName = '' } = reference;
-  const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  const all = allContainers(pod);
   const subject = containerName === '' ? container : all.find(({ name }) => name === containerName);
   if (subject === undefined) throw new ContainerConfigError(`container ${containerName} not found`);
   const [kind = '', ...rest] = reference.resource.split('.');

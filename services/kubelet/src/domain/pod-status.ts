@@ -19,6 +19,8 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
   const old = pod.status;
   const containers = pod.spec.containers.map((each) => containerStatus(each, context));
   const initContainers = (pod.spec.initContainers ?? []).map((each) => containerStatus(each, context));
+  // EPH-08: told, and without influence on anything else.
+  const ephemeral = (pod.spec.ephemeralContainers ?? []).map((each) => containerStatus(each, context));
   const phase = podPhase(context, { containers, initContainers }, failure);
   const sandbox = context.sandboxes.at(-1);
   const ip = sandbox?.state === 'ready' ? sandbox.ip : old.podIP;
@@ -29,30 +31,12 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     conditions: podConditions(context, { phase, containers, initContainers }),
     containerStatuses: containers,
     ...(initContainers.length > 0 ? { initContainerStatuses: initContainers } : {}),
-    ...ephemeralStatuses(pod),
+    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral } : {}),
     hostIP: node.address,
     hostIPs: [{ ip: node.address }],
     ...(ip === undefined || ip === '' ? {} : { podIP: ip, podIPs: [{ ip }] }),
     qosClass: old.qosClass ?? qosClass(pod),
     startTime: old.startTime ?? formatTime(context.now),
-  };
-}
-
-/** EPH-08. They are not run here, and whoever waits for one is told. */
-function ephemeralStatuses({ spec }: Pod): Pick<PodStatus, 'ephemeralContainerStatuses'> {
-  const containers = spec.ephemeralContainers ?? [];
-  if (containers.length === 0) return {};
-  const waiting = { reason: 'CreateContainerConfigError', message: 'this node does not run ephemeral containers' };
-  return {
-    ephemeralContainerStatuses: containers.map(({ name, image = '' }) => ({
-      name,
-      image,
-      imageID: '',
-      lastState: {},
-      ready: false,
-      restartCount: 0,
-      state: { waiting },
-    })),
   };
 }
 

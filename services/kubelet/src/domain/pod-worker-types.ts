@@ -16,6 +16,7 @@ export interface PodObservation {
 
 export interface NodeFacts {
   readonly address: string;
+  readonly hostname: string;
   readonly operatingSystem: string;
   /** Prefix of container ids in the API: `process` in `process://...`. */
   readonly runtimeName: string;

@@ -41,8 +41,14 @@ export function latestLife(
 }
 
 export function apiStatusOf(name: string, pod: Pod): ApiContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
-  return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === name);
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
+  const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses];
+  return all.find((status) => status.name === name);
+}
+
+/** Every container of the pod, whatever its part in it. Names are unique among them. */
+export function allContainers({ spec }: Pod): readonly Container[] {
+  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
 }
 
 export function isAlive(life: Pick<ContainerLife, 'state'>): boolean {

@@ -62,14 +62,16 @@ test('without the right to mount only the token of the account may be missing at
 });
 
 test('limits and restrictions that nobody watches over are named', () => {
-  assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' })), []);
-  assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/out' })), ['terminationMessagePath']);
+  assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' }), AS_USER), []);
+  const says = container({ terminationMessagePath: '/out' });
+  assert.deepEqual(notEnforced(podOf(), says, AS_USER), ['terminationMessagePath']);
+  assert.deepEqual(notEnforced(podOf(), says, AS_ROOT), []);
   const asking = container({
     resources: { limits: { memory: '1Gi' } },
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, privileged: false },
   });
   const pod = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory' } }], securityContext: { fsGroup: 1 } });
-  assert.deepEqual(notEnforced(pod, asking), [
+  assert.deepEqual(notEnforced(pod, asking, AS_ROOT), [
     'resources.limits.memory',
     'securityContext.allowPrivilegeEscalation=false',
     'securityContext.capabilities',

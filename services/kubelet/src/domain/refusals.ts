@@ -69,7 +69,7 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
 }
 
 /** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
-export function notEnforced(pod: Pod, container: Container): readonly string[] {
+export function notEnforced(pod: Pod, container: Container, { mounts }: RuntimeAbilities): readonly string[] {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   const present = (asked: Readonly<Record<string, unknown>>): string[] =>
@@ -87,11 +87,10 @@ export function notEnforced(pod: Pod, container: Container): readonly string[] {
       'securityContext.seccompProfile': own?.seccompProfile ?? shared?.seccompProfile,
       'securityContext.supplementalGroups': shared?.supplementalGroups,
       'securityContext.sysctls': shared?.sysctls,
-      dnsConfig: pod.spec.dnsConfig,
-      hostAliases: pod.spec.hostAliases,
+      dnsConfig: mounts ? undefined : pod.spec.dnsConfig,
+      hostAliases: mounts ? undefined : pod.spec.hostAliases,
       stdin: container.stdin,
-      terminationMessagePath: hasOwnMessagePath(container),
-      'terminationMessagePolicy=FallbackToLogsOnError': container.terminationMessagePolicy === 'FallbackToLogsOnError',
+      terminationMessagePath: !mounts && hasOwnMessagePath(container),
       tty: container.tty,
     }),
     ...(pod.spec.volumes ?? []).flatMap(({ name, emptyDir }) =>

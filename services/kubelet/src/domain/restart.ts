@@ -3,16 +3,20 @@ import { restartDelay } from './back-off.ts';
 import type { PodMemory } from './pod-worker-types.ts';
 import { type ContainerLife, latestLife } from './records.ts';
 
-export type ContainerRole = 'app' | 'init' | 'sidecar';
+export type ContainerRole = 'app' | 'init' | 'sidecar' | 'ephemeral';
 
 export function roleOf(container: Container, pod: Pod): ContainerRole {
-  if (!(pod.spec.initContainers ?? []).some((each) => each.name === container.name)) return 'app';
-  return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+  const isIn = (list: readonly { readonly name: string }[] | undefined): boolean =>
+    list?.some(({ name }) => name === container.name) === true;
+  if (isIn(pod.spec.initContainers)) return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+  return isIn(pod.spec.ephemeralContainers) ? 'ephemeral' : 'app';
 }
 
 /** Whether a container that ended this way is to run again, as far as its policy says. */
 export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<ContainerLife, 'exitCode'>): boolean {
   if (role === 'sidecar') return true;
+  // EPH-02
+  if (role === 'ephemeral') return false;
   const policy = pod.spec.restartPolicy ?? 'Always';
   if (policy === 'Never') return false;
   return life.exitCode !== 0 || (policy === 'Always' && role === 'app');

@@ -6,11 +6,11 @@ import { ABILITY_TEST_MS } from './limits.ts';
 import { type MachineFiles, mountScript, planMounts, quote } from './mount-plan.ts';
 
 /**
- * A mount namespace of its own. Without root it comes with a user namespace in which this user has the right to mount;
+ * A view of the files and a host name of its own. Without root it comes with a user namespace in which this user has the right to mount;
  * the container's command does not keep that right.
  */
-const UNSHARE_AS_ROOT = ['unshare', '--mount', '--'] as const;
-const UNSHARE_AS_USER = ['unshare', '--user', '--map-current-user', '--keep-caps', '--mount', '--'] as const;
+const UNSHARE_AS_ROOT = ['unshare', '--mount', '--uts', '--'] as const;
+const UNSHARE_AS_USER = ['unshare', '--user', '--map-current-user', '--keep-caps', '--mount', '--uts', '--'] as const;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 const unshare = () => (isRoot() ? UNSHARE_AS_ROOT : UNSHARE_AS_USER);
@@ -36,14 +36,14 @@ export interface Isolated {
  * What goes wrong before that is told on file descriptor 3, which is closed when all went well. In a file: a directory of
  * many entries would not fit into one argument.
  */
-export function writeIsolationScript(directory: string, config: ContainerConfig): string {
+export function writeIsolationScript(directory: string, config: ContainerConfig, hostname: string): string {
   const root = join(directory, 'root');
   mkdirSync(root, { recursive: true, mode: 0o755 });
   const mounts = mountScript(planMounts(root, config.mounts ?? [], machineFiles), directory);
   const become = `exec chroot ${quote(root)} /bin/sh -c ${quote(startScript(becomeUser(config)))} holdfast "$@"`;
   for (const [path, text] of mounts.files) writeFileSync(path, text, { mode: 0o600 });
   const script = join(directory, 'start.sh');
-  writeFileSync(script, [TELL_FAILURE, mounts.text, become, ''].join('\n'), { mode: 0o600 });
+  writeFileSync(script, [TELL_FAILURE, nameHost(hostname), mounts.text, become, ''].join('\n'), { mode: 0o600 });
   return script;
 }
 
@@ -51,16 +51,23 @@ export function isolatedCommand(script: string, { config, directory }: Isolated)
   return [...unshare(), '/bin/sh', script, directory, ...config.command, ...config.args];
 }
 
-/** A command beside a container that has mounts: in the same view of the files, as the same user. */
-export function besideCommand(leader: number, { config, directory }: Isolated): readonly string[] {
+/**
+ * A command beside a container that has mounts: in the same view of the files, as the same user. With `tellFailure` file
+ * descriptor 3 says why the command could not be started.
+ */
+export function besideCommand(leader: number, { config, directory }: Isolated, tellFailure = false): readonly string[] {
   const user = isRoot() ? [] : ['--user', '--preserve-credentials'];
   const root = `--wd=/proc/${leader}/root`;
-  const enter = ['nsenter', '--target', String(leader), ...user, '--mount', '--root', root, '--'];
-  const start = `cd "$1" && shift && exec ${becomeUser(config)} "$@"`;
+  const enter = ['nsenter', '--target', String(leader), ...user, '--mount', '--uts', '--root', root, '--'];
+  const start = tellFailure ? startScript(becomeUser(config)) : `cd "$1" && shift && exec ${becomeUser(config)} "$@"`;
   return [...enter, '/bin/sh', '-c', start, 'holdfast', directory, ...config.command, ...config.args];
 }
 
 const TELL_FAILURE = 'fail() { printf \'%s\' "$1" >&3; exit 125; }';
+
+/** The second way is for machines that show their settings read-only, as containers do. Nothing depends on it but a name. */
+const nameHost = (hostname: string): string =>
+  `{ printf %s ${quote(hostname)} > /proc/sys/kernel/hostname; } 2>/dev/null || hostname ${quote(hostname)} 2>/dev/null || :`;
 
 const startScript = (become: string): string =>
   [
@@ -91,8 +98,13 @@ const machineFiles: MachineFiles = {
   exists: (path) => existsSync(path),
   isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
   entries: (path) =>
-    readdirSync(path, { withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'directory' : 'file',
-    })),
+    readdirSync(path, { withFileTypes: true })
+      .filter(({ name }) => path !== '/dev' || !CONSOLES_AND_DISKS.test(name))
+      .map((entry) => ({
+        name: entry.name,
+        kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'directory' : 'file',
+      })),
 };
+
+/** Of the machine, a hundred of them: showing each to every container would double the time of a start. */
+const CONSOLES_AND_DISKS = /^(?:tty[A-Z0-9]|vcs|loop|ram|nbd|sd[a-z]|nvme)/;

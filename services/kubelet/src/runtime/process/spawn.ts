@@ -59,7 +59,7 @@ async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutc
 
 async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
   const { config, workPath, rootPath } = request;
-  const script = writeIsolationScript(rootPath, config);
+  const script = writeIsolationScript(rootPath, config, request.sandbox.hostname);
   const [program, ...rest] = isolatedCommand(script, { config, directory: config.workingDir ?? workPath });
   const child = spawn(program, rest, {
     cwd: workPath,

@@ -1,0 +1,46 @@
+import { chmod, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Written once and never replaced: containers hold the file itself, not its name. */
+export async function writeOnce(path: string, text: string, mode: number): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  try {
+    await writeFile(path, text, { flag: 'wx', mode });
+    // Whoever the container runs as: the mask of this process must not take it away.
+    await chmod(path, mode);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
+/** '' where the machine does not have it. */
+export async function readMachineText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return '';
+    throw error;
+  }
+}
+
+/** The first or the last bytes of a file; none when there is no file. */
+export async function readEdge(path: string, edge: 'head' | 'tail', maxBytes: number): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(path);
+    const length = Math.min(size, maxBytes);
+    await using file = await open(path, 'r');
+    const { bytesRead, buffer } = await file.read(
+      new Uint8Array(length),
+      0,
+      length,
+      edge === 'head' ? 0 : size - length,
+    );
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return new Uint8Array();
+    throw error;
+  }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import type { Container, Pod } from '@holdfast/api';
+import { readEdge, readMachineText, writeOnce } from './adapters/container-files.ts';
+import { type ClusterDns, hostsFile, podNames, resolvConf } from './domain/network-identity.ts';
+import { messagePath, terminationMessage } from './domain/termination-message.ts';
+import { MESSAGE_LOG_MAX_BYTES, MESSAGE_MAX_BYTES } from './limits.ts';
+import type { ContainerStatus, Mount, SandboxStatus } from './runtime/port.ts';
+
+export interface ContainerFilesRequest {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly restartCount: number;
+  readonly podIp: string;
+  /** Of the pod's volumes. */
+  readonly path: string;
+  readonly nodeHostname: string;
+  readonly dns: ClusterDns;
+}
+
+const SHARED_FILE_MODE = 0o666;
+const READABLE_FILE_MODE = 0o644;
+/** No volume can have this name. */
+const OWN_FILES = '.node';
+
+/** What a container finds at well-known paths although no volume names it: its names, its resolver, its last words. */
+export async function containerFiles(request: ContainerFilesRequest): Promise<readonly Mount[]> {
+  const { container } = request;
+  const files = [await hosts(request), await resolver(request), await message(request)];
+  const taken = new Set((container.volumeMounts ?? []).map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
+  return files.filter((mount): mount is Mount => mount !== undefined && !taken.has(mount.target));
+}
+
+async function hosts({ pod, podIp, path, nodeHostname, dns }: ContainerFilesRequest): Promise<Mount> {
+  const machineText = pod.spec.hostNetwork === true ? await readMachineText('/etc/hosts') : '';
+  const source = join(path, OWN_FILES, 'hosts');
+  await writeOnce(source, hostsFile(pod, podIp, podNames(pod, nodeHostname, dns), machineText), READABLE_FILE_MODE);
+  return { source, target: '/etc/hosts', readOnly: false };
+}
+
+async function resolver({ pod, path, dns }: ContainerFilesRequest): Promise<Mount | undefined> {
+  const text = resolvConf(pod, dns, await readMachineText('/etc/resolv.conf'));
+  if (text === undefined) return undefined;
+  const source = join(path, OWN_FILES, 'resolv.conf');
+  await writeOnce(source, text, READABLE_FILE_MODE);
+  return { source, target: '/etc/resolv.conf', readOnly: false };
+}
+
+async function message({ container, restartCount, path }: ContainerFilesRequest): Promise<Mount> {
+  const source = messageFile(path, { name: container.name, restartCount });
+  await writeOnce(source, '', SHARED_FILE_MODE);
+  return { source, target: messagePath(container), readOnly: false };
+}
+
+const messageFile = (path: string, { name, restartCount }: { name: string; restartCount: number }): string =>
+  join(path, OWN_FILES, `${name}-${restartCount}`, 'termination-log');
+
+/** The last words of containers that ended, read once each. */
+export class LastWords {
+  readonly #known = new Map<string, string>();
+
+  /** The runtime's list with the messages that it cannot know. */
+  async addTo(pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<readonly SandboxStatus[]> {
+    const path = sandboxes[0]?.volumesPath;
+    if (path === undefined) return sandboxes;
+    const told: SandboxStatus[] = [];
+    for (const sandbox of sandboxes) {
+      const containers: ContainerStatus[] = [];
+      for (const container of sandbox.containers) containers.push(await this.#withMessage(pod, path, container));
+      told.push({ ...sandbox, containers });
+    }
+    return told;
+  }
+
+  async #withMessage(pod: Pod, path: string, container: ContainerStatus): Promise<ContainerStatus> {
+    if (container.state !== 'exited' || container.message !== undefined) return container;
+    const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+    const all: readonly Container[] = [...containers, ...initContainers, ...ephemeralContainers];
+    const spec = all.find(({ name }) => name === container.config.name);
+    if (spec === undefined) return container;
+    const message = this.#known.get(container.id) ?? (await readMessage(spec, path, container));
+    this.#known.set(container.id, message);
+    return message === '' ? container : { ...container, message };
+  }
+}
+
+async function readMessage(spec: Container, path: string, container: ContainerStatus): Promise<string> {
+  const { config, exitCode = 0, logPath } = container;
+  const file = await readEdge(messageFile(path, config), 'head', MESSAGE_MAX_BYTES);
+  const logTail = logPath === undefined ? new Uint8Array() : await readEdge(logPath, 'tail', MESSAGE_LOG_MAX_BYTES);
+  return terminationMessage(spec, { exitCode, file, logTail });
+}

@@ -1,0 +1,213 @@
+import type { Container, Pod, Service } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { type ContainerConfigDeps, containerConfig } from './container-config.ts';
+import { containerFiles } from './container-files.ts';
+import { ContainerConfigError } from './domain/environment.ts';
+import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from './domain/network-identity.ts';
+import type { NodeFacts, PodAction, PodMemory } from './domain/pod-worker-types.ts';
+import { notEnforced, sandboxRefusal } from './domain/refusals.ts';
+import { VolumeError } from './domain/volume-files.ts';
+import { type HandlerDeps, runHook } from './hooks.ts';
+import { POST_START_TIMEOUT_MS, START_RETRY_MS, VOLUME_RETRY_INITIAL_MS } from './limits.ts';
+import type { TellPod } from './pod-events.ts';
+import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
+import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
+
+export interface ContainerStarterDeps extends HandlerDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly node: NodeFacts;
+  readonly dns: ClusterDns;
+  readonly allocatable: Readonly<Record<string, string>>;
+  /** Every service of the cluster, as far as pods are told of them. */
+  readonly services: () => Promise<readonly Service[]>;
+  readonly tell: TellPod;
+  readonly remember: (change: (memory: PodMemory) => PodMemory) => void;
+  /** Something ended in the background. */
+  readonly wake: () => void;
+}
+
+type StartContainer = Extract<PodAction, { kind: 'startContainer' }>;
+
+/** Starts sandboxes and containers of one pod with all that they need, and remembers why one could not be started. */
+export class ContainerStarter {
+  readonly #deps: ContainerStarterDeps;
+  /** Absent where the runtime only pretends. */
+  readonly #volumes: PodVolumes | undefined;
+  #volumeFailures = 0;
+
+  constructor(deps: ContainerStarterDeps) {
+    this.#deps = deps;
+    const { client, clock, allocatable, node, tell } = deps;
+    const { abilities } = deps.runtime;
+    const onFailure = (pod: Pod, message: string): void =>
+      tell(pod, { type: 'Warning', reason: 'FailedMount', message });
+    this.#volumes =
+      abilities === undefined
+        ? undefined
+        : new PodVolumes({ client, clock, abilities, allocatable, hostIp: node.address, onFailure });
+  }
+
+  /** A newer view of the pod. */
+  offer(pod: Pod): void {
+    this.#volumes?.offer(pod);
+  }
+
+  async stop(): Promise<void> {
+    await this.#volumes?.stop();
+  }
+
+  async runSandbox(attempt: number, pod: Pod): Promise<void> {
+    const { runtime, node, dns, tell } = this.#deps;
+    const { uid: podUid = '', namespace: podNamespace = '', name: podName = '' } = pod.metadata;
+    try {
+      const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod);
+      if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
+      const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
+      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt });
+      this.#clearFailure('');
+      if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
+    } catch (error) {
+      this.#startFailed(pod, '', { reason: 'FailedCreatePodSandBox', error });
+      const message = `Failed to create pod sandbox: ${describeError(error)}`;
+      tell(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    }
+  }
+
+  async startContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
+    const { runtime, tell } = this.#deps;
+    const { container, restartCount, sandboxId } = action;
+    const { name } = container;
+    try {
+      const podIp = sandboxes.find(({ id }) => id === sandboxId)?.ip ?? '';
+      // Those of the first sandbox: a later one of the same pod finds what was written.
+      const path = sandboxes[0]?.volumesPath;
+      const place = { pod, container, restartCount, podIp, path };
+      const config = await containerConfig(this.#configDeps(place), pod, container, { restartCount, podIp });
+      const id = await runtime.createContainer(sandboxId, config);
+      const pulled = `Container image "${container.image ?? ''}" already present on machine`;
+      tell(pod, { type: 'Normal', reason: 'Pulled', message: pulled, container: name });
+      tell(pod, { type: 'Normal', reason: 'Created', message: `Created container: ${name}`, container: name });
+      await runtime.startContainer(id);
+      this.#clearFailure(name);
+      this.#volumeFailures = 0;
+      if (container.lifecycle?.postStart !== undefined) this.#runPostStart(id, { pod, container, podIp });
+      tell(pod, { type: 'Normal', reason: 'Started', message: `Started container ${name}`, container: name });
+      this.#tellNotEnforced(pod, container);
+    } catch (error) {
+      this.#containerFailed(pod, container, error);
+    }
+  }
+
+  #configDeps(place: StartPlace): ContainerConfigDeps {
+    const { runtime, client, allocatable, node, services } = this.#deps;
+    const { path } = place;
+    const deps = { client, allocatable, hostIp: node.address, abilities: runtime.abilities, services };
+    const volumes = this.#volumes;
+    if (volumes === undefined || path === undefined) return deps;
+    return { ...deps, volumes: (environment) => this.#prepare(volumes, { ...place, path }, environment) };
+  }
+
+  async #prepare(
+    volumes: PodVolumes,
+    place: StartPlace & { readonly path: string },
+    environment: Readonly<Record<string, string>>,
+  ): Promise<ContainerVolumes> {
+    const { runtime, node, dns } = this.#deps;
+    const made = await volumes.prepare(place, place.container, environment);
+    if (runtime.abilities?.mounts !== true) return made;
+    const files = await containerFiles({ ...place, nodeHostname: node.hostname, dns });
+    return { ...made, mounts: [...made.mounts, ...files] };
+  }
+
+  #containerFailed(pod: Pod, container: Container, error: unknown): void {
+    const { tell } = this.#deps;
+    const { name } = container;
+    const message = describeError(error);
+    if (error instanceof VolumeError) {
+      const reason = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+      const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
+      this.#volumeFailures++;
+      this.#startFailed(pod, name, { reason, error }, retryMs);
+      tell(pod, { type: 'Warning', reason: 'FailedMount', message });
+      return;
+    }
+    this.#startFailed(pod, name, { reason: reasonOf(error), error });
+    tell(pod, { type: 'Warning', reason: 'Failed', message: `Error: ${message}`, container: name });
+  }
+
+  /** Nobody may believe that a limit or a restriction holds here when it does not. */
+  #tellNotEnforced(pod: Pod, container: Container): void {
+    const { abilities } = this.#deps.runtime;
+    if (abilities === undefined) return;
+    const fields = notEnforced(pod, container, abilities);
+    if (fields.length === 0) return;
+    const message = `Not enforced for processes of this node: ${fields.join(', ')}`;
+    this.#deps.tell(pod, { type: 'Warning', reason: 'NotEnforced', message, container: container.name });
+  }
+
+  /** In the background: a deletion must not wait for a hook that hangs. */
+  #runPostStart(id: string, of: { readonly pod: Pod; readonly container: Container; readonly podIp: string }): void {
+    const { pod, container, podIp } = of;
+    const { remember, tell, wake } = this.#deps;
+    const hook = container.lifecycle?.postStart;
+    if (hook === undefined) return;
+    remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'running' } }));
+    const target = { id, podIp, ports: container.ports ?? [], timeoutMs: POST_START_TIMEOUT_MS };
+    void runHook(this.#deps, hook, target)
+      .then(
+        () =>
+          remember((memory) => {
+            const { [id]: _done, ...postStart } = memory.postStart;
+            return { ...memory, postStart };
+          }),
+        (error: unknown) => {
+          remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'failed' } }));
+          const message = `PostStartHook failed: ${describeError(error)}`;
+          tell(pod, { type: 'Warning', reason: 'FailedPostStartHook', message, container: container.name });
+        },
+      )
+      .finally(wake);
+  }
+
+  #startFailed(
+    { metadata }: Pod,
+    name: string,
+    { reason, error }: { readonly reason: string; readonly error: unknown },
+    retryMs = START_RETRY_MS,
+  ): void {
+    const { clock, log, remember } = this.#deps;
+    const failure = { reason, message: describeError(error), retryAt: clock.now() + retryMs };
+    remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
+    const { uid, namespace } = metadata;
+    log.warn('container not started', { pod: { uid, namespace, name: metadata.name }, container: name, error });
+  }
+
+  #clearFailure(name: string): void {
+    this.#deps.remember((memory) => {
+      const { [name]: _cleared, ...failures } = memory.failures;
+      return { ...memory, failures };
+    });
+  }
+}
+
+interface StartPlace {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly restartCount: number;
+  readonly podIp: string;
+  readonly path: string | undefined;
+}
+
+const missingDns = ({ spec }: Pod) =>
+  ({
+    type: 'Warning',
+    reason: 'MissingClusterDNS',
+    message: `kubelet does not have ClusterDNS IP configured and cannot create Pod using "${spec.dnsPolicy ?? ''}" policy. Falling back to "Default" policy.`,
+  }) as const;
+
+function reasonOf(error: unknown): string {
+  return error instanceof ContainerConfigError ? 'CreateContainerConfigError' : 'CreateContainerError';
+}

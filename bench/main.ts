@@ -2,21 +2,15 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import type { Target } from './lib/connection.ts';
-import { fanOutRows } from './lib/fan-out.ts';
-import { type Figure, fsyncMs, printFigures } from './lib/figures.ts';
-import {
-  createRow,
-  deleteRow,
-  getRow,
-  type Load,
-  labelListRow,
-  listRow,
-  patchRow,
-  prepareNamespace,
-} from './lib/rows.ts';
+import { deliveriesRow, latencyRow } from './lib/fan-out.ts';
+import { type Figure, fsyncMs, printFigure } from './lib/figures.ts';
+import { FORMS, type Form, startForm } from './lib/forms.ts';
+import { createRow, deleteRow, getRow, labelListRow, listRow, patchRow, prepareNamespace } from './lib/rows.ts';
+import { cpuMs, residentMb } from './lib/server-process.ts';
 
 /** Load against any Kubernetes API. Talks to one server over TLS with a bearer token; certificates are not checked. */
 const SETTINGS = {
+  form: { kind: 'string', help: `Start a server for this run and end it after: ${FORMS.join(', ')}` },
   kubeconfig: { kind: 'string', help: 'Take server and token from this file', default: '.holdfast/kubeconfig' },
   server: { kind: 'string', help: 'URL of the API (https://host:port)' },
   token: { kind: 'string', help: 'Bearer token' },
@@ -24,34 +18,72 @@ const SETTINGS = {
   connections: { kind: 'integer', help: 'Connections', default: 32, min: 1, max: 1000 },
   watchers: { kind: 'integer', help: 'Watchers of the fan-out', default: 100, min: 1 },
   events: { kind: 'integer', help: 'Events of the fan-out', default: 200, min: 1 },
-  pid: { kind: 'integer', help: 'Process whose memory is printed at the end' },
+  pid: { kind: 'integer', help: 'Process of the server, for its memory and its time on the cores' },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
+
+/** A started server has this long to come to rest before its memory counts as idle. */
+const SETTLE_MS = 2_000;
 
 const settings = readSettings(SETTINGS, { argv: process.argv.slice(2), env: {} });
 if (settings.help) {
   process.stdout.write(`node bench/main.ts\n${describeSettings(SETTINGS)}`);
   process.exit(0);
 }
-const target = readTarget();
-const load: Load = { target, connections: settings.connections, objects: settings.objects };
-const figures: Figure[] = [{ row: 'fsync', value: fsyncMs(tmpdir()), unit: 'ms', note: 'median of 200 on this disk' }];
-await prepareNamespace(load);
-for (const row of [createRow, getRow, listRow, labelListRow, patchRow]) figures.push(await row(load));
-figures.push(...(await fanOutRows({ target, watchers: settings.watchers, events: settings.events, writers: 8 })));
-figures.push(await deleteRow(load));
-if (settings.pid !== undefined) figures.push(memoryRow(settings.pid));
-printFigures(figures);
+const form = readForm(settings.form);
+const started = form === undefined ? undefined : await startForm(form);
+try {
+  const pid = started?.pid ?? settings.pid;
+  printFigure({ row: 'fsync', value: fsyncMs(tmpdir()), unit: 'ms', note: 'median of 200 on this disk' });
+  if (started !== undefined) {
+    printFigure({ row: 'start', value: started.startMs / 1000, unit: 's', note: `until ready, ${settings.form}` });
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    printMemory('idle memory', started.pid);
+  }
+  await runRows(readTarget(started?.kubeconfig ?? settings.kubeconfig), pid);
+  if (pid !== undefined) printMemory('memory after load', pid);
+} finally {
+  await started?.stop();
+}
 
-function readTarget(): Target {
-  const text = settings.server === undefined ? readFileSync(settings.kubeconfig, 'utf8') : '';
+async function runRows(target: Target, pid: number | undefined): Promise<void> {
+  const { connections, objects, watchers, events } = settings;
+  const load = { target, connections, objects };
+  const fanOut = { target, watchers, events };
+  await prepareNamespace(load);
+  const rows: readonly (() => Promise<Figure>)[] = [
+    ...[createRow, getRow, listRow, labelListRow, patchRow].map((row) => () => row(load)),
+    () => latencyRow(fanOut),
+    () => deliveriesRow(fanOut),
+    () => deleteRow(load),
+  ];
+  for (const row of rows) {
+    const before = pid === undefined ? 0 : cpuMs(pid);
+    const figure = await row();
+    const used = pid === undefined ? 0 : cpuMs(pid) - before;
+    printFigure(pid === undefined ? figure : { ...figure, note: `${figure.note}${costOf(figure, used)}` });
+  }
+}
+
+function costOf({ operations = 0 }: Figure, usedMs: number): string {
+  return operations === 0 ? '' : `; ${((usedMs * 1000) / operations).toFixed(0)} us of the server's cores each`;
+}
+
+function printMemory(row: string, pid: number): void {
+  printFigure({ row, value: residentMb(pid), unit: 'MB RSS', note: `process ${pid}` });
+}
+
+function readForm(text: string | undefined): Form | undefined {
+  const known = FORMS.find((each) => each === text);
+  if (text === undefined || known !== undefined) return known;
+  process.stderr.write(`--form takes one of ${FORMS.join(', ')}, not "${text}"\n`);
+  process.exit(2);
+}
+
+function readTarget(kubeconfig: string): Target {
+  const text = settings.server === undefined ? readFileSync(kubeconfig, 'utf8') : '';
   const server = settings.server ?? /server:\s*"?([^"\s]+)/.exec(text)?.[1] ?? '';
   const token = settings.token ?? /token:\s*"?([^"\s]+)/.exec(text)?.[1] ?? '';
   const url = new URL(server);
   return { host: url.hostname, port: Number(url.port), token };
-}
-
-function memoryRow(pid: number): Figure {
-  const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  return { row: 'memory', value: kilobytes / 1024, unit: 'MB RSS', note: `process ${pid}` };
 }

@@ -6,6 +6,8 @@ export interface Figure {
   readonly value: number;
   readonly unit: string;
   readonly note: string;
+  /** Requests or deliveries behind the figure, for what each cost the server. */
+  readonly operations?: number;
 }
 
 export function percentile(sorted: readonly number[], share: number): number {
@@ -32,9 +34,7 @@ export function fsyncMs(folder: string): number {
   return percentile(ascending(times), 0.5);
 }
 
-export function printFigures(figures: readonly Figure[]): void {
-  for (const { row, value, unit, note } of figures) {
-    const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    process.stdout.write(`${row.padEnd(28)} ${value.toFixed(digits).padStart(10)} ${unit.padEnd(14)} ${note}\n`);
-  }
+export function printFigure({ row, value, unit, note }: Figure): void {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  process.stdout.write(`${row.padEnd(20)} ${value.toFixed(digits).padStart(8)} ${unit.padEnd(11)} ${note}\n`);
 }

@@ -6,6 +6,7 @@ const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 /** With its metadata an object is about 500 bytes. */
 const PAYLOAD = 'x'.repeat(250);
 const LABEL_GROUPS = 50;
+const LISTS = 20;
 
 export interface Load {
   readonly target: Target;
@@ -34,7 +35,13 @@ export async function createRow(load: Load): Promise<Figure> {
     };
     return expectStatus(connection.request('POST', PATH, JSON.stringify(object)), 201);
   });
-  return { row: 'create', value: rate, unit: 'objects/s', note: `${load.objects} ConfigMaps of about 500 bytes` };
+  return {
+    row: 'create',
+    value: rate,
+    unit: 'objects/s',
+    note: `${load.objects} ConfigMaps of about 500 bytes`,
+    operations: load.objects,
+  };
 }
 
 export async function getRow(load: Load): Promise<Figure> {
@@ -42,7 +49,7 @@ export async function getRow(load: Load): Promise<Figure> {
   const rate = await drive(load, count, (connection, i) =>
     expectStatus(connection.request('GET', `${PATH}/${nameOf((i * 7919) % load.objects)}`), 200),
   );
-  return { row: 'get', value: rate, unit: 'requests/s', note: `${count} gets` };
+  return { row: 'get', value: rate, unit: 'requests/s', note: `${count} gets`, operations: count };
 }
 
 export async function patchRow(load: Load): Promise<Figure> {
@@ -50,35 +57,35 @@ export async function patchRow(load: Load): Promise<Figure> {
     const body = JSON.stringify({ data: { touched: String(i) } });
     return expectStatus(connection.request('PATCH', `${PATH}/${nameOf(i)}`, body, 'application/merge-patch+json'), 200);
   });
-  return { row: 'patch', value: rate, unit: 'objects/s', note: 'merge patch' };
+  return { row: 'patch', value: rate, unit: 'objects/s', note: 'merge patch', operations: load.objects };
 }
 
 export async function deleteRow(load: Load): Promise<Figure> {
   const rate = await drive(load, load.objects, (connection, i) =>
     expectStatus(connection.request('DELETE', `${PATH}/${nameOf(i)}`), 200),
   );
-  return { row: 'delete', value: rate, unit: 'objects/s', note: '' };
+  return { row: 'delete', value: rate, unit: 'objects/s', note: `${load.objects} objects`, operations: load.objects };
 }
 
 export async function listRow(load: Load): Promise<Figure> {
-  return listLatency(load, 'list', PATH, `${load.objects} objects, p50 of 20`);
+  return listLatency(load, 'list', PATH, `${load.objects} objects, p50 of ${LISTS}`);
 }
 
 export async function labelListRow(load: Load): Promise<Figure> {
-  const note = `${Math.ceil(load.objects / LABEL_GROUPS)} of ${load.objects} objects, p50 of 20`;
+  const note = `${Math.ceil(load.objects / LABEL_GROUPS)} of ${load.objects} objects, p50 of ${LISTS}`;
   return listLatency(load, 'label list', `${PATH}?labelSelector=group%3Dg7`, note);
 }
 
 async function listLatency(load: Load, row: string, path: string, note: string): Promise<Figure> {
   const connection = await Connection.open(load.target);
   const times: number[] = [];
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < LISTS; i++) {
     const startedAt = performance.now();
     await expectStatus(connection.request('GET', path), 200);
     times.push(performance.now() - startedAt);
   }
   connection.close();
-  return { row, value: percentile(ascending(times), 0.5), unit: 'ms', note };
+  return { row, value: percentile(ascending(times), 0.5), unit: 'ms', note, operations: LISTS };
 }
 
 /** Runs `count` requests over all connections, each connection one at a time; answers requests per second. */

@@ -4,6 +4,7 @@ export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';
 export type * from './kind-info.ts';
 export { type QosClass, qosClassOf } from './kinds/pod/qos.ts';
+export * from './quota/index.ts';
 export * from './refs.ts';
 export * from './registry.ts';
 export type * from './resource.ts';

@@ -112,6 +112,7 @@ function createCore(deps: ApiServerDeps): Core {
   const admission = createAdmissionChain({
     reader,
     ids,
+    clock,
     access,
     serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
     defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,

@@ -1,5 +1,6 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
-import type { Ids } from '@holdfast/platform';
+import type { Clock, Ids } from '@holdfast/platform';
+import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { Access } from '../access.ts';
 import type { User } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
@@ -22,11 +23,26 @@ export interface AdmissionRequest {
   readonly deleteOptions?: DeleteOptions;
   readonly dryRun: boolean;
   readonly warn: (text: string) => void;
+  /** For `validate`: something has to be stored together with the object. One plugin at most asks for that. */
+  readonly accompany: (companion: WriteCompanion) => void;
+}
+
+/** Writes of other objects that belong to the write of an object: both are stored, or none. */
+export interface WriteCompanion {
+  /**
+   * Calls `commit` with operations of its own, again with others while only these lose. `before` operations of the object
+   * stand before them in the batch. Throws when the object may not be written after all.
+   */
+  readonly write: (
+    commit: (own: readonly WriteOperation[]) => Promise<WriteResult>,
+    before: number,
+  ) => Promise<WriteResult>;
 }
 
 export interface AdmissionDeps {
   readonly reader: ObjectReader;
   readonly ids: Ids;
+  readonly clock: Clock;
   readonly access: Access;
   /** `mounted`: every pod gets a service account and a token volume; `off` where no tokens are issued. */
   readonly serviceAccounts: 'mounted' | 'off';

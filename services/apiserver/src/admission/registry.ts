@@ -7,11 +7,12 @@ import { createNodeVerdict } from './plugins/node-verdict.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPriority } from './plugins/priority.ts';
 import { createRbacEscalation } from './plugins/rbac-escalation.ts';
+import { createResourceQuota } from './plugins/resource-quota.ts';
 import { createServiceAccount } from './plugins/service-account.ts';
 import { createStorageProtection } from './plugins/storage-protection.ts';
 import type { AdmissionPluginFactory } from './port.ts';
 
-/** In the order of their calls. */
+/** In the order of their calls; quotas come last, because only what is let in is counted. */
 export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createNamespaceLifecycle,
   createLimitRanger,
@@ -24,4 +25,5 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createRbacEscalation,
   createPodOwnership,
   createNodeVerdict,
+  createResourceQuota,
 ];

@@ -2,7 +2,7 @@ import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfas
 import type { ApiResponse } from '@holdfast/client';
 import { badRequest, invalidObject, StatusError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
-import type { AdmissionRequest } from '../admission/port.ts';
+import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
@@ -48,10 +48,12 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     prepare(core, candidate, definition, validationContext(core, context));
     check(candidate, definition, validationContext(core, context));
     for (const text of definition.strategy.warnings?.(candidate, undefined) ?? []) context.warn(text);
-    await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate });
+    const companions: WriteCompanion[] = [];
+    const accompany = (companion: WriteCompanion): void => void companions.push(companion);
+    await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate, accompany });
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
     if (options.dryRun) return dryRun(core, definition, key, candidate);
-    const result = await createStored(core, definition, key, candidate);
+    const result = await createStored(core, definition, { key, object: candidate, companion: companions[0] });
     if (result.outcome === 'done') return result.object;
     if (!isGenerated(object)) throw existing(definition, candidate.metadata.name ?? '');
     if (attempt === GENERATE_NAME_ATTEMPTS_MAX) throw nameCollision(definition, candidate.metadata.name ?? '');
@@ -111,6 +113,7 @@ function admissionRequest(context: ResourceContext, wanted: NewObject): Admissio
     old: undefined,
     dryRun: wanted.options.dryRun,
     warn: context.warn,
+    accompany: () => {},
   };
 }
 

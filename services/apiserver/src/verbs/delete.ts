@@ -150,5 +150,6 @@ function admissionRequest(context: ResourceContext, deletion: Deletion, current:
     deleteOptions: deletion.options,
     dryRun: deletion.dryRun,
     warn: context.warn,
+    accompany: () => {},
   };
 }

@@ -8,7 +8,7 @@ import {
   invalidObject,
   type StatusError,
 } from '@holdfast/machinery';
-import type { AdmissionRequest } from '../admission/port.ts';
+import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
@@ -83,7 +83,8 @@ async function admitAndSwap(
 ): Promise<CachedObject | undefined> {
   const { definition, form } = update;
   const { current, object } = attempt;
-  const request = admissionRequest(context, update, attempt);
+  const companions: WriteCompanion[] = [];
+  const request = admissionRequest(context, update, { ...attempt, companions });
   await core.admission.admit(request);
   prepare(update, attempt, validationContext(core, context));
   const errors = form.validate(object, current.object, validationContext(core, context));
@@ -94,7 +95,7 @@ async function admitAndSwap(
   if (update.dryRun) return new CachedObject(current.key, encodeStored(object), current.revision);
   const result = endsWithThisUpdate(definition, object, current.object)
     ? await deleteStored(core, definition, { old: current, object })
-    : await updateStored(core, definition, { old: current, object });
+    : await updateStored(core, definition, { old: current, object, companion: companions[0] });
   return result.outcome === 'done' ? result.object : undefined;
 }
 
@@ -188,7 +189,15 @@ function endsWithThisUpdate(definition: ResourceDefinition, object: KubeObject, 
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !isHeld(definition, object);
 }
 
-function admissionRequest(context: ResourceContext, update: Update, { current, object }: Attempt): AdmissionRequest {
+interface AdmittedAttempt extends Attempt {
+  readonly companions: WriteCompanion[];
+}
+
+function admissionRequest(
+  context: ResourceContext,
+  update: Update,
+  { current, object, companions }: AdmittedAttempt,
+): AdmissionRequest {
   return {
     operation: 'UPDATE',
     definition: update.definition,
@@ -200,5 +209,6 @@ function admissionRequest(context: ResourceContext, update: Update, { current, o
     old: current.object,
     dryRun: update.dryRun,
     warn: context.warn,
+    accompany: (companion) => void companions.push(companion),
   };
 }

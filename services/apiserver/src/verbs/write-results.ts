@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import type { StoreKey, WriteOperation } from '@holdfast/store';
+import type { WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
@@ -11,24 +12,30 @@ import { asServed, asStored } from '../stored-form.ts';
 /** What became of one compare-and-swap. `lost` = somebody else was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
 
+export interface Creation {
+  readonly key: StoreKey;
+  readonly object: KubeObject;
+  readonly companion: WriteCompanion | undefined;
+}
+
 export async function createStored(
   core: Core,
   definition: ResourceDefinition,
-  key: StoreKey,
-  object: KubeObject,
+  { key, object, companion }: Creation,
 ): Promise<SwapResult> {
-  return write(core, { definition, object, old: undefined }, (value) => ({ kind: 'create', key, value }));
+  return write(core, { definition, object, old: undefined, companion }, (value) => ({ kind: 'create', key, value }));
 }
 
 /** What is there, and what shall be there instead. Both as the kind is served. */
 export interface Swap {
   readonly old: CachedObject;
   readonly object: KubeObject;
+  readonly companion?: WriteCompanion | undefined;
 }
 
 export async function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const change = { definition, object: swap.object, old: swap.old.object };
+  const change = { definition, object: swap.object, old: swap.old.object, companion: swap.companion };
   return write(core, change, (value) => ({ kind: 'update', key, value, expectedRevision: revision }));
 }
 
@@ -51,12 +58,13 @@ interface StoredChange {
   readonly definition: ResourceDefinition;
   readonly object: KubeObject;
   readonly old: KubeObject | undefined;
+  readonly companion: WriteCompanion | undefined;
 }
 
 /** The object and what it is given go into the store together, or not at all. */
 async function write(
   core: Core,
-  { definition, object, old }: StoredChange,
+  { definition, object, old, companion }: StoredChange,
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
@@ -64,7 +72,10 @@ async function write(
     const allocation = await core.services.allocate({ definition, object, old, avoid });
     const value = encodeBounded(asStored(definition, allocation.object));
     const operation = operationFor(value);
-    const result = await core.store.write([operation, ...allocation.operations]);
+    const operations = [operation, ...allocation.operations];
+    const result = await (companion === undefined
+      ? core.store.write(operations)
+      : companion.write((more) => core.store.write([...operations, ...more]), operations.length));
     if (result.outcome === 'committed') {
       return done(definition, { key: operation.key, value, revision: result.firstRevision });
     }

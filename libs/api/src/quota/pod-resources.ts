@@ -1,0 +1,33 @@
+import type { Container, Pod } from '../generated/types.ts';
+import { type Amounts, addAmounts, maxAmounts } from './amounts.ts';
+
+/** What a pod asks for as a whole, with what its runtime needs besides. */
+export function podRequests({ spec }: Readonly<Pod>): Amounts {
+  return addAmounts(heaviestMoment(spec, 'requests'), spec.overhead ?? {});
+}
+
+/** What a pod is limited to as a whole. Overhead raises a limit, but does not make one. */
+export function podLimits({ spec }: Readonly<Pod>): Amounts {
+  const limits = heaviestMoment(spec, 'limits');
+  const raised = Object.entries(spec.overhead ?? {}).filter(([name]) => limits[name] !== undefined);
+  return addAmounts(limits, Object.fromEntries(raised));
+}
+
+/** Containers run together with the sidecars; other init containers one by one, each beside the sidecars before it. */
+function heaviestMoment(spec: Readonly<Pod['spec']>, of: 'requests' | 'limits'): Amounts {
+  let running: Amounts = {};
+  for (const container of spec.containers) running = addAmounts(running, amountsOf(container, of));
+  let sidecars: Amounts = {};
+  let starting: Amounts = {};
+  for (const container of spec.initContainers ?? []) {
+    const own = amountsOf(container, of);
+    const isSidecar = container.restartPolicy === 'Always';
+    if (isSidecar) running = addAmounts(running, own);
+    const moment = addAmounts(sidecars, own);
+    if (isSidecar) sidecars = moment;
+    starting = maxAmounts(starting, moment);
+  }
+  return maxAmounts(running, starting);
+}
+
+const amountsOf = ({ resources }: Readonly<Container>, of: 'requests' | 'limits'): Amounts => resources?.[of] ?? {};

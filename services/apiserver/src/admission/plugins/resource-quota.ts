@@ -1,0 +1,101 @@
+import {
+  chargeQuotas,
+  findResource,
+  type QuotaUse,
+  quotaEvaluatorFor,
+  RESOURCE_QUOTAS,
+  type ResourceQuota,
+} from '@holdfast/api';
+import { conflict, forbiddenError, MODIFIED_CONCURRENTLY, type StatusError } from '@holdfast/machinery';
+import { invariant } from '@holdfast/platform';
+import type { WriteOperation, WriteResult } from '@holdfast/store';
+import { encodeStored } from '../../cache/stored-json.ts';
+import { WRITE_ATTEMPTS_MAX } from '../../limits.ts';
+import { keyOf, subjectOf } from '../../served.ts';
+import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest, WriteCompanion } from '../port.ts';
+import { createTurns, type Turns } from '../turns.ts';
+
+/**
+ * A namespace gets no more than its quotas allow. What a write uses is added to the quotas in the same store write as the
+ * object, by compare-and-swap: neither a race nor a crash can make the count differ from what was let in.
+ */
+export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
+  const turns = createTurns();
+  return {
+    name: 'ResourceQuota',
+    handles: ({ definition, namespace, operation, subresource }) =>
+      definition.namespaced &&
+      subresource === '' &&
+      operation !== 'DELETE' &&
+      quotaEvaluatorFor(definition.group, definition.plural)?.handles(operation) === true &&
+      deps.reader.list(RESOURCE_QUOTAS, namespace).length > 0,
+    validate: async (request) => {
+      const use = useOf(deps, request);
+      if (use === undefined) return;
+      const quotas = deps.reader.list(RESOURCE_QUOTAS, request.namespace);
+      const verdict = chargeQuotas(quotas, use);
+      if (verdict.kind === 'granted' && verdict.charged.length === 0) return;
+      const charge: Charge = { request, use, names: quotas.map(({ metadata }) => metadata.name ?? '') };
+      // The cache may not know yet what was given back.
+      if (verdict.kind === 'refused') await decide(deps, charge);
+      if (!request.dryRun) request.accompany(companionFor(deps, charge, turns));
+    },
+  };
+};
+
+interface Charge {
+  readonly request: AdmissionRequest;
+  readonly use: QuotaUse;
+  readonly names: readonly string[];
+}
+
+function useOf({ clock }: AdmissionDeps, { definition, object, old }: AdmissionRequest): QuotaUse | undefined {
+  const evaluator = quotaEvaluatorFor(definition.group, definition.plural);
+  if (evaluator === undefined || object === undefined) return undefined;
+  return { evaluator, object, old, now: clock.now() };
+}
+
+/** The quotas as they are after this write; throws when one of them does not allow it. */
+async function decide(deps: AdmissionDeps, { request, use, names }: Charge): Promise<readonly ResourceQuota[]> {
+  const { namespace } = request;
+  const stored = await Promise.all(names.map((name) => deps.reader.fresh(RESOURCE_QUOTAS, { namespace, name })));
+  const verdict = chargeQuotas(
+    stored.filter((quota) => quota !== undefined),
+    use,
+  );
+  if (verdict.kind === 'granted') return verdict.charged;
+  throw forbiddenError(subjectOf(request.definition, request.name), verdict.why);
+}
+
+/** Writes of one namespace take turns here, so that they seldom lose to each other; another server is met by trying again. */
+function companionFor(deps: AdmissionDeps, charge: Charge, turns: Turns): WriteCompanion {
+  return {
+    write: (commit, before) =>
+      turns.take(charge.request.namespace, async () => {
+        for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+          const charged = await decide(deps, charge);
+          const result = await commit(charged.map(updateOf));
+          if (!lostOwn(result, before)) return result;
+        }
+        throw contended(charge);
+      }),
+  };
+}
+
+const lostOwn = (result: WriteResult, before: number): boolean =>
+  result.outcome !== 'committed' && result.index >= before;
+
+function updateOf(quota: ResourceQuota): WriteOperation {
+  const definition = findResource(RESOURCE_QUOTAS.group, RESOURCE_QUOTAS.version, RESOURCE_QUOTAS.plural);
+  invariant(definition !== undefined, 'resource quotas are served');
+  const { name = '', namespace = '', resourceVersion } = quota.metadata;
+  return {
+    kind: 'update',
+    key: keyOf(definition, namespace, name),
+    value: encodeStored(quota),
+    expectedRevision: Number(resourceVersion),
+  };
+}
+
+const contended = ({ names }: Charge): StatusError =>
+  conflict({ group: '', resource: 'resourcequotas', name: names[0] ?? '' }, MODIFIED_CONCURRENTLY);

@@ -46,6 +46,8 @@ export async function containerConfig(
     ...(user === undefined ? {} : { user }),
     ...(volumes === undefined || volumes.mounts.length === 0 ? {} : { mounts: volumes.mounts }),
     ...(container.workingDir === undefined || container.workingDir === '' ? {} : { workingDir: container.workingDir }),
+    ...(container.stdin === true ? { stdin: true, stdinOnce: container.stdinOnce === true } : {}),
+    ...(container.tty === true ? { tty: true } : {}),
     restartCount: life.restartCount,
   };
 }

@@ -89,9 +89,7 @@ export function notEnforced(pod: Pod, container: Container, { mounts }: RuntimeA
       'securityContext.sysctls': shared?.sysctls,
       dnsConfig: mounts ? undefined : pod.spec.dnsConfig,
       hostAliases: mounts ? undefined : pod.spec.hostAliases,
-      stdin: container.stdin,
       terminationMessagePath: !mounts && hasOwnMessagePath(container),
-      tty: container.tty,
     }),
     ...(pod.spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
       present({

@@ -176,8 +176,8 @@ function testExecEnds(check: Check, vocabulary: StreamVocabulary): void {
 
   check('exec: a command that does not exist', async ({ runtime, streams }) => {
     const id = await started(runtime, containerConfig(vocabulary.runForever));
-    const process = await streams.exec(id, request(vocabulary.unknownCommand));
-    await assert.rejects(within(process.ended, 'the refusal'), { name: 'RuntimeError' });
+    const refused = streams.exec(id, request(vocabulary.unknownCommand)).then((process) => process.ended);
+    await assert.rejects(within(refused, 'the refusal'), { name: 'RuntimeError' });
   });
 
   check('exec: in what does not run or is not there', async ({ runtime, streams }) => {
@@ -222,9 +222,10 @@ function testAttach(check: Check, vocabulary: StreamVocabulary): void {
   check('attach: it ends with the container', async ({ runtime, streams }) => {
     const id = await started(runtime, containerConfig(vocabulary.runForever));
     const attached = await streams.attach(id, STREAMS);
-    const outputs = Promise.all([readToEnd(attached.stdout), readToEnd(attached.stderr)]);
+    const outputs = [attached.stdout, attached.stderr].flatMap((each) => (each === undefined ? [] : [readToEnd(each)]));
     await runtime.stopContainer(id, 50);
-    await outputs;
+    assert.notEqual(outputs.length, 0);
+    await Promise.all(outputs);
     await within(attached.ended, 'the end of the attachment');
   });
 

@@ -112,13 +112,17 @@ export interface ProcessStreams {
    * is written. Attach: absent too when the container was created without `stdin`.
    */
   readonly stdin?: Writable;
-  /** Present when asked for. They end when everything was delivered. */
+  /**
+   * Present when asked for. They end when everything was delivered. Attach: a runtime that keeps both in one file delivers
+   * both as `stdout`.
+   */
   readonly stdout?: Readable;
   readonly stderr?: Readable;
   /** Of the terminal. Without one: nothing. */
   resize(size: TerminalSize): void;
   /**
-   * Settles after the process ended; what it wrote is still delivered. Exec: rejects when the command could not be started.
+   * Settles after the process ended; what it wrote is still delivered. Exec: rejects when the command could not be started,
+   * unless the call itself did.
    * Attach: when the container ended, or was left. Nobody needs to listen.
    */
   readonly ended: Promise<{ readonly exitCode: number }>;

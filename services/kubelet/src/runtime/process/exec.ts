@@ -5,9 +5,12 @@ import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
 import { containerEnvironment, isIsolated, type SpawnRequest } from './spawn.ts';
 
-export interface ExecRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath'> {
+export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath'> {
   /** First process of the container. */
   readonly leader: number;
+}
+
+export interface ExecRequest extends BesideRequest {
   readonly timeoutMs: number;
 }
 

@@ -17,6 +17,20 @@ export const LOG_MAX_BYTES = 10 * 1024 * 1024;
 export const LINE_MAX_BYTES = 16 * 1024 * 1024;
 export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
 
+/** What may be on its way unread, for each stream of an exec or attach between supervisor and kubelet. */
+export const STREAM_WINDOW_BYTES = 256 * 1024;
+export const STREAM_FRAME_MAX_BYTES = 64 * 1024;
+/** How often one looks whether outputs of a command that ended are still being delivered; without news they are closed. */
+export const EXEC_DRAIN_MS = 500;
+/** A terminal is there a moment after its command was started. */
+export const TERMINAL_POLL_MS = 20;
+export const TERMINAL_POLL_ATTEMPTS = 100;
+/** Between looks at whether a container has ended that somebody is attached to; what it writes is told by the system. */
+export const ATTACH_POLL_MS = 200;
+
+/** To a port of a pod of this machine. */
+export const PORT_CONNECT_MS = 10_000;
+
 /** For the trial that shows whether this user may mount. */
 export const ABILITY_TEST_MS = 5_000;
 

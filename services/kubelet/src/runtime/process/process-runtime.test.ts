@@ -13,6 +13,7 @@ import {
   sandboxConfig,
   testContainerRuntime,
 } from '../contract.ts';
+import { testRuntimeStreams } from '../contract-streams.ts';
 import type { ContainerStatus } from '../port.ts';
 import { createProcessRuntime, type ProcessRuntime } from './index.ts';
 import { createProcessTable, readProcess } from './process-table.ts';
@@ -73,6 +74,24 @@ testContainerRuntime(
   },
   createHarness,
 );
+
+testRuntimeStreams(
+  'process runtime',
+  {
+    runForever: ['/bin/sleep', '600'],
+    echo: ['/bin/cat'],
+    bothOutputs: shell('echo out; echo err >&2; exit 3'),
+    flood: ['/usr/bin/yes'],
+    unknownCommand: ['no-such-program-here'],
+    terminalSize: shell('while read line; do stty size; done'),
+    echoServer: (port) => [process.execPath, '-e', echoServer(port)],
+    countProcesses: (id) => liveProcessesOf(id).length,
+  },
+  createHarness,
+);
+
+const echoServer = (port: number): string =>
+  `require('node:net').createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)).listen(${port}, '127.0.0.1')`;
 
 const supervisorPids = (stateDirectory: string): readonly number[] =>
   readdirSync('/proc')

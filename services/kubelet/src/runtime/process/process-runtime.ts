@@ -14,6 +14,7 @@ import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
 import { sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
+import { createProcessStreams } from './streams.ts';
 import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
 
 export interface ProcessRuntimeOptions {
@@ -63,6 +64,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   return {
     ...containerCalls(connection),
     abilities: options.abilities ?? detectAbilities(),
+    streams: createProcessStreams({
+      socketPath: socketPath(stateDirectory),
+      ready: () => connection.ask({ method: 'version' }, REQUEST_DEADLINE_MS),
+      list: () => listSandboxes(connection, undefined),
+    }),
     version: () => Promise.resolve(VERSION),
     runSandbox: (config: SandboxConfig) =>
       connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress }, REQUEST_DEADLINE_MS).then(decodeId),

@@ -30,6 +30,14 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   return text === undefined ? undefined : parseStat(text);
 }
 
+/** Every living process, without reading what it carries. */
+export function processEntries(): readonly ProcessEntry[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const entry = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
+    return entry === undefined || entry.zombie ? [] : [entry];
+  });
+}
+
 /** The command may hold spaces and parentheses: fields are counted after the last closing one. */
 export function parseStat(text: string): ProcessEntry | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

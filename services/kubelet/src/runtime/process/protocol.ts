@@ -1,7 +1,16 @@
-import type { ContainerConfig, ExecResult, RuntimeErrorCode, SandboxConfig, SandboxStatus } from '../port.ts';
+import type {
+  AttachRequest,
+  ContainerConfig,
+  ExecResult,
+  ExecStreamRequest,
+  RuntimeErrorCode,
+  SandboxConfig,
+  SandboxStatus,
+  TerminalSize,
+} from '../port.ts';
 
 /** One JSON text per line, both ways. Requests may overlap; answers carry the request's id. */
-export type ClientLine = { readonly id: number } & Request;
+export type ClientLine = { readonly id: number } & (Request | StreamRequest);
 
 export type Request =
   | { readonly method: 'version' }
@@ -22,13 +31,36 @@ export type Request =
   /** Stops everything, answers, and ends the supervisor. */
   | { readonly method: 'shutdown'; readonly graceMs: number };
 
+/** The only request of its connection: after the answer both sides speak `stream-link.ts`. */
+export type StreamRequest =
+  | { readonly method: 'execStreams'; readonly container: string; readonly request: ExecStreamRequest }
+  | { readonly method: 'attachStreams'; readonly container: string; readonly request: AttachRequest };
+
+export type ExecOptions = Omit<ExecStreamRequest, 'command'>;
+
+/** Numbers of the streams of a link. */
+export const STREAM = { stdin: 0, stdout: 1, stderr: 2 } as const;
+
+/** Messages of a link. The kubelet tells sizes, the supervisor how it ended. */
+export type StreamMessage =
+  | { readonly size: TerminalSize }
+  | { readonly exitCode: number }
+  | { readonly failed: { readonly code: RuntimeErrorCode; readonly message: string } };
+
 export type SupervisorLine =
   | { readonly id: number; readonly result: RequestResult }
   | { readonly id: number; readonly error: { readonly code: RuntimeErrorCode; readonly message: string } }
   /** Something of this pod changed. */
   | { readonly changed: string };
 
-export type RequestResult = string | null | readonly SandboxStatus[] | ExecResult;
+/** Of a stream request: which streams there are. */
+export interface OpenedStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+export type RequestResult = OpenedStreams | string | null | readonly SandboxStatus[] | ExecResult;
 
 /** Cuts a byte stream into lines and reads each as JSON. The peer is our own program: a bad line is an error, not input. */
 export function createLineReader<Line>(
@@ -49,6 +81,9 @@ export function createLineReader<Line>(
   const decodeLine = (text: string): Line => JSON.parse(text) as Line;
   return { push };
 }
+
+/** The other end of a link is our own program. */
+export const decodeMessage = (message: unknown): StreamMessage => message as StreamMessage;
 
 export function encodeLine(line: ClientLine | SupervisorLine): string {
   return `${JSON.stringify(line)}\n`;

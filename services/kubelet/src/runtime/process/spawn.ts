@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { ContainerConfig, SandboxConfig } from '../port.ts';
 import { isolatedCommand, writeIsolationScript } from './isolation.ts';
 import { CONTAINER_MARKER } from './process-table.ts';
+import { terminalCommand } from './terminal.ts';
 
 export interface SpawnRequest {
   readonly containerId: string;
@@ -42,15 +43,17 @@ export const isIsolated = ({ mounts = [] }: ContainerConfig): boolean => mounts.
 
 async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
   const { config, workPath } = request;
-  const [program = '', ...rest] = [...config.command, ...config.args];
   const directory = config.workingDir ?? workPath;
   if (!isDirectory(directory)) return { failure: `working directory "${directory}" does not exist on this machine` };
+  const plain = [...config.command, ...config.args];
+  const { command, environment } = withTerminal(config, plain, containerEnvironment(request));
+  const [program = '', ...rest] = command;
   const child = spawn(program, rest, {
     cwd: directory,
-    env: containerEnvironment(request),
+    env: environment,
     ...config.user,
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: [inputOf(config), log, log],
   });
   return child.pid === undefined
     ? { failure: await spawnFailure(child, program) }
@@ -60,15 +63,25 @@ async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutc
 async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
   const { config, workPath, rootPath } = request;
   const script = writeIsolationScript(rootPath, config, request.sandbox.hostname);
-  const [program, ...rest] = isolatedCommand(script, { config, directory: config.workingDir ?? workPath });
+  const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? workPath });
+  const { command, environment } = withTerminal(config, isolated, containerEnvironment(request));
+  const [program = '', ...rest] = command;
   const child = spawn(program, rest, {
     cwd: workPath,
-    env: containerEnvironment(request),
+    env: environment,
     detached: true,
-    stdio: ['ignore', log, log, 'pipe'],
+    stdio: [inputOf(config), log, log, 'pipe'],
   });
   if (child.pid === undefined) return { failure: await spawnFailure(child, program) };
   return { child, setUp: readAll(child.stdio[3]) };
+}
+
+/** The input of a terminal stays open when nobody types: its end would be the end of the command. */
+const inputOf = ({ stdin = false, tty = false }: ContainerConfig): 'pipe' | 'ignore' =>
+  stdin || tty ? 'pipe' : 'ignore';
+
+function withTerminal(config: ContainerConfig, command: readonly string[], environment: Record<string, string>) {
+  return config.tty === true ? terminalCommand(command, environment) : { command, environment };
 }
 
 /** Until the other side closes it: the command runs, or nothing of it is left. */
@@ -102,6 +115,6 @@ function spawnFailure(child: ChildProcess, program: string): Promise<string> {
   });
 }
 
-function isDirectory(path: string): boolean {
+export function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

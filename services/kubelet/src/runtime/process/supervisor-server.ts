@@ -1,8 +1,17 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import { RuntimeError } from '../port.ts';
 import { LINE_MAX_BYTES } from './limits.ts';
-import { type ClientLine, createLineReader, encodeLine, type RequestResult, type SupervisorLine } from './protocol.ts';
+import {
+  type ClientLine,
+  createLineReader,
+  encodeLine,
+  type Request,
+  type RequestResult,
+  type SupervisorLine,
+} from './protocol.ts';
 import type { Supervisor } from './supervisor.ts';
+import { serveStreams } from './supervisor-streams.ts';
 
 export interface SupervisorServer {
   listen(path: string): Promise<void>;
@@ -17,16 +26,23 @@ export function createSupervisorServer(deps: {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.setEncoding('utf8');
     const reader = createLineReader<ClientLine>(LINE_MAX_BYTES, (line) => {
+      if (line.method === 'execStreams' || line.method === 'attachStreams') {
+        socket.off('data', read);
+        sockets.delete(socket);
+        return serveStreams(deps.supervisor(), line, socket);
+      }
       void handle(deps, line, socket).then((result) => {
         // The last answer must have left this process before it ends.
         const onSent = line.method === 'shutdown' ? deps.onShutDown : undefined;
         if (socket.writable) socket.write(encodeLine(result), onSent);
         else onSent?.();
       });
+      return undefined;
     });
-    socket.on('data', (chunk: string) => reader.push(chunk));
+    const decoder = new StringDecoder('utf8');
+    const read = (chunk: Buffer): void => reader.push(decoder.write(chunk));
+    socket.on('data', read);
     // A client that was killed resets the connection: 'close' follows and releases what it asked for.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
@@ -50,9 +66,11 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
+type RequestLine = { readonly id: number } & Request;
+
 async function handle(
   deps: { readonly version: string; readonly supervisor: () => Supervisor },
-  line: ClientLine,
+  line: RequestLine,
   owner: object,
 ): Promise<SupervisorLine> {
   try {
@@ -66,7 +84,7 @@ async function handle(
 
 async function dispatch(
   deps: { readonly version: string; readonly supervisor: () => Supervisor },
-  line: ClientLine,
+  line: RequestLine,
   owner: object,
 ): Promise<RequestResult | undefined | void> {
   const supervisor = deps.supervisor();

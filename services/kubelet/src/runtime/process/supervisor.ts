@@ -1,20 +1,24 @@
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
 import {
   type ContainerConfig,
   type ContainerStatus,
   type ExecResult,
+  type ExecStreamRequest,
   RuntimeError,
   type SandboxConfig,
   type SandboxStatus,
 } from '../port.ts';
-import { execIn } from './exec.ts';
+import { type BesideRequest, execIn } from './exec.ts';
+import { type OpenExec, openExec } from './exec-streams.ts';
 import { ADOPTED_POLL_MS, DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
 import { createLogKeeper } from './log-keeper.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
+import { childrenOf } from './terminal.ts';
 
 export interface SupervisorDeps {
   readonly clock: Clock;
@@ -37,6 +41,17 @@ interface LiveContainer {
   spawning: Promise<Spawned | undefined> | undefined;
   /** Between spawn and the end of the last process. */
   ending: boolean;
+  /** The open end of its input. */
+  stdin: Writable | undefined;
+}
+
+export interface RunningContainer {
+  readonly config: ContainerConfig;
+  readonly pid: number;
+  readonly logPath: string;
+  /** Absent when it was created without, or was adopted from a supervisor that was killed: its input ended with that one. */
+  readonly stdin: Writable | undefined;
+  readonly isOver: () => boolean;
 }
 
 interface Spawned {
@@ -91,6 +106,7 @@ export class Supervisor {
         stop: undefined,
         spawning: undefined,
         ending: false,
+        stdin: undefined,
       });
       this.#sequence = Math.max(this.#sequence, record.sequence);
     }
@@ -104,6 +120,10 @@ export class Supervisor {
       else this.#adoptRunning(container, { ...leader, bootId: this.#deps.bootId });
     }
     createLogKeeper(this.#deps.clock, () => this.#runningLogs());
+  }
+
+  get clock(): Clock {
+    return this.#deps.clock;
   }
 
   isEmpty(): boolean {
@@ -173,6 +193,7 @@ export class Supervisor {
       stop: undefined,
       spawning: undefined,
       ending: false,
+      stdin: undefined,
     });
     this.#save(record);
     return record.id;
@@ -215,6 +236,9 @@ export class Supervisor {
 
   #nowRunning(container: LiveContainer, { child, setUp }: Exclude<SpawnOutcome, { failure: string }>): Spawned {
     const pid = child.pid ?? 0;
+    container.stdin = child.stdin ?? undefined;
+    // It need not read what it is given.
+    child.stdin?.on('error', () => undefined);
     const ended = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
         void this.#leaderEnded(container, { code, signal, setUp }).then(resolve);
@@ -264,18 +288,40 @@ export class Supervisor {
   }
 
   exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
-    const { record } = this.#require(id);
+    return execIn(this.#deps.clock, { ...this.#beside(id, command), timeoutMs });
+  }
+
+  openExec(id: string, { command, ...options }: ExecStreamRequest): OpenExec {
+    return openExec(this.#deps.clock, this.#beside(id, command), options);
+  }
+
+  #beside(id: string, command: readonly string[]): BesideRequest {
+    const { record, ending } = this.#require(id);
     const sandbox = this.#sandboxes.get(record.sandbox);
-    if (record.state !== 'running' || sandbox === undefined)
+    // Whoever starts while the others are being killed might be missed.
+    if (record.state !== 'running' || ending || sandbox === undefined)
       throw new RuntimeError('IllegalState', `container ${record.config.name} does not run`);
-    return execIn(this.#deps.clock, {
+    return {
       containerId: id,
       config: { ...record.config, command, args: [] },
       sandbox: sandbox.config,
       workPath: this.#deps.files.workPath(record),
       leader: record.process?.pid ?? 0,
-      timeoutMs,
-    });
+    };
+  }
+
+  /** What somebody attaches to. */
+  running(id: string): RunningContainer {
+    const { record, stdin } = this.#require(id);
+    if (record.state !== 'running')
+      throw new RuntimeError('IllegalState', `container ${record.config.name} does not run`);
+    return {
+      config: record.config,
+      pid: record.process?.pid ?? 0,
+      logPath: this.#deps.files.logPath(record),
+      stdin,
+      isOver: () => this.#containers.get(id)?.record.state !== 'running',
+    };
   }
 
   list(podUid?: string): readonly SandboxStatus[] {
@@ -364,7 +410,9 @@ export class Supervisor {
 
   #signalLeader(container: LiveContainer): void {
     const leader = container.record.process;
-    if (leader !== undefined && findAlive(leader, this.#deps.bootId) !== undefined) sendSignal(leader.pid, 'SIGTERM');
+    if (leader === undefined || findAlive(leader, this.#deps.bootId) === undefined) return;
+    const { tty = false } = container.record.config;
+    for (const pid of tty ? childrenOf(leader.pid) : [leader.pid]) sendSignal(pid, 'SIGTERM');
   }
 
   #adoptRunning(container: LiveContainer, leader: ProcessIdentity): void {

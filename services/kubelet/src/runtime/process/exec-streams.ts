@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { constants as system } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Readable, type Writable } from 'node:stream';
+import type { Clock } from '@holdfast/platform';
+import { RuntimeError, type TerminalSize } from '../port.ts';
+import type { BesideRequest } from './exec.ts';
+import { besideCommand } from './isolation.ts';
+import { EXEC_DRAIN_MS } from './limits.ts';
+import { type ProcessEntry, processEntries } from './process-table.ts';
+import type { ExecOptions } from './protocol.ts';
+import { containerEnvironment, isDirectory, isIsolated } from './spawn.ts';
+import { resizeTerminal, terminalCommand } from './terminal.ts';
+
+export interface OpenExec {
+  readonly stdin: Writable | null;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  /** Rejects when the command could not be started. Its outputs may go on for a moment. */
+  readonly ended: Promise<{ readonly exitCode: number }>;
+  resize(size: TerminalSize): void;
+  /** Kills the command and everything that came from it. */
+  kill(): void;
+}
+
+/** Like a command of a probe, but its streams stay open for somebody. */
+export function openExec(clock: Clock, request: BesideRequest, options: ExecOptions): OpenExec {
+  const { config } = request;
+  if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
+  const child = start(request, options);
+  const failure = readAll(child.stdio[3]);
+  const ended = new Promise<{ exitCode: number }>((resolve, reject) => {
+    child.once('error', (error) => reject(startError(config.command, error.message)));
+    child.once('exit', (code, signal) => {
+      drain(clock, child);
+      const exitCode = signal === null ? (code ?? 0) : 128 + system.signals[signal];
+      void failure.then((text) => (text === '' ? resolve({ exitCode }) : reject(new RuntimeError('Internal', text))));
+    });
+  });
+  ended.catch(() => undefined);
+  return {
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    ended,
+    resize: (size) => {
+      if (options.tty && child.pid !== undefined)
+        void resizeTerminal(child.pid, size, (delayMs) => clock.sleep(delayMs));
+    },
+    kill: () => {
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) killTree(child.pid);
+    },
+  };
+}
+
+function start(request: BesideRequest, options: ExecOptions): ChildProcess {
+  const { config } = request;
+  const directory = config.workingDir ?? request.workPath;
+  const isolated = isIsolated(config);
+  const own = containerEnvironment(request);
+  if (!isolated) assertStartable(config.command, directory, own['PATH'] ?? '');
+  const plain = isolated ? besideCommand(request.leader, { config, directory }, true) : config.command;
+  const { command, environment } = options.tty ? terminalCommand(plain, own) : { command: plain, environment: own };
+  const [program = '', ...args] = command;
+  return spawn(program, args, {
+    cwd: isolated ? '/' : directory,
+    env: environment,
+    ...(isolated ? {} : config.user),
+    detached: true,
+    stdio: [
+      // The input of a terminal stays open when nobody types: its end would be the end of the command.
+      options.stdin || options.tty ? 'pipe' : 'ignore',
+      options.stdout ? 'pipe' : 'ignore',
+      options.stderr && !options.tty ? 'pipe' : 'ignore',
+      isolated ? 'pipe' : 'ignore',
+    ],
+  });
+}
+
+const startError = (command: readonly string[], why: string): RuntimeError =>
+  new RuntimeError('Internal', `exec: "${command[0]}": ${why}`);
+
+/** Before anything is started: on a terminal nobody could tell the shell's complaint from the command's own. */
+function assertStartable(command: readonly string[], directory: string, path: string): void {
+  if (!isDirectory(directory)) {
+    throw new RuntimeError('Internal', `working directory "${directory}" does not exist on this machine`);
+  }
+  const [program = ''] = command;
+  const candidates = program.includes('/')
+    ? [program.startsWith('/') ? program : join(directory, program)]
+    : path.split(delimiter).map((each) => join(each, program));
+  if (candidates.some(isExecutable)) return;
+  throw startError(
+    command,
+    program.includes('/') ? describeFile(candidates[0] ?? '') : 'executable file not found in $PATH',
+  );
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+const describeFile = (path: string): string =>
+  statSync(path, { throwIfNoEntry: false }) === undefined
+    ? `stat ${path}: no such file or directory`
+    : 'permission denied';
+
+async function readAll(pipe: ChildProcess['stdio'][3]): Promise<string> {
+  const chunks: Buffer[] = [];
+  if (!(pipe instanceof Readable)) return '';
+  for await (const chunk of pipe) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * What a command leaves running in the background may hold its outputs open for ever. Once it ended they are closed when
+ * nothing more comes, unless the other end is still reading what there is.
+ */
+function drain(clock: Clock, child: ChildProcess): void {
+  const outputs = [child.stdout, child.stderr].filter((each) => each !== null);
+  let before = -1;
+  const look = (): void => {
+    const open = outputs.filter((each) => !each.readableEnded && !each.destroyed);
+    if (open.length === 0) return;
+    const read = outputs.reduce((sum, each) => sum + bytesRead(each), 0);
+    const waiting = open.some((each) => each.readableLength > 0 || each.isPaused());
+    if (read === before && !waiting) for (const each of open) each.push(null);
+    else clock.timer(EXEC_DRAIN_MS, look);
+    before = read;
+  };
+  clock.timer(EXEC_DRAIN_MS, look);
+}
+
+const bytesRead = (stream: Readable): number =>
+  'bytesRead' in stream && typeof stream.bytesRead === 'number' ? stream.bytesRead : 0;
+
+/** Everything that descends from it or shares a session with that. Again, for what was started while this looked. */
+function killTree(root: number): void {
+  const members = new Set([root]);
+  for (let pass = 0; pass < KILL_PASSES; pass++) {
+    const tree = addTree(members, processEntries());
+    for (const { pid } of tree) kill(pid);
+  }
+}
+
+const KILL_PASSES = 2;
+
+function addTree(members: Set<number>, entries: readonly ProcessEntry[]): readonly ProcessEntry[] {
+  for (let size = 0; size !== members.size; ) {
+    size = members.size;
+    // The number of a session is that of its first process.
+    for (const { pid, parent, session } of entries) if (members.has(parent) || members.has(session)) members.add(pid);
+  }
+  return entries.filter(({ pid }) => members.has(pid));
+}
+
+/** ESRCH: it ended in the same moment. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

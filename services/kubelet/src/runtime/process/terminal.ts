@@ -1,0 +1,82 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
+import { RuntimeError, type TerminalSize } from '../port.ts';
+import { ABILITY_TEST_MS, TERMINAL_POLL_ATTEMPTS, TERMINAL_POLL_MS } from './limits.ts';
+import { quote } from './mount-plan.ts';
+import { processEntries } from './process-table.ts';
+
+/**
+ * Terminals without native code: `script` of util-linux opens one and runs the command on it, `stty` sets its size from
+ * outside, upon which the kernel tells the foreground processes.
+ */
+export function terminalCommand(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): { readonly command: readonly string[]; readonly environment: Record<string, string> } {
+  assertTerminals();
+  // `script` asks the variable which shell reads its command; the command itself gets what it would have had.
+  const shell = environment['SHELL'];
+  const restore = shell === undefined ? 'unset SHELL' : `SHELL=${quote(shell)}; export SHELL`;
+  const line = `${restore}; exec ${command.map(quote).join(' ')}`;
+  return {
+    command: ['script', '--quiet', '--return', '--flush', '--echo', 'always', '--command', line, '/dev/null'],
+    environment: { TERM: 'xterm', ...environment, SHELL: '/bin/sh' },
+  };
+}
+
+let available: boolean | undefined;
+
+/** Other systems have programs of the same name that take other options. */
+export function assertTerminals(): void {
+  available ??= ['script', 'stty'].every((program) => {
+    const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: ABILITY_TEST_MS });
+    return status === 0 && /util-linux|coreutils/.test(stdout);
+  });
+  if (available) return;
+  throw new RuntimeError(
+    'Unsupported',
+    'this node cannot open a terminal: that needs the programs "script" (util-linux) and "stty" (coreutils); ' +
+      'install them, or ask without a terminal',
+  );
+}
+
+/** Waits for the terminal of a command that has just been started. */
+export async function resizeTerminal(
+  host: number,
+  { width, height }: TerminalSize,
+  sleep: (delayMs: number) => Promise<void>,
+): Promise<void> {
+  for (let attempt = 0; attempt < TERMINAL_POLL_ATTEMPTS; attempt++) {
+    const terminal = terminalOf(host);
+    if (terminal !== undefined) return setSize(terminal, width, height);
+    await sleep(TERMINAL_POLL_MS);
+  }
+}
+
+function setSize(terminal: string, width: number, height: number): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn('stty', ['-F', terminal, 'rows', String(height), 'cols', String(width)], { stdio: 'ignore' });
+    // Too late: the terminal is gone.
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+}
+
+function terminalOf(host: number): string | undefined {
+  try {
+    for (const child of childrenOf(host)) {
+      const path = readlinkSync(`/proc/${child}/fd/0`);
+      if (path.startsWith('/dev/pts/')) return path;
+    }
+  } catch {
+    // Not there yet, or not there any more.
+  }
+  return undefined;
+}
+
+/** What `script` runs: signals are for it, not for `script`. */
+export function childrenOf(pid: number): readonly number[] {
+  return processEntries()
+    .filter((entry) => entry.parent === pid)
+    .map((entry) => entry.pid);
+}

@@ -87,3 +87,24 @@ export const PACED_PODS_PER_MS = 10;
 
 /** The longest pause between two passes over an owner of many pods. */
 export const PACED_PASS_GAP_MAX_MS = 1_000;
+
+/** The pause after the first failed pod of a Job; it doubles with each further one. */
+export const JOB_BACKOFF_BASE_MS = 10_000;
+
+/** The longest pause after a failed pod of a Job. */
+export const JOB_BACKOFF_MAX_MS = 6 * 60_000;
+
+/** Pods that one pass of a Job creates or deletes at most. */
+export const JOB_PODS_PER_PASS = 500;
+
+/** Pods that a Job's status names by uid at once; more would make it a large object. */
+export const UNCOUNTED_PODS_MAX = 500;
+
+/** Pods of a Job that are read in one page when the cache has to be compared with the API. */
+export const JOB_LIST_PAGE_PODS = 500;
+
+/** A quota is counted at most this often, however many objects go away. */
+export const QUOTA_RECOUNT_INTERVAL_MS = 1_000;
+
+/** How often every quota is counted anew: what Kubernetes does. */
+export const QUOTA_RESYNC_MS = 5 * 60_000;

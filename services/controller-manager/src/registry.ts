@@ -8,6 +8,7 @@ import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
 import { podGarbageController } from './controllers/pod-garbage/index.ts';
 import { replicaSetController } from './controllers/replicaset/index.ts';
 import { replicationController } from './controllers/replication-controller/index.ts';
+import { resourceQuotaController } from './controllers/resource-quota/index.ts';
 import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
 import { serviceAccountController } from './controllers/service-account/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
@@ -30,5 +31,6 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   ownerGarbageController(settings),
   namespaceController(settings),
   serviceAccountController,
+  resourceQuotaController(settings),
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

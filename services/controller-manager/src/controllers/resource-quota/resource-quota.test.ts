@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CONFIG_MAPS, type ConfigMap, PODS, RESOURCE_QUOTAS, type ResourceQuota } from '@holdfast/api';
+import { QUOTA_RECOUNT_INTERVAL_MS, QUOTA_RESYNC_MS } from '../../limits.ts';
+import { pod } from '../../testing/builders.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { resourceQuotaController } from './index.ts';
+
+const controller = resourceQuotaController({ resources: [PODS, CONFIG_MAPS] });
+
+const quota = (hard: Record<string, string>, spec: Partial<ResourceQuota['spec']> = {}): ResourceQuota => ({
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: { name: 'q', namespace: 'default' },
+  spec: { hard, ...spec },
+  status: {},
+});
+const configMap = (name: string): ConfigMap => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'default', name },
+});
+
+const statusOf = (world: World): ResourceQuota['status'] =>
+  world.api.get(RESOURCE_QUOTAS, { namespace: 'default', name: 'q' }).status;
+
+/** Lets the queue's timers come, pass by pass, until a resync is the next thing due. */
+async function settle(world: World, driven: DrivenController): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    await driven.settle();
+    world.clock.advance(QUOTA_RECOUNT_INTERVAL_MS);
+  }
+  await driven.settle();
+  assert.deepEqual(driven.errors, []);
+}
+
+describe('resource quota controller', () => {
+  test('counts what is there when a quota is new or changed', async () => {
+    const world = createWorld();
+    world.api.put(PODS, pod({ name: 'a' }));
+    world.api.put(PODS, pod({ name: 'done' }, { phase: 'Succeeded' }));
+    world.api.put(CONFIG_MAPS, configMap('c'));
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '5', 'count/pods': '5', configmaps: '2', secrets: '1' }));
+    const driven = new DrivenController(world, controller);
+    await settle(world, driven);
+    assert.deepEqual(statusOf(world), {
+      hard: { pods: '5', 'count/pods': '5', configmaps: '2', secrets: '1' },
+      used: { pods: '1', 'count/pods': '2', configmaps: '1' },
+    });
+    world.api.put(RESOURCE_QUOTAS, { ...quota({ pods: '7' }), status: statusOf(world) });
+    await settle(world, driven);
+    assert.deepEqual(statusOf(world), { hard: { pods: '7' }, used: { pods: '1' } });
+  });
+
+  test('only what its scopes pick', async () => {
+    const world = createWorld();
+    world.api.put(PODS, pod({ name: 'a' }, {}, { activeDeadlineSeconds: 5 }));
+    world.api.put(PODS, pod({ name: 'b' }));
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }, { scopes: ['NotTerminating'] }));
+    await settle(world, new DrivenController(world, controller));
+    assert.deepEqual(statusOf(world).used, { pods: '1' });
+  });
+
+  test('gives back what is deleted and what has ended', async () => {
+    const world = createWorld();
+    for (const name of ['a', 'b', 'c']) world.api.put(PODS, pod({ name }));
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
+    const driven = new DrivenController(world, controller);
+    await settle(world, driven);
+    world.api.drop(PODS, { namespace: 'default', name: 'a' });
+    world.api.put(PODS, pod({ name: 'b' }, { phase: 'Failed' }));
+    await settle(world, driven);
+    assert.deepEqual(statusOf(world).used, { pods: '1' });
+  });
+
+  test('many deletions cost few counts', async () => {
+    const world = createWorld();
+    for (let i = 0; i < 50; i++) world.api.put(PODS, pod({ name: `p${i}` }));
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '99' }));
+    const driven = new DrivenController(world, controller);
+    await settle(world, driven);
+    const before = world.api.writes.length;
+    for (let i = 0; i < 50; i++) {
+      world.api.drop(PODS, { namespace: 'default', name: `p${i}` });
+      await driven.settle();
+    }
+    await settle(world, driven);
+    assert.deepEqual(statusOf(world).used, { pods: '0' });
+    assert.ok(world.api.writes.length - before <= 2, `${world.api.writes.length - before} writes`);
+  });
+
+  test('what is let in between the count and the write is counted again', async () => {
+    const world = createWorld();
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
+    let late = false;
+    world.api.beforeWrite = () => {
+      if (late) return;
+      late = true;
+      world.api.put(PODS, pod({ name: 'late' }));
+    };
+    await settle(world, new DrivenController(world, controller));
+    assert.deepEqual(statusOf(world).used, { pods: '1' });
+  });
+
+  test('an admission that was faster is not overwritten', async () => {
+    const world = createWorld();
+    world.api.put(RESOURCE_QUOTAS, { ...quota({ pods: '5' }), status: { hard: { pods: '5' }, used: { pods: '3' } } });
+    const driven = new DrivenController(world, controller);
+    let admitted = false;
+    world.api.beforeWrite = () => {
+      if (admitted) return;
+      admitted = true;
+      world.api.put(PODS, pod({ name: 'new' }));
+      const now = world.api.get(RESOURCE_QUOTAS, { namespace: 'default', name: 'q' });
+      world.api.put(RESOURCE_QUOTAS, { ...now, status: { ...now.status, used: { pods: '4' } } });
+    };
+    await settle(world, driven);
+    assert.deepEqual(statusOf(world).used, { pods: '1' });
+  });
+
+  test('every quota is counted anew from time to time', async () => {
+    const world = createWorld();
+    world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
+    const driven = new DrivenController(world, controller);
+    await settle(world, driven);
+    world.api.put(RESOURCE_QUOTAS, { ...quota({ pods: '5' }), status: { hard: { pods: '5' }, used: { pods: '4' } } });
+    await driven.settle();
+    assert.deepEqual(statusOf(world).used, { pods: '4' });
+    world.clock.advance(QUOTA_RESYNC_MS);
+    await driven.settle();
+    assert.deepEqual(statusOf(world).used, { pods: '0' });
+  });
+});

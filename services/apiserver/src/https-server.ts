@@ -70,9 +70,9 @@ export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
   const clock = deps.clock ?? createSystemClock();
   const limits = { ...STANDARD_LIMITS, ...deps.limits };
   const bodies = createBodyReceiver(clock, limits);
-  const server = createFastify(deps, limits, bodies);
+  const serving: Serving = { ...deps, clock, limits, bodies, stopping: stopping.signal };
+  const server = createFastify(serving);
   const guard = guardConnections(server.server, clock, limits);
-  const serving: Serving = { ...deps, limits, bodies, stopping: stopping.signal };
   server.all('/*', (request, reply) => serve(serving, request, reply));
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
@@ -110,17 +110,19 @@ interface Reply {
 }
 
 interface Serving extends HttpsServerDeps {
+  readonly clock: Clock;
   readonly limits: HttpsLimits;
   readonly bodies: BodyReceiver;
   readonly stopping: AbortSignal;
 }
 
-function createFastify(deps: HttpsServerDeps, limits: HttpsLimits, bodies: BodyReceiver) {
-  const { certificate, key, clientCa } = deps.tls;
+function createFastify(serving: Serving) {
+  const { limits, bodies, log } = serving;
+  const { certificate, key, clientCa } = serving.tls;
   const refuse = (error: unknown, reply: Reply): Promise<void> => {
     const status = error instanceof StatusError ? error : badRequest(describeError(error));
     reply.hijack();
-    return writeRefusal(reply.raw, errorAnswer(status, deps.log), limits);
+    return writeRefusal(reply.raw, errorAnswer(status, log), serving);
   };
   const server = fastify({
     http2: true,
@@ -139,7 +141,7 @@ function createFastify(deps: HttpsServerDeps, limits: HttpsLimits, bodies: BodyR
     exposeHeadRoutes: false,
     logger: false,
     routerOptions: { maxParamLength: 4_096 },
-    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, deps.log),
+    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, log),
     frameworkErrors: (error, _request, reply) => void refuse(error, reply),
   });
   server.removeAllContentTypeParsers();
@@ -162,10 +164,10 @@ const lengthOf = (header: string | string[] | undefined): string | undefined =>
 async function writeRefusal(
   raw: ServerResponse | Http2ServerResponse,
   answer: ApiResponse,
-  limits: HttpsLimits,
+  { clock, limits }: Serving,
 ): Promise<void> {
   if (!('stream' in raw)) raw.setHeader('connection', 'close');
-  await writeResponse(raw, answer, { headOnly: false, stallMs: limits.writeStallMs });
+  await writeResponse(raw, answer, { headOnly: false, stallMs: limits.writeStallMs, clock });
   if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
 }
 
@@ -196,12 +198,16 @@ async function serve(serving: Serving, request: Request, reply: Reply): Promise<
     // Every answer ends with a close; only one that came too early has something left to abort.
     if (!answered) gone.abort(CLIENT_GONE);
   });
-  const { limits, stopping, log } = serving;
+  const { clock, limits, stopping, log } = serving;
   const response = await answer(serving, request, AbortSignal.any([stopping, gone.signal]));
   if (request.body instanceof Uint8Array) serving.bodies.release(request.body);
   reply.hijack();
   try {
-    await writeResponse(reply.raw, response, { headOnly: request.method === 'HEAD', stallMs: limits.writeStallMs });
+    await writeResponse(reply.raw, response, {
+      headOnly: request.method === 'HEAD',
+      stallMs: limits.writeStallMs,
+      clock,
+    });
     answered = true;
   } catch (error) {
     if (gone.signal.aborted) return;

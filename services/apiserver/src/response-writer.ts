@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { ApiResponse, WatchFrame } from '@holdfast/client';
+import type { Clock } from '@holdfast/platform';
 
 type RawResponse = ServerResponse | Http2ServerResponse;
 
@@ -9,6 +9,7 @@ export interface WriteOptions {
   readonly headOnly: boolean;
   /** A client that takes nothing for this long is cut off. */
   readonly stallMs: number;
+  readonly clock: Clock;
 }
 
 /** Writes one answer. Resolves when it was handed over completely, or when the client went away. */
@@ -22,9 +23,9 @@ export async function writeResponse(raw: RawResponse, response: ApiResponse, opt
       raw.end();
       return;
     case 'text':
-      return finish(raw, Buffer.from(body.text), options);
+      return writeParts(raw, [Buffer.from(body.text)], options);
     case 'json':
-      return body.parts === undefined ? finish(raw, body.bytes(), options) : writeParts(raw, body.parts(), options);
+      return writeParts(raw, body.parts?.() ?? [body.bytes()], options);
     case 'watch':
       return writeChunks(raw, encoded(body.frames), options);
     case 'stream':
@@ -32,44 +33,52 @@ export async function writeResponse(raw: RawResponse, response: ApiResponse, opt
   }
 }
 
-function finish(raw: RawResponse, bytes: Uint8Array, { headOnly, stallMs }: WriteOptions): void {
-  raw.setHeader('content-length', bytes.byteLength);
-  if (headOnly) {
-    raw.end();
-    return;
-  }
-  // Without this a client that does not read would keep the bytes, and its stream, for ever.
-  if (bytes.byteLength > PART_BYTES) raw.setTimeout(stallMs, () => raw.destroy());
-  raw.end(bytes);
-}
+/** What is handed to a connection in one piece. */
+const PIECE_BYTES = 64 * 1024;
 
-/** What is handed to a connection in one piece; less is not worth a timer or a wait. */
-const PART_BYTES = 64 * 1024;
-
-/** A long answer leaves in pieces, so that a slow client holds one of them and not a copy of everything. */
+/**
+ * A long answer leaves in pieces: a slow client holds one of them and not a copy of everything, and the other requests of
+ * its HTTP/2 session are not refused because of the memory that one answer takes.
+ */
 async function writeParts(raw: RawResponse, parts: readonly Uint8Array[], options: WriteOptions): Promise<void> {
   const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  if (options.headOnly || length <= PART_BYTES) return finish(raw, Buffer.concat(parts, length), options);
   raw.setHeader('content-length', length);
-  const taken = takenBy(raw, options.stallMs);
-  for (const piece of pieces(parts)) {
-    if (raw.destroyed || raw.writableEnded) return;
-    if (!writeChunk(raw, piece)) await taken();
+  if (options.headOnly) raw.end();
+  else if (length <= PIECE_BYTES) writeAll(raw, parts, length);
+  else await writePieces(raw, pieces(parts), options);
+}
+
+function writeAll(raw: RawResponse, parts: readonly Uint8Array[], length: number): void {
+  const [only = NOTHING, ...more] = parts;
+  raw.end(more.length === 0 ? only : Buffer.concat(parts, length));
+}
+
+const NOTHING = new Uint8Array();
+
+async function writePieces(raw: RawResponse, all: Iterable<Uint8Array>, options: WriteOptions): Promise<void> {
+  const client = followClient(raw, options);
+  for (const piece of all) {
+    if (client.gone()) return;
+    if (!writeChunk(raw, piece)) await client.ready();
   }
-  raw.setTimeout(options.stallMs, () => raw.destroy());
   raw.end();
+  await client.ready();
 }
 
 function* pieces(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   let collected: Uint8Array[] = [];
   let bytes = 0;
   for (const part of parts) {
+    if (bytes > 0 && bytes + part.byteLength > PIECE_BYTES) {
+      yield Buffer.concat(collected, bytes);
+      [collected, bytes] = [[], 0];
+    }
+    if (part.byteLength > PIECE_BYTES) {
+      for (let at = 0; at < part.byteLength; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES);
+      continue;
+    }
     collected.push(part);
     bytes += part.byteLength;
-    if (bytes < PART_BYTES) continue;
-    yield Buffer.concat(collected, bytes);
-    collected = [];
-    bytes = 0;
   }
   if (bytes > 0) yield Buffer.concat(collected, bytes);
 }
@@ -79,28 +88,43 @@ async function* encoded(frames: AsyncIterable<WatchFrame>): AsyncGenerator<Uint8
 }
 
 /** Every chunk leaves at once; a client that does not read makes this wait, and its watcher's queue then ends it. */
-async function writeChunks(
-  raw: RawResponse,
-  chunks: AsyncIterable<Uint8Array>,
-  { stallMs }: WriteOptions,
-): Promise<void> {
+async function writeChunks(raw: RawResponse, chunks: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<void> {
   flushHead(raw);
-  const taken = takenBy(raw, stallMs);
+  const client = followClient(raw, options);
   for await (const chunk of chunks) {
-    if (raw.destroyed || raw.writableEnded) return;
-    if (!writeChunk(raw, chunk)) await taken();
+    if (client.gone()) return;
+    if (!writeChunk(raw, chunk)) await client.ready();
   }
   raw.end();
 }
 
-/** A wait until the client has taken what was written, or is gone. One that stopped reading would keep its connection for ever, so it is cut off. */
-function takenBy(raw: RawResponse, stallMs: number): () => Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  raw.once('close', () => closed.resolve());
-  return async () => {
-    raw.setTimeout(stallMs, () => raw.destroy());
-    await Promise.race([once(raw, 'drain'), closed.promise]);
-    raw.setTimeout(0);
+interface Client {
+  gone(): boolean;
+  /** Resolves when the client has taken what was written, or is gone. */
+  ready(): Promise<void>;
+}
+
+/** A client that stopped reading would keep its connection, and what waits for it, for ever: it is cut off. */
+function followClient(raw: RawResponse, { clock, stallMs }: WriteOptions): Client {
+  let gone = false;
+  let wake: (() => void) | undefined;
+  const wakeUp = (): void => wake?.();
+  raw.on('drain', wakeUp).once('finish', wakeUp);
+  raw.once('close', () => {
+    gone = true;
+    wakeUp();
+  });
+  return {
+    gone: () => gone,
+    ready: async () => {
+      if (gone || raw.writableFinished) return;
+      // The timeouts of Node's own sockets and streams start again with whatever else happens on the connection.
+      const stalled = clock.timer(stallMs, () => raw.destroy());
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      stalled.cancel();
+    },
   };
 }
 

@@ -1,0 +1,35 @@
+import { createApiServer } from '@holdfast/apiserver';
+import { createHttpsServer, type HttpsLimits } from '@holdfast/apiserver/https';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { createMemoryStore } from '@holdfast/store/memory';
+
+/** An API server in a process of its own, so that its memory can be measured. Speaks with its test over IPC. */
+interface Setup {
+  readonly certificate: string;
+  readonly key: string;
+  readonly clientCa: string;
+  readonly limits: Partial<HttpsLimits>;
+}
+
+const setup = await new Promise<Setup>((resolve) => process.once('message', (message: Setup) => resolve(message)));
+const machine = { clock: createSystemClock(), ids: createIds(createSystemRandom()), log: createSilentLog() };
+const groups = ['system:masters', 'system:authenticated'];
+const api = createApiServer({
+  ...machine,
+  store: createMemoryStore(),
+  tokens: new Map([['admin', { name: 'admin', groups }]]),
+});
+const { limits, ...tls } = setup;
+const https = createHttpsServer({ handle: api.handle, ...machine, host: '127.0.0.1', port: 0, tls, limits });
+await api.start();
+await https.start();
+process.on('message', () => process.send?.(measure()));
+process.on('disconnect', () => process.exit(0));
+process.send?.({ port: https.address().port });
+
+function measure(): { readonly bytes: number; readonly connections: number } {
+  global.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  const connections = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  return { bytes: heapUsed + external, connections };
+}

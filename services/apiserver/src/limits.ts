@@ -12,6 +12,12 @@ export const BODY_DEPTH_MAX = 200;
 /** Events each resource keeps for watches that resume and for continued lists. */
 export const EVENTS_KEPT_PER_RESOURCE = 4_096;
 
+/** Bytes of those events: objects may be large, and thousands of large ones would fill the memory. */
+export const EVENT_BYTES_KEPT_PER_RESOURCE = 32 * 1024 * 1024;
+
+/** Bytes of changes that a watcher may lag. Watchers share them, so this is about memory in all and not for each. */
+export const WATCHER_QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+
 /** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
 export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
 

@@ -76,6 +76,38 @@ test('the ring knows from where on it is complete', () => {
   assert.equal(ring.since(6), undefined);
 });
 
+/** An event of an object whose text takes this many bytes. */
+const largeEvent = (revision: number, bytes: number): CacheEvent =>
+  new CacheEvent('created', new CachedObject(keyOf(`l${revision}`), 'x'.repeat(bytes), revision), undefined);
+
+test('the ring forgets early when its events are large', () => {
+  const ring = new EventRing(100, 0, 1_000);
+  for (const revision of [1, 2, 3, 4]) ring.push(largeEvent(revision, 400));
+  assert.equal(ring.completeAfter, 2);
+  assert.deepEqual(
+    ring.since(2)?.map((event) => event.revision),
+    [3, 4],
+  );
+  assert.equal(ring.since(1), undefined);
+  ring.push(largeEvent(5, 2_000));
+  assert.deepEqual([ring.completeAfter, ring.since(5)], [5, []]);
+});
+
+test('a watcher that does not read is cut off when what waits for it is large', () => {
+  const { watcher, ended } = watcherOf({}, 1_000);
+  for (let revision = 1; revision <= 33; revision += 1) watcher.offer(largeEvent(revision, 1024 * 1024));
+  assert.equal(ended(), 1);
+  const reading = watcherOf({}, 1_000);
+  const frames = reading.watcher[Symbol.asyncIterator]();
+  for (let revision = 1; revision <= 40; revision += 1) {
+    reading.watcher.offer(
+      new CacheEvent('created', new CachedObject(keyOf('l'), stored('l').padEnd(1024 * 1024), revision), undefined),
+    );
+    void frames.next();
+  }
+  assert.equal(reading.ended(), 0);
+});
+
 test('a watcher that does not read is cut off when its queue is full, and holds nothing any more', async () => {
   const { watcher, ended } = watcherOf({});
   const cache = new ResourceCache(0, {});

@@ -12,6 +12,8 @@ export class CachedObject {
   readonly namespace: string;
   readonly name: string;
   readonly revision: number;
+  /** About how much memory its content takes. */
+  readonly size: number;
   /** Dropped once the bytes are there: one copy of the content is enough. */
   #stored: string | undefined;
   #bytes: Uint8Array | undefined;
@@ -23,6 +25,7 @@ export class CachedObject {
     this.namespace = parts.namespace;
     this.name = parts.name;
     this.revision = revision;
+    this.size = stored.length;
     this.#stored = stored;
   }
 

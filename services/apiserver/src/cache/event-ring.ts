@@ -1,15 +1,20 @@
+import { EVENT_BYTES_KEPT_PER_RESOURCE } from '../limits.ts';
 import type { CacheEvent } from './cache-event.ts';
 
 /** The most recent events of one resource in revision order, so that watches can resume and lists can look back. */
 export class EventRing {
   readonly #capacity: number;
-  #events: CacheEvent[] = [];
+  readonly #bytesMax: number;
+  #bytes = 0;
+  /** Empty before `#head`. */
+  #events: (CacheEvent | undefined)[] = [];
   #head = 0;
   /** Everything after this revision is in the ring. */
   #completeAfter: number;
 
-  constructor(capacity: number, completeAfter: number) {
+  constructor(capacity: number, completeAfter: number, bytesMax: number = EVENT_BYTES_KEPT_PER_RESOURCE) {
     this.#capacity = capacity;
+    this.#bytesMax = bytesMax;
     this.#completeAfter = completeAfter;
   }
 
@@ -19,9 +24,9 @@ export class EventRing {
 
   push(event: CacheEvent): void {
     this.#events.push(event);
-    while (this.#events.length - this.#head > this.#capacity) {
-      this.#completeAfter = this.#events[this.#head]?.revision ?? this.#completeAfter;
-      this.#head++;
+    this.#bytes += event.current.size;
+    while (this.#events.length - this.#head > this.#capacity || this.#bytes > this.#bytesMax) {
+      if (!this.#dropOldest()) break;
     }
     // Dropping the front one by one would move the whole array each time.
     if (this.#head > this.#capacity) {
@@ -30,10 +35,20 @@ export class EventRing {
     }
   }
 
+  /** Its place is emptied too: until the array is cut, a place would hold the object. */
+  #dropOldest(): boolean {
+    const oldest = this.#events[this.#head];
+    if (oldest === undefined) return false;
+    this.#completeAfter = oldest.revision;
+    this.#bytes -= oldest.current.size;
+    this.#events[this.#head++] = undefined;
+    return true;
+  }
+
   /** Events after `revision`, oldest first; `undefined` when some of them are gone. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#completeAfter) return undefined;
-    return this.#events.slice(this.#firstAfter(revision));
+    return this.#events.slice(this.#firstAfter(revision)).filter((event) => event !== undefined);
   }
 
   #firstAfter(revision: number): number {

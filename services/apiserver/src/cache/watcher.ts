@@ -1,4 +1,5 @@
 import type { WatchFrame } from '@holdfast/client';
+import { WATCHER_QUEUE_BYTES_MAX } from '../limits.ts';
 import type { CacheEvent, WatchType } from './cache-event.ts';
 import { objectFrame } from './cache-event.ts';
 import type { CachedObject } from './cached-object.ts';
@@ -21,11 +22,18 @@ export interface WatcherOptions {
   readonly onEnd: (watcher: Watcher) => void;
 }
 
+interface Pending {
+  readonly make: () => WatchFrame;
+  /** Of a change; the initial state is in the cache anyway. */
+  readonly bytes: number;
+}
+
 /** One open watch: a bounded queue between the feed and one client. A client that does not keep up is cut off. */
 export class Watcher implements AsyncIterable<WatchFrame> {
   readonly selection: Selection;
   readonly #options: WatcherOptions;
-  readonly #queue = new FrameQueue<() => WatchFrame>();
+  readonly #queue = new FrameQueue<Pending>();
+  #queuedBytes = 0;
   /** Frames of the initial state still queued: as many as the resource has objects, whatever the client's pace. */
   #initialFrames = 0;
   #after: number;
@@ -43,11 +51,13 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     if (event.revision <= this.#after) return;
     this.#after = event.revision;
     const seen = this.#view(event);
-    if (seen !== undefined) this.enqueue(() => this.#options.render(seen.type, seen.object, event));
+    if (seen !== undefined) {
+      this.enqueue(() => this.#options.render(seen.type, seen.object, event), event.current.size);
+    }
   }
 
   /** Appends a frame in order; it is rendered when the client takes it. */
-  enqueue(make: () => WatchFrame): void {
+  enqueue(make: () => WatchFrame, bytes = 0): void {
     if (this.#ended) return;
     if (this.#waiting !== undefined) {
       const resolve = this.#waiting;
@@ -55,13 +65,21 @@ export class Watcher implements AsyncIterable<WatchFrame> {
       resolve({ done: false, value: make() });
       return;
     }
-    this.#queue.push(make);
-    if (this.#queue.size - this.#initialFrames > this.#options.queueFramesMax) this.cut();
+    this.#queue.push({ make, bytes });
+    this.#queuedBytes += bytes;
+    if (
+      this.#queue.size - this.#initialFrames > this.#options.queueFramesMax ||
+      this.#queuedBytes > WATCHER_QUEUE_BYTES_MAX
+    ) {
+      this.cut();
+    }
   }
 
   /** The state of the selection at the start, before the first change. */
   offerInitial(objects: readonly CachedObject[]): void {
-    for (const object of objects) this.#queue.push(() => this.#options.render('ADDED', object, undefined));
+    for (const object of objects) {
+      this.#queue.push({ make: () => this.#options.render('ADDED', object, undefined), bytes: 0 });
+    }
     this.#initialFrames += objects.length;
   }
 
@@ -77,6 +95,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   /** Ends now and drops what is queued. */
   cut(): void {
     this.#queue.clear();
+    this.#queuedBytes = 0;
     this.#initialFrames = 0;
     this.end();
   }
@@ -92,10 +111,11 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   }
 
   #next(): Promise<IteratorResult<WatchFrame>> {
-    const make = this.#queue.take();
-    if (make !== undefined) {
+    const next = this.#queue.take();
+    if (next !== undefined) {
+      this.#queuedBytes -= next.bytes;
       if (this.#initialFrames > 0) this.#initialFrames--;
-      return Promise.resolve({ done: false, value: make() });
+      return Promise.resolve({ done: false, value: next.make() });
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
     return new Promise((resolve) => {

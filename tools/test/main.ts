@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
 import { SUITES, type Suite } from './suites.ts';
@@ -46,6 +47,7 @@ function runSuite(suite: Suite): Counts {
   try {
     ensurePrograms(suite.programs ?? []);
     if (suite.docker === true) ensureDocker();
+    if (suite.containerd === true) ensureContainerd();
   } catch (error) {
     process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return { passed: 0, failed: 1, skipped: 0 };

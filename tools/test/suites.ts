@@ -7,6 +7,8 @@ export interface Suite {
   readonly programs?: readonly Program[];
   /** Needs a Docker Engine with the compose plugin. */
   readonly docker?: boolean;
+  /** Starts container runtimes of its own. */
+  readonly containerd?: boolean;
   /** Test files that run at the same time; servers of one test must not starve those of another. */
   readonly concurrency: number;
   readonly timeoutSecondsPerTest: number;
@@ -26,6 +28,7 @@ export const SUITES: readonly Suite[] = [
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'kubectl'],
+    containerd: true,
     concurrency: 1,
     timeoutSecondsPerTest: 300,
   },

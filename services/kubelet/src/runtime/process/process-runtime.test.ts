@@ -69,6 +69,8 @@ testContainerRuntime(
         liveProcessesOf(container.id).length - 1 + (container.state === 'exited' ? 1 : 0),
       print: (words) => shell(`echo "${words}"`),
       output,
+      ownVariables: ['HOLDFAST_CONTAINER_ID'],
+      missingWorkingDirectory: 'refused',
     },
     imagesWithoutCommand: 'refused',
   },

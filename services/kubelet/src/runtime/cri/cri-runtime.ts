@@ -1,0 +1,71 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import type { Clock, Log } from '@holdfast/platform';
+import type { ContainerRuntime, RuntimeAbilities } from '../port.ts';
+import { CriConnection } from './connection.ts';
+import { CriContainers } from './containers.ts';
+import { readHealth, readUsage, readVersion } from './health.ts';
+import { createImages } from './images.ts';
+import { podUidOf } from './labels.ts';
+import { createPodFiles } from './pod-files.ts';
+import { CriSandboxes } from './sandboxes.ts';
+import { CriStore } from './store.ts';
+import { CriWatch } from './watch.ts';
+
+export interface CriRuntimeOptions {
+  /** `unix:///run/containerd/containerd.sock`. */
+  readonly endpoint: string;
+  /** Logs and volumes of pods: must outlive the kubelet. Its own per node. */
+  readonly stateDirectory: string;
+  /** Several nodes may share a runtime: each sees only what it made. */
+  readonly nodeName: string;
+  /** What `podIP` is for pods on the network of the machine. */
+  readonly nodeAddress: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const ABILITIES: RuntimeAbilities = { mounts: true, user: 'any', isolation: true };
+
+/** Containers of a runtime that speaks CRI v1, such as containerd or CRI-O. Connects with the first request. */
+export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
+  const { clock, log, nodeAddress, nodeName: node } = options;
+  mkdirSync(options.stateDirectory, { recursive: true, mode: 0o700 });
+  const connection = new CriConnection(options.endpoint, clock);
+  const files = createPodFiles(realpathSync(options.stateDirectory));
+  const store = new CriStore({ connection, clock, node, nodeAddress, volumesPath: files.volumesPath });
+  const containers = new CriContainers({ connection, store, files, clock, node });
+  const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
+  const watch = new CriWatch({ connection, store, clock, log });
+  /** Whoever changed something himself need not wait for the next look. */
+  const telling = async <T>(podUid: Promise<string | undefined>, work: Promise<T>): Promise<T> => {
+    const [answer, uid] = await Promise.all([work, podUid]);
+    if (uid !== undefined) watch.tell(uid);
+    return answer;
+  };
+  const podOf = (id: string): Promise<string | undefined> =>
+    store.container(id).then(
+      (status) => (status === undefined ? undefined : podUidOf(status.labels)),
+      () => undefined,
+    );
+  return {
+    abilities: ABILITIES,
+    images: createImages(connection),
+    version: () => readVersion(connection),
+    health: () => readHealth(connection),
+    usage: () => readUsage(connection, node),
+    runSandbox: (config) => telling(Promise.resolve(config.podUid), sandboxes.run(config)),
+    stopSandbox: (id, graceMs) => sandboxes.stop(id, graceMs),
+    removeSandbox: (id) => sandboxes.remove(id),
+    createContainer: (sandbox, config) => containers.create(sandbox, config),
+    startContainer: (id) => telling(podOf(id), containers.start(id)),
+    stopContainer: (id, graceMs) => telling(podOf(id), containers.stop(id, graceMs)),
+    removeContainer: (id) => containers.remove(id),
+    exec: (id, command, timeoutMs) => containers.exec(id, command, timeoutMs),
+    list: (filter) => store.list(filter?.podUid),
+    onChange: (listener) => watch.onChange(listener),
+    close: async () => {
+      watch.stop();
+      connection.close();
+    },
+  };
+}

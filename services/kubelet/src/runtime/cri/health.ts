@@ -1,0 +1,44 @@
+import type { ContainerUsage, RuntimeHealth } from '../port.ts';
+import type { CriConnection } from './connection.ts';
+import { containerNameOf, podUidOf, selectorOf } from './labels.ts';
+import { QUICK_DEADLINE_MS } from './limits.ts';
+
+export async function readVersion(connection: CriConnection): Promise<string> {
+  const { runtimeName, runtimeVersion } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, (clients, options) =>
+    clients.runtime.version({}, options),
+  );
+  return `${runtimeName}://${runtimeVersion}`;
+}
+
+/** The two conditions that a runtime must meet, in Kubernetes' words. */
+export async function readHealth(connection: CriConnection): Promise<RuntimeHealth> {
+  const { status } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, (clients, options) =>
+    clients.runtime.status({}, options),
+  );
+  const fault = (type: string): string | undefined => {
+    const condition = status?.conditions.find((each) => each.type === type);
+    if (condition?.status === true) return undefined;
+    return `${type}=false reason:${condition?.reason ?? 'Unknown'} message:${condition?.message ?? ''}`;
+  };
+  const [runtime, network] = [fault('RuntimeReady'), fault('NetworkReady')];
+  return {
+    ...(runtime === undefined ? {} : { runtimeFault: `container runtime not ready: ${runtime}` }),
+    ...(network === undefined ? {} : { networkFault: `container runtime network not ready: ${network}` }),
+  };
+}
+
+const NANOSECONDS_PER_MS = 1_000_000n;
+
+export async function readUsage(connection: CriConnection, node: string): Promise<readonly ContainerUsage[]> {
+  const filter = { labelSelector: selectorOf(node, undefined) };
+  const { stats } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, (clients, options) =>
+    clients.runtime.listContainerStats({ filter }, options),
+  );
+  return stats.map(({ attributes, cpu, memory }) => ({
+    podUid: podUidOf(attributes?.labels ?? {}),
+    container: containerNameOf(attributes?.labels ?? {}),
+    at: Number((cpu?.timestamp ?? 0n) / NANOSECONDS_PER_MS),
+    cpuNanoseconds: Number(cpu?.usageCoreNanoSeconds?.value ?? 0n),
+    memoryBytes: Number(memory?.workingSetBytes?.value ?? 0n),
+  }));
+}

@@ -1,0 +1,1 @@
+export { type CriRuntimeOptions, createCriRuntime } from './cri-runtime.ts';

@@ -1,0 +1,50 @@
+import { RuntimeError, type SandboxConfig, type SandboxIdentity } from '../port.ts';
+
+/** Kubernetes' own, which tools like crictl read, and the node: several may share one runtime. */
+export const NODE_LABEL = 'holdfast.io/node';
+const POD_NAME = 'io.kubernetes.pod.name';
+const POD_NAMESPACE = 'io.kubernetes.pod.namespace';
+export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+const CONTAINER_NAME = 'io.kubernetes.container.name';
+
+/** The whole request, so that a later kubelet gives the same one again when it creates containers. */
+const SANDBOX_ANNOTATION = 'holdfast.io/sandbox';
+/** As the pod wrote it; the runtime answers with a name of its own. */
+const IMAGE_ANNOTATION = 'holdfast.io/image';
+
+type Texts = Readonly<Record<string, string>>;
+
+export function sandboxLabels(node: string, config: SandboxIdentity): Record<string, string> {
+  return {
+    [NODE_LABEL]: node,
+    [POD_NAME]: config.podName,
+    [POD_NAMESPACE]: config.podNamespace,
+    [POD_UID_LABEL]: config.podUid,
+  };
+}
+
+export function containerLabels(node: string, sandbox: SandboxIdentity, container: string): Record<string, string> {
+  return { ...sandboxLabels(node, sandbox), [CONTAINER_NAME]: container };
+}
+
+export function selectorOf(node: string, podUid: string | undefined): Record<string, string> {
+  return podUid === undefined ? { [NODE_LABEL]: node } : { [NODE_LABEL]: node, [POD_UID_LABEL]: podUid };
+}
+
+export function sandboxAnnotations(config: SandboxConfig): Record<string, string> {
+  return { ...config.isolation?.annotations, [SANDBOX_ANNOTATION]: JSON.stringify(config) };
+}
+
+export function decodeSandbox(id: string, annotations: Texts): SandboxConfig {
+  const text = annotations[SANDBOX_ANNOTATION];
+  if (text === undefined) throw new RuntimeError('Internal', `sandbox ${id} was not made by this kubelet`);
+  return JSON.parse(text) as SandboxConfig;
+}
+
+export const containerAnnotations = (image: string): Record<string, string> => ({ [IMAGE_ANNOTATION]: image });
+
+export const imageOf = (annotations: Texts): string => annotations[IMAGE_ANNOTATION] ?? '';
+
+export const podUidOf = (labels: Texts): string => labels[POD_UID_LABEL] ?? '';
+
+export const containerNameOf = (labels: Texts): string => labels[CONTAINER_NAME] ?? '';

@@ -1,0 +1,85 @@
+import type { ContainerStatus, SandboxIdentity, SandboxStatus } from '../port.ts';
+import {
+  ContainerState,
+  type ContainerStatus as CriContainerStatus,
+  type PodSandboxStatus as CriSandboxStatus,
+  PodSandboxState,
+} from './generated/cri_pb.js';
+import { decodeSandbox, imageOf } from './labels.ts';
+
+const NANOSECONDS_PER_MS = 1_000_000n;
+const SIGNAL_BASE = 128;
+const SIGNALS_MAX = 64;
+
+export type SandboxRecord = Omit<SandboxStatus, 'containers'>;
+
+export interface SandboxSurroundings {
+  /** Of pods that share the network of the machine. */
+  readonly nodeAddress: string;
+  readonly volumesPath: (podUid: string) => string;
+}
+
+export function sandboxRecord(
+  status: CriSandboxStatus,
+  { nodeAddress, volumesPath }: SandboxSurroundings,
+): SandboxRecord {
+  const { isolation, ...config } = decodeSandbox(status.id, status.annotations);
+  const sharesNetwork = isolation?.namespaces.network === 'node';
+  const more = (status.network?.additionalIps ?? []).map(({ ip }) => ip);
+  return {
+    id: status.id,
+    config: config satisfies SandboxIdentity,
+    state: status.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    createdAt: milliseconds(status.createdAt),
+    ip: sharesNetwork ? nodeAddress : (status.network?.ip ?? ''),
+    ...(more.length === 0 ? {} : { moreIps: more }),
+    volumesPath: volumesPath(config.podUid),
+  };
+}
+
+/** A state that the runtime does not know counts as running: nobody saw its end. */
+const STATES: Readonly<Record<ContainerState, ContainerStatus['state']>> = {
+  [ContainerState.CONTAINER_CREATED]: 'created',
+  [ContainerState.CONTAINER_RUNNING]: 'running',
+  [ContainerState.CONTAINER_EXITED]: 'exited',
+  [ContainerState.CONTAINER_UNKNOWN]: 'running',
+};
+
+export function containerRecord(status: CriContainerStatus): ContainerStatus {
+  const { id, metadata, imageRef, logPath, startedAt } = status;
+  const state = STATES[status.state];
+  return {
+    id,
+    config: {
+      name: metadata?.name ?? '',
+      image: imageOf(status.annotations),
+      restartCount: metadata?.attempt ?? 0,
+    },
+    ...(imageRef === '' ? {} : { imageId: imageRef }),
+    state,
+    createdAt: milliseconds(status.createdAt),
+    ...(startedAt === 0n ? {} : { startedAt: milliseconds(startedAt) }),
+    ...(state === 'exited' ? exitOf(status) : {}),
+    ...(logPath === '' ? {} : { logPath }),
+  };
+}
+
+function exitOf(status: CriContainerStatus): Partial<ContainerStatus> {
+  const { exitCode, reason, message, finishedAt } = status;
+  const signal = exitCode - SIGNAL_BASE;
+  return {
+    finishedAt: milliseconds(finishedAt),
+    exitCode,
+    ...(signal > 0 && signal <= SIGNALS_MAX ? { signal } : {}),
+    reason: reason === '' ? (exitCode === 0 ? 'Completed' : 'Error') : reason,
+    ...(message === '' ? {} : { message }),
+  };
+}
+
+/** Stopped before it ever ran: the runtime forgot it at once, so that nothing can start it any more. */
+export function buriedRecord(status: CriContainerStatus, now: number): ContainerStatus {
+  const { state: _state, ...record } = containerRecord(status);
+  return { ...record, state: 'exited', finishedAt: now, exitCode: SIGNAL_BASE + 9, signal: 9, reason: 'Error' };
+}
+
+const milliseconds = (nanoseconds: bigint): number => Number(nanoseconds / NANOSECONDS_PER_MS);

@@ -1,0 +1,205 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ContainerConfig, Mount, SandboxConfig } from '../port.ts';
+import type {
+  ContainerIsolation,
+  ContainerResources,
+  ContainerSecurity,
+  SandboxIsolation,
+  SecurityProfile,
+} from '../port-isolation.ts';
+import {
+  type ContainerConfigSchema,
+  type LinuxContainerResourcesSchema,
+  type LinuxContainerSecurityContextSchema,
+  MountPropagation,
+  type MountSchema,
+  NamespaceMode,
+  type NamespaceOptionSchema,
+  type PodSandboxConfigSchema,
+  Protocol,
+  SecurityProfile_ProfileType,
+  type SecurityProfileSchema,
+} from './generated/cri_pb.js';
+import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.ts';
+
+export interface SandboxPlace {
+  readonly node: string;
+  readonly logDirectory: string;
+}
+
+type SandboxRequest = MessageInitShape<typeof PodSandboxConfigSchema>;
+type ContainerRequest = MessageInitShape<typeof ContainerConfigSchema>;
+
+/** The same for the same pod at any time: it is given again with every container. */
+export function sandboxRequest(config: SandboxConfig, place: SandboxPlace): SandboxRequest {
+  const { podName: name, podNamespace: namespace, podUid: uid, attempt, isolation } = config;
+  return {
+    metadata: { name, namespace, uid, attempt },
+    // A pod on the network of the machine has its name, too.
+    hostname: isolation?.namespaces.network === 'node' ? '' : config.hostname,
+    logDirectory: place.logDirectory,
+    labels: sandboxLabels(place.node, config),
+    annotations: sandboxAnnotations(config),
+    portMappings: (isolation?.ports ?? []).map((port) => ({ ...port, protocol: Protocol[port.protocol] })),
+    ...(isolation?.dns === undefined ? {} : { dnsConfig: mutable(isolation.dns) }),
+    ...(isolation === undefined ? {} : { linux: linuxSandbox(isolation) }),
+  };
+}
+
+const mutable = ({ servers, searches, options }: NonNullable<SandboxIsolation['dns']>) => ({
+  servers: [...servers],
+  searches: [...searches],
+  options: [...options],
+});
+
+function linuxSandbox(isolation: SandboxIsolation): NonNullable<SandboxRequest['linux']> {
+  const { privileged, user, group, supplementalGroups, seccomp, sysctls } = isolation;
+  return {
+    sysctls: { ...sysctls },
+    securityContext: {
+      namespaceOptions: namespaceOptions(isolation, undefined),
+      privileged,
+      supplementalGroups: supplementalGroups.map(BigInt),
+      ...(user === undefined ? {} : { runAsUser: { value: BigInt(user) } }),
+      ...(user === undefined || group === undefined ? {} : { runAsGroup: { value: BigInt(group) } }),
+      ...(seccomp === undefined ? {} : { seccomp: profile(seccomp) }),
+    },
+  };
+}
+
+export interface ContainerPlace {
+  readonly node: string;
+  /** Relative to the directory of the sandbox's logs. */
+  readonly logPath: string;
+  /** The pod's `/etc/hosts`, where the pod has one of its own. */
+  readonly hostsFile: string | undefined;
+}
+
+export function containerRequest(
+  config: ContainerConfig,
+  sandbox: SandboxConfig,
+  place: ContainerPlace,
+): ContainerRequest {
+  const { name, image, restartCount: attempt, isolation } = config;
+  return {
+    metadata: { name, attempt },
+    image: { image: config.imageId ?? image, userSpecifiedImage: image },
+    command: [...config.command],
+    args: [...config.args],
+    workingDir: config.workingDir ?? '',
+    envs: Object.entries(config.env).map(([key, value]) => ({ key, value })),
+    mounts: mounts(config.mounts ?? [], place.hostsFile),
+    labels: containerLabels(place.node, sandbox, name),
+    annotations: containerAnnotations(image),
+    logPath: place.logPath,
+    stdin: config.stdin === true,
+    stdinOnce: config.stdinOnce === true,
+    tty: config.tty === true,
+    linux: linuxContainer(isolation, config, sandbox),
+  };
+}
+
+const PROPAGATIONS = {
+  HostToContainer: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
+  Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+};
+
+function mounts(wanted: readonly Mount[], hostsFile: string | undefined): MessageInitShape<typeof MountSchema>[] {
+  const given = wanted.map(({ source, target, readOnly, propagation }) => ({
+    hostPath: source,
+    containerPath: target,
+    readonly: readOnly,
+    ...(propagation === undefined ? {} : { propagation: PROPAGATIONS[propagation] }),
+  }));
+  if (hostsFile === undefined || wanted.some(({ target }) => target === HOSTS)) return given;
+  return [...given, { hostPath: hostsFile, containerPath: HOSTS, readonly: false }];
+}
+
+const HOSTS = '/etc/hosts';
+
+function linuxContainer(
+  isolation: ContainerIsolation | undefined,
+  { user }: ContainerConfig,
+  sandbox: SandboxConfig,
+): NonNullable<ContainerRequest['linux']> {
+  if (isolation !== undefined) {
+    return {
+      resources: resourcesRequest(isolation.resources),
+      securityContext: security(isolation.security, sandbox.isolation),
+    };
+  }
+  if (user === undefined) return {};
+  return { securityContext: { runAsUser: { value: BigInt(user.uid) }, runAsGroup: { value: BigInt(user.gid) } } };
+}
+
+export function resourcesRequest(
+  resources: ContainerResources,
+): MessageInitShape<typeof LinuxContainerResourcesSchema> {
+  const { cpuShares, cpuQuota = 0, cpuPeriod = 0, memoryLimitBytes = 0, oomScoreAdjust, hugepages = [] } = resources;
+  return {
+    cpuShares: BigInt(cpuShares),
+    cpuQuota: BigInt(cpuQuota),
+    cpuPeriod: BigInt(cpuPeriod),
+    memoryLimitInBytes: BigInt(memoryLimitBytes),
+    // No swap beyond the memory.
+    memorySwapLimitInBytes: BigInt(memoryLimitBytes),
+    oomScoreAdj: BigInt(oomScoreAdjust),
+    hugepageLimits: hugepages.map(({ pageSize, limitBytes }) => ({ pageSize, limit: BigInt(limitBytes) })),
+  };
+}
+
+function security(
+  wanted: ContainerSecurity,
+  sandbox: SandboxIsolation | undefined,
+): MessageInitShape<typeof LinuxContainerSecurityContextSchema> {
+  const { user, userName = '', group, seccomp, apparmor, seLinux, unmasked } = wanted;
+  return {
+    privileged: wanted.privileged,
+    capabilities: { addCapabilities: [...wanted.addCapabilities], dropCapabilities: [...wanted.dropCapabilities] },
+    namespaceOptions: namespaceOptions(sandbox, wanted.processesOf),
+    supplementalGroups: wanted.supplementalGroups.map(BigInt),
+    readonlyRootfs: wanted.readOnlyRoot,
+    noNewPrivs: wanted.noNewPrivileges,
+    runAsUsername: user === undefined ? userName : '',
+    maskedPaths: unmasked ? [] : MASKED_PATHS,
+    readonlyPaths: unmasked ? [] : READONLY_PATHS,
+    ...(user === undefined ? {} : { runAsUser: { value: BigInt(user) } }),
+    ...(group === undefined ? {} : { runAsGroup: { value: BigInt(group) } }),
+    ...(seccomp === undefined ? {} : { seccomp: profile(seccomp) }),
+    ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
+    ...(seLinux === undefined ? {} : { selinuxOptions: seLinux }),
+  };
+}
+
+/** What Kubernetes hides of the kernel in every container that does not ask for all of it. */
+const MASKED_PATHS = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+
+const NETWORK_AND_IPC = { pod: NamespaceMode.POD, node: NamespaceMode.NODE };
+const PROCESSES = { ...NETWORK_AND_IPC, container: NamespaceMode.CONTAINER };
+
+function namespaceOptions(
+  isolation: SandboxIsolation | undefined,
+  processesOf: string | undefined,
+): MessageInitShape<typeof NamespaceOptionSchema> {
+  const { network, ipc, pid } = isolation?.namespaces ?? { network: 'pod', ipc: 'pod', pid: 'pod' };
+  const shared = { network: NETWORK_AND_IPC[network], ipc: NETWORK_AND_IPC[ipc] };
+  if (processesOf !== undefined) return { ...shared, pid: NamespaceMode.TARGET, targetId: processesOf };
+  return { ...shared, pid: PROCESSES[pid] };
+}
+
+function profile({ type, reference }: SecurityProfile): MessageInitShape<typeof SecurityProfileSchema> {
+  return { profileType: SecurityProfile_ProfileType[type], localhostRef: reference };
+}

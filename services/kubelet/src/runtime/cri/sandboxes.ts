@@ -1,0 +1,82 @@
+import { RuntimeError, type SandboxConfig } from '../port.ts';
+import { type CallLimits, type CriConnection, isCode } from './connection.ts';
+import { type CriContainers, isAlive } from './containers.ts';
+import { selectorOf } from './labels.ts';
+import { QUICK_DEADLINE_MS, WORK_DEADLINE_MS } from './limits.ts';
+import type { PodFiles } from './pod-files.ts';
+import { sandboxRequest } from './requests.ts';
+import type { CriStore } from './store.ts';
+
+export interface SandboxesDeps {
+  readonly connection: CriConnection;
+  readonly store: CriStore;
+  readonly containers: CriContainers;
+  readonly files: PodFiles;
+  readonly node: string;
+}
+
+const WORK: CallLimits = { deadlineMs: WORK_DEADLINE_MS };
+
+export class CriSandboxes {
+  readonly #deps: SandboxesDeps;
+
+  constructor(deps: SandboxesDeps) {
+    this.#deps = deps;
+  }
+
+  async run(config: SandboxConfig): Promise<string> {
+    const { connection, files, node } = this.#deps;
+    const same = await this.#find(config);
+    if (same !== undefined) return same;
+    files.prepare(config);
+    const request = {
+      config: sandboxRequest(config, { node, logDirectory: files.logDirectory(config) }),
+      runtimeHandler: config.isolation?.handler ?? '',
+    };
+    const { podSandboxId } = await connection.call(WORK, ({ runtime }, options) =>
+      runtime.runPodSandbox(request, options),
+    );
+    return podSandboxId;
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    const { connection, containers, store } = this.#deps;
+    const own = await store.containersOf(id);
+    await Promise.all(own.map((container) => containers.stop(container.id, graceMs)));
+    try {
+      await connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options));
+    } catch (error) {
+      if (!isCode(error, 'NotFound')) throw error;
+    }
+  }
+
+  /** Files go first: the sandbox is what reminds the next kubelet of them. */
+  async remove(id: string): Promise<void> {
+    const { connection, store, files } = this.#deps;
+    const found = await store.sandbox(id).catch((error: unknown) => {
+      if (isCode(error, 'NotFound')) return undefined;
+      throw error;
+    });
+    if (found === undefined) return;
+    const alive = (await store.containersOf(id)).find(({ state }) => isAlive(state));
+    if (alive !== undefined)
+      throw new RuntimeError(
+        'IllegalState',
+        `container ${alive.metadata?.name ?? alive.id} of sandbox ${id} still runs`,
+      );
+    await connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options));
+    const [sandboxes] = await store.listIds(found.config.podUid);
+    if (sandboxes.every((sandbox) => sandbox.id === id)) files.remove(found.config);
+    await connection.call(WORK, ({ runtime }, options) => runtime.removePodSandbox({ podSandboxId: id }, options));
+    store.unburyAll(id);
+  }
+
+  async #find({ podUid, attempt }: SandboxConfig): Promise<string | undefined> {
+    const { connection, node } = this.#deps;
+    const filter = { labelSelector: selectorOf(node, podUid) };
+    const { items } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
+      runtime.listPodSandbox({ filter }, options),
+    );
+    return items.find(({ metadata }) => metadata?.attempt === attempt)?.id;
+  }
+}

@@ -1,0 +1,117 @@
+import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import type { CriConnection } from './connection.ts';
+import { podUidOf } from './labels.ts';
+import { LISTEN_RETRY_MS, RELIST_MS } from './limits.ts';
+import { type CriStore, statesById } from './store.ts';
+
+export interface WatchDeps {
+  readonly connection: CriConnection;
+  readonly store: CriStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type Listener = (podUid: string) => void;
+type States = ReturnType<typeof statesById>;
+
+/**
+ * Tells whose containers or sandboxes changed: by the runtime's events where it has them, and else by comparing what it lists,
+ * once a second. Looks only while somebody listens.
+ */
+export class CriWatch {
+  readonly #deps: WatchDeps;
+  readonly #listeners = new Set<Listener>();
+  readonly #stopping = new AbortController();
+  #states: States | undefined;
+  #timer: Timer | undefined;
+  #listening = false;
+  #hasEvents = true;
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+  }
+
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    if (!this.#listening) this.#begin();
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(podUid: string): void {
+    for (const listener of this.#listeners) listener(podUid);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+  }
+
+  #begin(): void {
+    this.#listening = true;
+    void this.#follow().catch((error: unknown) => {
+      this.#deps.log.error('changes of containers are not seen any more', { error: describeError(error) });
+    });
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#hasEvents && !this.#stopping.signal.aborted) {
+      await this.#compare();
+      await this.#listen();
+      if (this.#hasEvents) await this.#pause(LISTEN_RETRY_MS);
+    }
+    while (!this.#stopping.signal.aborted) {
+      if (this.#listeners.size > 0) await this.#compare();
+      await this.#pause(RELIST_MS);
+    }
+  }
+
+  /** Until the connection or the runtime ends, or it has no events. */
+  async #listen(): Promise<void> {
+    const { connection, log } = this.#deps;
+    try {
+      for await (const event of connection.listen(this.#stopping.signal))
+        this.tell(podUidOf(event.podSandboxStatus?.labels ?? {}));
+      // Runtimes that have the method and not the events end at once.
+      this.#hasEvents = false;
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      this.#hasEvents = !isUnimplemented(error);
+      if (this.#hasEvents) log.warn('the runtime tells no events, will retry', { error });
+    }
+  }
+
+  /** A runtime that does not answer changes nothing: what it did meanwhile is seen when it is back. */
+  async #compare(): Promise<void> {
+    const { store, log } = this.#deps;
+    try {
+      const now = statesById(...(await store.listIds(undefined)));
+      const before = this.#states;
+      this.#states = now;
+      if (before !== undefined) for (const podUid of changedPods(before, now)) this.tell(podUid);
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) log.debug('the container runtime does not answer', { error });
+    }
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#timer = this.#deps.clock.timer(delayMs, resolve);
+      this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+function isUnimplemented(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === UNIMPLEMENTED;
+}
+
+/** Of gRPC. */
+const UNIMPLEMENTED = 12;
+
+export function changedPods(before: States, now: States): ReadonlySet<string> {
+  const changed = new Set<string>();
+  for (const [id, { podUid, state }] of now) if (before.get(id)?.state !== state) changed.add(podUid);
+  for (const [id, { podUid }] of before) if (!now.has(id)) changed.add(podUid);
+  return changed;
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { createCriRuntime } from '@holdfast/kubelet/cri-runtime';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { type RuntimeHarness, testContainerRuntime } from '../../services/kubelet/src/runtime/contract.ts';
+import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
+import { TestContainerd } from './support/containerd.ts';
+
+const containerd = await TestContainerd.start();
+after(() => containerd[Symbol.asyncDispose]());
+
+const clock = createSystemClock();
+
+const open = (stateDirectory: string): ContainerRuntime =>
+  createCriRuntime({
+    endpoint: containerd.endpoint,
+    stateDirectory,
+    nodeName: 'n1',
+    nodeAddress: '192.0.2.7',
+    clock,
+    log: createSilentLog(),
+  });
+
+async function createHarness(): Promise<RuntimeHarness & { readonly stateDirectory: string }> {
+  const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-cri-state-'));
+  let runtime = open(stateDirectory);
+  return {
+    stateDirectory,
+    runtime,
+    reopen: async () => {
+      await runtime.close();
+      runtime = open(stateDirectory);
+      return runtime;
+    },
+    dispose: async () => {
+      const all = await runtime.list();
+      await Promise.all(all.map(({ id }) => runtime.stopSandbox(id, 0)));
+      await Promise.all(all.map(({ id }) => runtime.removeSandbox(id)));
+      await runtime.close();
+      rmSync(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+const shell = (script: string): readonly string[] => ['/bin/sh', '-c', script];
+
+/** What the container wrote, without the time and stream in front of every line. */
+async function output(container: ContainerStatus): Promise<string> {
+  const file = container.logPath ?? '';
+  if (!existsSync(file)) return '';
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  return lines
+    .map((line) => /^\S+ std(?:out|err) ([FP]) (.*)$/.exec(line))
+    .map((parts) => `${parts?.[2] ?? ''}${parts?.[1] === 'F' ? '\n' : ''}`)
+    .join('');
+}
+
+/** Every process of a container is in its control group, wherever else it went. */
+function processesOf(containerId: string): number {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && controlGroupsOf(name).includes(containerId))
+    .length;
+}
+
+function controlGroupsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+testContainerRuntime(
+  'cri runtime',
+  {
+    exitAfter: (seconds, exitCode) => shell(`sleep ${seconds}; exit ${exitCode}`),
+    runForever: ['/bin/sleep', '600'],
+    ignoreStopSignal: shell('trap "" TERM; echo deaf; sleep 600; sleep 600'),
+    programs: {
+      forkChildren: shell('sleep 601 & setsid sleep 602 & (setsid sh -c "sleep 603 & sleep 604" &) ; wait'),
+      countChildren: async (container) => processesOf(container.id) - 1 + (container.state === 'exited' ? 1 : 0),
+      print: (words) => shell(`echo "${words}"`),
+      output,
+      ownVariables: [],
+      missingWorkingDirectory: 'made',
+    },
+    imagesWithoutCommand: 'run',
+  },
+  createHarness,
+);
+
+test('cri runtime: it names itself', async () => {
+  const harness = await createHarness();
+  try {
+    assert.match(await harness.runtime.version(), /^containerd:\/\/\d+\.\d+/);
+  } finally {
+    await harness.dispose();
+  }
+});

@@ -1,6 +1,6 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
-import { describeError, type Log } from '@holdfast/platform';
+import { describeError, type Log, parseTime } from '@holdfast/platform';
 import type { LogRequest } from './pod-logs.ts';
 
 export interface NodeApiDeps {
@@ -30,10 +30,8 @@ async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiRespon
 
 function readLogRequest({ query, signal }: ApiRequest, names: readonly string[]): LogRequest {
   const [namespace = '', podName = '', container = ''] = names;
-  const time = ['timestamps', 'sinceSeconds', 'sinceTime'].find((name) => query.has(name));
-  if (time !== undefined) {
-    throw badRequest(`${time} is not available: this node does not record when a line was written`);
-  }
+  const sinceSeconds = numberOf(query, 'sinceSeconds');
+  const sinceTime = timeOf(query, 'sinceTime');
   const tailLines = numberOf(query, 'tailLines');
   const limitBytes = numberOf(query, 'limitBytes');
   return {
@@ -42,6 +40,9 @@ function readLogRequest({ query, signal }: ApiRequest, names: readonly string[])
     container,
     follow: query.get('follow') === 'true',
     previous: query.get('previous') === 'true',
+    timestamps: query.get('timestamps') === 'true',
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
+    ...(sinceTime === undefined ? {} : { sinceTime }),
     ...(tailLines === undefined ? {} : { tailLines }),
     ...(limitBytes === undefined ? {} : { limitBytes }),
     ...(signal === undefined ? {} : { signal }),
@@ -54,6 +55,14 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   throw badRequest(`${name} must be a number, not ${JSON.stringify(text)}`);
+}
+
+function timeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const time = parseTime(text);
+  if (time !== undefined) return time;
+  throw badRequest(`${name} must be a time, not ${JSON.stringify(text)}`);
 }
 
 function refusal(error: unknown, log: Log): ApiResponse {

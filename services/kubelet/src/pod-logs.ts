@@ -15,6 +15,10 @@ export interface LogRequest {
   readonly follow?: boolean;
   readonly tailLines?: number;
   readonly limitBytes?: number;
+  readonly timestamps?: boolean;
+  /** Seconds before now, or a time: only what was written since. */
+  readonly sinceSeconds?: number;
+  readonly sinceTime?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -30,16 +34,24 @@ export async function podLogs(
   const sandboxes = await runtime.list({ podUid });
   const life = chooseLife(livesOf(name, sandboxes), pod, { name, previous: request.previous === true });
   const containers = sandboxes.flatMap((sandbox) => sandbox.containers);
-  const path = containers.find(({ id }) => id === life.id)?.logPath;
+  const { logPath: path, logFormat: format } = containers.find(({ id }) => id === life.id) ?? {};
   if (path === undefined) return nothing();
-  const { tailLines, limitBytes, signal } = request;
+  const { tailLines, limitBytes, signal, timestamps } = request;
+  const sinceMs = sinceOf(request, clock.now());
   return readLogFile(clock, {
     path,
+    ...(format === undefined ? {} : { format }),
+    ...(timestamps === undefined ? {} : { timestamps }),
+    ...(sinceMs === undefined ? {} : { sinceMs }),
     ...(tailLines === undefined ? {} : { tailLines }),
     ...(limitBytes === undefined ? {} : { limitBytes }),
     ...(signal === undefined ? {} : { signal }),
     ...(request.follow === true ? { isOver: () => hasEnded(runtime, podUid, life.id) } : {}),
   });
+}
+
+function sinceOf({ sinceSeconds, sinceTime }: LogRequest, now: number): number | undefined {
+  return sinceSeconds === undefined ? sinceTime : now - sinceSeconds * 1000;
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

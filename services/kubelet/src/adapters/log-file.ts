@@ -1,9 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Clock } from '@holdfast/platform';
 import { LOG_BLOCK_BYTES, LOG_FOLLOW_POLL_MS } from '../limits.ts';
+import { criLines, type LogBlock, timedLines } from './log-lines.ts';
+import { openLogTimes } from './log-times.ts';
 
 export interface LogFileRequest {
   readonly path: string;
+  /** Each line begins with its time, as container runtimes write them. Absent: nothing but what was written. */
+  readonly format?: 'cri';
+  /** Say before each line when it was written. */
+  readonly timestamps?: boolean;
+  /** Only what was written from this time on. */
+  readonly sinceMs?: number;
   /** Only the last lines; absent = all. */
   readonly tailLines?: number;
   readonly limitBytes?: number;
@@ -17,13 +25,24 @@ export async function* readLogFile(clock: Clock, request: LogFileRequest): Async
   const file = await openOrUndefined(request.path);
   if (file === undefined) return;
   try {
-    yield* limited(readOn(clock, file, request), request.limitBytes);
+    yield* limited(linesOf(readOn(clock, file, request), request), request.limitBytes);
   } finally {
     await file.close();
   }
 }
 
-async function* readOn(clock: Clock, file: FileHandle, request: LogFileRequest): AsyncGenerator<Uint8Array> {
+function linesOf(blocks: AsyncIterable<LogBlock>, request: LogFileRequest): AsyncIterable<Uint8Array> {
+  const { path, format, timestamps = false, sinceMs } = request;
+  if (format === 'cri') return criLines(blocks, { timestamps, sinceMs });
+  if (timestamps || sinceMs !== undefined) return timedLines(blocks, openLogTimes(path), { timestamps, sinceMs });
+  return bytesOf(blocks);
+}
+
+async function* bytesOf(blocks: AsyncIterable<LogBlock>): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of blocks) yield bytes;
+}
+
+async function* readOn(clock: Clock, file: FileHandle, request: LogFileRequest): AsyncGenerator<LogBlock> {
   let offset = request.tailLines === undefined ? 0 : await tailOffset(file, request.tailLines);
   const isAborted = (): boolean => request.signal?.aborted === true;
   for (;;) {
@@ -33,10 +52,10 @@ async function* readOn(clock: Clock, file: FileHandle, request: LogFileRequest):
     // Emptied because it grew too large: what follows begins anew.
     if (size < offset) offset = 0;
     while (offset < size && !isAborted()) {
-      const block = await readBlock(file, offset, Math.min(LOG_BLOCK_BYTES, size - offset));
-      if (block.length === 0) break;
-      offset += block.length;
-      yield block;
+      const bytes = await readBlock(file, offset, Math.min(LOG_BLOCK_BYTES, size - offset));
+      if (bytes.length === 0) break;
+      yield { offset, bytes };
+      offset += bytes.length;
     }
     if (isOver || isAborted()) return;
     await clock.sleep(LOG_FOLLOW_POLL_MS);

@@ -214,6 +214,8 @@ export interface ContainerStatus {
   readonly message?: string;
   /** Where stdout and stderr went, when the runtime keeps them in a file. */
   readonly logPath?: string;
+  /** `cri`: each line begins with its time and stream. Absent: nothing but what was written. */
+  readonly logFormat?: 'cri';
 }
 
 export interface ExecResult {

@@ -60,7 +60,7 @@ export function containerRecord(status: CriContainerStatus): ContainerStatus {
     createdAt: milliseconds(status.createdAt),
     ...(startedAt === 0n ? {} : { startedAt: milliseconds(startedAt) }),
     ...(state === 'exited' ? exitOf(status) : {}),
-    ...(logPath === '' ? {} : { logPath }),
+    ...(logPath === '' ? {} : { logPath, logFormat: 'cri' as const }),
   };
 }
 

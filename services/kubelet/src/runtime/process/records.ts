@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
+import { timesPath } from './log-times.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
 /** What a later supervisor must know. Files are replaced as a whole, so a reader never sees half a record. */
@@ -72,6 +73,7 @@ export function createStateFiles(stateDirectory: string): StateFiles {
       rmSync(pathOf(record, '.root'), { recursive: true, force: true });
       rmSync(pathOf(record, '.log'), { force: true });
       rmSync(`${pathOf(record, '.log')}.1`, { force: true });
+      rmSync(timesPath(pathOf(record, '.log')), { force: true });
       rmSync(pathOf(record, '.json'), { force: true });
     },
     logPath: (record) => pathOf(record, '.log'),

@@ -14,6 +14,7 @@ import { type BesideRequest, execIn } from './exec.ts';
 import { type OpenExec, openExec } from './exec-streams.ts';
 import { ADOPTED_POLL_MS, DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
 import { createLogKeeper } from './log-keeper.ts';
+import { createLogTimes, type LogTimes } from './log-times.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
@@ -88,11 +89,13 @@ export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #sandboxes = new Map<string, SandboxRecord>();
   readonly #containers = new Map<string, LiveContainer>();
+  readonly #logTimes: LogTimes;
   #sequence = 0;
   #closing = false;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
+    this.#logTimes = createLogTimes(deps.clock);
   }
 
   /** Takes over what an earlier supervisor recorded, and what it spawned but had no time to record. */
@@ -245,6 +248,7 @@ export class Supervisor {
       });
     });
     const startTicks = readProcess(pid)?.startTicks ?? '';
+    this.#logTimes.follow(this.#deps.files.logPath(container.record));
     this.#update(container, {
       state: 'running',
       startedAt: this.#deps.clock.now(),
@@ -417,6 +421,7 @@ export class Supervisor {
 
   #adoptRunning(container: LiveContainer, leader: ProcessIdentity): void {
     const { pid, startTicks, bootId } = leader;
+    this.#logTimes.follow(this.#deps.files.logPath(container.record));
     this.#update(container, {
       state: 'running',
       startedAt: container.record.startedAt ?? this.#deps.clock.now(),
@@ -448,6 +453,7 @@ export class Supervisor {
   #exited(container: LiveContainer, exit: ContainerExit): void {
     container.stop?.cancel();
     container.stop = undefined;
+    this.#logTimes.finish(this.#deps.files.logPath(container.record));
     this.#update(container, { state: 'exited', exit });
     for (const waiter of container.waiters) waiter.resolve();
     container.waiters.clear();

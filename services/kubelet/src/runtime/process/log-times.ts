@@ -1,0 +1,109 @@
+import { appendFileSync, type FSWatcher, readFileSync, statSync, watch } from 'node:fs';
+import type { Clock, Timer } from '@holdfast/platform';
+import { LOG_TIME_POLL_MS, LOG_TIME_QUIET_POLLS } from './limits.ts';
+
+/** Beside the log; each line says how long the log was at which time. */
+export const timesPath = (logPath: string): string => `${logPath}.times`;
+
+export interface LogTimes {
+  /** A process writes to this log from now on. */
+  follow(path: string): void;
+  /** Nobody writes to it any more. */
+  finish(path: string): void;
+}
+
+/**
+ * Notes when logs grow, so that every line has the time at which it was first seen although its writer writes straight into
+ * the file. A quiet log costs nothing: the system tells when it grows. One that grows is looked at a few times a second
+ * instead, whatever is written to it.
+ */
+export function createLogTimes(clock: Clock): LogTimes {
+  const followed = new Map<string, FollowedLog>();
+  return {
+    follow: (path) => {
+      followed.get(path)?.stop();
+      followed.set(path, new FollowedLog(clock, path));
+    },
+    finish: (path) => {
+      followed.get(path)?.finish();
+      followed.delete(path);
+    },
+  };
+}
+
+class FollowedLog {
+  readonly #clock: Clock;
+  readonly #path: string;
+  #noted: number;
+  #quietPolls = 0;
+  #watcher: FSWatcher | undefined;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, path: string) {
+    this.#clock = clock;
+    this.#path = path;
+    this.#noted = lastNoted(path);
+    this.#listen();
+  }
+
+  finish(): void {
+    this.stop();
+    this.#note();
+  }
+
+  stop(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    this.#timer?.cancel();
+  }
+
+  #listen(): void {
+    try {
+      this.#watcher = watch(this.#path, { persistent: false }, () => this.#pollNow());
+      // Without a watch (their number is limited) it is looked at all the time.
+      this.#watcher.once('error', () => this.#pollNow());
+    } catch {
+      this.#pollLater();
+    }
+    // What was written before the system began to tell.
+    if (this.#note()) this.#pollNow();
+  }
+
+  #pollNow(): void {
+    this.stop();
+    this.#quietPolls = 0;
+    this.#note();
+    this.#pollLater();
+  }
+
+  #pollLater(): void {
+    this.#timer = this.#clock.timer(LOG_TIME_POLL_MS, () => {
+      this.#quietPolls = this.#note() ? 0 : this.#quietPolls + 1;
+      if (this.#quietPolls < LOG_TIME_QUIET_POLLS) this.#pollLater();
+      else this.#listen();
+    });
+  }
+
+  /** True when it has grown. A log that was emptied begins anew. */
+  #note(): boolean {
+    const size = sizeOf(this.#path);
+    if (size < this.#noted) this.#noted = 0;
+    if (size === this.#noted) return false;
+    this.#noted = size;
+    try {
+      appendFileSync(timesPath(this.#path), `${size} ${this.#clock.now()}\n`, { mode: 0o600 });
+    } catch {
+      // A full disk takes no times either: these lines get that of the next note.
+    }
+    return true;
+  }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** What a supervisor before this one noted last. */
+function lastNoted(path: string): number {
+  if (sizeOf(timesPath(path)) === 0) return 0;
+  const lines = readFileSync(timesPath(path), 'utf8').trimEnd().split('\n');
+  return Number(lines.at(-1)?.split(' ')[0] ?? 0) || 0;
+}

@@ -15,6 +15,9 @@ export const WATCH_SUCCESS_MS = 5_000;
 /** Bookmarks come about once a minute: a watch that says nothing for this long is half-open. */
 export const WATCH_IDLE_MS = 90_000;
 
+/** A watch that fetched changes whose content is not on the bus stays open until none of them came for this long. */
+export const WATCH_LINGER_MS = 250;
+
 /** Heartbeats come every five seconds; after three missed ones the bus is not trusted and the informer watches the API. */
 export const BUS_HEARTBEAT_TIMEOUT_MS = 16_000;
 

@@ -23,7 +23,7 @@ const nodeOf = (object: KubeObject | undefined): string =>
   object === undefined || !('spec' in object) ? '' : ((object as Pod).spec.nodeName ?? '');
 
 /** Publishes every change as the relay does, on a hub that never fails; loss is the business of `lossy`. */
-function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock): { beat(): void } {
+function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean): { beat(): void } {
   const tails = new Map<string, number>();
   const advance = (subject: string, revision: number): number | undefined => {
     const channel = channelOf(subject);
@@ -41,7 +41,7 @@ function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock): { beat(): void 
     });
   api.onChange(({ type, revision, object, previous }: FakeChange) => {
     const subject = subjectOf(object);
-    const event = { type, revision, key: subject, object };
+    const event = { type, revision, key: subject, ...(hidden ? {} : { object }) };
     const left = previous === undefined ? subject : subjectOf(previous);
     const base = { subject, revision, previous: advance(subject, revision), data: JSON.stringify(event) };
     const data = JSON.stringify({ ...event, type: 'DELETED', movedTo: subject });
@@ -82,12 +82,12 @@ function lossy(hub: Bus, clock: VirtualClock, random: Random, weather: Weather):
   };
 }
 
-function rig(seed: number, extra: Partial<InformerOptions<Pod>> = {}) {
+function rig(seed: number, extra: Partial<InformerOptions<Pod>> = {}, hidden = false) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
   const hub = createLocalBus();
   const weather: Weather = { loss: 0, doubling: 0, delayMs: 1 };
-  const publisher = publishTo(hub, api, clock);
+  const publisher = publishTo(hub, api, clock, hidden);
   const random = createSeededRandom(seed, 'weather');
   const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
   const bus = lossy(hub, clock, random, weather);
@@ -133,6 +133,32 @@ test('[TEST-10] lists, then follows the bus without a watch', async () => {
   await clock.advance(10);
   assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
   assert.ok(api.requests.length <= requestsBefore + 1, 'at most one watch to link the first message of a channel');
+  await informer.stop();
+});
+
+test('a burst of changes whose content is not on the bus is fetched by one watch, and followed by none', async () => {
+  const { clock, api, publisher, informer } = rig(1, { selection: { labelSelector: 'app=x' } }, true);
+  publisher.beat();
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await clock.advance(10_000);
+  const watches = (): number => api.requests.filter((r) => r.query.get('watch') === 'true').length;
+  const before = watches();
+  for (let i = 0; i < 100; i++) {
+    api.put(path(`p${i % 7}`), pod(`p${i % 7}`));
+    await clock.advance(20);
+    assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  }
+  assert.equal(watches() - before, 1);
+  for (let i = 0; i < 10; i++) {
+    api.put(path('other'), pod('other', undefined, 'y'));
+    await clock.advance(2_000);
+  }
+  assert.ok(watches() - before <= 12, `${watches() - before} watches: one for each change that nobody selects`);
+  await clock.advance(10_000);
+  const after = watches();
+  await clock.advance(60_000);
+  assert.equal(watches(), after, 'nothing comes, nothing is open');
   await informer.stop();
 });
 

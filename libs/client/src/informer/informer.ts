@@ -12,6 +12,7 @@ import {
   SAFETY_CHECK_INTERVAL_MS,
   TOMBSTONES_MAX,
   WATCH_IDLE_MS,
+  WATCH_LINGER_MS,
   WATCH_SUCCESS_MS,
 } from '../limits.ts';
 import type { ApiClient, Informer, InformerChange, ListSelection, Target, TypedWatchEvent } from '../port.ts';
@@ -48,6 +49,8 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   return new FollowingInformer(options);
 }
 
+const NOT_NEEDED = new TransportError('the watch is not needed any more');
+
 interface Debt {
   readonly revision: number;
   readonly bookmark: boolean;
@@ -76,6 +79,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
    */
   #verified = 0;
   #wake: (() => void) | undefined;
+  /** Changes that the bus has named without their content (Secrets, ConfigMaps). */
+  #unseen = 0;
+  #unseenPaid = 0;
+  #endLingering: (() => void) | undefined;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
@@ -189,18 +196,24 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   async #catchUp(backoff: Backoff): Promise<void> {
     while (this.#owesApi()) {
       const startedAt = this.#options.clock.monotonic();
-      await this.#watchOnce();
+      const lingered = await this.#watchOnce();
       this.#stopping.signal.throwIfAborted();
-      if (this.#options.clock.monotonic() - startedAt >= WATCH_SUCCESS_MS || !this.#owesApi()) backoff.reset();
+      const servedMs = this.#options.clock.monotonic() - startedAt;
+      if (lingered || servedMs >= WATCH_SUCCESS_MS || !this.#owesApi()) backoff.reset();
       else await backoff.wait(this.#stopping.signal);
     }
   }
 
-  async #watchOnce(): Promise<void> {
+  /** True when it had caught up before it ended. */
+  async #watchOnce(): Promise<boolean> {
     const { client, resource, selection = {} } = this.#options;
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
-    const idle = this.#idleTimer(() => ending.abort(new TransportError(`the watch of the ${this.name} fell silent`)));
+    const idle = this.#idleTimer(() => {
+      this.#options.log.warn('a watch fell silent, opening another', { informer: this.name });
+      ending.abort(new TransportError(`the watch of the ${this.name} fell silent`));
+    });
+    const lingering = this.#linger(() => ending.abort(NOT_NEEDED));
     const from = this.#owed.deep ? this.#verified : this.#progress.floor();
     const verifies = from <= this.#verified;
     try {
@@ -212,15 +225,16 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       })) {
         idle.restart();
         this.#applyWatchEvent(event, verifies);
-        if (!this.#owesApi()) break;
+        if (!this.#owesApi() && !lingering.stays()) break;
       }
     } catch (error) {
       if (!ending.signal.aborted) throw error;
-      this.#options.log.warn('a watch fell silent, opening another', { informer: this.name });
     } finally {
       idle.cancel();
-      ending.abort(new TransportError('the watch is not needed any more'));
+      lingering.cancel();
+      ending.abort(NOT_NEEDED);
     }
+    return lingering.began();
   }
 
   #applyWatchEvent(event: TypedWatchEvent<T>, verifies: boolean): void {
@@ -275,6 +289,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       deep: this.#owed.deep || debt.deep === true,
     };
     this.#wake?.();
+    // Only a watch that is opened now is answered with a bookmark, or reaches back.
+    if (debt.bookmark === true || debt.deep === true) this.#endLingering?.();
   }
 
   async #subscribe(bus: Bus): Promise<void> {
@@ -322,8 +338,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     if (continuity === 'gap') this.#owe({ revision: message.revision });
     const change = decodeChange(this.#options.resource, message.data);
     if (change.movedTo !== undefined && this.#progress.takes(change.movedTo)) return;
-    if (change.object === undefined) this.#owe({ revision: message.revision });
-    else if (change.type !== 'DELETED' && this.#selects(change.object)) {
+    if (change.object === undefined) {
+      this.#unseen++;
+      this.#owe({ revision: message.revision });
+    } else if (change.type !== 'DELETED' && this.#selects(change.object)) {
       this.#publish(this.#cache.upsert(change.object, message.revision));
     } else this.#publish(this.#cache.remove(keyOf(change.object), message.revision));
     if (this.#cache.deletions() > TOMBSTONES_MAX) this.#owe({ deep: true });
@@ -350,6 +368,37 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #backoff(): Backoff {
     const { clock, random } = this.#options;
     return createBackoff({ clock, random, baseMs: RECONNECT_BACKOFF_BASE_MS, maxMs: RECONNECT_BACKOFF_MAX_MS });
+  }
+
+  /**
+   * A watch that fetched changes whose content is not on the bus stays open while more of them come: one watch for a burst,
+   * not one each. It ends when a while brought none that it selects.
+   */
+  #linger(end: () => void): { stays(): boolean; began(): boolean; cancel(): void } {
+    const { clock } = this.#options;
+    const atOpening = this.#unseenPaid;
+    let timer: Timer | undefined;
+    const arm = (): void => {
+      const complete = this.#progress.floor();
+      timer = clock.timer(WATCH_LINGER_MS, () => {
+        if (this.#progress.floor() === complete) end();
+        else arm();
+      });
+    };
+    return {
+      stays: () => {
+        if (this.#unseen === atOpening) return false;
+        if (timer === undefined) arm();
+        this.#endLingering = end;
+        return true;
+      },
+      began: () => timer !== undefined,
+      cancel: () => {
+        timer?.cancel();
+        this.#endLingering = undefined;
+        this.#unseenPaid = this.#unseen;
+      },
+    };
   }
 
   #idleTimer(onIdle: () => void): { restart(): void; cancel(): void } {

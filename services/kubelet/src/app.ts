@@ -5,6 +5,7 @@ import { notFound } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
+import { createNodeAdmission } from './node-admission.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
 import { type LogRequest, podLogs } from './pod-logs.ts';
@@ -53,6 +54,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     log,
   });
   const services = createServices({ ...deps, log });
+  const admission = createNodeAdmission({ client, facts: node, node: () => agent.seen() });
   const manager: PodManager = new PodManager({
     client,
     informer,
@@ -60,7 +62,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: workerDeps({ ...deps, log, events, services }),
+    worker: { ...workerDeps({ ...deps, log, events, services }), admission },
     onReadiness: () => agent.beatSoon(),
   });
   const agent: NodeAgent = new NodeAgent({

@@ -32,6 +32,7 @@ export class NodeAgent {
   #wanted = false;
   #stopped = false;
   #lease: Lease | undefined;
+  #seen: Node | undefined;
   #reportedAt: number | undefined;
   #leaseRenewedAt: number | undefined;
   #settlingSince: number | undefined;
@@ -42,6 +43,11 @@ export class NodeAgent {
 
   start(): void {
     this.beatSoon();
+  }
+
+  /** The Node object as it was last read or written. */
+  seen(): Node | undefined {
+    return this.#seen;
   }
 
   async stop(): Promise<void> {
@@ -66,6 +72,7 @@ export class NodeAgent {
       let nextMs = LEASE_RENEW_MS;
       try {
         const node = await this.#keepNode();
+        this.#seen = node ?? this.#seen;
         if (node !== undefined) await this.#renewLease(node);
       } catch (error) {
         if (this.#stopped) return;

@@ -67,6 +67,7 @@ function world(
       allocatable: {},
       dns: NO_CLUSTER_DNS,
       services: () => Promise.resolve([]),
+      admission: { admit: () => Promise.resolve(undefined), hold: () => {}, release: () => {} },
       nameIsTaken: () => false,
       onSettled: () => {},
     },

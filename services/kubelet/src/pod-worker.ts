@@ -6,10 +6,12 @@ import { LastWords } from './container-files.ts';
 import { ContainerStarter, type ContainerStarterDeps } from './container-starter.ts';
 import { applyStop, type StopTask } from './container-stop.ts';
 import { decidePod } from './domain/decide-pod.ts';
+import { isTerminal } from './domain/pod-status.ts';
 import { forgetContainers, INITIAL_MEMORY, type PodAction, type PodMemory } from './domain/pod-worker-types.ts';
 import { allContainers } from './domain/records.ts';
 import { statusPatch } from './domain/status-patch.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from './limits.ts';
+import type { NodeAdmission } from './node-admission.ts';
 import { createPodEvents, type TellPod } from './pod-events.ts';
 import { createProber, type Prober } from './prober.ts';
 import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
@@ -17,6 +19,7 @@ import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
   readonly events: EventRecorder;
   readonly nodeName: string;
+  readonly admission: NodeAdmission;
   /** Another UID of this name still has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
   /** Told after what exists of this pod on the node changed, and when the worker ended. */
@@ -156,6 +159,7 @@ export class PodWorker {
       return;
     }
     const pod = this.#knowledge.kind === 'pod' ? this.#knowledge.pod : undefined;
+    this.#keepShare(pod, sandboxes);
     this.#memory = { ...forgetContainers(this.#memory, sandboxes), probes: this.#prober.observe(pod, sandboxes) };
     if (pod !== undefined) this.#starter.offer(pod);
     const observation = { uid, pod, sandboxes, nameIsTaken: this.#deps.nameIsTaken(this), node };
@@ -219,11 +223,17 @@ export class PodWorker {
   async #confirm(): Promise<void> {
     await this.#verify();
     const known = this.#knowledge;
-    this.#memory = {
-      ...this.#memory,
-      confirmed: known.kind === 'pod' && known.pod.metadata.deletionTimestamp === undefined,
-    };
+    const mayRun = known.kind === 'pod' && known.pod.metadata.deletionTimestamp === undefined;
+    const rejected = mayRun ? await this.#deps.admission.admit(known.pod) : undefined;
+    this.#memory = { ...this.#memory, confirmed: mayRun && rejected === undefined, rejected };
     this.#wanted = true;
+  }
+
+  /** Whoever has something here has its share of the node; who ended gives it back before anybody else hears of the end. */
+  #keepShare(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
+    const { admission } = this.#deps;
+    if (pod === undefined || isTerminal(pod.status.phase)) admission.release(this.identity.uid);
+    else if (sandboxes.length > 0) admission.hold(pod);
   }
 
   /** In the background: a stop may take its whole grace, and the grace may still be shortened. */
@@ -262,7 +272,8 @@ export class PodWorker {
   /** On a conflict the next pass decides on the newer object. */
   async #writeStatus(action: Extract<PodAction, { kind: 'writeStatus' }>, pod: Pod | undefined): Promise<void> {
     if (pod === undefined) return;
-    const { namespace, name } = this.identity;
+    const { uid, namespace, name } = this.identity;
+    if (isTerminal(action.status.phase)) this.#deps.admission.release(uid);
     try {
       const body = statusPatch(pod, action.status);
       const written = await this.#deps.client.patch(
@@ -301,6 +312,7 @@ export class PodWorker {
   #forget(): void {
     this.#ended = true;
     this.#timer?.cancel();
+    this.#deps.admission.release(this.identity.uid);
     this.#prober.stop();
     void this.#starter.stop();
     this.#deps.onSettled(this);

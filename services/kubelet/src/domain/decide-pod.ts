@@ -4,8 +4,8 @@ import { ORPHAN_GRACE_SECONDS } from '../limits.ts';
 import { decideActive } from './decide-active.ts';
 import { decideKill } from './decide-kill.ts';
 import { effectivePodGrace } from './grace.ts';
-import { isTerminal, type PodFailure, podStatus, writeIfChanged } from './pod-status.ts';
-import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
+import { isTerminal, podStatus, rejectedStatus, writeIfChanged } from './pod-status.ts';
+import type { Decision, PodAction, PodFailure, PodMemory, PodObservation } from './pod-worker-types.ts';
 
 /**
  * What to do for one pod now. Actions are legal in the observed state and safe to repeat; whoever applies them observes
@@ -16,7 +16,7 @@ export function decidePod(observation: PodObservation, memory: PodMemory, now: n
   if (pod === undefined) return decideOrphan(observation, memory, now);
   if (pod.metadata.deletionTimestamp !== undefined) return decideTerminating(observation, pod, { memory, now });
   if (isTerminal(pod.status.phase)) return decideEnded(observation, pod, { memory, now });
-  const failure = findFailure(observation, pod, now);
+  const failure = memory.rejected ?? findFailure(observation, pod, now);
   if (failure !== undefined) return decideFailed(observation, pod, { memory, now, failure });
   return decideActive(observation, pod, { memory, now });
 }
@@ -84,14 +84,20 @@ function decideFailed(observation: PodObservation, pod: Pod, at: At & { readonly
   const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now);
   const kill = decideKill(observation, pod, { memory, now: at.now });
   if (!kill.allDead) return kill;
-  const status = statusOf(observation, pod, { memory: kill.memory, now: at.now, stage: 'final' }, at.failure);
-  return { ...kill, actions: [...kill.actions, ...writeIfChanged(pod, status, at.memory)] };
+  const { reason, event } = at.failure;
+  const neverHere = observation.sandboxes.length === 0 && (pod.status.containerStatuses ?? []).length === 0;
+  const status = neverHere
+    ? rejectedStatus(pod, at.failure, at.now)
+    : statusOf(observation, pod, { memory: kill.memory, now: at.now, stage: 'final' }, at.failure);
+  const write = writeIfChanged(pod, status, at.memory);
+  const told: PodAction[] = write.length === 0 ? [] : [{ kind: 'event', reason, ...event }];
+  return { ...kill, actions: [...kill.actions, ...told, ...write] };
 }
 
 function findFailure(observation: PodObservation, pod: Pod, now: number): PodFailure | undefined {
   const os = pod.spec.os?.name;
   if (os !== undefined && os !== observation.node.operatingSystem) {
-    return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+    return failureOf('PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS", 'Warning');
   }
   const { activeDeadlineSeconds } = pod.spec;
   const startedAt = pod.status.startTime === undefined ? undefined : parseTime(pod.status.startTime);
@@ -100,10 +106,17 @@ function findFailure(observation: PodObservation, pod: Pod, now: number): PodFai
     startedAt !== undefined &&
     now >= startedAt + activeDeadlineSeconds * 1000
   ) {
-    return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
+    const message = 'Pod was active on the node longer than the specified deadline';
+    return failureOf('DeadlineExceeded', message, 'Normal');
   }
   return undefined;
 }
+
+const failureOf = (reason: string, message: string, type: 'Normal' | 'Warning'): PodFailure => ({
+  reason,
+  message,
+  event: { type, message },
+});
 
 /** The end is expected at any moment and will be told then: no status is written in between. */
 function isAboutToEnd({ actions }: Decision): boolean {

@@ -3,15 +3,9 @@ import { semanticEqual } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { containerStatus, type StatusContext } from './container-status.ts';
 import { podConditions } from './pod-conditions.ts';
-import type { NodeFacts, PodAction, PodMemory } from './pod-worker-types.ts';
+import type { NodeFacts, PodAction, PodFailure, PodMemory } from './pod-worker-types.ts';
 import { qosClass } from './qos.ts';
 import { initHasFailed, initIsDone, lifeLookup, shouldRestart } from './restart.ts';
-
-/** Why the kubelet ends a pod that did nothing wrong by itself, e.g. `DeadlineExceeded`. */
-export interface PodFailure {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** The status the API should show for what this node knows. Fields and conditions of others are kept as they are. */
 export function podStatus(context: StatusContext, node: NodeFacts, failure?: PodFailure): PodStatus {
@@ -27,7 +21,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
   return {
     ...old,
     phase,
-    ...failure,
+    ...(failure === undefined ? {} : { reason: failure.reason, message: failure.message }),
     conditions: podConditions(context, { phase, containers, initContainers }),
     containerStatuses: containers,
     ...(initContainers.length > 0 ? { initContainerStatuses: initContainers } : {}),
@@ -38,6 +32,12 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     qosClass: old.qosClass ?? qosClass(pod),
     startTime: old.startTime ?? formatTime(context.now),
   };
+}
+
+/** A pod that never had anything here: nothing is said of its containers. */
+export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, now: number): PodStatus {
+  const { qosClass: known, startTime = formatTime(now) } = pod.status;
+  return { ...pod.status, phase: 'Failed', reason, message, startTime, qosClass: known ?? qosClass(pod) };
 }
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';

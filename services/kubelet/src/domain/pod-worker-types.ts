@@ -22,10 +22,20 @@ export interface NodeFacts {
   readonly runtimeName: string;
 }
 
+/** Why the kubelet ends a pod that did nothing wrong by itself, e.g. `DeadlineExceeded`. */
+export interface PodFailure {
+  readonly reason: string;
+  readonly message: string;
+  /** Told together with the end. */
+  readonly event: { readonly type: 'Normal' | 'Warning'; readonly message: string };
+}
+
 /** What a worker keeps between passes. Losing it (a crash) costs time, never safety. */
 export interface PodMemory {
   /** The API confirmed, to this kubelet, that the pod exists and is not being deleted. */
   readonly confirmed: boolean;
+  /** Why this node does not take it. */
+  readonly rejected: PodFailure | undefined;
   /** 0 until termination began. */
   readonly graceSeconds: number;
   readonly terminationStartedAt: number | undefined;
@@ -59,6 +69,7 @@ export interface ProbeResults {
 
 export const INITIAL_MEMORY: PodMemory = {
   confirmed: false,
+  rejected: undefined,
   graceSeconds: 0,
   terminationStartedAt: undefined,
   backOff: {},

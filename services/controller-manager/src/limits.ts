@@ -108,3 +108,9 @@ export const QUOTA_RECOUNT_INTERVAL_MS = 1_000;
 
 /** How often every quota is counted anew: what Kubernetes does. */
 export const QUOTA_RESYNC_MS = 5 * 60_000;
+
+/** Endpoints in one slice: what Kubernetes packs. */
+export const ENDPOINTS_PER_SLICE_MAX = 100;
+
+/** Addresses that an Endpoints object names at most; the rest is only in the slices. */
+export const ENDPOINT_ADDRESSES_MAX = 1_000;

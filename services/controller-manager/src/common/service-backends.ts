@@ -1,0 +1,106 @@
+import type { Container, KubeObject, LabelSelector, Pod, Service, ServicePort } from '@holdfast/api';
+import type { Informer, InformerChange } from '@holdfast/client';
+import { isSame } from './hash.ts';
+import { isTerminating, keyOf, nameOf, namespaceOf, uidOf } from './meta.ts';
+import { isFinished, isReady } from './pods.ts';
+import { labelPredicate } from './selector.ts';
+
+/** One port of a service as one pod serves it. */
+export interface BackendPort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly appProtocol?: string;
+}
+
+/** On objects that a headless service owns; proxies leave those alone. */
+export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
+
+export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
+
+/** The pods of a service without a selector are its user's business, an external name has none. */
+export const hasBackends = (service: Service): boolean =>
+  service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;
+
+/** What a service selects, in the form of every other selector. */
+export const selectorOf = (service: Service): LabelSelector | undefined =>
+  hasBackends(service) ? { matchLabels: service.spec?.selector ?? {} } : undefined;
+
+/** The pods of a service that have or had an address for it. Terminating ones only where somebody drains them. */
+export function backendsOf(service: Service, pods: Informer<Pod>, withTerminating: boolean): readonly Pod[] {
+  const selects = labelPredicate(selectorOf(service));
+  return pods
+    .list(namespaceOf(service))
+    .filter(
+      (pod) =>
+        selects(pod.metadata.labels) &&
+        !isFinished(pod) &&
+        (pod.status?.podIP ?? '') !== '' &&
+        (withTerminating || !isTerminating(pod)),
+    );
+}
+
+/** The service's ports in the numbers of this pod. A named port that the pod does not have is left out. */
+export function portsOf(service: Service, pod: Pod): readonly BackendPort[] {
+  return (service.spec?.ports ?? []).flatMap((servicePort) => {
+    const port = targetPort(servicePort, pod);
+    if (port === undefined) return [];
+    const { name = '', protocol = 'TCP', appProtocol } = servicePort;
+    return [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
+  });
+}
+
+function targetPort({ targetPort: target, port, protocol = 'TCP' }: ServicePort, pod: Pod): number | undefined {
+  if (target === undefined || target === 0 || target === '') return port;
+  if (typeof target === 'number') return target;
+  return servingContainers(pod)
+    .flatMap((container) => container.ports ?? [])
+    .find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol)?.containerPort;
+}
+
+const servingContainers = ({ spec }: Pod): readonly Container[] => [
+  ...(spec?.containers ?? []),
+  ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
+];
+
+export const podIpsOf = ({ status }: Pod): readonly string[] => {
+  const ips = (status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
+  return ips.length > 0 ? ips : [status?.podIP ?? ''].filter((ip) => ip !== '');
+};
+
+export const isIpv6 = (ip: string): boolean => ip.includes(':');
+
+/** A pod's own name below its service, when it asked for one there. */
+export const hostnameOf = (service: Service, { spec }: Pod): string | undefined =>
+  (spec?.hostname ?? '') !== '' && spec?.subdomain === nameOf(service) ? spec.hostname : undefined;
+
+export const podReference = (
+  pod: Pod,
+): { readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string } => ({
+  kind: 'Pod',
+  namespace: namespaceOf(pod),
+  name: nameOf(pod),
+  uid: uidOf(pod),
+});
+
+/** The services whose backends a change of this pod alters. Most changes of a pod alter none. */
+export function servicesToWake(services: Informer<Service>, { object, old }: InformerChange<Pod>): readonly string[] {
+  if (object !== undefined && old !== undefined && isSame(backendPicture(object), backendPicture(old))) return [];
+  const keys = new Set<string>();
+  for (const service of services.list(namespaceOf(object ?? old ?? NOBODY))) {
+    const selects = labelPredicate(selectorOf(service));
+    if ([object, old].some((pod) => pod !== undefined && selects(pod.metadata.labels))) keys.add(keyOf(service));
+  }
+  return [...keys];
+}
+
+const NOBODY: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
+
+const backendPicture = (pod: Pod): unknown => [
+  pod.metadata.labels,
+  podIpsOf(pod),
+  pod.spec?.nodeName,
+  isReady(pod),
+  isFinished(pod),
+  isTerminating(pod),
+];

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ENDPOINTS, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
+import { pod, readyStatus } from '../../testing/builders.ts';
+import { createWorld, DrivenController } from '../../testing/harness.ts';
+import { decide } from './decide.ts';
+import { endpointsController } from './index.ts';
+
+const SERVICE: Service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'default', name: 'web', uid: 'service-uid', labels: { team: 'a' } },
+  spec: {
+    selector: { app: 'web' },
+    clusterIP: '10.0.0.1',
+    ipFamilies: ['IPv4'],
+    ports: [
+      { name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' },
+      { name: 'admin', port: 81, targetPort: 'admin', protocol: 'TCP' },
+    ],
+  },
+  status: { loadBalancer: {} },
+};
+
+const backend = (name: string, ip: string, ready = true): Pod =>
+  pod(
+    { name, uid: `uid-${name}`, labels: { app: 'web' } },
+    { ...(ready ? readyStatus('2026-01-01T00:00:00Z') : { phase: 'Running' }), podIP: ip, podIPs: [{ ip }] },
+    { nodeName: 'node-1' },
+  );
+
+const withAdmin = (base: Pod): Pod => ({
+  ...base,
+  spec: {
+    containers: [{ name: 'c', image: 'i', ports: [{ name: 'admin', containerPort: 9, protocol: 'TCP' }] }],
+    nodeName: 'node-1',
+  },
+});
+
+const address = (name: string, ip: string) => ({
+  ip,
+  nodeName: 'node-1',
+  targetRef: { kind: 'Pod', namespace: 'default', name, uid: `uid-${name}` },
+});
+
+test('ready and not ready addresses are told apart, and ports with the same addresses share a subset', () => {
+  const action = decide(
+    SERVICE,
+    [withAdmin(backend('a', '10.1.0.1')), withAdmin(backend('b', '10.1.0.2', false))],
+    undefined,
+  );
+  assert.deepEqual(action.kind === 'create' && action.endpoints.subsets, [
+    {
+      addresses: [address('a', '10.1.0.1')],
+      notReadyAddresses: [address('b', '10.1.0.2')],
+      ports: [
+        { name: 'admin', port: 9, protocol: 'TCP' },
+        { name: 'http', port: 8080, protocol: 'TCP' },
+      ],
+    },
+  ]);
+  assert.deepEqual(action.kind === 'create' && action.endpoints.metadata.labels, { team: 'a' });
+});
+
+test('a pod without the named port is only where it serves', () => {
+  const action = decide(SERVICE, [withAdmin(backend('a', '10.1.0.1')), backend('b', '10.1.0.2')], undefined);
+  assert.deepEqual(
+    action.kind === 'create' &&
+      action.endpoints.subsets?.map(({ addresses, ports }) => [addresses?.map(({ ip }) => ip), ports?.[0]?.name]),
+    [
+      [['10.1.0.1'], 'admin'],
+      [['10.1.0.1', '10.1.0.2'], 'http'],
+    ],
+  );
+});
+
+test('a headless service without ports names its pods, and their hostnames', () => {
+  const named = { ...backend('a', '10.1.0.1') };
+  named.spec = { containers: [], ...named.spec, hostname: 'first', subdomain: 'web' };
+  const { ports: _none, ...spec } = SERVICE.spec ?? {};
+  const action = decide({ ...SERVICE, spec: { ...spec, clusterIP: 'None' } }, [named], undefined);
+  assert.deepEqual(action.kind === 'create' && action.endpoints.subsets, [
+    { addresses: [{ ...address('a', '10.1.0.1'), hostname: 'first' }] },
+  ]);
+});
+
+test('more than a thousand addresses are cut, not ready ones first, and the object says so', () => {
+  const pods = Array.from({ length: 1_100 }, (_, n) =>
+    backend(`p${n}`, `10.1.${Math.floor(n / 250)}.${n % 250}`, n % 2 === 0),
+  );
+  const service = { ...SERVICE, spec: { ...SERVICE.spec, ports: [{ port: 80, protocol: 'TCP' }] } };
+  const action = decide(service, pods, undefined);
+  assert.ok(action.kind === 'create');
+  const [subset] = action.endpoints.subsets ?? [];
+  assert.deepEqual([subset?.addresses?.length, subset?.notReadyAddresses?.length], [550, 450]);
+  assert.deepEqual(action.endpoints.metadata.annotations, { 'endpoints.kubernetes.io/over-capacity': 'truncated' });
+  const { kind } = decide(service, pods.slice(0, 10), action.endpoints);
+  assert.equal(kind, 'update');
+});
+
+test('[PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {
+  const world = createWorld();
+  world.api.put(SERVICES, SERVICE);
+  world.api.put(PODS, backend('a', '10.1.0.1'));
+  const controller = new DrivenController(world, endpointsController);
+  await controller.settle();
+  const ready = (): unknown =>
+    world.api.find(ENDPOINTS, { namespace: 'default', name: 'web' })?.subsets?.[0]?.addresses?.map(({ ip }) => ip);
+  assert.deepEqual(ready(), ['10.1.0.1']);
+  const writes = world.api.writes.length;
+  world.api.put(PODS, {
+    ...backend('a', '10.1.0.1'),
+    metadata: { ...backend('a', '').metadata, annotations: { a: 'b' } },
+  });
+  await controller.settle();
+  assert.equal(world.api.writes.length, writes);
+  world.api.put(PODS, backend('a', '10.1.0.1', false));
+  await controller.settle();
+  assert.equal(ready(), undefined);
+  world.api.drop(SERVICES, { namespace: 'default', name: 'web' });
+  await controller.settle();
+  assert.deepEqual(world.api.list(ENDPOINTS), []);
+  assert.deepEqual(controller.errors, []);
+});

@@ -2,6 +2,7 @@ import type { ResourceRef } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
+import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
 import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
@@ -26,6 +27,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   replicationController,
   statefulSetController(settings),
   daemonSetController,
+  jobController,
   nodeLifecycleController(settings),
   podGarbageController(settings),
   ownerGarbageController(settings),

@@ -8,6 +8,8 @@ interface PendingDelete {
   readonly expiresAtMs: number;
   /** No answer came: the delete has to be sent again, to the same object. */
   readonly unanswered: boolean;
+  /** Not there any more: that it is terminating is not news enough. */
+  readonly isGone?: boolean;
 }
 
 interface PendingWrite {
@@ -39,6 +41,12 @@ export class CacheBarrier {
     this.#expect(key, { object, expiresAtMs: nowMs + DELETE_EXPECTATION_TTL_MS, unanswered: true });
   }
 
+  /** The API does not have it any more. */
+  gone(key: string, object: KubeObject, nowMs: number): void {
+    const expiresAtMs = nowMs + DELETE_EXPECTATION_TTL_MS;
+    this.#expect(key, { object, expiresAtMs, unanswered: false, isGone: true });
+  }
+
   /** Uids of objects whose deletion was asked for without an answer. Valid after `isCaughtUp`. */
   unanswered(key: string): ReadonlySet<string> {
     const pending = [...(this.#deletes.get(key) ?? [])];
@@ -61,7 +69,7 @@ export class CacheBarrier {
     for (const [uid, write] of writes) if (isShown(informer, write)) writes.delete(uid);
     const deletes = this.#deletes.get(key) ?? new Map<string, PendingDelete>();
     for (const [uid, expected] of deletes) {
-      if (expected.expiresAtMs <= nowMs || isEnding(informer, expected.object)) deletes.delete(uid);
+      if (expected.expiresAtMs <= nowMs || isDeletionShown(informer, expected)) deletes.delete(uid);
     }
     return writes.size === 0 && deletes.size === 0;
   }
@@ -78,7 +86,8 @@ function isShown<T extends KubeObject>(informer: Informer<T>, write: PendingWrit
   return cached !== undefined && revisionOf(cached) >= write.revision;
 }
 
-function isEnding<T extends KubeObject>(informer: Informer<T>, deleted: KubeObject): boolean {
-  const cached = informer.get(targetOf(deleted));
-  return cached === undefined || uidOf(cached) !== uidOf(deleted) || isTerminating(cached);
+function isDeletionShown<T extends KubeObject>(informer: Informer<T>, { object, isGone }: PendingDelete): boolean {
+  const cached = informer.get(targetOf(object));
+  if (cached === undefined || uidOf(cached) !== uidOf(object)) return true;
+  return isGone !== true && isTerminating(cached);
 }

@@ -1,5 +1,8 @@
+import type { KubeObject } from '@holdfast/api';
+import type { InformerChange } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
 import { PACED_FROM_PODS, PACED_PASS_GAP_MAX_MS, PACED_PODS_PER_MS } from '../limits.ts';
+import { generationOf, isTerminating } from './meta.ts';
 
 /**
  * A pass looks at every pod of its owner, and every pod that changes asks for one: for ten thousand pods that would be a
@@ -22,6 +25,16 @@ export class Pacing {
   passed(key: string, pods: number): void {
     if (pods < PACED_FROM_PODS) this.#nextAtMs.delete(key);
     else this.#nextAtMs.set(key, this.#clock.monotonic() + Math.min(PACED_PASS_GAP_MAX_MS, pods / PACED_PODS_PER_MS));
+  }
+
+  /** A new wish of the owner does not wait; its own status, which every pass may write, does. */
+  ownerChanged({ key, object, old }: InformerChange<KubeObject>): void {
+    const isSameWish =
+      object !== undefined &&
+      old !== undefined &&
+      generationOf(object) === generationOf(old) &&
+      isTerminating(object) === isTerminating(old);
+    if (!isSameWish) this.forget(key);
   }
 
   forget(key: string): void {

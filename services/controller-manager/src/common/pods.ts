@@ -45,7 +45,7 @@ export function withPodCondition(pod: Pod, condition: Omit<PodCondition, 'lastTr
   return { ...pod, status: { ...pod.status, conditions: replaced } };
 }
 
-const GENERATED_NAME_BASE_MAX_CHARS = 58;
+export const GENERATED_NAME_BASE_MAX_CHARS = 58;
 
 /** The fixed part of a generated pod name, cut as the API server cuts `generateName`. */
 export const generatedNamePrefix = (ownerName: string): string =>

@@ -149,8 +149,8 @@ export class ApiModel {
       ...(old.metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.metadata.deletionTimestamp }),
     };
     const next = { ...rest, ...(oldStatus === undefined ? {} : { status: oldStatus }), metadata } as unknown as T;
-    if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0)
-      return this.#store(resource, next);
+    const isHeld = (metadata.finalizers ?? []).length > 0 || this.#endsGracefully(resource, old, {});
+    if (metadata.deletionTimestamp === undefined || isHeld) return this.#store(resource, next);
     this.drop(resource, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
     return { ...next, metadata: { ...metadata, resourceVersion: String(this.#revision) } };
   }

@@ -1,4 +1,4 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { type ContainerStatus, PODS, type Pod } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { isTerminating, targetOf } from '../common/meta.ts';
 import { isFinished } from '../common/pods.ts';
@@ -8,9 +8,37 @@ import type { World } from './harness.ts';
 export function runKubelets(world: World, options: { readonly complete?: boolean } = {}): void {
   for (const pod of world.api.list(PODS)) {
     if (isTerminating(pod)) {
-      if (options.complete !== false) world.api.drop(PODS, targetOf(pod));
+      if (options.complete !== false) confirmEnd(world, pod);
     } else if (pod.status.phase !== 'Running' && !isFinished(pod)) makeReady(world, pod);
   }
+}
+
+/** The object goes with its last finalizer. */
+function confirmEnd(world: World, pod: Pod): void {
+  if ((pod.metadata.finalizers ?? []).length === 0) world.api.drop(PODS, targetOf(pod));
+  else if (!isFinished(pod)) endPod(world, pod, 143);
+}
+
+/** All containers end with this code, now. */
+export function endPod(world: World, pod: Pod, exitCode: number): void {
+  const finishedAt = formatTime(world.clock.now());
+  const terminated = { exitCode, finishedAt, startedAt: finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' };
+  const containerStatuses = pod.spec.containers.map(
+    ({ name, image = '' }): ContainerStatus => ({
+      name,
+      image,
+      imageID: '',
+      ready: false,
+      restartCount: 0,
+      lastState: {},
+      state: { terminated },
+    }),
+  );
+  world.api.put(PODS, {
+    ...pod,
+    spec: { ...pod.spec, nodeName: pod.spec.nodeName ?? 'node-a' },
+    status: { phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses },
+  });
 }
 
 export function makeReady(world: World, pod: Pod): void {

@@ -46,9 +46,9 @@ export function createReplicaLoop<T extends KubeObject>(context: ControllerConte
     workers: WORKERS_PER_CONTROLLER,
     initialKeys: () => owners.list().map(keyOf),
     wake: (enqueue) => [
-      owners.onChange(({ key }) => {
-        memory.pacing.forget(key);
-        enqueue(key);
+      owners.onChange((change) => {
+        memory.pacing.ownerChanged(change);
+        enqueue(change.key);
       }),
       pods.onChange((change) => selectingOwnersToWake(selecting, change).forEach(enqueue)),
     ],

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JOBS, PODS } from '@holdfast/api';
+import { controllerOf, isControlledBy, isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
+import { jobTemplate, pod } from '../../testing/builders.ts';
+import { DrivenController } from '../../testing/harness.ts';
+import { endPod, runKubelets } from '../../testing/kubelet-model.ts';
+import { TRACKING_FINALIZER } from './facts.ts';
+import { jobController } from './index.ts';
+import {
+  activePods,
+  conditionsOf,
+  editJob,
+  ended,
+  endPods,
+  eventsOf,
+  isOver,
+  TASK,
+  theJob,
+  work,
+  workQueue,
+  worldOf,
+  worldWith,
+} from './testing.ts';
+
+test('[POD-14] one pod runs to completion and the Job tells the whole story', async () => {
+  const of = await worldWith();
+  await of.controller.settle();
+  const [first] = of.world.api.list(PODS);
+  assert.ok(first);
+  assert.deepEqual(first.metadata.finalizers, [TRACKING_FINALIZER]);
+  assert.equal(controllerOf(first)?.kind, 'Job');
+  assert.match(nameOf(first), /^task-[a-z0-9]{5}$/);
+  runKubelets(of.world);
+  await of.controller.settle();
+  const { startTime, ...running } = theJob(of.world).status;
+  assert.ok(startTime);
+  assert.deepEqual(running, { active: 1, ready: 1, terminating: 0, uncountedTerminatedPods: {} });
+  await work(of);
+  const { status } = theJob(of.world);
+  assert.deepEqual(
+    [status.active, status.succeeded, status.failed, status.ready, status.terminating, status.uncountedTerminatedPods],
+    [undefined, 1, undefined, 0, 0, {}],
+  );
+  assert.deepEqual(conditionsOf(of.world), [
+    'SuccessCriteriaMet=True CompletionsReached',
+    'Complete=True CompletionsReached',
+  ]);
+  assert.equal(status.conditions?.[1]?.message, 'Reached expected number of succeeded pods');
+  assert.ok(status.completionTime);
+  assert.deepEqual(eventsOf(of.world), ['SuccessfulCreate', 'Completed']);
+  assert.equal(of.world.api.list(PODS)[0]?.metadata.finalizers, undefined);
+});
+
+test('never more pods at work than parallelism and than completions that are missing', async () => {
+  const of = await worldWith({ completions: 7, parallelism: 3 });
+  const seen = new Set<number>();
+  await work(
+    of,
+    () => 0,
+    () => {
+      const active = activePods(of.world).length;
+      seen.add(active);
+      assert.ok(active <= Math.min(3, 7 - (theJob(of.world).status.succeeded ?? 0)));
+    },
+  );
+  assert.deepEqual([theJob(of.world).status.succeeded, seen.has(3)], [7, true]);
+});
+
+test('a work queue: after the first success nobody is added, and the Job is complete when all have ended', async () => {
+  const of = await worldOf(workQueue(3));
+  await of.controller.settle();
+  runKubelets(of.world);
+  const [first, second, third] = activePods(of.world);
+  assert.ok(first && second && third);
+  endPod(of.world, first, 0);
+  await of.controller.settle();
+  assert.equal(activePods(of.world).length, 2);
+  endPod(of.world, second, 1);
+  of.world.clock.advance(60_000);
+  await of.controller.settle();
+  assert.deepEqual([activePods(of.world).length, isOver(of.world)], [1, false]);
+  endPod(of.world, third, 0);
+  await of.controller.settle();
+  assert.equal(ended(theJob(of.world)), 'Complete CompletionsReached');
+  assert.deepEqual([theJob(of.world).status.succeeded, theJob(of.world).status.failed], [2, 1]);
+});
+
+test('nothing to complete is complete at once, without a pod', async () => {
+  const of = await worldWith({ completions: 0 });
+  await of.controller.settle();
+  assert.equal(ended(theJob(of.world)), 'Complete CompletionsReached');
+  assert.deepEqual(of.world.api.list(PODS), []);
+});
+
+test('suspended: no pod and no start time; resumed, it starts anew; suspended at work, its pods go', async () => {
+  const of = await worldWith({ suspend: true });
+  await of.controller.settle();
+  assert.deepEqual(of.world.api.list(PODS), []);
+  assert.equal(theJob(of.world).status.startTime, undefined);
+  assert.deepEqual(conditionsOf(of.world), ['Suspended=True JobSuspended']);
+  of.world.clock.advance(60_000);
+  editJob(of.world, { suspend: false });
+  await of.controller.settle();
+  assert.deepEqual(conditionsOf(of.world), ['Suspended=False JobResumed']);
+  assert.equal(theJob(of.world).status.startTime, '2026-01-01T00:01:00Z');
+  runKubelets(of.world);
+  editJob(of.world, { suspend: true });
+  await of.controller.settle();
+  assert.deepEqual(activePods(of.world), []);
+  assert.equal(theJob(of.world).status.terminating, 1);
+  runKubelets(of.world);
+  await of.controller.settle();
+  assert.deepEqual(of.world.api.list(PODS), []);
+  assert.deepEqual([theJob(of.world).status.terminating, theJob(of.world).status.failed], [0, 1]);
+  assert.deepEqual(eventsOf(of.world), ['Suspended', 'Resumed', 'SuccessfulCreate', 'Suspended', 'SuccessfulDelete']);
+  editJob(of.world, { suspend: false });
+  await work(of);
+  assert.equal(theJob(of.world).status.succeeded, 1);
+});
+
+test('a deadline ends the Job and its pods, and does not run while it is suspended', async () => {
+  const of = await worldWith({ activeDeadlineSeconds: 30, suspend: true });
+  await of.controller.settle();
+  of.world.clock.advance(3_600_000);
+  editJob(of.world, { suspend: false });
+  await of.controller.settle();
+  runKubelets(of.world);
+  of.world.clock.advance(29_000);
+  await of.controller.settle();
+  assert.deepEqual(conditionsOf(of.world), ['Suspended=False JobResumed']);
+  of.world.clock.advance(1_000);
+  await of.controller.settle();
+  assert.deepEqual(conditionsOf(of.world).slice(1), ['FailureTarget=True DeadlineExceeded']);
+  assert.ok(of.world.api.list(PODS).every(isTerminating));
+  runKubelets(of.world);
+  await of.controller.settle();
+  assert.equal(ended(theJob(of.world)), 'Failed DeadlineExceeded');
+  assert.equal(eventsOf(of.world).at(-1), 'DeadlineExceeded');
+  assert.equal(theJob(of.world).status.completionTime, undefined);
+});
+
+test('parallelism can grow, shrink and go to nothing', async () => {
+  const of = await worldWith({ completions: 10, parallelism: 2 });
+  for (const parallelism of [2, 5, 1, 0, 3]) {
+    editJob(of.world, { parallelism });
+    await of.controller.settle();
+    runKubelets(of.world);
+    await of.controller.settle();
+    assert.equal(activePods(of.world).length, parallelism);
+  }
+});
+
+test('a Job that somebody else manages is left alone', async () => {
+  const of = await worldWith({ managedBy: 'example.com/queue' });
+  await of.controller.settle();
+  assert.deepEqual([of.world.api.list(PODS).length, theJob(of.world).status], [0, {}]);
+  const own = await worldWith({ managedBy: 'kubernetes.io/job-controller' });
+  await own.controller.settle();
+  assert.equal(own.world.api.list(PODS).length, 1);
+});
+
+test('a matching pod without an owner is adopted and counted; one that no longer matches is released untracked', async () => {
+  const of = await worldWith({ completions: 2, parallelism: 2 });
+  const labels = jobTemplate().metadata.labels ?? {};
+  of.world.api.put(PODS, pod({ name: 'stray', labels }, { phase: 'Running' }, { nodeName: 'n' }));
+  await of.controller.settle();
+  const stray = of.world.api.get(PODS, { namespace: 'default', name: 'stray' });
+  assert.ok(isControlledBy(stray, uidOf(theJob(of.world))));
+  assert.deepEqual(stray.metadata.finalizers, [TRACKING_FINALIZER]);
+  assert.equal(of.world.api.list(PODS).length, 2);
+  of.world.api.put(PODS, { ...stray, metadata: { ...stray.metadata, labels: { app: 'debug' } } });
+  await of.controller.settle();
+  const released = of.world.api.get(PODS, { namespace: 'default', name: 'stray' });
+  assert.deepEqual([released.metadata.ownerReferences, released.metadata.finalizers], [undefined, undefined]);
+  assert.equal(activePods(of.world).length, 3);
+});
+
+test('pods of a Job that is gone are let go, whoever asks for them', async () => {
+  const of = await worldWith({ completions: 2, parallelism: 2 });
+  await of.controller.settle();
+  runKubelets(of.world);
+  of.world.api.drop(JOBS, TASK);
+  await of.controller.settle();
+  assert.deepEqual(
+    of.world.api.list(PODS).map(({ metadata }) => metadata.finalizers),
+    [undefined, undefined],
+  );
+});
+
+test('a restarted manager lets pods go whose Job vanished while it was away, and none of a Job its cache lacks', async () => {
+  const of = await worldWith();
+  await of.controller.settle();
+  of.controller.kill();
+  of.world.api.drop(JOBS, TASK);
+  const next = new DrivenController(of.world, jobController);
+  await next.settle();
+  assert.equal(of.world.api.list(PODS)[0]?.metadata.finalizers, undefined);
+  next.kill();
+  const late = await worldWith();
+  late.world.api.cache(JOBS).freeze();
+  await late.controller.settle();
+  late.world.api.cache(JOBS).thaw();
+  late.controller.kill();
+  const informers = late.world.api.newInformers();
+  informers.of(JOBS).freeze();
+  await new DrivenController(late.world, jobController, informers).settle();
+  await new DrivenController(late.world, jobController).settle();
+  assert.deepEqual(activePods(late.world)[0]?.metadata.finalizers, [TRACKING_FINALIZER]);
+});
+
+test('a Job that is being deleted starts nothing and holds nobody', async () => {
+  const of = await worldWith({ completions: 3, parallelism: 2 });
+  await of.controller.settle();
+  runKubelets(of.world);
+  await of.world.api.client('user').delete(JOBS, TASK, { propagationPolicy: 'Foreground' });
+  await of.controller.settle();
+  assert.equal(of.world.api.list(PODS).length, 2);
+  assert.deepEqual(
+    of.world.api.list(PODS).map(({ metadata }) => metadata.finalizers),
+    [undefined, undefined],
+  );
+});
+
+test('with replacement policy Failed a deleted pod is replaced when it has ended, else at once', async () => {
+  for (const [podReplacementPolicy, during] of [
+    ['Failed', 0],
+    ['TerminatingOrFailed', 1],
+  ] as const) {
+    const of = await worldWith({ podReplacementPolicy });
+    await of.controller.settle();
+    runKubelets(of.world);
+    await of.controller.settle();
+    const [first] = activePods(of.world);
+    assert.ok(first);
+    await of.world.api.client('user').delete(PODS, targetOf(first));
+    await of.controller.settle();
+    assert.equal(activePods(of.world).length, during, podReplacementPolicy);
+    assert.equal(theJob(of.world).status.terminating, 1);
+    runKubelets(of.world);
+    of.world.clock.advance(20_000);
+    await of.controller.settle();
+    assert.equal(activePods(of.world).length, 1);
+    assert.equal(theJob(of.world).status.failed, 1);
+  }
+});
+
+test('more successes than wanted are told', async () => {
+  const of = await worldWith({ completions: 2, parallelism: 2 });
+  await of.controller.settle();
+  const labels = jobTemplate().metadata.labels ?? {};
+  of.world.api.put(PODS, pod({ name: 'stray', labels }, { phase: 'Running' }, { nodeName: 'n' }));
+  runKubelets(of.world);
+  endPods(of.world, () => 0);
+  await of.controller.settle();
+  assert.equal(theJob(of.world).status.succeeded, 3);
+  assert.deepEqual(eventsOf(of.world).slice(-2), ['TooManySucceededPods', 'Completed']);
+});

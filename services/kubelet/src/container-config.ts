@@ -1,11 +1,13 @@
 import type { Container, Pod, Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { containerIsolation } from './domain/container-isolation.ts';
 import { buildEnvironment, environmentReferences, expandAll } from './domain/environment.ts';
 import { containerUser } from './domain/refusals.ts';
 import { serviceVariables } from './domain/service-variables.ts';
 import type { ContainerVolumes } from './pod-volumes.ts';
 import { readTexts } from './referenced-data.ts';
 import type { ContainerConfig, RuntimeAbilities } from './runtime/port.ts';
+import type { ImageStatus } from './runtime/port-images.ts';
 
 export interface ContainerConfigDeps {
   readonly client: ApiClient;
@@ -19,12 +21,21 @@ export interface ContainerConfigDeps {
   readonly volumes?: (environment: Readonly<Record<string, string>>) => Promise<ContainerVolumes>;
 }
 
+export interface ContainerLifeFacts {
+  readonly restartCount: number;
+  readonly podIp: string;
+  /** Absent: the runtime has no images. */
+  readonly image: ImageStatus | undefined;
+  /** Id of the container whose processes an ephemeral one is to see. */
+  readonly target: string | undefined;
+}
+
 /** Reads what the environment refers to and writes the container as the runtime wants it. */
 export async function containerConfig(
   deps: ContainerConfigDeps,
   pod: Pod,
   container: Container,
-  life: { readonly restartCount: number; readonly podIp: string },
+  life: ContainerLifeFacts,
 ): Promise<ContainerConfig> {
   const { namespace = '' } = pod.metadata;
   const data = new Map<string, Readonly<Record<string, string>>>();
@@ -35,7 +46,7 @@ export async function containerConfig(
   const { allocatable, hostIp } = deps;
   const links = await serviceLinks(deps, pod);
   const environment = buildEnvironment(container, { pod, podIp: life.podIp, hostIp, allocatable, data, links });
-  const user = deps.abilities === undefined ? undefined : containerUser(pod, container, deps.abilities);
+  const separation = separationOf(deps, pod, container, life);
   const volumes = await deps.volumes?.(environment);
   return {
     name: container.name,
@@ -43,13 +54,29 @@ export async function containerConfig(
     command: expandAll(container.command ?? [], environment),
     args: expandAll(container.args ?? [], environment),
     env: { ...environment, ...volumes?.environment },
-    ...(user === undefined ? {} : { user }),
+    ...separation,
     ...(volumes === undefined || volumes.mounts.length === 0 ? {} : { mounts: volumes.mounts }),
     ...(container.workingDir === undefined || container.workingDir === '' ? {} : { workingDir: container.workingDir }),
     ...(container.stdin === true ? { stdin: true, stdinOnce: container.stdinOnce === true } : {}),
     ...(container.tty === true ? { tty: true } : {}),
     restartCount: life.restartCount,
   };
+}
+
+/** Who it runs as, and, where the runtime separates pods from the machine, everything else it asks for. */
+function separationOf(
+  { abilities, allocatable }: ContainerConfigDeps,
+  pod: Pod,
+  container: Container,
+  { image, target }: ContainerLifeFacts,
+): Pick<ContainerConfig, 'user' | 'isolation' | 'imageId'> {
+  if (abilities === undefined) return {};
+  if (abilities.isolation === true) {
+    const isolation = containerIsolation(pod, container, { image, target, nodeMemory: allocatable['memory'] ?? '0' });
+    return image === undefined ? { isolation } : { isolation, imageId: image.id };
+  }
+  const user = containerUser(pod, container, abilities);
+  return user === undefined ? {} : { user };
 }
 
 /** A runtime that only pretends has nobody who would read them. */

@@ -1,4 +1,4 @@
-import type { Container, Pod, Service } from '@holdfast/api';
+import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { type ContainerConfigDeps, containerConfig } from './container-config.ts';
@@ -7,12 +7,14 @@ import { ContainerConfigError } from './domain/environment.ts';
 import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from './domain/network-identity.ts';
 import type { NodeFacts, PodAction, PodMemory } from './domain/pod-worker-types.ts';
 import { notEnforced, sandboxRefusal } from './domain/refusals.ts';
+import { sandboxIsolation } from './domain/sandbox-isolation.ts';
 import { VolumeError } from './domain/volume-files.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 import { POST_START_TIMEOUT_MS, START_RETRY_MS, VOLUME_RETRY_INITIAL_MS } from './limits.ts';
 import type { TellPod } from './pod-events.ts';
+import { ImageWait, PodImages } from './pod-images.ts';
 import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
-import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
+import { RuntimeError, type SandboxConfig, type SandboxStatus } from './runtime/port.ts';
 
 export interface ContainerStarterDeps extends HandlerDeps {
   readonly client: ApiClient;
@@ -36,6 +38,8 @@ export class ContainerStarter {
   readonly #deps: ContainerStarterDeps;
   /** Absent where the runtime only pretends. */
   readonly #volumes: PodVolumes | undefined;
+  /** Absent where the runtime has no images. */
+  readonly #images: PodImages | undefined;
   #volumeFailures = 0;
 
   constructor(deps: ContainerStarterDeps) {
@@ -48,6 +52,19 @@ export class ContainerStarter {
       abilities === undefined
         ? undefined
         : new PodVolumes({ client, clock, abilities, allocatable, hostIp: node.address, onFailure });
+    this.#images = this.#createImages();
+  }
+
+  #createImages(): PodImages | undefined {
+    const { client, clock, tell, wake, runtime } = this.#deps;
+    const { images } = runtime;
+    if (images === undefined) return undefined;
+    const onPulled = (pod: Pod, container: Container, failure: ImageWait | undefined): void => {
+      if (failure === undefined) this.#clearFailure(container.name);
+      else this.#imageMissing(pod, container, failure);
+      wake();
+    };
+    return new PodImages({ images, client, clock, tell, onPulled });
   }
 
   /** A newer view of the pod. */
@@ -56,6 +73,7 @@ export class ContainerStarter {
   }
 
   async stop(): Promise<void> {
+    this.#images?.stop();
     await this.#volumes?.stop();
   }
 
@@ -63,10 +81,11 @@ export class ContainerStarter {
     const { runtime, node, dns, tell } = this.#deps;
     const { uid: podUid = '', namespace: podNamespace = '', name: podName = '' } = pod.metadata;
     try {
-      const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod);
+      const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod, runtime.abilities);
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
       const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
-      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt });
+      const isolation = await this.#isolation(pod);
+      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...isolation });
       this.#clearFailure('');
       if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
     } catch (error) {
@@ -74,6 +93,17 @@ export class ContainerStarter {
       const message = `Failed to create pod sandbox: ${describeError(error)}`;
       tell(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
     }
+  }
+
+  async #isolation(pod: Pod): Promise<Pick<SandboxConfig, 'isolation'>> {
+    const { runtime, client } = this.#deps;
+    if (runtime.abilities?.isolation !== true) return {};
+    const { runtimeClassName: name = '' } = pod.spec;
+    if (name === '') return { isolation: sandboxIsolation(pod, undefined) };
+    const runtimeClass = await client.find(RUNTIME_CLASSES, { name });
+    if (runtimeClass === undefined)
+      throw new RuntimeError('Unsupported', `RuntimeClass ${JSON.stringify(name)} not found`);
+    return { isolation: sandboxIsolation(pod, runtimeClass.handler) };
   }
 
   async startContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
@@ -85,10 +115,11 @@ export class ContainerStarter {
       // Those of the first sandbox: a later one of the same pod finds what was written.
       const path = sandboxes[0]?.volumesPath;
       const place = { pod, container, restartCount, podIp, path };
-      const config = await containerConfig(this.#configDeps(place), pod, container, { restartCount, podIp });
+      const image = await this.#images?.ensure(pod, container);
+      const life = { restartCount, podIp, image, target: targetOf(container, sandboxes) };
+      const config = await containerConfig(this.#configDeps(place), pod, container, life);
       const id = await runtime.createContainer(sandboxId, config);
-      const pulled = `Container image "${container.image ?? ''}" already present on machine`;
-      tell(pod, { type: 'Normal', reason: 'Pulled', message: pulled, container: name });
+      if (image === undefined) tell(pod, alreadyPresent(container));
       tell(pod, { type: 'Normal', reason: 'Created', message: `Created container: ${name}`, container: name });
       await runtime.startContainer(id);
       this.#clearFailure(name);
@@ -126,8 +157,12 @@ export class ContainerStarter {
     const { tell } = this.#deps;
     const { name } = container;
     const message = describeError(error);
+    if (error instanceof ImageWait) {
+      this.#imageMissing(pod, container, error);
+      return;
+    }
     if (error instanceof VolumeError) {
-      const reason = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+      const reason = creating(pod);
       const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
       this.#volumeFailures++;
       this.#startFailed(pod, name, { reason, error }, retryMs);
@@ -136,6 +171,12 @@ export class ContainerStarter {
     }
     this.#startFailed(pod, name, { reason: reasonOf(error), error });
     tell(pod, { type: 'Warning', reason: 'Failed', message: `Error: ${message}`, container: name });
+  }
+
+  #imageMissing(pod: Pod, { name }: Container, { reason = creating(pod), message, retryMs }: ImageWait): void {
+    const { clock, remember } = this.#deps;
+    const failure = { reason, message, retryAt: clock.now() + retryMs };
+    remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
   }
 
   /** Nobody may believe that a limit or a restriction holds here when it does not. */
@@ -199,6 +240,25 @@ interface StartPlace {
   readonly restartCount: number;
   readonly podIp: string;
   readonly path: string | undefined;
+}
+
+const creating = ({ spec }: Pod): string =>
+  (spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+
+const alreadyPresent = ({ name, image = '' }: Container) =>
+  ({
+    type: 'Normal',
+    reason: 'Pulled',
+    message: `Container image "${image}" already present on machine`,
+    container: name,
+  }) as const;
+
+/** EPH: the running container whose processes this one is to see. */
+function targetOf(container: Container, sandboxes: readonly SandboxStatus[]): string | undefined {
+  const name = 'targetContainerName' in container ? container.targetContainerName : undefined;
+  if (name === undefined || name === '') return undefined;
+  const all = sandboxes.flatMap(({ containers }) => containers);
+  return all.find(({ config, state }) => config.name === name && state === 'running')?.id;
 }
 
 const missingDns = ({ spec }: Pod) =>

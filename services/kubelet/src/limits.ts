@@ -28,6 +28,13 @@ export const POD_RETRY_MAX_MS = 30_000;
 export const RUNTIME_RELIST_MS = 30_000;
 /** Between attempts to create a container that could not be created. */
 export const START_RETRY_MS = 10_000;
+/** How long a status shows why a pull failed before it shows that the next one waits. */
+export const IMAGE_ERROR_SHOWN_MS = 1_000;
+/** Of a node's status, as everywhere. */
+export const NODE_IMAGES_MAX = 50;
+export const NODE_IMAGE_NAMES_MAX = 5;
+/** Between questions to the container runtime how it is. */
+export const RUNTIME_HEALTH_MS = 5_000;
 /** Between attempts to make a pod's volumes: doubled up to `START_RETRY_MS`. What they need often follows in a moment. */
 export const VOLUME_RETRY_INITIAL_MS = 250;
 /** How old files from ConfigMaps and Secrets get in a running pod. */

@@ -2,7 +2,7 @@ import type { ContainerStatus as ApiContainerStatus, Container, ContainerState, 
 import { formatTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { formatDuration } from './back-off.ts';
-import type { PodMemory } from './pod-worker-types.ts';
+import type { PodMemory, StartFailure } from './pod-worker-types.ts';
 import { apiStatusOf, type ContainerLife, latestLife, livesOf, UNKNOWN_EXIT_CODE, UNKNOWN_REASON } from './records.ts';
 import { initIsDone, restartVerdict, roleOf } from './restart.ts';
 import { cutMessage, messageShareBytes } from './termination-message.ts';
@@ -28,7 +28,7 @@ export function containerStatus(container: Container, context: StatusContext): A
     ...(id === '' && old?.containerID !== undefined ? { containerID: old.containerID } : {}),
     ...(id === '' ? {} : { containerID: `${context.runtimeName}://${id}` }),
     image: container.image ?? '',
-    imageID: old?.imageID ?? '',
+    imageID: life?.imageId ?? old?.imageID ?? '',
     lastState,
     name: container.name,
     ready: isReady(container, life, context),
@@ -98,7 +98,7 @@ function waitingForRestart(
   const verdict = restartVerdict(container, context.pod, life, context);
   if (verdict.kind === 'never') return undefined;
   const failure = context.memory.failures[container.name];
-  if (failure !== undefined) return { message: failure.message, reason: failure.reason };
+  if (failure !== undefined) return waitingFor(failure);
   if (verdict.kind === 'now') return undefined;
   const { name = '', namespace = '', uid = '' } = context.pod.metadata;
   const delay = formatDuration(context.memory.backOff[container.name]?.delayMs ?? verdict.delayMs);
@@ -111,11 +111,15 @@ function waitingForRestart(
 function neverRanState(container: Container, context: StatusContext): ContainerState {
   if (context.stage === 'final' && initIsDone(context)) return { terminated: lostState() };
   const failure = context.memory.failures[container.name];
-  if (failure !== undefined) return { waiting: { message: failure.message, reason: failure.reason } };
+  if (failure !== undefined) return { waiting: waitingFor(failure) };
   if (hookFailed(container, context)) return { waiting: { reason: 'PostStartHookError' } };
   const hasInit = (context.pod.spec.initContainers ?? []).length > 0 && roleOf(container, context.pod) !== 'ephemeral';
   return { waiting: { reason: hasInit ? 'PodInitializing' : 'ContainerCreating' } };
 }
+
+/** Without a message nothing is wrong: it takes time. */
+const waitingFor = ({ message, reason }: StartFailure): NonNullable<ContainerState['waiting']> =>
+  message === '' ? { reason } : { message, reason };
 
 function hookFailed(container: Container, { sandboxes, memory }: StatusContext): boolean {
   return livesOf(container.name, sandboxes).some(({ id }) => memory.postStart[id] === 'failed');

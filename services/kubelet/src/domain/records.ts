@@ -8,6 +8,7 @@ export interface ContainerLife {
   /** '' when only the API remembers it. */
   readonly id: string;
   readonly sandboxId: string;
+  readonly imageId?: string | undefined;
   readonly restartCount: number;
   readonly state: ContainerStatus['state'];
   readonly startedAt: number | undefined;
@@ -63,6 +64,7 @@ function lifeOf(container: ContainerStatus, sandboxId: string): ContainerLife {
     name: container.config.name,
     id: container.id,
     sandboxId,
+    imageId: container.imageId,
     restartCount: container.config.restartCount,
     state: container.state,
     startedAt: container.startedAt,

@@ -5,6 +5,7 @@ import type { RuntimeAbilities } from '../runtime/port.ts';
 import { containerUser, notEnforced, refuseMounts, sandboxRefusal } from './refusals.ts';
 
 const AS_ROOT: RuntimeAbilities = { mounts: true, user: 'any' };
+const ISOLATING: RuntimeAbilities = { ...AS_ROOT, isolation: true };
 const AS_USER: RuntimeAbilities = { mounts: false, user: { uid: 1000, gid: 1000 } };
 
 const container = (change: Partial<Container> = {}): Container => ({ name: 'c', image: 'i', resources: {}, ...change });
@@ -18,9 +19,20 @@ const podOf = (spec: Partial<Pod['spec']> = {}): Pod => ({
 });
 
 test('[USERNS-08] a pod that asks for user namespaces is not silently run without', () => {
-  assert.match(sandboxRefusal(podOf({ hostUsers: false })) ?? '', /hostUsers: false/);
-  assert.equal(sandboxRefusal(podOf({ hostUsers: true })), undefined);
-  assert.match(sandboxRefusal(podOf({ runtimeClassName: 'vm' })) ?? '', /^RuntimeClass "vm"/);
+  assert.match(sandboxRefusal(podOf({ hostUsers: false }), AS_ROOT) ?? '', /hostUsers: false/);
+  assert.match(sandboxRefusal(podOf({ hostUsers: false }), ISOLATING) ?? '', /hostUsers: false/);
+  assert.equal(sandboxRefusal(podOf({ hostUsers: true }), AS_ROOT), undefined);
+  assert.match(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), AS_ROOT) ?? '', /^RuntimeClass "vm"/);
+  assert.equal(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), ISOLATING), undefined);
+});
+
+test('kernel settings that others on the node would feel are refused', () => {
+  const setting = (name: string): Pod => podOf({ securityContext: { sysctls: [{ name, value: '1' }] } });
+  assert.equal(sandboxRefusal(setting('net.ipv4.tcp_syncookies'), ISOLATING), undefined);
+  assert.equal(
+    sandboxRefusal(setting('kernel.msgmax'), ISOLATING),
+    'forbidden sysctl: "kernel.msgmax" not allowlisted',
+  );
 });
 
 test('a container runs as the user it names, or not at all', () => {

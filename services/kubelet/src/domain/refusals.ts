@@ -1,6 +1,7 @@
 import type { Container, Pod } from '@holdfast/api';
 import type { RuntimeAbilities } from '../runtime/port.ts';
 import { ContainerConfigError } from './environment.ts';
+import { forbiddenSysctl } from './sandbox-isolation.ts';
 
 /** Where every pod finds the token of its service account, unless it says otherwise. */
 export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -8,10 +9,15 @@ export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const ROOT = 0;
 
 /** Why the whole pod cannot run here, whatever is tried; `undefined` when it can. */
-export function sandboxRefusal({ spec }: Pod): string | undefined {
+export function sandboxRefusal(pod: Pod, abilities: RuntimeAbilities): string | undefined {
+  const { spec } = pod;
   // USERNS-08: never silently in the users of the machine.
   if (spec.hostUsers === false)
     return 'user namespaces (hostUsers: false) are not supported by the runtime of this node';
+  if (abilities.isolation === true) {
+    const sysctl = forbiddenSysctl(pod);
+    return sysctl === undefined ? undefined : `forbidden sysctl: ${JSON.stringify(sysctl)} not allowlisted`;
+  }
   const { runtimeClassName } = spec;
   return runtimeClassName === undefined || runtimeClassName === ''
     ? undefined
@@ -69,18 +75,36 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
 }
 
 /** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
-export function notEnforced(pod: Pod, container: Container, { mounts }: RuntimeAbilities): readonly string[] {
+export function notEnforced(pod: Pod, container: Container, abilities: RuntimeAbilities): readonly string[] {
+  const asked = abilities.isolation === true ? [] : notIsolated(pod, container, abilities);
+  return [...asked, ...notEnforcedForFiles(pod)];
+}
+
+const present = (asked: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));
+
+function notEnforcedForFiles({ spec }: Pod): readonly string[] {
+  return [
+    ...present({ 'securityContext.fsGroup': spec.securityContext?.fsGroup }),
+    ...(spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
+      present({
+        [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory',
+        [`volume ${name}: emptyDir.sizeLimit`]: emptyDir?.sizeLimit,
+      }),
+    ),
+  ];
+}
+
+/** Of processes of the machine. */
+function notIsolated(pod: Pod, container: Container, { mounts }: RuntimeAbilities): readonly string[] {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
-  const present = (asked: Readonly<Record<string, unknown>>): string[] =>
-    Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));
   return [
     ...Object.keys(container.resources.limits ?? {}).map((name) => `resources.limits.${name}`),
     ...present({
       'securityContext.allowPrivilegeEscalation=false': own?.allowPrivilegeEscalation === false,
       'securityContext.appArmorProfile': own?.appArmorProfile ?? shared?.appArmorProfile,
       'securityContext.capabilities': own?.capabilities,
-      'securityContext.fsGroup': shared?.fsGroup,
       'securityContext.privileged': own?.privileged,
       'securityContext.readOnlyRootFilesystem': own?.readOnlyRootFilesystem,
       'securityContext.seLinuxOptions': own?.seLinuxOptions ?? shared?.seLinuxOptions,
@@ -91,12 +115,6 @@ export function notEnforced(pod: Pod, container: Container, { mounts }: RuntimeA
       hostAliases: mounts ? undefined : pod.spec.hostAliases,
       terminationMessagePath: !mounts && hasOwnMessagePath(container),
     }),
-    ...(pod.spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
-      present({
-        [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory',
-        [`volume ${name}: emptyDir.sizeLimit`]: emptyDir?.sizeLimit,
-      }),
-    ),
   ];
 }
 

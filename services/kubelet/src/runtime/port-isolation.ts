@@ -3,15 +3,7 @@
  * quantities are numbers, defaults are applied. Only given to a runtime whose `abilities.isolation` is set.
  */
 export interface SandboxIsolation {
-  /** Absent: that of the machine. */
-  readonly dns?: {
-    readonly servers: readonly string[];
-    readonly searches: readonly string[];
-    readonly options: readonly string[];
-  };
   readonly ports: readonly PortMapping[];
-  /** Lines of the pod's `/etc/hosts` beyond its own name. */
-  readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
   readonly namespaces: SandboxNamespaces;
   readonly sysctls: Readonly<Record<string, string>>;
   /** One of its containers is privileged. */
@@ -41,7 +33,7 @@ export interface PortMapping {
 
 export interface SecurityProfile {
   readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
-  /** Of `Localhost`. */
+  /** Of `Localhost`: a file below the node's profiles (seccomp), or a name (AppArmor). */
   readonly reference: string;
 }
 

@@ -36,12 +36,12 @@ export class CriContainers {
     if (same !== undefined) return same.id;
     if (record.state !== 'ready') throw new RuntimeError('IllegalState', `sandbox ${sandboxId} is stopped`);
     files.prepareContainer(sandbox, config.name);
-    const hostsFile = files.hostsFile(sandbox, [record.ip, ...(record.moreIps ?? [])]);
     const logPath = files.logPath(config.name, config.restartCount);
+    const { seccompRoot } = files;
     const request = {
       podSandboxId: sandboxId,
-      config: containerRequest(config, sandbox, { node, logPath, hostsFile }),
-      sandboxConfig: sandboxRequest(sandbox, { node, logDirectory: files.logDirectory(sandbox) }),
+      config: containerRequest(config, sandbox, { node, seccompRoot, logPath }),
+      sandboxConfig: sandboxRequest(sandbox, { node, seccompRoot, logDirectory: files.logDirectory(sandbox) }),
     };
     const { containerId } = await connection.call(WORK, ({ runtime }, options) =>
       runtime.createContainer(request, options),

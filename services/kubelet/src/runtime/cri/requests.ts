@@ -1,12 +1,7 @@
+import { join } from 'node:path';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ContainerConfig, Mount, SandboxConfig } from '../port.ts';
-import type {
-  ContainerIsolation,
-  ContainerResources,
-  ContainerSecurity,
-  SandboxIsolation,
-  SecurityProfile,
-} from '../port-isolation.ts';
+import type { ContainerResources, ContainerSecurity, SandboxIsolation, SecurityProfile } from '../port-isolation.ts';
 import {
   type ContainerConfigSchema,
   type LinuxContainerResourcesSchema,
@@ -22,8 +17,13 @@ import {
 } from './generated/cri_pb.js';
 import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.ts';
 
-export interface SandboxPlace {
+export interface NodePlace {
   readonly node: string;
+  /** Where `Localhost` profiles are. */
+  readonly seccompRoot: string;
+}
+
+export interface SandboxPlace extends NodePlace {
   readonly logDirectory: string;
 }
 
@@ -41,18 +41,11 @@ export function sandboxRequest(config: SandboxConfig, place: SandboxPlace): Sand
     labels: sandboxLabels(place.node, config),
     annotations: sandboxAnnotations(config),
     portMappings: (isolation?.ports ?? []).map((port) => ({ ...port, protocol: Protocol[port.protocol] })),
-    ...(isolation?.dns === undefined ? {} : { dnsConfig: mutable(isolation.dns) }),
-    ...(isolation === undefined ? {} : { linux: linuxSandbox(isolation) }),
+    ...(isolation === undefined ? {} : { linux: linuxSandbox(isolation, place) }),
   };
 }
 
-const mutable = ({ servers, searches, options }: NonNullable<SandboxIsolation['dns']>) => ({
-  servers: [...servers],
-  searches: [...searches],
-  options: [...options],
-});
-
-function linuxSandbox(isolation: SandboxIsolation): NonNullable<SandboxRequest['linux']> {
+function linuxSandbox(isolation: SandboxIsolation, { seccompRoot }: NodePlace): NonNullable<SandboxRequest['linux']> {
   const { privileged, user, group, supplementalGroups, seccomp, sysctls } = isolation;
   return {
     sysctls: { ...sysctls },
@@ -62,17 +55,14 @@ function linuxSandbox(isolation: SandboxIsolation): NonNullable<SandboxRequest['
       supplementalGroups: supplementalGroups.map(BigInt),
       ...(user === undefined ? {} : { runAsUser: { value: BigInt(user) } }),
       ...(user === undefined || group === undefined ? {} : { runAsGroup: { value: BigInt(group) } }),
-      ...(seccomp === undefined ? {} : { seccomp: profile(seccomp) }),
+      ...(seccomp === undefined ? {} : { seccomp: profile(seccomp, seccompRoot) }),
     },
   };
 }
 
-export interface ContainerPlace {
-  readonly node: string;
+export interface ContainerPlace extends NodePlace {
   /** Relative to the directory of the sandbox's logs. */
   readonly logPath: string;
-  /** The pod's `/etc/hosts`, where the pod has one of its own. */
-  readonly hostsFile: string | undefined;
 }
 
 export function containerRequest(
@@ -80,7 +70,7 @@ export function containerRequest(
   sandbox: SandboxConfig,
   place: ContainerPlace,
 ): ContainerRequest {
-  const { name, image, restartCount: attempt, isolation } = config;
+  const { name, image, restartCount: attempt } = config;
   return {
     metadata: { name, attempt },
     image: { image: config.imageId ?? image, userSpecifiedImage: image },
@@ -88,14 +78,14 @@ export function containerRequest(
     args: [...config.args],
     workingDir: config.workingDir ?? '',
     envs: Object.entries(config.env).map(([key, value]) => ({ key, value })),
-    mounts: mounts(config.mounts ?? [], place.hostsFile),
+    mounts: mounts(config.mounts ?? []),
     labels: containerLabels(place.node, sandbox, name),
     annotations: containerAnnotations(image),
     logPath: place.logPath,
     stdin: config.stdin === true,
     stdinOnce: config.stdinOnce === true,
     tty: config.tty === true,
-    linux: linuxContainer(isolation, config, sandbox),
+    linux: linuxContainer(config, sandbox, place),
   };
 }
 
@@ -104,28 +94,24 @@ const PROPAGATIONS = {
   Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
 };
 
-function mounts(wanted: readonly Mount[], hostsFile: string | undefined): MessageInitShape<typeof MountSchema>[] {
-  const given = wanted.map(({ source, target, readOnly, propagation }) => ({
+function mounts(wanted: readonly Mount[]): MessageInitShape<typeof MountSchema>[] {
+  return wanted.map(({ source, target, readOnly, propagation }) => ({
     hostPath: source,
     containerPath: target,
     readonly: readOnly,
     ...(propagation === undefined ? {} : { propagation: PROPAGATIONS[propagation] }),
   }));
-  if (hostsFile === undefined || wanted.some(({ target }) => target === HOSTS)) return given;
-  return [...given, { hostPath: hostsFile, containerPath: HOSTS, readonly: false }];
 }
 
-const HOSTS = '/etc/hosts';
-
 function linuxContainer(
-  isolation: ContainerIsolation | undefined,
-  { user }: ContainerConfig,
+  { isolation, user }: ContainerConfig,
   sandbox: SandboxConfig,
+  place: NodePlace,
 ): NonNullable<ContainerRequest['linux']> {
   if (isolation !== undefined) {
     return {
       resources: resourcesRequest(isolation.resources),
-      securityContext: security(isolation.security, sandbox.isolation),
+      securityContext: security(isolation.security, sandbox.isolation, place),
     };
   }
   if (user === undefined) return {};
@@ -151,6 +137,7 @@ export function resourcesRequest(
 function security(
   wanted: ContainerSecurity,
   sandbox: SandboxIsolation | undefined,
+  { seccompRoot }: NodePlace,
 ): MessageInitShape<typeof LinuxContainerSecurityContextSchema> {
   const { user, userName = '', group, seccomp, apparmor, seLinux, unmasked } = wanted;
   return {
@@ -165,7 +152,7 @@ function security(
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
     ...(user === undefined ? {} : { runAsUser: { value: BigInt(user) } }),
     ...(group === undefined ? {} : { runAsGroup: { value: BigInt(group) } }),
-    ...(seccomp === undefined ? {} : { seccomp: profile(seccomp) }),
+    ...(seccomp === undefined ? {} : { seccomp: profile(seccomp, seccompRoot) }),
     ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
     ...(seLinux === undefined ? {} : { selinuxOptions: seLinux }),
   };
@@ -200,6 +187,8 @@ function namespaceOptions(
   return { ...shared, pid: PROCESSES[pid] };
 }
 
-function profile({ type, reference }: SecurityProfile): MessageInitShape<typeof SecurityProfileSchema> {
-  return { profileType: SecurityProfile_ProfileType[type], localhostRef: reference };
+/** A profile of the node is a file (seccomp) or a name (AppArmor). */
+function profile({ type, reference }: SecurityProfile, root?: string): MessageInitShape<typeof SecurityProfileSchema> {
+  const localhostRef = type !== 'Localhost' ? '' : root === undefined ? reference : join(root, reference);
+  return { profileType: SecurityProfile_ProfileType[type], localhostRef };
 }

@@ -30,7 +30,11 @@ export class CriSandboxes {
     if (same !== undefined) return same;
     files.prepare(config);
     const request = {
-      config: sandboxRequest(config, { node, logDirectory: files.logDirectory(config) }),
+      config: sandboxRequest(config, {
+        node,
+        seccompRoot: files.seccompRoot,
+        logDirectory: files.logDirectory(config),
+      }),
       runtimeHandler: config.isolation?.handler ?? '',
     };
     const { podSandboxId } = await connection.call(WORK, ({ runtime }, options) =>

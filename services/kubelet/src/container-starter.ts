@@ -11,6 +11,7 @@ import { sandboxIsolation } from './domain/sandbox-isolation.ts';
 import { VolumeError } from './domain/volume-files.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 import { POST_START_TIMEOUT_MS, START_RETRY_MS, VOLUME_RETRY_INITIAL_MS } from './limits.ts';
+import type { NodeAdmission } from './node-admission.ts';
 import type { TellPod } from './pod-events.ts';
 import { ImageWait, PodImages } from './pod-images.ts';
 import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
@@ -22,6 +23,7 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly log: Log;
   readonly node: NodeFacts;
   readonly dns: ClusterDns;
+  readonly admission: NodeAdmission;
   readonly allocatable: Readonly<Record<string, string>>;
   /** Every service of the cluster, as far as pods are told of them. */
   readonly services: () => Promise<readonly Service[]>;
@@ -44,14 +46,22 @@ export class ContainerStarter {
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
-    const { client, clock, allocatable, node, tell } = deps;
+    const { client, clock, allocatable, node, tell, admission } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
       tell(pod, { type: 'Warning', reason: 'FailedMount', message });
     this.#volumes =
       abilities === undefined
         ? undefined
-        : new PodVolumes({ client, clock, abilities, allocatable, hostIp: node.address, onFailure });
+        : new PodVolumes({
+            client,
+            clock,
+            abilities,
+            allocatable,
+            hostIp: node.address,
+            node: () => admission.node(),
+            onFailure,
+          });
     this.#images = this.#createImages();
   }
 

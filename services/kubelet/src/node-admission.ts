@@ -12,6 +12,8 @@ export interface NodeAdmission {
   /** It runs here, whatever it was admitted to. */
   hold(pod: Pod): void;
   release(uid: string): void;
+  /** As it was last seen. */
+  node(): AdmittingNode;
 }
 
 export interface NodeAdmissionDeps {
@@ -41,6 +43,7 @@ export function createNodeAdmission({ client, facts, node }: NodeAdmissionDeps):
     },
     hold,
     release: (uid) => void shares.delete(uid),
+    node: () => admitting(facts, node()),
   };
 }
 

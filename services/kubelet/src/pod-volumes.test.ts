@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Container, KubeObject, Pod, Volume, VolumeMount } from '@holdfast/api';
+import type { Container, KubeObject, PersistentVolume, Pod, Volume, VolumeMount } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSystemClock, formatTime } from '@holdfast/platform';
 import { VOLUME_REFRESH_MS } from './limits.ts';
@@ -82,6 +82,7 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
     abilities: { mounts, user: 'any' },
     allocatable: { cpu: '4' },
     hostIp: '192.0.2.1',
+    node: () => ({ name: 'n1', labels: { zone: 'a' } }),
     onFailure: (_pod, message) => failures.push(message),
   });
   let pod: Pod;
@@ -215,6 +216,43 @@ test('a hostPath is a path of this machine, checked as its type says', () =>
       /type check failed: .*made is not a file/,
     );
     await assert.rejects(prepare({ hostPath: { path: join(path, 'no'), type: '' } }), /does not exist/);
+  }));
+
+const bindClaim = (api: Api, spec: Partial<PersistentVolume['spec']>, phase = 'Bound'): void => {
+  const metadata = { name: 'data', namespace: 'n', uid: 'claim-1' };
+  api.objects.set('PersistentVolumeClaim/data', { metadata, spec: { volumeName: 'pv-1' }, status: { phase } });
+  const claimRef = { uid: 'claim-1' };
+  api.objects.set('PersistentVolume/pv-1', { metadata: { name: 'pv-1' }, spec: { claimRef, ...spec } });
+};
+
+test('[POD-25] a claim leads to the directory of the volume that it is bound to', () =>
+  inWorld(async ({ api, path, prepare }) => {
+    const directory = join(path, 'elsewhere');
+    const claim = { persistentVolumeClaim: { claimName: 'data', readOnly: true } };
+    bindClaim(api, { hostPath: { path: directory, type: 'DirectoryOrCreate' } });
+    assert.deepEqual((await prepare(claim)).mounts, [{ source: directory, target: '/v', readOnly: true }]);
+    const required = (zone: string) => ({
+      required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: [zone] }] }] },
+    });
+    bindClaim(api, { local: { path: directory }, nodeAffinity: required('a') });
+    const mutable = { persistentVolumeClaim: { claimName: 'data' } };
+    assert.deepEqual((await prepare(mutable)).mounts, [{ source: directory, target: '/v', readOnly: false }]);
+    bindClaim(api, { local: { path: directory }, nodeAffinity: required('b') });
+    await assert.rejects(prepare(claim), /NodeAffinity check failed for volume "pv-1"/);
+  }));
+
+test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps the pod waiting', () =>
+  inWorld(async ({ api, path, prepare }) => {
+    const claim = { persistentVolumeClaim: { claimName: 'data' } };
+    await assert.rejects(prepare(claim), /persistentvolumeclaim "data" not found/);
+    bindClaim(api, { hostPath: { path } }, 'Pending');
+    await assert.rejects(prepare(claim), /PVC n\/data is not bound/);
+    bindClaim(api, { hostPath: { path }, claimRef: { uid: 'other' } });
+    await assert.rejects(prepare(claim), /bound to another claim/);
+    bindClaim(api, { nfs: { server: 's', path: '/' } });
+    await assert.rejects(prepare(claim), /no support for nfs volumes/);
+    api.objects.set('PersistentVolumeClaim/p-v', { metadata: { name: 'p-v' }, spec: {}, status: { phase: 'Bound' } });
+    await assert.rejects(prepare({ ephemeral: {} }), /was not created for pod/);
   }));
 
 test('where nothing can be mounted a variable says where the token is', () =>

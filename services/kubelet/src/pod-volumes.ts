@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
 import { makeEmptyDirectory, resolveSubPath, useHostPath, writeVolume } from './adapters/volume-directory.ts';
+import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
 import { expandAll } from './domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
 import {
@@ -18,8 +18,7 @@ import { readBytes } from './referenced-data.ts';
 import type { Mount, RuntimeAbilities } from './runtime/port.ts';
 import { requestToken } from './token-request.ts';
 
-export interface PodVolumesDeps {
-  readonly client: ApiClient;
+export interface PodVolumesDeps extends ClaimDeps {
   readonly clock: Clock;
   readonly abilities: RuntimeAbilities;
   readonly allocatable: Readonly<Record<string, string>>;
@@ -48,6 +47,8 @@ const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
+  /** Where the claims of the pod lead to, by volume. */
+  readonly #claimed = new Map<string, string>();
   /** One writer at a time. */
   #last: Promise<void> = Promise.resolve();
   #place: VolumePlace | undefined;
@@ -118,7 +119,7 @@ export class PodVolumes {
   async #writeAll(place: VolumePlace): Promise<void> {
     for (const volume of mountedVolumes(place.pod)) {
       try {
-        await this.#writeOne(place, volume.name, readVolume(volume));
+        await this.#writeOne(place, volume.name, readVolume(volume, place.pod));
       } catch (error) {
         if (!(error instanceof VolumeError)) throw error;
         throw new VolumeError(`MountVolume.SetUp failed for volume "${volume.name}" : ${error.message}`);
@@ -133,6 +134,11 @@ export class PodVolumes {
         return makeEmptyDirectory(directory);
       case 'hostPath':
         return useHostPath(source.path, source.type);
+      case 'claim': {
+        const claimed = await findClaimed(this.#deps, place.pod, source);
+        this.#claimed.set(name, claimed.path);
+        return useHostPath(claimed.path, claimed.type);
+      }
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
       case 'files':
@@ -170,11 +176,16 @@ export class PodVolumes {
     return token;
   }
 
+  #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
+    if (source.kind === 'hostPath') return source.path;
+    return (source.kind === 'claim' ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
+  }
+
   async #mount(place: VolumePlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {
     const volume = (place.pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
     if (volume === undefined) throw new VolumeError(`volume "${mount.name}" is not a volume of the pod`);
-    const source = readVolume(volume);
-    const whole = source.kind === 'hostPath' ? source.path : join(place.path, volume.name);
+    const source = readVolume(volume, place.pod);
+    const whole = this.#directoryOf(source, place, volume.name);
     const [expanded = ''] = expandAll(
       [mount.subPathExpr ?? mount.subPath ?? ''],
       mount.subPathExpr === undefined ? {} : env,
@@ -183,13 +194,13 @@ export class PodVolumes {
     return {
       source: expanded === '' ? whole : await resolveSubPath(whole, expanded, !isMade),
       target: mount.mountPath,
-      readOnly: isMade || mount.readOnly === true,
+      readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
     };
   }
 }
 
 function mountedVolumes({ spec }: Pod): readonly Volume[] {
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
   const used = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
   return (spec.volumes ?? []).filter(({ name }) => used.has(name));
 }

@@ -67,7 +67,12 @@ function world(
       allocatable: {},
       dns: NO_CLUSTER_DNS,
       services: () => Promise.resolve([]),
-      admission: { admit: () => Promise.resolve(undefined), hold: () => {}, release: () => {} },
+      admission: {
+        admit: () => Promise.resolve(undefined),
+        hold: () => {},
+        release: () => {},
+        node: () => assert.fail('no volumes here'),
+      },
       nameIsTaken: () => false,
       onSettled: () => {},
     },

@@ -11,7 +11,6 @@ import { forgetContainers, INITIAL_MEMORY, type PodAction, type PodMemory } from
 import { allContainers } from './domain/records.ts';
 import { statusPatch } from './domain/status-patch.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from './limits.ts';
-import type { NodeAdmission } from './node-admission.ts';
 import { createPodEvents, type TellPod } from './pod-events.ts';
 import { createProber, type Prober } from './prober.ts';
 import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
@@ -19,7 +18,6 @@ import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
   readonly events: EventRecorder;
   readonly nodeName: string;
-  readonly admission: NodeAdmission;
   /** Another UID of this name still has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
   /** Told after what exists of this pod on the node changed, and when the worker ended. */

@@ -1,5 +1,6 @@
-import { type NodeSelectorRequirement, type NodeSelectorTerm, type Pod, podRequests, type Taint } from '@holdfast/api';
+import { type Pod, podRequests, type Taint } from '@holdfast/api';
 import { milliValue, parseQuantity, value } from '@holdfast/machinery';
+import { meetsAnyTerm, type SelectableNode } from './node-selection.ts';
 import type { PodFailure } from './pod-worker-types.ts';
 
 /** What a pod takes of its node. */
@@ -10,9 +11,7 @@ export interface PodShare {
   readonly hostPorts: readonly string[];
 }
 
-export interface AdmittingNode {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
+export interface AdmittingNode extends SelectableNode {
   readonly taints: readonly Taint[];
   readonly allocatable: Readonly<Record<string, string>>;
 }
@@ -108,32 +107,5 @@ function tolerates({ spec }: Pod, { taints }: AdmittingNode): boolean {
 function selects({ spec }: Pod, node: AdmittingNode): boolean {
   if (Object.entries(spec.nodeSelector ?? {}).some(([key, wanted]) => node.labels[key] !== wanted)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || required.nodeSelectorTerms.some((term) => meetsTerm(term, node));
-}
-
-function meetsTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: AdmittingNode): boolean {
-  if (matchExpressions.length + matchFields.length === 0) return false;
-  return (
-    matchExpressions.every((requirement) => meets(requirement, node.labels[requirement.key])) &&
-    matchFields.every((field) => field.key === 'metadata.name' && meets(field, node.name))
-  );
-}
-
-function meets({ operator, values = [] }: NodeSelectorRequirement, found: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return found !== undefined && values.includes(found);
-    case 'NotIn':
-      return found === undefined || !values.includes(found);
-    case 'Exists':
-      return found !== undefined;
-    case 'DoesNotExist':
-      return found === undefined;
-    case 'Gt':
-      return found !== undefined && Number(found) > Number(values[0]);
-    case 'Lt':
-      return found !== undefined && Number(found) < Number(values[0]);
-    default:
-      return false;
-  }
+  return required === undefined || meetsAnyTerm(required.nodeSelectorTerms, node);
 }

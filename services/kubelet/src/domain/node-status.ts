@@ -1,4 +1,4 @@
-import type { Node, NodeCondition, NodeStatus } from '@holdfast/api';
+import type { ContainerImage, Node, NodeCondition, NodeStatus } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 
 /** What the machine is, as far as it does not change while the kubelet runs. */
@@ -18,6 +18,7 @@ export interface NodeFacts {
 export interface NodeState {
   readonly facts: NodeFacts;
   readonly runtimeVersion: string;
+  readonly images?: readonly ContainerImage[] | undefined;
   /** Why the node is not ready; `undefined` = it is. */
   readonly notReady: string | undefined;
   readonly now: number;
@@ -60,6 +61,7 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
     capacity: { ...facts.capacity },
     conditions: nodeConditions(state, old?.conditions ?? []),
     daemonEndpoints: old?.daemonEndpoints ?? { kubeletEndpoint: { Port: 0 } },
+    ...(state.images === undefined ? {} : { images: [...state.images] }),
     nodeInfo: {
       ...facts.nodeInfo,
       containerRuntimeVersion: state.runtimeVersion,

@@ -1,4 +1,4 @@
-import type { Container, DownwardAPIVolumeFile, KeyToPath, Volume } from '@holdfast/api';
+import type { Container, DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '@holdfast/api';
 import { type EnvironmentSources, podField, resourceField } from './environment.ts';
 
 /** A volume cannot be made, or not yet. The pod waits. */
@@ -9,6 +9,8 @@ export class VolumeError extends Error {
 export type VolumeSource =
   | { readonly kind: 'emptyDir' }
   | { readonly kind: 'hostPath'; readonly path: string; readonly type: string }
+  /** `ofPod`: it was made for this pod and ends with it. */
+  | { readonly kind: 'claim'; readonly name: string; readonly readOnly: boolean; readonly ofPod: boolean }
   | { readonly kind: 'files'; readonly parts: readonly FilePart[]; readonly defaultMode: number }
   | { readonly kind: 'unsupported'; readonly type: string };
 
@@ -39,8 +41,8 @@ export interface FileInputs extends Omit<EnvironmentSources, 'data'> {
 const DEFAULT_MODE = 0o644;
 const TOKEN_SECONDS = 3_600;
 
-export function readVolume(volume: Volume): VolumeSource {
-  const { configMap, secret, downwardAPI, projected, hostPath } = volume;
+export function readVolume(volume: Volume, pod: Pod): VolumeSource {
+  const { configMap, secret, downwardAPI, projected, hostPath, persistentVolumeClaim: claim, ephemeral } = volume;
   const files = (defaultMode: number | undefined, parts: readonly FilePart[]): VolumeSource => ({
     kind: 'files',
     parts,
@@ -48,6 +50,11 @@ export function readVolume(volume: Volume): VolumeSource {
   });
   if (volume.emptyDir !== undefined) return { kind: 'emptyDir' };
   if (hostPath !== undefined) return { kind: 'hostPath', path: hostPath.path, type: hostPath.type ?? '' };
+  if (claim !== undefined)
+    return { kind: 'claim', name: claim.claimName, readOnly: claim.readOnly === true, ofPod: false };
+  if (ephemeral !== undefined) {
+    return { kind: 'claim', name: `${pod.metadata.name ?? ''}-${volume.name}`, readOnly: false, ofPod: true };
+  }
   if (configMap !== undefined) return files(configMap.defaultMode, [keysOf('ConfigMap', configMap)]);
   if (secret !== undefined)
     return files(secret.defaultMode, [keysOf('Secret', { ...secret, name: secret.secretName ?? '' })]);

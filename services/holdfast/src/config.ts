@@ -19,6 +19,10 @@ export const START_SETTINGS = {
     min: 0,
     max: NODES_MAX,
   },
+  'container-runtime-endpoint': {
+    kind: 'string',
+    help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: they are processes',
+  },
   'hollow-nodes': { kind: 'integer', help: 'Nodes that only pretend', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: {
     kind: 'string',
@@ -52,6 +56,8 @@ export interface StartConfig {
   readonly bus: string | undefined;
   readonly allowUnsafeStore: boolean;
   readonly nodes: number;
+  /** Absent: pods are processes of this machine. */
+  readonly runtimeEndpoint: string | undefined;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number;
@@ -73,6 +79,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     bus: settings.bus,
     allowUnsafeStore: settings['allow-unsafe-store'],
     nodes: settings.nodes,
+    runtimeEndpoint: settings['container-runtime-endpoint'],
     hollowNodes: settings['hollow-nodes'],
     without: partsOf(settings.without),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],

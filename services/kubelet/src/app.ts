@@ -12,6 +12,7 @@ import { type LogRequest, podLogs } from './pod-logs.ts';
 import { PodManager } from './pod-manager.ts';
 import type { ProbeNetwork } from './probe-network.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
+import { RuntimeMonitor } from './runtime-monitor.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -40,19 +41,10 @@ export interface Kubelet extends Service {
  * answers. `stop` leaves every container running, as a crash does; the runtime belongs to the caller.
  */
 export function createKubelet(deps: KubeletDeps): Kubelet {
-  const { client, clock, runtime, node, random } = deps;
+  const { client, clock, runtime, node } = deps;
   const log = deps.log.child({ node: node.name });
   const events = createEventRecorder({ client, component: 'kubelet', host: node.name, clock, ids: deps.ids, log });
-  const informer = createInformer<Pod>({
-    client,
-    bus: deps.bus,
-    resource: PODS,
-    selection: { fieldSelector: `spec.nodeName=${node.name}` },
-    subjects: [nodePodsPattern(node.name)],
-    clock,
-    random,
-    log,
-  });
+  const informer = createPodInformer({ ...deps, log });
   const services = createServices({ ...deps, log });
   const admission = createNodeAdmission({ client, facts: node, node: () => agent.seen() });
   const manager: PodManager = new PodManager({
@@ -65,15 +57,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     worker: { ...workerDeps({ ...deps, log, events, services }), admission },
     onReadiness: () => agent.beatSoon(),
   });
-  const agent: NodeAgent = new NodeAgent({
-    client,
-    clock,
-    log,
-    facts: node,
-    runtimeVersion: () => runtime.version(),
-    notReady: () => manager.notReady(),
-    onVanished: () => manager.verifyAll(),
-  });
+  const agent: KeptNode = keepNode({ ...deps, log }, manager);
   const logs: Kubelet['logs'] = async (request) => {
     const { namespace, podName: name } = request;
     const pod = informer.get({ namespace, name });
@@ -99,6 +83,55 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       await events.stop();
     },
   };
+}
+
+type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
+
+/** The Node object says how the container runtime is, too. */
+function keepNode({ client, clock, log, node, runtime }: KubeletDeps, manager: PodManager): KeptNode {
+  const monitor: RuntimeMonitor = new RuntimeMonitor({
+    runtime,
+    runtimeName: node.runtimeName,
+    clock,
+    log,
+    onChange: () => agent.beatSoon(),
+    onReturn: () => manager.lookAgain(),
+  });
+  const agent: NodeAgent = new NodeAgent({
+    client,
+    clock,
+    log,
+    facts: node,
+    runtimeVersion: () => monitor.version(),
+    images: () => monitor.images(),
+    notReady: () => manager.notReady() ?? monitor.fault(),
+    onVanished: () => manager.verifyAll(),
+  });
+  return {
+    beatSoon: () => agent.beatSoon(),
+    seen: () => agent.seen(),
+    start: () => {
+      monitor.start();
+      agent.start();
+    },
+    stop: () => {
+      monitor.stop();
+      return agent.stop();
+    },
+  };
+}
+
+function createPodInformer({ client, bus, node, clock, random, log }: KubeletDeps): Informer<Pod> {
+  return createInformer<Pod>({
+    client,
+    bus,
+    resource: PODS,
+    selection: { fieldSelector: `spec.nodeName=${node.name}` },
+    subjects: [nodePodsPattern(node.name)],
+    clock,
+    random,
+    log,
+  });
 }
 
 /**

@@ -9,6 +9,10 @@ export const KUBELET_SETTINGS = {
   'node-name': { kind: 'string', help: 'name of this node; default: the host name' },
   'node-labels': { kind: 'string', help: 'labels of the node: key=value, separated by commas' },
   'state-dir': { kind: 'string', help: 'directory of what must outlive this process: container records and logs' },
+  'container-runtime-endpoint': {
+    kind: 'string',
+    help: 'socket of a container runtime (CRI), unix:///run/containerd/containerd.sock; default: pods are processes',
+  },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
   help: { kind: 'boolean', help: 'print the settings and end' },
 } as const;
@@ -18,6 +22,8 @@ export interface KubeletConfig {
   readonly nodeName: string;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly stateDirectory: string;
+  /** Absent: pods are processes of this machine. */
+  readonly runtimeEndpoint: string | undefined;
   readonly maxPods: number;
   readonly logLevel: LogLevel;
 }
@@ -32,6 +38,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     nodeName: (settings['node-name'] ?? hostname()).toLowerCase(),
     nodeLabels: readLabels(settings['node-labels'] ?? ''),
     stateDirectory: needed['state-dir'],
+    runtimeEndpoint: settings['container-runtime-endpoint'],
     maxPods: settings['max-pods'],
     logLevel: logLevelOf(settings),
   };

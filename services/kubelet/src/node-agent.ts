@@ -1,4 +1,4 @@
-import { LEASES, type Lease, NODES, type Node } from '@holdfast/api';
+import { type ContainerImage, LEASES, type Lease, NODES, type Node } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { deepEqual, StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
@@ -17,6 +17,8 @@ export interface NodeAgentDeps {
   readonly log: Log;
   readonly facts: NodeFacts;
   readonly runtimeVersion: () => Promise<string>;
+  /** `undefined`: the runtime has none, or does not say. */
+  readonly images: () => Promise<readonly ContainerImage[] | undefined>;
   readonly notReady: () => NotReady | undefined;
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
   readonly onVanished: () => Promise<void>;
@@ -131,8 +133,9 @@ export class NodeAgent {
   }
 
   async #state(): Promise<Parameters<typeof newNode>[0]> {
-    const { clock, facts, notReady, runtimeVersion } = this.#deps;
-    return { facts, runtimeVersion: await runtimeVersion(), notReady: notReady()?.reason, now: clock.now() };
+    const { clock, facts, notReady, runtimeVersion, images } = this.#deps;
+    const [version, found] = await Promise.all([runtimeVersion(), images()]);
+    return { facts, runtimeVersion: version, images: found, notReady: notReady()?.reason, now: clock.now() };
   }
 
   async #renewLease(node: Node): Promise<void> {

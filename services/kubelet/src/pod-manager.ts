@@ -74,6 +74,11 @@ export class PodManager {
     this.#deps.onReadiness();
   }
 
+  /** The runtime was away: everything is looked at now, not with the next round. */
+  lookAgain(): void {
+    if (this.#synced) void this.#look();
+  }
+
   async #begin(): Promise<void> {
     const { informer, runtime } = this.#deps;
     const { signal } = this.#stopping;

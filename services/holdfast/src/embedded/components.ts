@@ -8,7 +8,7 @@ import type { NodeNames } from './cluster.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
-import { createHollowNodes, createProcessNode } from './nodes.ts';
+import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
 
 export interface ComponentsDeps {
   readonly machine: Machine;
@@ -24,7 +24,10 @@ export interface ComponentsDeps {
 /** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */
 export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames } = deps;
-  const nodes = nodeNames.real.map((name) => createProcessNode(deps, name));
+  const { runtimeEndpoint } = config;
+  const nodes = nodeNames.real.map((name) =>
+    runtimeEndpoint === undefined ? createProcessNode(deps, name) : createContainerNode(deps, name, runtimeEndpoint),
+  );
   return [
     ...(config.without.has('scheduler') ? [] : [createEmbeddedScheduler(deps)]),
     ...(config.without.has('controllers') ? [] : [createControllers(deps)]),

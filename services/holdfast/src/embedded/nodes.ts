@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import {
+  type ContainerRuntime,
   createKubelet,
   createProbeNetwork,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
+  RuntimeError,
   readMachineFacts,
 } from '@holdfast/kubelet';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
@@ -40,6 +42,48 @@ export function createProcessNode(deps: ComponentsDeps, name: string): Service {
       await runtime.close();
     },
   };
+}
+
+/** A node whose pods are containers of a runtime of this machine. Stopping it ends them, as with processes. */
+export function createContainerNode(deps: ComponentsDeps, name: string, endpoint: string): Service {
+  const { machine, bus, front, directory, config } = deps;
+  const running: { stop(): Promise<void> }[] = [];
+  const start = async (): Promise<void> => {
+    const stateDirectory = directory.nodeFolder(name);
+    mkdirSync(stateDirectory, { recursive: true });
+    const facts = readMachineFacts({ name, stateDirectory });
+    const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
+    const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: facts.address };
+    const { runtime, runtimeName } = await openCriRuntime({ ...machine, ...place });
+    const kubelet = createKubelet({
+      ...machine,
+      bus,
+      runtime,
+      node: { ...facts, runtimeName },
+      client: front.clientOf(nodeUser(name)),
+      network: createProbeNetwork(),
+    });
+    front.nodes.add(name, kubelet.api);
+    running.push({ stop: () => endPods(runtime, config.store.kind === 'memory') }, kubelet);
+    await kubelet.start();
+  };
+  const stop = async (): Promise<void> => {
+    for (let last = running.pop(); last !== undefined; last = running.pop()) await last.stop();
+  };
+  return { name: `kubelet ${name}`, start, stop };
+}
+
+/** `forget`: the next start knows nothing of them. A runtime that does not answer keeps what it has. */
+async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void> {
+  try {
+    const sandboxes = await runtime.list();
+    await Promise.all(sandboxes.map(({ id }) => runtime.stopSandbox(id, SHUTDOWN_GRACE_MS)));
+    if (forget) await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id)));
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) throw error;
+  } finally {
+    await runtime.close();
+  }
 }
 
 /** Nodes that only pretend to run pods. */

@@ -10,7 +10,7 @@ export interface RuntimeImages {
 
 export interface ImageStatus {
   readonly id: string;
-  /** Names with tags, then names with digests. */
+  /** Names with digests, then names with tags. */
   readonly names: readonly string[];
   readonly sizeBytes: number;
   /** Who it runs as: a number or a name, as the image says; neither: root. */

@@ -26,6 +26,17 @@ export interface CriRuntimeOptions {
 
 const ABILITIES: RuntimeAbilities = { mounts: true, user: 'any', isolation: true };
 
+/** With the scheme of its container ids, which is guessed from the socket's name while nobody answers there. */
+export async function openCriRuntime(
+  options: CriRuntimeOptions,
+): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
+  const runtime = createCriRuntime(options);
+  const version = await runtime.version().catch(() => '');
+  const [name = ''] = version.split('://');
+  const guessed = options.endpoint.includes('crio') ? 'cri-o' : 'containerd';
+  return { runtime, runtimeName: name === '' ? guessed : name };
+}
+
 /** Containers of a runtime that speaks CRI v1, such as containerd or CRI-O. Connects with the first request. */
 export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const { clock, log, nodeAddress, nodeName: node } = options;

@@ -38,7 +38,7 @@ function imageStatus(image: Image): ImageStatus {
   const { id, repoTags, repoDigests, size, uid, username } = image;
   return {
     id,
-    names: [...repoTags, ...repoDigests],
+    names: [...repoDigests, ...repoTags],
     sizeBytes: Number(size),
     ...(uid === undefined ? {} : { user: Number(uid.value) }),
     ...(username === '' ? {} : { userName: username }),

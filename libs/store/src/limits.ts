@@ -68,3 +68,6 @@ export const SQLITE_CHECKPOINT_PAGES = 4_000;
 export const SQLITE_LOAD_ROWS = 1_000;
 /** SQLite: revisions looked at by one compaction transaction, so that writes get in between. */
 export const SQLITE_COMPACT_REVISIONS = 2_000;
+
+/** SQLite: young generation of the thread's heap; what it makes lives for one transaction. */
+export const SQLITE_THREAD_YOUNG_MB = 6;

@@ -1,4 +1,8 @@
-import { explainFailure, startCommand } from './start-command.ts';
+import { limitYoungGeneration } from '@holdfast/platform/young-generation';
+
+limitYoungGeneration();
+// Loaded only now: most of what a start allocates are modules.
+const { explainFailure, startCommand } = await import('./start-command.ts');
 
 /** The terminal and the package manager may both pass on one Ctrl-C: signals this close together are one. */
 const SAME_SIGNAL_MS = 300;

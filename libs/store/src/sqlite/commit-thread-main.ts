@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '@holdfast/platform';
+import { invariant } from '@holdfast/platform/invariant';
 import { SQLITE_LOAD_ROWS } from '../limits.ts';
 import { ChangeDatabase, isInDoubt, OpenError } from './database.ts';
 import type { Request, Response, StartMessage } from './protocol.ts';

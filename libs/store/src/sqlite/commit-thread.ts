@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { invariant } from '@holdfast/platform';
+import { SQLITE_THREAD_YOUNG_MB } from '../limits.ts';
 import type { Revision } from '../port.ts';
+import { commitThreadProgram } from './commit-thread-program.ts';
 import type { ChangeRow, OpenFailure, Request, Response, StartMessage } from './protocol.ts';
 
 export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
@@ -45,7 +47,10 @@ export class CommitThread implements CommitLog {
   #ended: Error | undefined;
 
   constructor(directory: string) {
-    this.#worker = new Worker(new URL('./commit-thread-main.ts', import.meta.url), { workerData: directory });
+    this.#worker = new Worker(commitThreadProgram(), {
+      workerData: directory,
+      resourceLimits: { maxYoungGenerationSizeMb: SQLITE_THREAD_YOUNG_MB },
+    });
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', () => {
         this.#end(new ThreadBroken('the commit thread has ended'));

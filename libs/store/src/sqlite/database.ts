@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { invariant } from '@holdfast/platform';
+import { invariant } from '@holdfast/platform/invariant';
 import { SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
 import type { ChangeKind, Revision } from '../port.ts';
 import type { ChangeRow, OpenFailure } from './protocol.ts';

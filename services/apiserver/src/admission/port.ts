@@ -4,6 +4,7 @@ import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { Access } from '../access.ts';
 import type { User } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
+import { subjectOf } from '../served.ts';
 
 /** One write on its way to the store. */
 export interface AdmissionRequest {
@@ -66,3 +67,9 @@ export type AdmissionPluginFactory = (deps: AdmissionDeps) => AdmissionPlugin;
 
 export const isCore = (request: AdmissionRequest, plural: string): boolean =>
   request.definition.group === '' && request.definition.plural === plural;
+
+/** Whom a refusal names: an object whose name is still to be generated is known by its prefix. */
+export function subjectOfRequest({ definition, name, object }: AdmissionRequest): ReturnType<typeof subjectOf> {
+  const known = name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
+  return subjectOf(definition, known);
+}

@@ -1,3 +1,10 @@
+import {
+  createCertificateApproval,
+  createCertificateSigning,
+  createCertificateSubjectRestriction,
+} from './plugins/certificates.ts';
+import { createClaimResize } from './plugins/claim-resize.ts';
+import { createDefaultIngressClass } from './plugins/default-ingress-class.ts';
 import { createDefaultStorageClass } from './plugins/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
 import { createLimitRanger } from './plugins/limit-ranger.ts';
@@ -5,11 +12,14 @@ import { createNamespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { createNodeRestriction } from './plugins/node-restriction.ts';
 import { createNodeVerdict } from './plugins/node-verdict.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
+import { createPodSecurity } from './plugins/pod-security.ts';
 import { createPriority } from './plugins/priority.ts';
 import { createRbacEscalation } from './plugins/rbac-escalation.ts';
 import { createResourceQuota } from './plugins/resource-quota.ts';
+import { createRuntimeClass } from './plugins/runtime-class.ts';
 import { createServiceAccount } from './plugins/service-account.ts';
 import { createStorageProtection } from './plugins/storage-protection.ts';
+import { createTaintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 import type { AdmissionPluginFactory } from './port.ts';
 
 /** In the order of their calls; quotas come last, because only what is let in is counted. */
@@ -18,10 +28,18 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createLimitRanger,
   createServiceAccount,
   createNodeRestriction,
+  createTaintNodesByCondition,
+  createPodSecurity,
   createPriority,
   createDefaultTolerationSeconds,
   createDefaultStorageClass,
   createStorageProtection,
+  createClaimResize,
+  createRuntimeClass,
+  createCertificateApproval,
+  createCertificateSigning,
+  createCertificateSubjectRestriction,
+  createDefaultIngressClass,
   createRbacEscalation,
   createPodOwnership,
   createNodeVerdict,

@@ -7,9 +7,8 @@ import {
   parseQuantity,
   type Quantity,
 } from '@holdfast/machinery';
-import { subjectOf } from '../../served.ts';
 import { decodePod } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
@@ -29,7 +28,7 @@ export const createLimitRanger = (deps: AdmissionDeps): AdmissionPlugin => ({
     );
     if (problems.length === 0) return;
     const why = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;
-    throw forbiddenError(subjectOf(request.definition, request.name), why ?? '');
+    throw forbiddenError(subjectOfRequest(request), why ?? '');
   },
 });
 

@@ -1,7 +1,6 @@
 import { NAMESPACES } from '@holdfast/api';
 import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
-import { subjectOf } from '../../served.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const IMMORTAL_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
@@ -26,12 +25,12 @@ const isAccessReview = (request: AdmissionRequest): boolean =>
 
 function refuseImmortal(request: AdmissionRequest): void {
   if (!IMMORTAL_NAMESPACES.has(request.name)) return;
-  throw forbiddenError(subjectOf(request.definition, request.name), 'this namespace may not be deleted');
+  throw forbiddenError(subjectOfRequest(request), 'this namespace may not be deleted');
 }
 
 function terminating(request: AdmissionRequest): StatusError {
   const { body } = forbiddenError(
-    subjectOf(request.definition, request.name),
+    subjectOfRequest(request),
     `unable to create new content in namespace ${request.namespace} because it is being terminated`,
   );
   return new StatusError({

@@ -1,8 +1,7 @@
 import { forbiddenError, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../identity.ts';
-import { subjectOf } from '../../served.ts';
 import { decodePod } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
 
@@ -18,8 +17,7 @@ export const createNodeRestriction = (_deps: AdmissionDeps): AdmissionPlugin => 
   },
 });
 
-const refuse = (request: AdmissionRequest, why: string): StatusError =>
-  forbiddenError(subjectOf(request.definition, request.name), why);
+const refuse = (request: AdmissionRequest, why: string): StatusError => forbiddenError(subjectOfRequest(request), why);
 
 function checkNode(request: AdmissionRequest, node: string): void {
   if (request.name !== node) {

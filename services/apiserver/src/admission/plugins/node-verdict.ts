@@ -1,8 +1,7 @@
 import { forbiddenError } from '@holdfast/machinery';
 import { isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
-import { subjectOf } from '../../served.ts';
 import { decodeNode } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
@@ -32,6 +31,6 @@ function isOutOfService(object: AdmissionRequest['object']): boolean {
 
 const refusal = (request: AdmissionRequest, what: string): Error =>
   forbiddenError(
-    subjectOf(request.definition, request.name),
+    subjectOfRequest(request),
     `only a user or the fencer may ${what}: it says that nothing runs on the machine any more`,
   );

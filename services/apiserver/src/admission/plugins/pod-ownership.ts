@@ -1,9 +1,8 @@
 import { NODES, type Pod } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
-import { subjectOf } from '../../served.ts';
 import { decodePod } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 import { OUT_OF_SERVICE } from './node-verdict.ts';
 
 /** Adds what only the server knows to the general warning that kubectl prints by itself. */
@@ -72,13 +71,13 @@ async function refuseUnlessProven(deps: AdmissionDeps, request: AdmissionRequest
 function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string): void {
   if (pod.spec?.nodeName !== node) {
     throw forbiddenError(
-      subjectOf(request.definition, request.name),
+      subjectOfRequest(request),
       `node "${node}" can only end pods with spec.nodeName set to itself`,
     );
   }
   if (request.operation === 'DELETE' && request.deleteOptions?.preconditions?.uid === undefined) {
     throw forbiddenError(
-      subjectOf(request.definition, request.name),
+      subjectOfRequest(request),
       'a kubelet must name the uid of the pod it removes (preconditions.uid), because the name may belong to another pod by now',
     );
   }
@@ -102,7 +101,7 @@ function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error 
     ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE} while the pod is terminating`
     : 'delete it with a grace period and wait';
   return forbiddenError(
-    subjectOf(request.definition, request.name),
+    subjectOfRequest(request),
     `pod is bound to node "${node}" and only its kubelet can confirm that its processes have ended: ${condition}`,
   );
 }

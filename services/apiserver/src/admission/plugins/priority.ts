@@ -1,8 +1,7 @@
 import { type KubeObject, type Pod, PRIORITY_CLASSES, type PriorityClass } from '@holdfast/api';
 import { forbiddenError, type StatusError } from '@holdfast/machinery';
-import { subjectOf } from '../../served.ts';
 import { decodePod } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const DEFAULT_PRIORITY = 0;
 const PREEMPT = 'PreemptLowerPriority';
@@ -97,5 +96,4 @@ function refuseSecondDefault(deps: AdmissionDeps, request: AdmissionRequest, obj
   );
 }
 
-const refuse = (request: AdmissionRequest, why: string): StatusError =>
-  forbiddenError(subjectOf(request.definition, request.name), why);
+const refuse = (request: AdmissionRequest, why: string): StatusError => forbiddenError(subjectOfRequest(request), why);

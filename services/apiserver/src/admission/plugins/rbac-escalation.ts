@@ -3,8 +3,7 @@ import { deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { covers } from '../../authorization/rbac-rules.ts';
 import { MASTERS_GROUP } from '../../identity.ts';
-import { subjectOf } from '../../served.ts';
-import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
@@ -66,7 +65,7 @@ function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: re
   const missing = rules.filter((rule) => !covers(owned, rule));
   if (missing.length === 0) return;
   throw forbiddenError(
-    subjectOf(request.definition, request.name),
+    subjectOfRequest(request),
     `user ${JSON.stringify(request.user.name)} (groups=${JSON.stringify(request.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.map((rule) => JSON.stringify(rule)).join('\n')}`,
   );
 }

@@ -11,8 +11,14 @@ import { invariant } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
 import { WRITE_ATTEMPTS_MAX } from '../../limits.ts';
-import { keyOf, subjectOf } from '../../served.ts';
-import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest, WriteCompanion } from '../port.ts';
+import { keyOf } from '../../served.ts';
+import {
+  type AdmissionDeps,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  subjectOfRequest,
+  type WriteCompanion,
+} from '../port.ts';
 import { createTurns, type Turns } from '../turns.ts';
 
 /**
@@ -64,7 +70,7 @@ async function decide(deps: AdmissionDeps, { request, use, names }: Charge): Pro
     use,
   );
   if (verdict.kind === 'granted') return verdict.charged;
-  throw forbiddenError(subjectOf(request.definition, request.name), verdict.why);
+  throw forbiddenError(subjectOfRequest(request), verdict.why);
 }
 
 /** Writes of one namespace take turns here, so that they seldom lose to each other; another server is met by trying again. */

@@ -7,9 +7,8 @@ import {
   type Volume,
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
-import { subjectOf } from '../../served.ts';
 import { decodePod } from '../decode.ts';
-import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore } from '../port.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const DEFAULT_ACCOUNT = 'default';
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
@@ -57,7 +56,7 @@ async function findAccount(
   const account = deps.reader.cached(SERVICE_ACCOUNTS, target) ?? (await deps.reader.fresh(SERVICE_ACCOUNTS, target));
   if (account !== undefined || name === DEFAULT_ACCOUNT) return account;
   throw forbiddenError(
-    subjectOf(request.definition, request.name),
+    subjectOfRequest(request),
     `error looking up service account ${request.namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
   );
 }

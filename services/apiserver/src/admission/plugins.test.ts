@@ -1,0 +1,184 @@
+import { strict as assert } from 'node:assert';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { mergeTolerations } from './tolerations.ts';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.stop());
+
+describe('runtime classes', () => {
+  const runtime = (name: string, body: object) =>
+    api.call('POST', '/apis/node.k8s.io/v1/runtimeclasses', { body: { metadata: { name }, handler: name, ...body } });
+  const pod = (spec: object) => api.call('POST', '/api/v1/namespaces/default/pods', { body: podBody('p', { spec }) });
+
+  test('an unknown one is refused', async () => {
+    const refused = await pod({ runtimeClassName: 'none' });
+    assert.equal(refused.at('message'), 'pods "p" is forbidden: pod rejected: RuntimeClass "none" not found');
+  });
+
+  test('the pod gets overhead, node selector and tolerations', async () => {
+    const tolerations = [{ key: 'vm', operator: 'Exists', effect: 'NoSchedule' }];
+    const scheduling = { nodeSelector: { vm: 'yes' }, tolerations };
+    await runtime('vm', { overhead: { podFixed: { cpu: '250m' } }, scheduling });
+    const created = await pod({ runtimeClassName: 'vm', nodeSelector: { disk: 'ssd' } });
+    assert.deepEqual(created.at('spec.overhead'), { cpu: '250m' });
+    assert.deepEqual(created.at('spec.nodeSelector'), { disk: 'ssd', vm: 'yes' });
+    assert.deepEqual(created.at('spec.tolerations.2'), tolerations[0]);
+  });
+
+  test('what contradicts it is refused', async () => {
+    await runtime('vm', { overhead: { podFixed: { cpu: '250m' } }, scheduling: { nodeSelector: { vm: 'yes' } } });
+    await runtime('plain', {});
+    const message = async (spec: object): Promise<string> => (await pod(spec)).textAt('message');
+    assert.match(
+      await message({ runtimeClassName: 'vm', nodeSelector: { vm: 'no' } }),
+      /conflict: runtimeClass.scheduling.nodeSelector\[vm\] = yes; pod.spec.nodeSelector\[vm\] = no$/,
+    );
+    const overhead = { cpu: '1' };
+    assert.match(await message({ runtimeClassName: 'vm', overhead }), /doesn't match RuntimeClass's defined Overhead$/);
+    assert.match(await message({ runtimeClassName: 'plain', overhead }), /without corresponding RuntimeClass/);
+    assert.match(await message({ overhead }), /without corresponding RuntimeClass/);
+  });
+
+  test('a toleration that another one covers is left out', () => {
+    const narrow = { key: 'a', operator: 'Equal', value: '1', effect: 'NoSchedule' };
+    const wide = { key: 'a', operator: 'Exists' };
+    assert.deepEqual(mergeTolerations([narrow, wide, wide]), [wide]);
+    assert.deepEqual(mergeTolerations([wide, narrow]), [wide]);
+    const other = { key: 'b', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 };
+    assert.deepEqual(mergeTolerations([other, { ...other, tolerationSeconds: 6 }, wide]).length, 2);
+  });
+});
+
+test('a new node is tainted until it says that it is ready', async () => {
+  const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  const own = { key: 'gpu', effect: 'NoSchedule' };
+  const create = (name: string, taints?: object[]) =>
+    api.call('POST', '/api/v1/nodes', { body: { metadata: { name }, spec: taints === undefined ? {} : { taints } } });
+  assert.deepEqual((await create('a')).at('spec.taints'), [taint]);
+  assert.deepEqual((await create('b', [own])).at('spec.taints'), [own, taint]);
+  assert.deepEqual((await create('c', [taint])).at('spec.taints'), [taint]);
+});
+
+test('an ingress that names no class gets the default one', async () => {
+  const ingress = (name: string, extra: object = {}, annotations: object = {}) =>
+    api.call('POST', '/apis/networking.k8s.io/v1/namespaces/default/ingresses', {
+      body: {
+        metadata: { name, annotations },
+        spec: { defaultBackend: { service: { name: 's', port: { number: 80 } } }, ...extra },
+      },
+    });
+  assert.equal((await ingress('before')).at('spec.ingressClassName'), undefined);
+  const annotations = { 'ingressclass.kubernetes.io/is-default-class': 'true' };
+  const body = { metadata: { name: 'front', annotations }, spec: { controller: 'example.com/c' } };
+  assert.equal((await api.call('POST', '/apis/networking.k8s.io/v1/ingressclasses', { body })).status, 201);
+  assert.equal((await ingress('a')).at('spec.ingressClassName'), 'front');
+  assert.equal((await ingress('b', { ingressClassName: 'own' })).at('spec.ingressClassName'), 'own');
+  const old = await ingress('c', {}, { 'kubernetes.io/ingress.class': 'old' });
+  assert.equal(old.at('spec.ingressClassName'), undefined);
+});
+
+test('a claim grows only where its class lets it', async () => {
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  for (const [name, allowVolumeExpansion] of [
+    ['fixed', false],
+    ['elastic', true],
+  ] as const) {
+    const body = { metadata: { name }, provisioner: 'example.com/p', allowVolumeExpansion };
+    await api.call('POST', '/apis/storage.k8s.io/v1/storageclasses', { body });
+    const spec = {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      storageClassName: name,
+      volumeName: 'v',
+    };
+    const created = await api.call('POST', claims, { body: { metadata: { name }, spec } });
+    const status = { ...(created.body as object), status: { phase: 'Bound' } };
+    assert.equal((await api.call('PUT', `${claims}/${name}/status`, { body: status })).status, 200);
+  }
+  const grow = (name: string) =>
+    api.call('PATCH', `${claims}/${name}`, { body: { spec: { resources: { requests: { storage: '2Gi' } } } } });
+  assert.equal((await grow('elastic')).status, 200);
+  const refused = await grow('fixed');
+  assert.equal(refused.status, 403);
+  assert.match(refused.textAt('message'), /is forbidden: only dynamically provisioned pvc can be resized and/);
+});
+
+describe('certificate signing requests', () => {
+  const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const create = (name: string, subject: string, signerName: string) =>
+    api.call('POST', requests, {
+      body: { metadata: { name }, spec: { request: requestFor(subject), signerName, usages: ['client auth'] } },
+    });
+  /** Lets `nobody` update requests, and do `verb` for the signers named. */
+  async function allow(verb: string, resourceNames: readonly string[]): Promise<void> {
+    const rules = [
+      { apiGroups: ['certificates.k8s.io'], resources: ['*'], verbs: ['get', 'update', 'patch'] },
+      { apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames, verbs: [verb] },
+    ];
+    await api.call('POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'r' }, rules } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' };
+    const subjects = [{ kind: 'User', name: 'nobody', apiGroup: 'rbac.authorization.k8s.io' }];
+    await api.call('POST', `${rbac}/clusterrolebindings`, { body: { metadata: { name: 'b' }, roleRef, subjects } });
+    await api.call('GET', `${rbac}/clusterrolebindings`);
+    await api.call('GET', `${rbac}/clusterroles`);
+  }
+  const change = (name: string, subresource: string, status: object) =>
+    api.call('PATCH', `${requests}/${name}/${subresource}`, { as: 'nobody', body: { status } });
+  const approved = { conditions: [{ type: 'Approved', status: 'True', reason: 'r', message: 'm' }] };
+
+  test('approving needs the right to approve for the signer', async () => {
+    await create('a', '/CN=x', 'example.com/one');
+    await create('b', '/CN=x', 'example.net/two');
+    await allow('approve', ['example.com/*']);
+    assert.equal((await change('a', 'approval', approved)).status, 200);
+    const refused = await change('b', 'approval', approved);
+    assert.equal(
+      refused.at('message'),
+      'certificatesigningrequests.certificates.k8s.io "b" is forbidden: user not permitted to approve requests with signerName "example.net/two"',
+    );
+  });
+
+  test('signing needs the right to sign for the signer', async () => {
+    await create('a', '/CN=x', 'example.com/one');
+    await create('b', '/CN=x', 'example.com/two');
+    await allow('sign', ['example.com/one']);
+    const failed = { conditions: [{ type: 'Failed', status: 'True', reason: 'r', message: 'm' }] };
+    assert.equal((await change('a', 'status', failed)).status, 200);
+    assert.match(
+      (await change('b', 'status', failed)).textAt('message'),
+      /not permitted to sign requests with signerName/,
+    );
+  });
+
+  test('nobody asks to be a superuser', async () => {
+    const signer = 'kubernetes.io/kube-apiserver-client';
+    const refused = await create('a', '/O=dev/O=system:masters/CN=x', signer);
+    assert.equal(
+      refused.at('message'),
+      'certificatesigningrequests.certificates.k8s.io "a" is forbidden: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
+    );
+    assert.equal((await create('b', '/O=dev/CN=x', signer)).status, 201);
+    assert.equal((await create('c', '/O=system:masters/CN=x', 'example.com/own')).status, 201);
+  });
+});
+
+/** As much of a PKCS #10 request as says whose it is, in base64 of PEM as the API takes it. */
+function requestFor(subject: string): string {
+  const names = subject.split('/').slice(1);
+  const attributes = names.map((each) => {
+    const [type = '', value = ''] = each.split('=');
+    const identifier = der(0x06, Buffer.from([0x55, 0x04, type === 'O' ? 0x0a : 0x03]));
+    return der(0x31, der(0x30, Buffer.concat([identifier, der(0x0c, Buffer.from(value))])));
+  });
+  const version = der(0x02, Buffer.from([0]));
+  const info = der(0x30, Buffer.concat([version, der(0x30, Buffer.concat(attributes))]));
+  const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der(0x30, info).toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+  return Buffer.from(pem).toString('base64');
+}
+
+const der = (tag: number, content: Buffer): Buffer => Buffer.concat([Buffer.from([tag, content.length]), content]);

@@ -1,0 +1,73 @@
+import type { CertificateSigningRequest } from '@holdfast/api';
+import { deepEqual, forbiddenError } from '@holdfast/machinery';
+import { isAllowed } from '../../authorization/chain.ts';
+import { MASTERS_GROUP } from '../../identity.ts';
+import { organizationsOf } from '../certificate-request.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
+
+const GROUP = 'certificates.k8s.io';
+const API_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
+
+/** Who approves a request has to be trusted by its signer. */
+export const createCertificateApproval = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'CertificateApproval',
+  handles: (request) => isRequest(request) && request.operation === 'UPDATE' && request.subresource === 'approval',
+  validate: (request) => requireRight(deps, request, 'approve'),
+});
+
+/** Only a signer, or who acts for it, hands out its certificates. */
+export const createCertificateSigning = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'CertificateSigning',
+  handles: (request) => isRequest(request) && request.operation === 'UPDATE' && request.subresource === 'status',
+  validate: async (request) => {
+    const before = (request.old as CertificateSigningRequest | undefined)?.status ?? {};
+    const after = (request.object as CertificateSigningRequest | undefined)?.status ?? {};
+    const isSame =
+      before.certificate === after.certificate && deepEqual(before.conditions ?? [], after.conditions ?? []);
+    if (!isSame) await requireRight(deps, request, 'sign');
+  },
+});
+
+/** Nobody becomes a superuser by a certificate that was approved like any other. */
+export const createCertificateSubjectRestriction = (_deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'CertificateSubjectRestriction',
+  handles: (request) => isRequest(request) && request.operation === 'CREATE' && request.subresource === '',
+  validate: (request) => {
+    const { spec } = request.object as CertificateSigningRequest;
+    if (spec.signerName !== API_CLIENT_SIGNER) return;
+    const organizations = organizationsOf(spec.request);
+    if (organizations === undefined) {
+      throw forbiddenError(subjectOfRequest(request), 'failed to parse CSR: asn1: structure error');
+    }
+    if (!organizations.includes(MASTERS_GROUP)) return;
+    const why = `use of ${API_CLIENT_SIGNER} signer with ${MASTERS_GROUP} group is not allowed`;
+    throw forbiddenError(subjectOfRequest(request), why);
+  },
+});
+
+const isRequest = ({ definition }: AdmissionRequest): boolean =>
+  definition.group === GROUP && definition.plural === 'certificatesigningrequests';
+
+async function requireRight(deps: AdmissionDeps, request: AdmissionRequest, verb: 'approve' | 'sign'): Promise<void> {
+  const signer = (request.old as CertificateSigningRequest).spec.signerName;
+  const [domain = ''] = signer.split('/');
+  for (const name of [signer, `${domain}/*`]) if (await may(deps, request, verb, name)) return;
+  const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`;
+  throw forbiddenError(subjectOfRequest(request), why);
+}
+
+async function may(deps: AdmissionDeps, { user }: AdmissionRequest, verb: string, name: string): Promise<boolean> {
+  const reason = await isAllowed(deps.access.authorizers, user, {
+    kind: 'resource',
+    path: '',
+    verb,
+    group: GROUP,
+    version: '*',
+    namespace: '',
+    resource: 'signers',
+    name,
+    subresource: '',
+    rest: '',
+  });
+  return reason !== undefined;
+}

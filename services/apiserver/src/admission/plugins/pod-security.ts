@@ -1,0 +1,109 @@
+import { type KubeObject, NAMESPACES, type Namespace, PODS, type Pod, type PodTemplateSpec } from '@holdfast/api';
+import { deepEqual, forbiddenError, invalidObject } from '@holdfast/machinery';
+import { decodePod } from '../decode.ts';
+import { detailsText, type PodShape, violations } from '../pod-security/evaluate.ts';
+import { isSameLevel, isStricter, type PodSecurityPolicy, printLevel, readPolicy } from '../pod-security/levels.ts';
+import { existingPodWarnings } from '../pod-security/namespace-warnings.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+
+/** The Pod Security Standards, as the labels of each namespace ask for them. */
+export const createPodSecurity = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'PodSecurity',
+  handles: (request) =>
+    request.operation !== 'DELETE' &&
+    (isPodWrite(request) || isNamespaceWrite(request) || templateOf(request) !== undefined),
+  validate: (request) => {
+    if (isNamespaceWrite(request)) return checkNamespace(deps, request);
+    const namespace = deps.reader.cached(NAMESPACES, { name: request.namespace });
+    const { policy } = readPolicy(namespace?.metadata.labels);
+    if (isPodWrite(request)) checkPod(request, policy);
+    else warnOfTemplate(request, policy);
+  },
+});
+
+const isNamespaceWrite = (request: AdmissionRequest): boolean =>
+  isCore(request, 'namespaces') && request.subresource === '';
+
+/** Other subresources do not change what a pod may do. */
+const isPodWrite = (request: AdmissionRequest): boolean =>
+  isCore(request, 'pods') && ['', 'ephemeralcontainers', 'resize'].includes(request.subresource);
+
+function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
+  if (request.object === undefined) return;
+  const pod = decodePod(request.object);
+  if (request.old !== undefined && !mayMatter(pod, decodePod(request.old))) return;
+  const found = violations(pod, policy.enforce);
+  if (found.length > 0) {
+    const why = `violates PodSecurity "${printLevel(policy.enforce)}": ${detailsText(found)}`;
+    throw forbiddenError(subjectOfRequest(request), why);
+  }
+  warn(request, pod, policy);
+}
+
+function warnOfTemplate(request: AdmissionRequest, policy: PodSecurityPolicy): void {
+  const template = templateOf(request);
+  if (template?.spec !== undefined) warn(request, { metadata: template.metadata, spec: template.spec }, policy);
+}
+
+function warn(request: AdmissionRequest, shape: PodShape, policy: PodSecurityPolicy): void {
+  const found = violations(shape, policy.warn);
+  if (found.length === 0) return;
+  request.warn(`would violate PodSecurity "${printLevel(policy.warn)}": ${detailsText(found)}`);
+}
+
+/** Of what an update of a pod can change, only images, and containers that are added, are looked at again. */
+function mayMatter({ spec }: Pod, { spec: old }: Pod): boolean {
+  const images = (of: Pod['spec']): readonly (string | undefined)[] =>
+    [...of.containers, { image: '' }, ...(of.initContainers ?? [])].map(({ image }) => image);
+  const attached = new Map((old.ephemeralContainers ?? []).map((each) => [each.name, each.image]));
+  return (
+    !deepEqual(images(spec), images(old)) ||
+    (spec.ephemeralContainers ?? []).some((each) => attached.get(each.name) !== each.image)
+  );
+}
+
+/** By `plural.group`: where workloads keep the shape of their pods. */
+const TEMPLATES: ReadonlyMap<string, (object: KubeObject) => PodTemplateSpec | undefined> = new Map([
+  ['podtemplates.', (object) => member<PodTemplateSpec>(object, ['template'])],
+  ...[
+    'replicationcontrollers.',
+    'deployments.apps',
+    'replicasets.apps',
+    'statefulsets.apps',
+    'daemonsets.apps',
+    'jobs.batch',
+  ].map((kind) => [kind, (object: KubeObject) => member<PodTemplateSpec>(object, ['spec', 'template'])] as const),
+  ['cronjobs.batch', (object) => member<PodTemplateSpec>(object, ['spec', 'jobTemplate', 'spec', 'template'])],
+]);
+
+function templateOf({ definition, object, subresource }: AdmissionRequest): PodTemplateSpec | undefined {
+  if (object === undefined || subresource !== '') return undefined;
+  return TEMPLATES.get(`${definition.plural}.${definition.group}`)?.(object);
+}
+
+/** The registry says of which kind the object is, and its fields were checked: the path leads to what it says. */
+function member<T>(object: KubeObject, path: readonly string[]): T | undefined {
+  let value: unknown = object;
+  for (const key of path) value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return value as T | undefined;
+}
+
+function checkNamespace(deps: AdmissionDeps, request: AdmissionRequest): void {
+  const object = request.object as Namespace | undefined;
+  const old = request.old as Namespace | undefined;
+  const after = readPolicy(object?.metadata.labels);
+  const before = readPolicy(old?.metadata.labels);
+  if (after.errors.length > 0 && (old === undefined || !deepEqual(after.errors, before.errors))) {
+    throw invalidObject({ group: '', kind: 'Namespace', name: request.name }, after.errors);
+  }
+  if (old === undefined || !needsLook(before.policy, after.policy)) return;
+  const { enforce } = after.policy;
+  for (const text of existingPodWarnings(request.name, deps.reader.list(PODS, request.name), enforce))
+    request.warn(text);
+}
+
+/** Only a stricter rule can find something wrong with pods that were let in. */
+function needsLook({ enforce: before }: PodSecurityPolicy, { enforce: after }: PodSecurityPolicy): boolean {
+  if (after.level === 'privileged' || isSameLevel(before, after)) return false;
+  return before.minor !== after.minor || isStricter(after.level, before.level);
+}

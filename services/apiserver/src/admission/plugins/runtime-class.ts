@@ -1,0 +1,67 @@
+import { type Pod, RUNTIME_CLASSES, type RuntimeClass } from '@holdfast/api';
+import { deepEqual, forbiddenError, type StatusError } from '@holdfast/machinery';
+import { decodePod } from '../decode.ts';
+import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { mergeTolerations } from '../tolerations.ts';
+
+const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+const UNFOUNDED = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
+
+/** A pod that names a runtime gets what the runtime needs besides, and goes where the runtime is. */
+export const createRuntimeClass = (deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'RuntimeClass',
+  handles: (request) => isCore(request, 'pods') && request.operation === 'CREATE' && request.subresource === '',
+  admit: async (request) => {
+    if (request.object === undefined) return;
+    const pod = decodePod(request.object);
+    const runtime = await runtimeOf(deps, request, pod);
+    if (runtime === undefined) return;
+    setOverhead(request, pod, runtime);
+    setScheduling(request, pod, runtime);
+  },
+  validate: async (request) => {
+    if (request.object === undefined) return;
+    const pod = decodePod(request.object);
+    const fixed = (await runtimeOf(deps, request, pod))?.overhead?.podFixed;
+    const own = pod.spec.overhead ?? {};
+    if (fixed === undefined && Object.keys(own).length > 0) throw refuse(request, UNFOUNDED);
+    if (fixed !== undefined && !deepEqual(own, fixed)) throw refuse(request, MISMATCH);
+  },
+});
+
+async function runtimeOf(
+  { reader }: AdmissionDeps,
+  request: AdmissionRequest,
+  { spec }: Pod,
+): Promise<RuntimeClass | undefined> {
+  const name = spec.runtimeClassName;
+  if (name === undefined) return undefined;
+  const found = reader.cached(RUNTIME_CLASSES, { name }) ?? (await reader.fresh(RUNTIME_CLASSES, { name }));
+  if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+  return found;
+}
+
+function setOverhead(request: AdmissionRequest, { spec }: Pod, { overhead }: RuntimeClass): void {
+  if (overhead === undefined) return;
+  const fixed = overhead.podFixed ?? {};
+  const own = spec.overhead ?? {};
+  if (Object.keys(own).length > 0 && !deepEqual(own, fixed)) throw refuse(request, MISMATCH);
+  spec.overhead = { ...fixed };
+}
+
+function setScheduling(request: AdmissionRequest, { spec }: Pod, { scheduling }: RuntimeClass): void {
+  if (scheduling === undefined) return;
+  const wanted = scheduling.nodeSelector ?? {};
+  for (const [key, value] of Object.entries(spec.nodeSelector ?? {})) {
+    if (wanted[key] === undefined || wanted[key] === value) continue;
+    throw refuse(
+      request,
+      `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${wanted[key]}; pod.spec.nodeSelector[${key}] = ${value}`,
+    );
+  }
+  if (Object.keys(wanted).length > 0) spec.nodeSelector = { ...spec.nodeSelector, ...wanted };
+  const tolerations = mergeTolerations([...(spec.tolerations ?? []), ...(scheduling.tolerations ?? [])]);
+  if (tolerations.length > 0) spec.tolerations = [...tolerations];
+}
+
+const refuse = (request: AdmissionRequest, why: string): StatusError => forbiddenError(subjectOfRequest(request), why);

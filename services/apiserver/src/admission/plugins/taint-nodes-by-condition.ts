@@ -1,0 +1,17 @@
+import { decodeNode } from '../decode.ts';
+import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+/** A new node has not said yet that it is ready: nothing is put on it before it does. */
+export const createTaintNodesByCondition = (_deps: AdmissionDeps): AdmissionPlugin => ({
+  name: 'TaintNodesByCondition',
+  handles: (request) => isCore(request, 'nodes') && request.operation === 'CREATE' && request.subresource === '',
+  admit: ({ object }) => {
+    if (object === undefined) return;
+    const { spec } = decodeNode(object);
+    const taints = spec.taints ?? [];
+    if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect)) return;
+    spec.taints = [...taints, { ...NOT_READY }];
+  },
+});

@@ -1,0 +1,81 @@
+import { type FieldError, invalid } from '@holdfast/machinery';
+
+const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** A level as it was in one minor version of Kubernetes 1. */
+export interface LeveledVersion {
+  readonly level: Level;
+  /** Infinity = the latest. */
+  readonly minor: number;
+}
+
+/** What a namespace says of the pods in it. There is no audit log yet, so `audit` is only checked for sense. */
+export interface PodSecurityPolicy {
+  readonly enforce: LeveledVersion;
+  readonly warn: LeveledVersion;
+}
+
+const PREFIX = 'pod-security.kubernetes.io/';
+const LATEST = Number.POSITIVE_INFINITY;
+const UNRESTRICTED: LeveledVersion = { level: 'privileged', minor: LATEST };
+
+type Labels = Readonly<Record<string, string>>;
+
+export function readPolicy(labels: Labels | undefined): {
+  readonly policy: PodSecurityPolicy;
+  readonly errors: readonly FieldError[];
+} {
+  const errors: FieldError[] = [];
+  // A label that cannot be read protects as much as possible, but does not disturb.
+  const enforce = readMode(labels ?? {}, 'enforce', { unreadable: 'restricted', absent: UNRESTRICTED, errors });
+  readMode(labels ?? {}, 'audit', { unreadable: 'privileged', absent: UNRESTRICTED, errors });
+  const isEnforced = isLevel(labels?.[`${PREFIX}enforce`]);
+  const warn = readMode(labels ?? {}, 'warn', {
+    unreadable: 'privileged',
+    absent: isEnforced ? enforce : UNRESTRICTED,
+    errors,
+  });
+  return { policy: { enforce, warn }, errors };
+}
+
+interface Reading {
+  readonly unreadable: Level;
+  readonly absent: LeveledVersion;
+  readonly errors: FieldError[];
+}
+
+function readMode(labels: Labels, mode: string, { unreadable, absent, errors }: Reading): LeveledVersion {
+  const level = labels[`${PREFIX}${mode}`];
+  const version = labels[`${PREFIX}${mode}-version`];
+  if (level !== undefined && !isLevel(level)) {
+    errors.push(invalid(pathOf(mode), level, `must be one of ${LEVELS.join(', ')}`));
+  }
+  const minor = version === undefined ? undefined : minorOf(version);
+  if (version !== undefined && minor === undefined) {
+    errors.push(invalid(pathOf(`${mode}-version`), version, 'must be "latest" or "v1.x"'));
+  }
+  return {
+    level: level === undefined ? absent.level : isLevel(level) ? level : unreadable,
+    minor: version !== undefined ? (minor ?? LATEST) : level === undefined ? absent.minor : LATEST,
+  };
+}
+
+const pathOf = (label: string): string => `metadata.labels[${PREFIX}${label}]`;
+
+const isLevel = (text: string | undefined): text is Level => LEVELS.some((level) => level === text);
+
+function minorOf(version: string): number | undefined {
+  if (version === 'latest') return LATEST;
+  const digits = /^v1\.(0|[1-9][0-9]*)$/.exec(version)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** `restricted:latest` */
+export const printLevel = ({ level, minor }: LeveledVersion): string =>
+  `${level}:${minor === LATEST ? 'latest' : `v1.${minor}`}`;
+
+export const isSameLevel = (a: LeveledVersion, b: LeveledVersion): boolean =>
+  a.level === b.level && a.minor === b.minor;
+
+export const isStricter = (a: Level, b: Level): boolean => LEVELS.indexOf(a) > LEVELS.indexOf(b);

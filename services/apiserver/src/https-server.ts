@@ -30,6 +30,7 @@ import {
 } from './limits.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import { writeResponse } from './response-writer.ts';
+import { serveUpgrades, type UpgradeDeps } from './upgrades.ts';
 
 export interface HttpsServerDeps {
   readonly handle: ApiHandler;
@@ -74,6 +75,7 @@ export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
   const server = createFastify(serving);
   const guard = guardConnections(server.server, clock, limits);
   server.all('/*', (request, reply) => serve(serving, request, reply));
+  serveUpgrades(server.server, upgradeDeps(serving));
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   return {
@@ -93,6 +95,23 @@ export function createHttpsServer(deps: HttpsServerDeps): HttpsServer {
 }
 
 type Server = ReturnType<typeof createFastify>;
+
+function upgradeDeps(serving: Serving): UpgradeDeps {
+  const { clock, limits, stopping, log } = serving;
+  return {
+    answer: (raw, signal) =>
+      answer(serving, { ...requestLine(raw), headers: raw.headers, body: undefined, raw }, signal),
+    write: (raw, response) => writeResponse(raw, response, { headOnly: false, stallMs: limits.writeStallMs, clock }),
+    stopping,
+    log,
+  };
+}
+
+const requestLine = ({ method = '', url = '', socket }: IncomingMessage) => ({
+  method,
+  url,
+  ip: socket.remoteAddress ?? '',
+});
 
 /** What we use of a request and a reply, whichever HTTP version they came with. */
 interface Request {

@@ -67,7 +67,14 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   return {
     name: `kubelet ${node.name}`,
     logs,
-    api: createNodeApi({ logs, log }),
+    api: createNodeApi({
+      logs,
+      log,
+      clock,
+      runtime,
+      pods: () => informer.list(),
+      pod: (namespace, name) => informer.get({ namespace, name }),
+    }),
     start: async () => {
       await events.start();
       await informer.start();

@@ -1,11 +1,15 @@
+import type { Pod } from '@holdfast/api';
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
 import { describeError, type Log, parseTime } from '@holdfast/platform';
 import type { LogRequest } from './pod-logs.ts';
+import { attachToPod, execInPod, forwardToPod, type PodStreamsDeps, type StreamTarget } from './pod-streams.ts';
 
-export interface NodeApiDeps {
+export interface NodeApiDeps extends PodStreamsDeps {
   readonly logs: (request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
-  readonly log: Log;
+  /** The pods of this node, as the API last told. */
+  readonly pods: () => readonly Pod[];
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
 }
 
 /** What apiservers ask of this node. Who may ask is decided by whoever carries the requests. */
@@ -14,18 +18,51 @@ export function createNodeApi(deps: NodeApiDeps): ApiHandler {
     try {
       return await answer(deps, request);
     } catch (error) {
-      return refusal(error, deps.log);
+      return errorAnswer(error, deps.log);
     }
   };
 }
 
 async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiResponse> {
-  const [, route, ...names] = request.path.split('/');
+  const [, route = '', ...names] = request.path.split('/');
+  const stream = STREAMS[route];
+  if (stream !== undefined && STREAM_METHODS.has(request.method)) return stream(deps, request, names);
   if (request.method === 'GET' && route === 'containerLogs' && names.length === 3) {
     const chunks = await deps.logs(readLogRequest(request, names));
     return { status: 200, headers: { 'content-type': 'text/plain' }, body: { kind: 'stream', chunks } };
   }
+  if (request.method === 'GET' && route === 'healthz') return text('ok');
+  if (request.method === 'GET' && route === 'pods') {
+    return json(200, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods() });
+  }
   throw notFound({ group: '', resource: 'paths of this node', name: request.path });
+}
+
+const STREAM_METHODS: ReadonlySet<string> = new Set(['GET', 'POST']);
+
+type StreamRoute = (deps: NodeApiDeps, request: ApiRequest, names: readonly string[]) => Promise<ApiResponse>;
+
+/** `/<route>/<namespace>/<pod>[/<uid>]/<container>`; `portForward` has no container. */
+const STREAMS: Readonly<Record<string, StreamRoute | undefined>> = {
+  exec: (deps, request, names) => execInPod(deps, request, target(deps, names)),
+  attach: (deps, request, names) => attachToPod(deps, request, target(deps, names)),
+  portForward: (deps, request, [namespace = '', name = '', uid]) =>
+    forwardToPod(deps, request, podOf(deps, { namespace, name, uid })),
+};
+
+function target(deps: NodeApiDeps, names: readonly string[]): StreamTarget {
+  const [namespace = '', name = '', third = '', fourth] = names;
+  const [uid, container] = fourth === undefined ? [undefined, third] : [third, fourth];
+  return { pod: podOf(deps, { namespace, name, uid }), container };
+}
+
+function podOf(
+  deps: NodeApiDeps,
+  { namespace, name, uid }: { namespace: string; name: string; uid: string | undefined },
+): Pod {
+  const pod = deps.pod(namespace, name);
+  if (pod !== undefined && (uid === undefined || pod.metadata.uid === uid)) return pod;
+  throw notFound({ group: '', resource: 'pods', name });
 }
 
 function readLogRequest({ query, signal }: ApiRequest, names: readonly string[]): LogRequest {
@@ -65,7 +102,8 @@ function timeOf(query: URLSearchParams, name: string): number | undefined {
   throw badRequest(`${name} must be a time, not ${JSON.stringify(text)}`);
 }
 
-function refusal(error: unknown, log: Log): ApiResponse {
+/** The `Status` that answers anything thrown while serving a request. */
+export function errorAnswer(error: unknown, log: Log): ApiResponse {
   const known = error instanceof StatusError;
   if (!known) log.error('a request to this node failed', { error: describeError(error) });
   const { body } = known
@@ -75,9 +113,17 @@ function refusal(error: unknown, log: Log): ApiResponse {
         reason: 'InternalError',
         message: `Internal error occurred: ${describeError(error)}`,
       });
-  return {
-    status: body.code ?? 500,
-    headers: { 'content-type': 'application/json' },
-    body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(body)), value: () => body },
-  };
+  return json(body.code ?? 500, body);
 }
+
+const text = (content: string): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: content },
+});
+
+const json = (status: number, value: unknown): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(value)), value: () => value },
+});

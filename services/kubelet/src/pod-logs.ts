@@ -56,7 +56,8 @@ function sinceOf({ sinceSeconds, sinceTime }: LogRequest, now: number): number |
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-function containerName(pod: Pod, request: LogRequest): string {
+/** Which container is meant; '' and nothing are the only one. */
+export function containerName(pod: Pod, request: Pick<LogRequest, 'podName' | 'container'>): string {
   const { containers, initContainers = [] } = pod.spec;
   const names = containers.map(({ name }) => name);
   const all = allContainers(pod).map(({ name }) => name);

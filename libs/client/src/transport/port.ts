@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+
 /**
  * How anybody reaches the API: `direct` calls the apiserver's request pipeline in this process, `https` goes over the
  * network, the simulator adds its network between the two. Same requests, same answers.
@@ -32,6 +34,8 @@ export interface ApiResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ResponseBody;
+  /** With status 101: whoever carries the answer writes its head, and then gives the connection and what it has read of it away. */
+  readonly upgrade?: (socket: Duplex, head: Uint8Array) => void;
 }
 
 export type ResponseBody =

@@ -1,4 +1,3 @@
-import type { Pod } from '@holdfast/api';
 import { badRequest, type FieldError, invalid, invalidObject, StatusError } from '@holdfast/machinery';
 import { decodePod } from '../admission/decode.ts';
 import { textAnswer } from '../http/answers.ts';
@@ -6,6 +5,7 @@ import { isTrue } from '../http/request-info.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { missing } from '../verbs/write-results.ts';
+import { containerOf } from './container-of.ts';
 import type { Handler, Subresource } from './port.ts';
 
 /** Finds the node of the pod and lets its kubelet answer. */
@@ -16,7 +16,7 @@ const get: Handler = async (core, context, definition) => {
   if (object === undefined) throw missing(definition, name);
   const options = readLogOptions(query);
   const pod = decodePod(object.object);
-  const container = logContainer(pod, query.get('container') ?? '');
+  const container = containerOf(pod, query.get('container') ?? '');
   const node = pod.spec?.nodeName ?? '';
   if (node === '') return textAnswer(200, '', 'text/plain');
   if (core.nodes === undefined) throw noWay(name);
@@ -59,24 +59,6 @@ function readLogOptions(query: URLSearchParams): URLSearchParams {
   if (sinceTime !== null && sinceTime !== '') options.set('sinceTime', sinceTime);
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions', name: '' }, errors);
   return options;
-}
-
-/** Which container is meant, in the words that clients know. */
-function logContainer({ metadata, spec }: Pod, wanted: string): string {
-  const name = metadata.name ?? '';
-  const containers = (spec?.containers ?? []).map((each) => each.name);
-  const initContainers = (spec?.initContainers ?? []).map((each) => each.name);
-  const ephemeral = (spec?.ephemeralContainers ?? []).map((each) => each.name);
-  if (wanted !== '') {
-    if ([...containers, ...initContainers, ...ephemeral].includes(wanted)) return wanted;
-    throw badRequest(`container ${wanted} is not valid for pod ${name}`);
-  }
-  const [only, ...more] = containers;
-  if (only !== undefined && more.length === 0) return only;
-  const orInit = initContainers.length === 0 ? '' : ` or one of the init containers: [${initContainers.join(' ')}]`;
-  throw badRequest(
-    `a container name must be specified for pod ${name}, choose one of: [${containers.join(' ')}]${orInit}`,
-  );
 }
 
 const noWay = (name: string): StatusError =>

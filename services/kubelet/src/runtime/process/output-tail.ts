@@ -21,7 +21,7 @@ interface Source {
 class Tail extends Readable {
   readonly #clock: Clock;
   readonly #source: Source;
-  readonly #watcher: FSWatcher;
+  readonly #watcher: FSWatcher | undefined;
   #poll: Timer | undefined;
   #wake: (() => void) | undefined;
   #reading = false;
@@ -30,9 +30,7 @@ class Tail extends Readable {
     super();
     this.#clock = clock;
     this.#source = source;
-    this.#watcher = watch(source.path, { persistent: false }, () => this.#wake?.());
-    // Then the timer alone looks.
-    this.#watcher.on('error', () => undefined);
+    this.#watcher = tryWatch(source.path, () => this.#wake?.());
   }
 
   override _read(): void {
@@ -48,7 +46,7 @@ class Tail extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#watcher.close();
+    this.#watcher?.close();
     this.#poll?.cancel();
     this.#wake?.();
     void this.#source.file.close().catch(() => undefined);
@@ -80,5 +78,16 @@ class Tail extends Readable {
     await promise;
     this.#wake = undefined;
     this.#poll.cancel();
+  }
+}
+
+/** The number of watches is limited; without one the timer alone looks. */
+function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(path, { persistent: false }, onChange);
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,120 @@
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { type Clock, describeError } from '@holdfast/platform';
+import { FORWARDED_PORTS_MAX, STREAM_CREATION_MS } from './limits.ts';
+import { createSpdySession, type SpdySession, type SpdyStream } from './spdy/session.ts';
+import { acceptChannels, type ChannelEncoding } from './websocket/channels.ts';
+
+export interface PortForwardDeps {
+  readonly clock: Clock;
+  readonly connect: (port: number) => Promise<Duplex>;
+  readonly what: (port: number) => string;
+}
+
+/** One pair of streams per connection, opened by the client, over SPDY. Resolves when the client is gone. */
+export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: PortForwardDeps): Promise<void> {
+  const waiting = new Map<string, SpdyStream>();
+  const session: SpdySession = createSpdySession(socket, {
+    role: 'server',
+    clock: deps.clock,
+    head,
+    onStream: (stream) => {
+      const request = stream.headers['requestid'] ?? String(stream.id - (stream.id % 4));
+      const other = waiting.get(request);
+      if (other === undefined) {
+        waiting.set(request, stream);
+        const deadline = deps.clock.timer(STREAM_CREATION_MS, () => stream.destroy());
+        stream.once('close', () => {
+          deadline.cancel();
+          if (waiting.get(request) === stream) waiting.delete(request);
+        });
+        return;
+      }
+      waiting.delete(request);
+      const [data, error] = other.headers['streamtype'] === 'data' ? [other, stream] : [stream, other];
+      void forwardPair(data, error, deps);
+    },
+  });
+  await session.closed;
+}
+
+async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwardDeps): Promise<void> {
+  // Nothing comes from there but its end.
+  error.resume();
+  const port = Number(data.headers['port']);
+  try {
+    if (!isPort(port)) throw new Error(`port ${JSON.stringify(data.headers['port'] ?? '')} is no port`);
+    await join(await deps.connect(port), data);
+  } catch (thrown) {
+    error.write(`${deps.what(port)}: ${describeError(thrown)}`);
+  }
+  error.end();
+  data.end();
+  data.resume();
+}
+
+export const isPort = (port: number): boolean => Number.isInteger(port) && port > 0 && port < 0x1_0000;
+
+/** Bytes both ways until both halves have ended, or one side is cut off. */
+function join(connection: Duplex, client: Duplex): Promise<void> {
+  const done = Promise.withResolvers<void>();
+  const over = (): void => {
+    connection.destroy();
+    done.resolve();
+  };
+  connection.once('error', (error) => {
+    connection.destroy();
+    done.reject(error);
+  });
+  connection.once('close', () => done.resolve());
+  client.once('close', over);
+  client.pipe(connection);
+  connection.pipe(client);
+  return done.promise;
+}
+
+/** The older protocol: the ports are in the query, and each has a channel for data and one for errors. */
+export async function forwardOverChannels(
+  socket: Duplex,
+  head: Uint8Array,
+  given: PortForwardDeps & { readonly ports: readonly number[]; readonly encoding: ChannelEncoding },
+): Promise<void> {
+  const { clock, encoding, ports } = given;
+  const channels = acceptChannels(socket, head, { clock, encoding });
+  const forwards = ports.map(async (port, index) => {
+    const input = channels.input(2 * index);
+    const data = channels.output(2 * index);
+    const error = channels.output(2 * index + 1);
+    // Each channel begins with the port that it is for.
+    const announcement = Buffer.alloc(2);
+    announcement.writeUInt16LE(port);
+    data.write(announcement);
+    error.write(announcement);
+    try {
+      await joinChannels(await given.connect(port), input, data);
+    } catch (thrown) {
+      error.write(`${given.what(port)}: ${describeError(thrown)}`);
+      input.resume();
+    }
+  });
+  void Promise.all(forwards).then(() => channels.close());
+  await channels.closed;
+}
+
+function joinChannels(connection: Duplex, input: Readable, output: Writable): Promise<void> {
+  const done = Promise.withResolvers<void>();
+  connection.once('error', (error) => {
+    connection.destroy();
+    done.reject(error);
+  });
+  connection.once('end', () => output.write(new Uint8Array(), () => done.resolve()));
+  connection.once('close', () => done.resolve());
+  input.once('end', () => connection.end());
+  input.pipe(connection);
+  connection.pipe(output, { end: false });
+  return done.promise;
+}
+
+export function readPorts(query: URLSearchParams): readonly number[] {
+  const texts = [...query.getAll('ports'), ...query.getAll('port')].flatMap((text) => text.split(','));
+  return texts.map(Number).slice(0, FORWARDED_PORTS_MAX);
+}

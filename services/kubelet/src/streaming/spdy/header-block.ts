@@ -1,0 +1,108 @@
+import { constants, createInflate, type Inflate } from 'node:zlib';
+import { SPDY_HEADERS_MAX_BYTES } from '../limits.ts';
+import { SPDY_DICTIONARY } from './dictionary.ts';
+
+/** Lower-case names. */
+export type SpdyHeaders = Readonly<Record<string, string>>;
+
+export class SpdyProtocolError extends Error {
+  override readonly name = 'SpdyProtocolError';
+}
+
+/**
+ * Writes header blocks as a zlib stream of stored blocks. Nothing is compressed: our headers are a few bytes, and so every
+ * block is ready at once. Every inflater reads it.
+ */
+export function createHeaderWriter(): (headers: SpdyHeaders) => Buffer {
+  let begun = false;
+  return (headers) => {
+    const plain = encodeHeaders(headers);
+    const start = begun ? EMPTY : ZLIB_START;
+    begun = true;
+    return Buffer.concat([start, storedBlock(plain)]);
+  };
+}
+
+const EMPTY = Buffer.alloc(0);
+/** Deflate, window of 32 KB, no dictionary. */
+const ZLIB_START = Buffer.from([0x78, 0x01]);
+const STORED_MAX_BYTES = 0xffff;
+
+function storedBlock(plain: Buffer): Buffer {
+  if (plain.length > STORED_MAX_BYTES) throw new SpdyProtocolError('a header block is too long to be sent');
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(plain.length, 1);
+  head.writeUInt16LE(~plain.length & 0xffff, 3);
+  return Buffer.concat([head, plain]);
+}
+
+export function encodeHeaders(headers: SpdyHeaders): Buffer {
+  const entries = Object.entries(headers);
+  return Buffer.concat([uint32(entries.length), ...entries.flatMap(([name, value]) => [text(name), text(value)])]);
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, 'utf8');
+  return Buffer.concat([uint32(bytes.length), bytes]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+export function decodeHeaders(bytes: Buffer): SpdyHeaders {
+  let offset = 0;
+  const number = (): number => {
+    if (offset + 4 > bytes.length) throw new SpdyProtocolError('a header block is cut');
+    offset += 4;
+    return bytes.readUInt32BE(offset - 4);
+  };
+  const word = (): string => {
+    const end = number() + offset;
+    if (end > bytes.length) throw new SpdyProtocolError('a header block is cut');
+    const value = bytes.toString('utf8', offset, end);
+    offset = end;
+    return value;
+  };
+  const headers: Record<string, string> = {};
+  for (let left = number(); left > 0; left--) headers[word().toLowerCase()] = word();
+  return headers;
+}
+
+export interface HeaderReader {
+  read(block: Buffer): Promise<SpdyHeaders>;
+  close(): void;
+}
+
+/** All blocks of a direction are one compressed stream; each ends where the compressor was flushed. */
+export function createHeaderReader(): HeaderReader {
+  let inflater: Inflate | undefined;
+  const open = (): Inflate =>
+    (inflater ??= createInflate({ dictionary: SPDY_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH }));
+  return {
+    read: async (block) => decodeHeaders(await inflate(open(), block)),
+    close: () => inflater?.close(),
+  };
+}
+
+function inflate(inflater: Inflate, block: Buffer): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  return new Promise<Buffer>((resolve, reject) => {
+    const fail = (error: Error): void => reject(new SpdyProtocolError(`a header block is broken: ${error.message}`));
+    const take = (piece: Buffer): void => {
+      size += piece.length;
+      if (size > SPDY_HEADERS_MAX_BYTES) inflater.destroy(new Error('it is too long'));
+      else pieces.push(piece);
+    };
+    inflater.on('data', take);
+    inflater.once('error', fail);
+    inflater.write(block, () => {
+      inflater.off('data', take);
+      inflater.off('error', fail);
+      resolve(Buffer.concat(pieces));
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '@holdfast/platform';
+import { STREAM_CLOSE_MS, STREAM_PING_MS } from '../limits.ts';
+import { CLOSE_CODE, encodeFrame, type FrameEvents, FrameReader, OPCODE } from './frames.ts';
+
+export interface WebSocketConnection {
+  /** Calls back when the bytes have left, or never will. */
+  send(payload: Uint8Array, done?: () => void, kind?: 'binary' | 'text'): void;
+  /** Nothing is read until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Says goodbye; the socket is gone when the client answered, or did not in time. */
+  close(code: number): void;
+  /** Settles when the socket is gone. */
+  readonly closed: Promise<void>;
+}
+
+/** A connection whose handshake is done. `onData` gets messages piece by piece. */
+export function acceptWebSocket(
+  socket: Duplex,
+  head: Uint8Array,
+  deps: { readonly clock: Clock; readonly onData: FrameEvents['data'] },
+): WebSocketConnection {
+  const gone = Promise.withResolvers<void>();
+  let closing: Timer | undefined;
+  const write = (opcode: number, payload: Uint8Array, done: () => void = () => undefined): void => {
+    if (socket.writable) socket.write(encodeFrame(opcode, payload), () => done());
+    else done();
+  };
+  const close = (code: number): void => {
+    if (closing !== undefined) return;
+    closing = deps.clock.timer(STREAM_CLOSE_MS, () => socket.destroy());
+    const payload = Buffer.alloc(2);
+    payload.writeUInt16BE(code);
+    write(OPCODE.close, payload);
+    socket.resume();
+  };
+  const reader = new FrameReader({
+    data: (piece, place) => {
+      if (closing === undefined) deps.onData(piece, place);
+    },
+    ping: (payload) => write(OPCODE.pong, payload),
+    pong: () => undefined,
+    close: () => {
+      close(CLOSE_CODE.normal);
+      socket.end();
+    },
+  });
+  const read = (chunk: Buffer): void => {
+    try {
+      reader.push(chunk);
+    } catch {
+      close(CLOSE_CODE.protocolError);
+      socket.off('data', read);
+      socket.end();
+    }
+  };
+  const ping = (): Timer =>
+    deps.clock.timer(STREAM_PING_MS, () => {
+      write(OPCODE.ping, new Uint8Array());
+      life = ping();
+    });
+  let life = ping();
+  socket.once('close', () => {
+    closing?.cancel();
+    life.cancel();
+    gone.resolve();
+  });
+  // 'close' follows.
+  socket.on('error', () => socket.destroy());
+  socket.once('end', () => socket.destroy());
+  socket.on('data', read);
+  if (head.length > 0) socket.unshift(head);
+  return {
+    send: (payload, done, kind = 'binary') => write(kind === 'text' ? OPCODE.text : OPCODE.binary, payload, done),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close,
+    closed: gone.promise,
+  };
+}

@@ -5,5 +5,6 @@ export { createIds, type Ids } from './ids.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
 export type { Service } from './lifecycle.ts';
 export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
+export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
 export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';

@@ -1,8 +1,8 @@
 import { allResources } from '@holdfast/api';
+import { labelText, MetricRegistry } from '@holdfast/platform';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
-import { labelText, MetricRegistry } from './prometheus.ts';
 
 /** What is measured, under the names that dashboards for Kubernetes ask for. */
 export interface ApiMetrics {

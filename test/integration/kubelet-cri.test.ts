@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import type { Container, Node, Pod } from '@holdfast/api';
+import { HoldfastProcess } from '../support/holdfast-process.ts';
+import { createKubectl } from '../support/kubectl.ts';
+import { waitFor } from '../support/wait.ts';
+import { TestContainerd } from './support/containerd.ts';
+
+const containerd = await TestContainerd.start();
+const dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-cri-data-'));
+const flags = ['--container-runtime-endpoint', containerd.endpoint];
+let cluster = await HoldfastProcess.start(flags, dataDir);
+after(async () => {
+  await cluster.stop();
+  await containerd[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const kubectl = createKubectl(() => cluster.ready.kubeconfig);
+const NODE = 'node-1';
+
+const shell = (script: string): string[] => ['/bin/sh', '-c', script];
+
+const container = (change: Partial<Container> = {}): Container => ({
+  name: 'main',
+  image: 'busybox:1.36',
+  command: shell('trap "exit 0" TERM; echo started; sleep 600 & wait'),
+  resources: {},
+  ...change,
+});
+
+const manifest = (name: string, spec: Partial<Pod['spec']>): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { app: name } },
+  spec: { terminationGracePeriodSeconds: 5, ...spec },
+});
+
+async function create(name: string, spec: Partial<Pod['spec']>): Promise<void> {
+  await kubectl.send(['create'], manifest(name, spec));
+}
+
+const getPod = async (name: string): Promise<Pod | undefined> => {
+  const { code, stdout } = await kubectl.attempt('get', 'pod', name, '-o', 'json');
+  return code === 0 ? (JSON.parse(stdout) as Pod) : undefined;
+};
+
+const podWhere = (name: string, holds: (pod: Pod) => boolean, what: string): Promise<Pod> =>
+  waitFor(`pod ${name}: ${what}`, async () => {
+    const pod = await getPod(name);
+    return pod !== undefined && holds(pod) && pod;
+  });
+
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+const stateOf = ({ status }: Pod) => status.containerStatuses?.[0]?.state;
+
+async function remove(name: string): Promise<void> {
+  await kubectl.run('delete', 'pod', name, '--wait=true', '--timeout=30s');
+}
+
+const node = async (): Promise<Node> => JSON.parse(await kubectl.run('get', 'node', NODE, '-o', 'json')) as Node;
+
+const readyCondition = async () => (await node()).status.conditions?.find(({ type }) => type === 'Ready');
+
+const whenReady = (): Promise<unknown> =>
+  waitFor('the node is ready', async () => (await readyCondition())?.status === 'True');
+
+const messages = async (name: string): Promise<string> =>
+  kubectl.run('get', 'events', `--field-selector=involvedObject.name=${name}`, '-o', 'jsonpath={.items[*].message}');
+
+const containersOf = (name: string): readonly string[] =>
+  containerd
+    .ctr(['containers', 'ls', '-q', `labels."io.kubernetes.pod.name"==${name}`])
+    .split('\n')
+    .filter(Boolean);
+
+test('the node names its runtime and its images', async () => {
+  await whenReady();
+  const { status } = await node();
+  assert.match(status.nodeInfo.containerRuntimeVersion, /^containerd:\/\/\d/);
+  const names = (status.images ?? []).flatMap((image) => image.names ?? []);
+  assert.ok(names.includes('docker.io/library/busybox:1.36'), names.join());
+});
+
+test('a Deployment runs in containers: addresses of their own, probes, logs, exec', async () => {
+  const web = container({
+    command: shell('mkdir -p /www && echo hello > /www/index.html && echo listening && exec httpd -f -p 8080 -h /www'),
+    ports: [{ containerPort: 8080 }],
+    readinessProbe: { httpGet: { path: '/index.html', port: 8080 }, periodSeconds: 1 },
+    livenessProbe: { exec: { command: ['cat', '/www/index.html'] }, periodSeconds: 1 },
+  });
+  await kubectl.send(['create'], {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [web], terminationGracePeriodSeconds: 1 },
+      },
+    },
+  });
+  await kubectl.run('rollout', 'status', 'deployment/web', '--timeout=40s');
+  const pods = (JSON.parse(await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'json')) as { items: Pod[] }).items;
+  const addresses = pods.map(({ status }) => status.podIP ?? '');
+  assert.equal(new Set(addresses).size, 2, addresses.join());
+  for (const { status, metadata } of pods) {
+    assert.match(status.podIP ?? '', /^10\./);
+    assert.notEqual(status.podIP, status.hostIP);
+    const [first] = status.containerStatuses ?? [];
+    assert.match(first?.containerID ?? '', /^containerd:\/\/[0-9a-f]{64}$/);
+    assert.match(first?.imageID ?? '', /sha256:/);
+    assert.equal(await kubectl.run('logs', metadata.name ?? ''), 'listening\n');
+  }
+  await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=40s');
+});
+
+test('[TERM-13] a deleted pod gets its stop signal and its grace, and nothing of it is left in the runtime', async () => {
+  const command = shell('trap "echo bye > /data/bye; exit 0" TERM; echo up; while :; do sleep 0.1; done');
+  const hostFolder = path.join(dataDir, 'shared');
+  await create('graceful', {
+    containers: [container({ command, volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+    volumes: [{ name: 'data', hostPath: { path: hostFolder, type: 'DirectoryOrCreate' } }],
+  });
+  await podWhere('graceful', isReady, 'is ready');
+  await waitFor('it says that it is up', async () => (await kubectl.run('logs', 'graceful')) === 'up\n');
+  assert.notDeepEqual(containersOf('graceful'), []);
+  await remove('graceful');
+  assert.ok(existsSync(path.join(hostFolder, 'bye')), 'the signal came before the end');
+  assert.deepEqual(containersOf('graceful'), []);
+});
+
+test('a container over its memory limit is OOMKilled and starts again', async () => {
+  await create('greedy', {
+    containers: [
+      container({
+        command: shell('echo eating; exec tail -c 200000000 /dev/zero'),
+        resources: { limits: { memory: '24Mi' }, requests: { memory: '24Mi' } },
+      }),
+    ],
+  });
+  const pod = await podWhere(
+    'greedy',
+    ({ status }) =>
+      (status.containerStatuses?.[0]?.lastState?.terminated ?? stateOf({ status } as Pod)?.terminated) !== undefined,
+    'was ended',
+  );
+  const [first] = pod.status.containerStatuses ?? [];
+  const terminated = first?.lastState?.terminated ?? first?.state?.terminated;
+  assert.deepEqual([terminated?.reason, terminated?.exitCode], ['OOMKilled', 137]);
+  await podWhere('greedy', ({ status }) => (status.containerStatuses?.[0]?.restartCount ?? 0) > 0, 'restarts');
+  await remove('greedy');
+});
+
+test('what a pod asks of its security holds', async () => {
+  const report = 'id -u; id -g; id -G; grep NoNewPrivs /proc/self/status; touch /no || echo readonly; hostname';
+  await create('confined', {
+    hostname: 'inside',
+    restartPolicy: 'Never',
+    securityContext: { runAsUser: 1234, runAsGroup: 2345, supplementalGroups: [77], fsGroup: 88 },
+    containers: [
+      container({
+        command: shell(report),
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+      }),
+    ],
+  });
+  await podWhere('confined', ({ status }) => status.phase === 'Succeeded', 'ends');
+  const lines = (await kubectl.run('logs', 'confined')).replaceAll('\t', ' ').split('\n');
+  assert.deepEqual(lines.slice(0, 2), ['1234', '2345']);
+  assert.deepEqual(lines[2]?.split(' ').toSorted(), ['2345', '77', '88']);
+  assert.ok(lines.includes('NoNewPrivs: 1') && lines.includes('readonly') && lines.includes('inside'), lines.join('|'));
+  await remove('confined');
+});
+
+test('runAsNonRoot looks at the user of the image', async () => {
+  const refuse = (name: string, image: string): Promise<void> =>
+    create(name, { containers: [{ name: 'main', image, resources: {}, securityContext: { runAsNonRoot: true } }] });
+  await refuse('image-root', 'nginx:1.27');
+  await refuse('image-name', 'as-name:1');
+  await refuse('image-number', 'as-nobody:1');
+  const waiting = async (name: string): Promise<string> =>
+    stateOf(await podWhere(name, (pod) => stateOf(pod)?.waiting?.message !== undefined, 'waits'))?.waiting?.message ??
+    '';
+  assert.match(await waiting('image-root'), /^container has runAsNonRoot and image will run as root/);
+  assert.match(await waiting('image-name'), /image has non-numeric user \(nobody\), cannot verify user is non-root/);
+  await podWhere('image-number', isReady, 'is ready');
+  await Promise.all(['image-root', 'image-name', 'image-number'].map(remove));
+});
+
+test('images: what cannot be had is told by its name', async () => {
+  const wants = (name: string, image: string, imagePullPolicy: string): Promise<void> =>
+    create(name, { containers: [container({ image, imagePullPolicy })] });
+  await wants('never', 'not-here:1', 'Never');
+  await wants('pull', 'localhost:1/not-here:1', 'IfNotPresent');
+  await wants('bad-name', 'Not An Image', 'IfNotPresent');
+  const reason = (name: string, wanted: string): Promise<Pod> =>
+    podWhere(name, (pod) => stateOf(pod)?.waiting?.reason === wanted, wanted);
+  await reason('never', 'ErrImageNeverPull');
+  await reason('bad-name', 'InvalidImageName');
+  await reason('pull', 'ErrImagePull');
+  const pod = await reason('pull', 'ImagePullBackOff');
+  assert.match(
+    stateOf(pod)?.waiting?.message ?? '',
+    /^Back-off pulling image "localhost:1\/not-here:1": ErrImagePull: /,
+  );
+  await waitFor('the events', async () =>
+    /Failed to pull image "localhost:1\/not-here:1"/.test(await messages('pull')),
+  );
+  await Promise.all(['never', 'pull', 'bad-name'].map(remove));
+});
+
+test('containers of a pod share its network, and its processes when it says so', async () => {
+  await create('shared', {
+    shareProcessNamespace: true,
+    containers: [
+      container({ name: 'server', command: shell('mkdir /www; echo ours > /www/x; exec httpd -f -p 8081 -h /www') }),
+      container({
+        name: 'client',
+        command: shell(
+          'until wget -qO- http://127.0.0.1:8081/x; do sleep 0.1; done; pgrep() { ps | grep "[h]ttpd -f"; }; pgrep; sleep 600',
+        ),
+      }),
+    ],
+  });
+  await waitFor('the client saw the server', async () => {
+    const { stdout } = await kubectl.attempt('logs', 'shared', '-c', 'client');
+    return /ours\n[^]*httpd -f/.test(stdout);
+  });
+  await kubectl.run('delete', 'pod', 'shared', '--grace-period=1', '--timeout=30s');
+});
+
+test('[TEST-05] kill -9 of the cluster leaves containers alone; the next start finds them', async () => {
+  await create('stays', { containers: [container()] });
+  const before = await podWhere('stays', isReady, 'is ready');
+  const containers = containersOf('stays');
+  await cluster.stop('SIGKILL');
+  assert.deepEqual(containersOf('stays'), containers);
+  cluster = await HoldfastProcess.start(flags, dataDir);
+  await whenReady();
+  const after = await podWhere('stays', isReady, 'is ready again');
+  assert.deepEqual(after.status.containerStatuses, before.status.containerStatuses);
+  assert.deepEqual(containersOf('stays'), containers, 'nothing was started a second time');
+});
+
+test('[SAFE-12] a runtime that goes away makes the node unready, and nothing is lost or started twice when it is back', async () => {
+  const before = await podWhere('stays', isReady, 'is ready');
+  const containers = containersOf('stays');
+  await containerd.kill();
+  const condition = await waitFor('the node is not ready', async () => {
+    const ready = await readyCondition();
+    return ready?.status === 'False' && ready;
+  });
+  assert.equal(condition.reason, 'KubeletNotReady');
+  assert.match(condition.message ?? '', /^container runtime is down/);
+  await kubectl.send(['create'], manifest('waits', { nodeName: NODE, containers: [container()] }));
+  await containerd.launch();
+  await whenReady();
+  await podWhere('waits', isReady, 'runs once the runtime is back');
+  const after = await podWhere('stays', isReady, 'still runs');
+  assert.deepEqual(after.status.containerStatuses, before.status.containerStatuses);
+  assert.deepEqual(containersOf('stays'), containers);
+  assert.equal(containersOf('waits').length, 2, 'a sandbox and its container');
+  await Promise.all(['stays', 'waits'].map(remove));
+});
+
+test('without a network for pods the node is not ready and says so', async () => {
+  containerd.removeNetworkConfiguration();
+  const condition = await waitFor('the node is not ready', async () => {
+    const ready = await readyCondition();
+    return ready?.status === 'False' && ready;
+  });
+  assert.match(
+    condition.message ?? '',
+    /^container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:.*cni plugin not initialized/,
+  );
+  containerd.configureNetwork();
+  await whenReady();
+});

@@ -12,12 +12,13 @@ export const HISTORY_MIN_REVISIONS = 50_000;
 /** Hard cap: beyond it, history goes even when it is younger than the minimum age. */
 export const HISTORY_MAX_BYTES = 256 * 1024 * 1024;
 
-/** The memory backend has no clock: it keeps by number and size only. */
-export const MEMORY_HISTORY_REVISIONS = 2 * HISTORY_MIN_REVISIONS;
+/** The memory backend has no clock, and its history is memory: it keeps some seconds of full load, by number and size. */
+export const MEMORY_HISTORY_REVISIONS = 10_000;
+export const MEMORY_HISTORY_BYTES = 32 * 1024 * 1024;
 
 /** The part of the history a durable backend keeps in this process, so that followers do not read it back. */
-export const RECENT_CHANGES = 20_000;
-export const RECENT_CHANGES_BYTES = 48 * 1024 * 1024;
+export const RECENT_CHANGES = 5_000;
+export const RECENT_CHANGES_BYTES = 16 * 1024 * 1024;
 
 /** Write ids remembered per bucket by a backend inside this process; two buckets are kept. */
 export const WRITE_IDS_PER_BUCKET = 65_536;

@@ -13,7 +13,7 @@ export const BODY_DEPTH_MAX = 200;
 export const EVENTS_KEPT_PER_RESOURCE = 4_096;
 
 /** Bytes of those events: objects may be large, and thousands of large ones would fill the memory. */
-export const EVENT_BYTES_KEPT_PER_RESOURCE = 32 * 1024 * 1024;
+export const EVENT_BYTES_KEPT_PER_RESOURCE = 16 * 1024 * 1024;
 
 /** Bytes of changes that a watcher may lag. Watchers share them, so this is about memory in all and not for each. */
 export const WATCHER_QUEUE_BYTES_MAX = 32 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { ChangeFeed } from '../internal/change-feed.ts';
 import { ObjectTable } from '../internal/object-table.ts';
 import { assertBatch, committed, evaluate } from '../internal/operations.ts';
 import { RecentWrites } from '../internal/recent-writes.ts';
-import { HISTORY_MAX_BYTES, MEMORY_HISTORY_REVISIONS } from '../limits.ts';
+import { MEMORY_HISTORY_BYTES, MEMORY_HISTORY_REVISIONS } from '../limits.ts';
 import {
   type Change,
   type ListOptions,
@@ -41,7 +41,7 @@ class MemoryStore implements Store {
     this.#feed = new ChangeFeed({
       start: 0,
       maxChanges: options.historyRevisions ?? MEMORY_HISTORY_REVISIONS,
-      maxBytes: options.historyBytes ?? HISTORY_MAX_BYTES,
+      maxBytes: options.historyBytes ?? MEMORY_HISTORY_BYTES,
     });
   }
 

@@ -20,6 +20,13 @@ export class CacheEvent {
     return this.current.revision;
   }
 
+  /** Everybody who keeps up has seen it: what was made for them is dropped. */
+  rest(): void {
+    this.#frames.clear();
+    this.previous?.rest();
+    if (this.kind === 'deleted') this.current.rest();
+  }
+
   /** The frame of this change, encoded once for all watchers. */
   frame(type: WatchType): WatchFrame {
     const known = this.#frames.get(type);

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import type { KubeObject } from '@holdfast/api';
 import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
@@ -91,6 +92,20 @@ test('the ring forgets early when its events are large', () => {
   assert.equal(ring.since(1), undefined);
   ring.push(largeEvent(5, 2_000));
   assert.deepEqual([ring.completeAfter, ring.since(5)], [5, []]);
+});
+
+test('an event that is long over says the same as when it was new', () => {
+  const cache = new ResourceCache(0, {});
+  for (let revision = 1; revision <= 200; revision++) {
+    cache.apply(change(revision, revision === 1 ? 'created' : 'updated', 'p'));
+    cache.get(keyOf('p'))?.object;
+  }
+  const events = cache.since(0) ?? [];
+  const said = events.map((each) => (each.frame('MODIFIED').value() as { object: KubeObject }).object.metadata);
+  assert.deepEqual(
+    said.map((metadata) => metadata.resourceVersion),
+    events.map((each) => String(each.revision)),
+  );
 });
 
 test('a watcher that does not read is cut off when what waits for it is large', () => {

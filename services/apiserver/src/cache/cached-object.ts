@@ -59,6 +59,11 @@ export class CachedObject {
     return new CachedObject(this.key, this.stored, revision);
   }
 
+  /** Forgets what can be made again. For states that are over: only their text is worth keeping. */
+  rest(): void {
+    this.#parsed = undefined;
+  }
+
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
     return JSON.parse(this.#text()) as KubeObject;

@@ -1,6 +1,9 @@
 import { EVENT_BYTES_KEPT_PER_RESOURCE } from '../limits.ts';
 import type { CacheEvent } from './cache-event.ts';
 
+/** An event this far behind the newest is at rest: whoever still asks for it has its value and bytes made again. */
+const AWAKE_EVENTS = 64;
+
 /** The most recent events of one resource in revision order, so that watches can resume and lists can look back. */
 export class EventRing {
   readonly #capacity: number;
@@ -24,6 +27,7 @@ export class EventRing {
 
   push(event: CacheEvent): void {
     this.#events.push(event);
+    this.#events[this.#events.length - 1 - AWAKE_EVENTS]?.rest();
     this.#bytes += event.current.size;
     while (this.#events.length - this.#head > this.#capacity || this.#bytes > this.#bytesMax) {
       if (!this.#dropOldest()) break;

@@ -14,6 +14,7 @@ import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/
 import type { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
 import { routeResource } from './verbs/resource-router.ts';
+import type { VirtualHandler, VirtualResource } from './virtual/port.ts';
 import { findVirtualResource, VIRTUAL_RESOURCES } from './virtual/registry.ts';
 
 export interface Pipeline {
@@ -71,9 +72,15 @@ async function answerResource(core: Core, incoming: Incoming, info: ResourceRequ
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
   if (virtual === undefined) return unknownResource(info);
-  if (info.verb !== 'create' || info.name !== '') throw methodNotAllowed();
-  if (virtual.namespaced !== (info.namespace !== '')) throw notServed();
-  return virtual.create(core, contextOf());
+  return virtualHandler(virtual, info)(core, contextOf());
+}
+
+function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRequest): VirtualHandler {
+  if (info.subresource !== '') throw notServed();
+  const handler = new Map(Object.entries(verbs)).get(info.verb);
+  if (handler === undefined || (info.verb === 'get') !== (info.name !== '')) throw methodNotAllowed();
+  if (namespaced !== (info.namespace !== '')) throw notServed();
+  return handler;
 }
 
 /** An unknown group or version is no API at all; an unknown resource of a known one is a `Status`. */

@@ -7,6 +7,7 @@ const latest = Number.POSITIVE_INFINITY;
 const container = (securityContext: object, extra: object = {}) => ({
   name: 'c',
   image: 'i',
+  resources: {},
   securityContext,
   ...extra,
 });

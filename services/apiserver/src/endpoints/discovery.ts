@@ -1,16 +1,17 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { jsonAnswer } from '../http/answers.ts';
 import { groupVersion } from '../served.ts';
+import { type HealthCheck, healthPaths } from './health.ts';
 import { type ServedKind, servedKinds } from './served-kinds.ts';
 
 const AGGREGATED =
   /application\/json;(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
 
 /** What this API serves, in both forms that clients ask for. `undefined` for a path that is no discovery document. */
-export function discoveryAnswer(request: ApiRequest): ApiResponse | undefined {
+export function discoveryAnswer(request: ApiRequest, checks: readonly HealthCheck[]): ApiResponse | undefined {
   const path = request.path.replace(/\/$/, '');
   const version = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''))?.[1];
-  if (path === '') return jsonAnswer(200, { paths: allPaths() });
+  if (path === '') return jsonAnswer(200, { paths: allPaths(checks) });
   if (path === '/api')
     return version === undefined ? jsonAnswer(200, coreVersions(request)) : aggregated(version, ['']);
   if (path === '/apis') {
@@ -22,20 +23,20 @@ export function discoveryAnswer(request: ApiRequest): ApiResponse | undefined {
   return second === '' ? groupAnswer(first) : resourceList(first, second);
 }
 
-function allPaths(): readonly string[] {
+function allPaths(checks: readonly HealthCheck[]): readonly string[] {
   const groups = namedGroups().flatMap((group) => [
     `/apis/${group}`,
     ...versionsOf(group).map((version) => `/apis/${group}/${version}`),
   ]);
   const own = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/apis/'];
-  const health = ['/healthz', '/livez', '/readyz'];
   return [
     ...own,
     ...groups,
-    ...health,
+    ...healthPaths(checks),
     '/metrics',
     '/openapi/v2',
     '/openapi/v3',
+    '/openapi/v3/',
     '/openid/v1/jwks',
     '/version',
   ].toSorted((a, b) => (a < b ? -1 : 1));

@@ -12,32 +12,65 @@ export interface HealthCheck {
   readonly forLiveness: boolean;
 }
 
-const ENDPOINT = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
+/** Names under which tools made for Kubernetes ask for the same things. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['etcd', 'store'],
+  ['informer-sync', 'watch-cache'],
+  ['log', 'ping'],
+  ['poststarthook/rbac/bootstrap-roles', 'start'],
+  ['poststarthook/scheduling/bootstrap-system-priority-classes', 'start'],
+  ['poststarthook/start-system-namespaces-controller', 'start'],
+]);
+
+const ENDPOINT = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/;
 
 export const isHealthPath = (path: string): boolean => ENDPOINT.test(path);
 
+/** `/readyz`, `/readyz/ping`, ...: everything that can be asked for. */
+export const healthPaths = (checks: readonly HealthCheck[]): readonly string[] =>
+  ['healthz', 'livez', 'readyz'].flatMap((endpoint) => [
+    `/${endpoint}`,
+    ...checksOf(endpoint, checks).map(({ name }) => `/${endpoint}/${name}`),
+  ]);
+
+const checksOf = (endpoint: string, checks: readonly HealthCheck[]): readonly HealthCheck[] =>
+  checks.filter(({ forLiveness }) => endpoint !== 'livez' || forLiveness);
+
+const named = (name: string): string => ALIASES.get(name) ?? name;
+
 export async function healthAnswer(request: ApiRequest, checks: readonly HealthCheck[]): Promise<ApiResponse> {
   const [, endpoint = '', only] = ENDPOINT.exec(request.path) ?? [];
-  const excluded = new Set(request.query.getAll('exclude'));
-  const relevant = checks.filter(
-    (check) =>
-      (endpoint !== 'livez' || check.forLiveness) &&
-      (only === undefined || check.name === only) &&
-      !excluded.has(check.name),
-  );
-  if (only !== undefined && relevant.length === 0) return textAnswer(404, `no check of the name ${only}\n`);
-  const results = await Promise.all(
-    relevant.map(async (check) => ({
-      name: check.name,
-      problems: await check.problems(),
-      cautions: check.cautions?.() ?? [],
-    })),
-  );
-  const healthy = results.every((result) => result.problems.length === 0);
+  const relevant = checksOf(endpoint, checks).filter(({ name }) => only === undefined || name === named(only));
+  if (only !== undefined && relevant.length === 0) return textAnswer(404, '404 page not found\n');
+  const excluded = new Set(request.query.getAll('exclude').filter((name) => name !== ''));
+  const isExcluded = ({ name }: HealthCheck): boolean => [...excluded].some((each) => named(each) === name);
+  const results = await Promise.all(relevant.map(async (check) => (isExcluded(check) ? skipped(check) : look(check))));
+  const healthy = results.every(({ failed }) => !failed);
   if (healthy && !request.query.has('verbose')) return textAnswer(200, 'ok');
-  const lines = results.map(({ name, problems, cautions }) => {
-    if (problems.length > 0) return `[-]${name} failed: ${problems.join('; ')}`;
-    return cautions.length > 0 ? `[+]${name} ok, but ${cautions.join('; ')}` : `[+]${name} ok`;
-  });
-  return textAnswer(healthy ? 200 : 500, `${lines.join('\n')}\n${endpoint} check ${healthy ? 'passed' : 'failed'}\n`);
+  const unknown = [...excluded].filter((each) => relevant.every(({ name }) => name !== named(each))).sort();
+  const lines = [
+    ...results.map(({ line }) => line),
+    ...(unknown.length === 0
+      ? []
+      : [
+          `warn: some health checks cannot be excluded: no matches for ${unknown.map((name) => `"${name}"`).join(', ')}`,
+        ]),
+    `${endpoint} check ${healthy ? 'passed' : 'failed'}`,
+  ];
+  return textAnswer(healthy ? 200 : 500, `${lines.join('\n')}\n`);
+}
+
+interface Result {
+  readonly failed: boolean;
+  readonly line: string;
+}
+
+const skipped = ({ name }: HealthCheck): Result => ({ failed: false, line: `[+]${name} excluded: ok` });
+
+async function look(check: HealthCheck): Promise<Result> {
+  const problems = await check.problems();
+  if (problems.length > 0) return { failed: true, line: `[-]${check.name} failed: ${problems.join('; ')}` };
+  const cautions = check.cautions?.() ?? [];
+  const caution = cautions.length > 0 ? `, but ${cautions.join('; ')}` : '';
+  return { failed: false, line: `[+]${check.name} ok${caution}` };
 }

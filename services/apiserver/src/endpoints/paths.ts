@@ -18,7 +18,7 @@ export async function answerPath(
   if (isHealthPath(request.path)) return healthAnswer(request, checks);
   if (request.path === '/version' || request.path === '/version/') return jsonAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
-  const answer = discoveryAnswer(request) ?? core.openApi.answer(request) ?? openIdAnswer(core, request);
+  const answer = discoveryAnswer(request, checks) ?? core.openApi.answer(request) ?? openIdAnswer(core, request);
   if (answer === undefined) throw notServed();
   return answer;
 }

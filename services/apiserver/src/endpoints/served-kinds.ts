@@ -44,16 +44,16 @@ const GROUP_ORDER = [
 export function servedKinds(): readonly ServedKind[] {
   const stored = allResources().map(storedKind);
   const virtual = VIRTUAL_RESOURCES.map(
-    ({ group, version, kind, plural, singular, namespaced }): ServedKind => ({
+    ({ group, version, kind, plural, singular, namespaced, shortNames = [], verbs }): ServedKind => ({
       group,
       version,
       kind,
       plural,
       singular,
       namespaced,
-      shortNames: [],
+      shortNames,
       categories: [],
-      verbs: ['create'],
+      verbs: Object.keys(verbs).toSorted(),
       subresources: [],
     }),
   );

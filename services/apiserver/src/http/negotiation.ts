@@ -55,7 +55,15 @@ function splitOnce(part: string): [string, string] {
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];
 }
 
-const AVAILABLE = ['application/json', 'application/yaml', 'application/json;stream=watch'];
+/** What Kubernetes names; clients that ask for protobuf also say that they take JSON, and get that. */
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const AVAILABLE = [
+  'application/json',
+  'application/yaml',
+  PROTOBUF,
+  'application/json;stream=watch',
+  `${PROTOBUF};stream=watch`,
+];
 
 export function notAcceptable(): StatusError {
   return new StatusError({

@@ -4,6 +4,7 @@ import { servedKinds } from '../endpoints/served-kinds.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { jsonAnswer } from '../http/answers.ts';
 import { groupVersion } from '../served.ts';
+import { signpost, signpostNames } from './signposts.ts';
 import { openApi2, swaggerJson } from './version-2.ts';
 import { swaggerProtobuf } from './version-2-protobuf.ts';
 import { openApi3 } from './version-3.ts';
@@ -46,12 +47,14 @@ interface Rendered {
   readonly hash: string;
 }
 
-/** `api/v1`, `apis/apps/v1`, ... */
+/** `api/v1`, `apis/apps/v1`, ..., and the paths that lead there. */
 function documentNames(): readonly string[] {
-  return [...new Set(servedKinds().map((each) => `${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}`))];
+  const kinds = servedKinds().map((each) => `${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}`);
+  return [...new Set([...kinds, ...signpostNames()])].sort();
 }
 
 function documentOf(name: string): unknown {
+  if (signpostNames().includes(name)) return signpost(name);
   return openApi3(
     servedKinds().filter((each) => name === `${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}`),
   );

@@ -1,4 +1,5 @@
-import type { KubeObject, Pod } from '@holdfast/api';
+import { findResource, type KubeObject, type Pod } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
 import {
   badRequest,
   conflict,
@@ -7,10 +8,12 @@ import {
   type StatusError,
   unclassifiedError,
 } from '@holdfast/machinery';
-import { formatTime } from '@holdfast/platform';
+import { formatTime, invariant } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
+import type { Core } from '../core.ts';
 import { jsonAnswer } from '../http/answers.ts';
 import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import type { ResourceContext } from '../http/context.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import type { Handler, Subresource } from './port.ts';
@@ -31,6 +34,15 @@ const bind: Handler = async (core, context, definition) => {
     change: (current) => assign(decodePod(current), wanted, formatTime(core.clock.now())),
   });
   return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+};
+
+/** The old form of the same: the body names the pod. */
+export const bindNamedPod = async (core: Core, context: ResourceContext): Promise<ApiResponse> => {
+  const definition = findResource('', 'v1', 'pods');
+  invariant(definition !== undefined, 'pods are served');
+  const { name } = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
+  if (name === '') throw badRequest('name is required');
+  return bind(core, { ...context, info: { ...context.info, name } }, definition);
 };
 
 export const binding: Subresource = {

@@ -17,10 +17,12 @@ export const selfSubjectAccessReview: VirtualResource = {
   plural: 'selfsubjectaccessreviews',
   singular: 'selfsubjectaccessreview',
   namespaced: false,
-  create: (core, context) => {
-    const review = readReview(context, selfSubjectAccessReview);
-    const { spec } = review as SelfSubjectAccessReview;
-    return decide(core, context, review, { user: context.user, asked: spec });
+  verbs: {
+    create: (core, context) => {
+      const review = readReview(context, selfSubjectAccessReview);
+      const { spec } = review as SelfSubjectAccessReview;
+      return decide(core, context, review, { user: context.user, asked: spec });
+    },
   },
 };
 
@@ -30,10 +32,12 @@ export const subjectAccessReview: VirtualResource = {
   plural: 'subjectaccessreviews',
   singular: 'subjectaccessreview',
   namespaced: false,
-  create: (core, context) => {
-    const review = readReview(context, subjectAccessReview);
-    const { spec } = review as SubjectAccessReview;
-    return decide(core, context, review, { user: subjectOf(spec), asked: spec });
+  verbs: {
+    create: (core, context) => {
+      const review = readReview(context, subjectAccessReview);
+      const { spec } = review as SubjectAccessReview;
+      return decide(core, context, review, { user: subjectOf(spec), asked: spec });
+    },
   },
 };
 
@@ -43,18 +47,20 @@ export const localSubjectAccessReview: VirtualResource = {
   plural: 'localsubjectaccessreviews',
   singular: 'localsubjectaccessreview',
   namespaced: true,
-  create: (core, context) => {
-    const review = readReview(context, localSubjectAccessReview);
-    const { spec } = review as LocalSubjectAccessReview;
-    const namespace = spec?.resourceAttributes?.namespace ?? '';
-    if (namespace !== context.info.namespace) {
-      throw badRequest(
-        `spec.resourceAttributes.namespace must match namespace: ${JSON.stringify(namespace)} is not ${JSON.stringify(context.info.namespace)}`,
-      );
-    }
-    return decide(core, context, review, { user: subjectOf(spec), asked: spec });
-  },
+  verbs: { create: reviewLocally },
 };
+
+function reviewLocally(core: Core, context: ResourceContext): Promise<ApiResponse> {
+  const review = readReview(context, localSubjectAccessReview);
+  const { spec } = review as LocalSubjectAccessReview;
+  const namespace = spec?.resourceAttributes?.namespace ?? '';
+  if (namespace !== context.info.namespace) {
+    throw badRequest(
+      `spec.resourceAttributes.namespace must match namespace: ${JSON.stringify(namespace)} is not ${JSON.stringify(context.info.namespace)}`,
+    );
+  }
+  return decide(core, context, review, { user: subjectOf(spec), asked: spec });
+}
 
 type Spec = SubjectAccessReview['spec'];
 type Asked = Pick<Spec, 'resourceAttributes' | 'nonResourceAttributes'>;

@@ -2,7 +2,9 @@ import type { ApiResponse } from '@holdfast/client';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 
-/** A resource that answers and is never stored: reviews, bindings. */
+export type VirtualHandler = (core: Core, context: ResourceContext) => Promise<ApiResponse>;
+
+/** A resource that answers and is never stored: reviews, bindings, component statuses. */
 export interface VirtualResource {
   readonly group: string;
   readonly version: string;
@@ -10,5 +12,7 @@ export interface VirtualResource {
   readonly plural: string;
   readonly singular: string;
   readonly namespaced: boolean;
-  readonly create: (core: Core, context: ResourceContext) => Promise<ApiResponse>;
+  readonly shortNames?: readonly string[];
+  /** By request verb; other verbs are 405. */
+  readonly verbs: Readonly<Partial<Record<'create' | 'get' | 'list', VirtualHandler>>>;
 }

@@ -1,10 +1,14 @@
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts';
+import { bindings } from './bindings.ts';
+import { componentStatuses } from './component-statuses.ts';
 import type { VirtualResource } from './port.ts';
 import { selfSubjectReview } from './self-subject-review.ts';
 import { selfSubjectRulesReview } from './self-subject-rules-review.ts';
 import { tokenReview } from './token-review.ts';
 
 export const VIRTUAL_RESOURCES: readonly VirtualResource[] = [
+  bindings,
+  componentStatuses,
   selfSubjectReview,
   tokenReview,
   localSubjectAccessReview,

@@ -12,13 +12,15 @@ export const selfSubjectReview: VirtualResource = {
   plural: 'selfsubjectreviews',
   singular: 'selfsubjectreview',
   namespaced: false,
-  create: async (core, context) => {
-    readReview(context, selfSubjectReview);
-    return valueAnswer(context, 201, {
-      kind: 'SelfSubjectReview',
-      apiVersion: 'authentication.k8s.io/v1',
-      metadata: { creationTimestamp: formatTime(core.clock.now()) },
-      status: { userInfo: userInfoOf(context.user) },
-    });
+  verbs: {
+    create: async (core, context) => {
+      readReview(context, selfSubjectReview);
+      return valueAnswer(context, 201, {
+        kind: 'SelfSubjectReview',
+        apiVersion: 'authentication.k8s.io/v1',
+        metadata: { creationTimestamp: formatTime(core.clock.now()) },
+        status: { userInfo: userInfoOf(context.user) },
+      });
+    },
   },
 };

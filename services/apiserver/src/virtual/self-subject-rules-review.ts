@@ -18,22 +18,24 @@ export const selfSubjectRulesReview: VirtualResource = {
   plural: 'selfsubjectrulesreviews',
   singular: 'selfsubjectrulesreview',
   namespaced: false,
-  create: async (core, context) => {
-    const review = readReview(context, selfSubjectRulesReview);
-    const namespace = (review as SelfSubjectRulesReview).spec?.namespace ?? '';
-    if (namespace === '') throw badRequest('no namespace on request');
-    const own = context.user.groups.includes(MASTERS_GROUP) ? EVERYTHING : [];
-    const rules = [...own, ...core.access.rbac.rulesFor(context.user, namespace)];
-    return valueAnswer(context, 201, {
-      ...review,
-      metadata: { creationTimestamp: null },
-      status: {
-        resourceRules: rules.filter((rule) => (rule.resources ?? []).length > 0),
-        nonResourceRules: rules
-          .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
-          .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-        incomplete: false,
-      },
-    });
+  verbs: {
+    create: async (core, context) => {
+      const review = readReview(context, selfSubjectRulesReview);
+      const namespace = (review as SelfSubjectRulesReview).spec?.namespace ?? '';
+      if (namespace === '') throw badRequest('no namespace on request');
+      const own = context.user.groups.includes(MASTERS_GROUP) ? EVERYTHING : [];
+      const rules = [...own, ...core.access.rbac.rulesFor(context.user, namespace)];
+      return valueAnswer(context, 201, {
+        ...review,
+        metadata: { creationTimestamp: null },
+        status: {
+          resourceRules: rules.filter((rule) => (rule.resources ?? []).length > 0),
+          nonResourceRules: rules
+            .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
+            .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+          incomplete: false,
+        },
+      });
+    },
   },
 };

@@ -16,15 +16,17 @@ export const tokenReview: VirtualResource = {
   plural: 'tokenreviews',
   singular: 'tokenreview',
   namespaced: false,
-  create: async (core, context) => {
-    const review = readReview(context, tokenReview);
-    const { token = '', audiences = [] } = (review as TokenReview).spec ?? {};
-    if (token === '') throw badRequest('token is required for TokenReview in authentication');
-    return valueAnswer(context, 201, {
-      ...review,
-      metadata: { ...review.metadata, creationTimestamp: null },
-      status: await examine(core, token, audiences),
-    });
+  verbs: {
+    create: async (core, context) => {
+      const review = readReview(context, tokenReview);
+      const { token = '', audiences = [] } = (review as TokenReview).spec ?? {};
+      if (token === '') throw badRequest('token is required for TokenReview in authentication');
+      return valueAnswer(context, 201, {
+        ...review,
+        metadata: { ...review.metadata, creationTimestamp: null },
+        status: await examine(core, token, audiences),
+      });
+    },
   },
 };
 

@@ -1,0 +1,102 @@
+import { strict as assert } from 'node:assert';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { type HealthCheck, healthAnswer } from './health.ts';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.stop());
+
+describe('health', () => {
+  const check = (name: string, problems: readonly string[] = [], forLiveness = true): HealthCheck => ({
+    name,
+    problems: () => problems,
+    forLiveness,
+  });
+  const ask = async (url: string, checks: readonly HealthCheck[]): Promise<string> => {
+    const [path = '', query = ''] = url.split('?');
+    const answer = await healthAnswer({ method: 'GET', path, query: new URLSearchParams(query), headers: {} }, checks);
+    return `${answer.status} ${answer.body.kind === 'text' ? answer.body.text : ''}`;
+  };
+
+  test('all is well, briefly and at length', async () => {
+    const checks = [check('ping'), check('store', [], false)];
+    assert.equal(await ask('/readyz', checks), '200 ok');
+    assert.equal(await ask('/livez?verbose', checks), '200 [+]ping ok\nlivez check passed\n');
+    assert.equal(await ask('/readyz/etcd', checks), '200 ok');
+    assert.equal(await ask('/livez/etcd', checks), '404 404 page not found\n');
+  });
+
+  test('what fails is said, unless it is left out', async () => {
+    const checks = [check('ping'), check('store', ['down'])];
+    assert.equal(await ask('/readyz', checks), '500 [+]ping ok\n[-]store failed: down\nreadyz check failed\n');
+    assert.equal(
+      await ask('/readyz?verbose&exclude=etcd&exclude=nope', checks),
+      '200 [+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "nope"\nreadyz check passed\n',
+    );
+  });
+});
+
+describe('discovery', () => {
+  test('core bindings and component statuses come first, with their verbs', async () => {
+    const { body } = await api.call('GET', '/api/v1');
+    const [bindings, statuses] = (body as { resources: { name: string; verbs: string[]; shortNames?: string[] }[] })
+      .resources;
+    assert.deepEqual([bindings?.name, bindings?.verbs], ['bindings', ['create']]);
+    assert.deepEqual(
+      [statuses?.name, statuses?.verbs, statuses?.shortNames],
+      ['componentstatuses', ['get', 'list'], ['cs']],
+    );
+  });
+
+  test('the root lists every check', async () => {
+    const paths = (await api.call('GET', '/')).at('paths');
+    assert.ok(Array.isArray(paths));
+    for (const path of ['/healthz/ping', '/readyz/store', '/livez', '/openapi/v3/'])
+      assert.ok(paths.includes(path), path);
+    assert.ok(!paths.includes('/livez/store'));
+  });
+
+  test('OpenAPI documents of the paths that lead to groups', async () => {
+    const { body } = await api.call('GET', '/openapi/v3');
+    const { paths } = body as { paths: Record<string, { serverRelativeURL: string }> };
+    for (const name of ['api', 'apis', 'apis/apps', 'version', 'openid/v1/jwks']) assert.ok(paths[name], name);
+    const group = await api.call('GET', '/openapi/v3/apis/apps');
+    const reference = { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup' };
+    const operation = (group.body as { paths: Record<string, { get: { responses: { 200: { content: unknown } } } }> })
+      .paths['/apis/apps/']?.get;
+    assert.deepEqual(operation?.responses[200].content, { 'application/json': { schema: reference } });
+  });
+});
+
+describe('resources that are never stored', () => {
+  test('component statuses tell of the store, with a warning that they are old', async () => {
+    const list = await api.call('GET', '/api/v1/componentstatuses');
+    assert.deepEqual(
+      [list.status, list.at('kind'), list.at('items.0.metadata.name')],
+      [200, 'ComponentStatusList', 'etcd-0'],
+    );
+    assert.equal(list.headers['warning'], '299 - "v1 ComponentStatus is deprecated in v1.19+"');
+    const one = await api.call('GET', '/api/v1/componentstatuses/etcd-0');
+    assert.deepEqual(one.at('conditions'), [{ type: 'Healthy', status: 'True', message: 'ok' }]);
+    assert.equal((await api.call('GET', '/api/v1/componentstatuses/none')).status, 404);
+    assert.equal((await api.call('POST', '/api/v1/componentstatuses', { body: {} })).status, 405);
+    const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+    const table = await api.call('GET', '/api/v1/componentstatuses', { headers });
+    assert.deepEqual(table.at('rows.0.cells'), ['etcd-0', 'Healthy', 'ok', '']);
+  });
+
+  test('[SAFE-01] a binding posted in the old way binds once', async () => {
+    const pods = '/api/v1/namespaces/default/pods';
+    await api.call('POST', pods, { body: podBody('p') });
+    const bind = (node: string) =>
+      api.call('POST', '/api/v1/namespaces/default/bindings', {
+        body: { metadata: { name: 'p' }, target: { kind: 'Node', name: node } },
+      });
+    assert.equal((await bind('n1')).status, 201);
+    assert.equal((await bind('n2')).status, 409);
+    assert.equal((await api.call('GET', `${pods}/p`)).at('spec.nodeName'), 'n1');
+  });
+});

@@ -1,0 +1,64 @@
+import { schemaFor } from '@holdfast/api';
+import { invariant } from '@holdfast/platform';
+import { servedKinds } from '../endpoints/served-kinds.ts';
+import { publishedName } from './schema-names.ts';
+import { OPENAPI_3, SchemaCollector } from './schemas.ts';
+
+const VERSION_FIELDS = [
+  'major',
+  'minor',
+  'gitVersion',
+  'gitCommit',
+  'gitTreeState',
+  'buildDate',
+  'goVersion',
+  'compiler',
+  'platform',
+];
+
+/** Paths that say what else there is, by the name of their document, with what they answer. */
+function signposts(): ReadonlyMap<string, string | undefined> {
+  const groups = [...new Set(servedKinds().map(({ group }) => group))].filter((group) => group !== '');
+  return new Map([
+    ['.well-known/openid-configuration', undefined],
+    ['api', 'APIVersions'],
+    ['apis', 'APIGroupList'],
+    ...groups.map((group) => [`apis/${group}`, 'APIGroup'] as const),
+    ['openid/v1/jwks', undefined],
+    ['version', undefined],
+  ]);
+}
+
+export const signpostNames = (): readonly string[] => [...signposts().keys()];
+
+/** The OpenAPI 3 document of one of them. */
+export function signpost(name: string): unknown {
+  const collector = new SchemaCollector(OPENAPI_3);
+  const schema = answerSchema(name, collector);
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: 'unversioned' },
+    paths: {
+      [`/${name}/`]: {
+        get: { responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } } },
+      },
+    },
+    components: {
+      schemas: collector.all(),
+      securitySchemes: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } },
+    },
+  };
+}
+
+function answerSchema(name: string, collector: SchemaCollector): unknown {
+  const kind = signposts().get(name);
+  if (name === 'version') {
+    const properties = Object.fromEntries(VERSION_FIELDS.map((field) => [field, { type: 'string' }]));
+    return { type: 'object', properties, required: VERSION_FIELDS };
+  }
+  if (kind === undefined) return { type: 'string' };
+  const struct = schemaFor('', 'v1', kind);
+  invariant(struct !== undefined, 'discovery documents have field tables', { kind });
+  collector.add(struct, { group: '', version: 'v1', kind });
+  return collector.reference(publishedName(struct.name));
+}

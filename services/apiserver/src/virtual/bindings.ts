@@ -1,0 +1,13 @@
+import { bindNamedPod } from '../subresources/binding.ts';
+import type { VirtualResource } from './port.ts';
+
+/** What schedulers used before pods had a `binding` subresource. */
+export const bindings: VirtualResource = {
+  group: '',
+  version: 'v1',
+  kind: 'Binding',
+  plural: 'bindings',
+  singular: 'binding',
+  namespaced: true,
+  verbs: { create: bindNamedPod },
+};

@@ -45,9 +45,9 @@ test('[SAFE-19] controllers can be chosen, but the collector of lost pods always
 });
 
 test('a controller whose kinds are not served stays away', () => {
-  const withoutSets = SERVED.filter(({ plural }) => plural !== 'statefulsets');
+  const withoutSets = SERVED.filter(({ plural }) => plural !== 'daemonsets');
   assert.deepEqual(
     selected(['*']).filter((name) => !selected(['*'], withoutSets).includes(name)),
-    ['statefulset'],
+    ['daemonset'],
   );
 });

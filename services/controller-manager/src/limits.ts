@@ -114,3 +114,18 @@ export const ENDPOINTS_PER_SLICE_MAX = 100;
 
 /** Addresses that an Endpoints object names at most; the rest is only in the slices. */
 export const ENDPOINT_ADDRESSES_MAX = 1_000;
+
+/** Missed starts of a CronJob from which on the user is warned. */
+export const CRON_MISSED_STARTS_MAX = 100;
+
+/** Schedules that are kept ready to be asked. */
+export const CRON_SCHEDULES_KEPT = 500;
+
+/** The longest time a CronJob is not looked at. */
+export const CRON_RECHECK_MS = 10 * 60_000;
+
+/** A pod whose eviction was allowed counts as gone for so long; when it is still there after that, it counts again. */
+export const EVICTED_POD_GRACE_MS = 2 * 60_000;
+
+/** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
+export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;

@@ -1,6 +1,7 @@
 import type { DaemonSet, Node, Pod } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
 import { canonicalJson, safeHash, safeSuffix } from '../../common/hash.ts';
+import { scaled } from '../../common/int-or-percent.ts';
 import {
   compareText,
   controllerReference,
@@ -147,14 +148,7 @@ function rollUpdate(
 }
 
 const surgeOf = (set: DaemonSet, desired: number): number =>
-  portion(set.spec.updateStrategy.rollingUpdate?.maxSurge ?? 0, desired);
+  scaled(set.spec.updateStrategy.rollingUpdate?.maxSurge ?? 0, desired, Math.ceil);
 
 const unavailableOf = (set: DaemonSet, desired: number): number =>
-  Math.max(1, portion(set.spec.updateStrategy.rollingUpdate?.maxUnavailable ?? 1, desired));
-
-/** Percentages round up. */
-function portion(value: number | string, of: number): number {
-  if (typeof value === 'number') return value;
-  const percent = /^(\d+)%$/.exec(value)?.[1];
-  return percent === undefined ? 0 : Math.ceil((Number(percent) * of) / 100);
-}
+  Math.max(1, scaled(set.spec.updateStrategy.rollingUpdate?.maxUnavailable ?? 1, desired, Math.ceil));

@@ -1,4 +1,5 @@
 import type { Deployment } from '@holdfast/api';
+import { scaled } from '../../common/int-or-percent.ts';
 
 export const desiredReplicas = (deployment: Deployment): number => deployment.spec.replicas ?? 1;
 
@@ -19,12 +20,6 @@ export function rolloutBounds(deployment: Deployment): RolloutBounds {
   const unavailable = scaled(maxUnavailable, replicas, Math.floor);
   const either = surge === 0 && unavailable === 0 ? 1 : unavailable;
   return { maxSurge: surge, maxUnavailable: Math.min(either, replicas) };
-}
-
-function scaled(value: number | string, of: number, round: (value: number) => number): number {
-  if (typeof value === 'number') return Math.max(0, value);
-  const percent = /^(\d+)%$/.exec(value)?.[1];
-  return percent === undefined ? 0 : round((Number(percent) * of) / 100);
 }
 
 /** The largest number of pods all its ReplicaSets may ask for. */

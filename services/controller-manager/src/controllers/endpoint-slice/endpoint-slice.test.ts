@@ -105,7 +105,7 @@ test('pods that serve a named port under different numbers are in different slic
   const named = (name: string, containerPort: number): Pod => {
     const base = backend(name, `10.1.0.${containerPort % 100}`);
     const ports = [{ name: 'web', containerPort, protocol: 'TCP' }];
-    return { ...base, spec: { ...base.spec, containers: [{ name: 'c', image: 'i', ports }] } };
+    return { ...base, spec: { ...base.spec, containers: [{ name: 'c', image: 'i', resources: {}, ports }] } };
   };
   const service = withSpec({ ports: [{ name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' }] });
   const actions = only(service, [named('a', 8001), named('b', 8002), named('c', 8001)]);

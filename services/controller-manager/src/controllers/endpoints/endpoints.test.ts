@@ -32,7 +32,9 @@ const backend = (name: string, ip: string, ready = true): Pod =>
 const withAdmin = (base: Pod): Pod => ({
   ...base,
   spec: {
-    containers: [{ name: 'c', image: 'i', ports: [{ name: 'admin', containerPort: 9, protocol: 'TCP' }] }],
+    containers: [
+      { name: 'c', image: 'i', resources: {}, ports: [{ name: 'admin', containerPort: 9, protocol: 'TCP' }] },
+    ],
     nodeName: 'node-1',
   },
 });
@@ -76,7 +78,7 @@ test('a pod without the named port is only where it serves', () => {
 
 test('a headless service without ports names its pods, and their hostnames', () => {
   const named = { ...backend('a', '10.1.0.1') };
-  named.spec = { containers: [], ...named.spec, hostname: 'first', subdomain: 'web' };
+  named.spec = { ...(named.spec ?? { containers: [] }), hostname: 'first', subdomain: 'web' };
   const { ports: _none, ...spec } = SERVICE.spec ?? {};
   const action = decide({ ...SERVICE, spec: { ...spec, clusterIP: 'None' } }, [named], undefined);
   assert.deepEqual(action.kind === 'create' && action.endpoints.subsets, [

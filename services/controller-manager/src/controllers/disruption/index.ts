@@ -1,0 +1,82 @@
+import { POD_DISRUPTION_BUDGETS, PODS, type PodDisruptionBudget } from '@holdfast/api';
+import type { InformerChange, ReconcileResult } from '@holdfast/client';
+import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isSame } from '../../common/hash.ts';
+import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
+import { Pacing } from '../../common/pacing.ts';
+import { isReady } from '../../common/pods.ts';
+import { labelPredicate } from '../../common/selector.ts';
+import { unlessChanged } from '../../common/writes.ts';
+import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { decide } from './decide.ts';
+import { SCALED_KINDS, scaleOf } from './scales.ts';
+import { createStaleTargetLoop } from './stale-targets.ts';
+
+/** How many pods of each budget may be taken now. The eviction of a pod spends from it by compare-and-swap. */
+export const disruptionController: ControllerDefinition = {
+  name: 'disruption',
+  component: 'controllermanager',
+  identity: 'manager',
+  watches: [POD_DISRUPTION_BUDGETS, PODS, ...SCALED_KINDS],
+  create: (context) => [createBudgetLoop(context), createStaleTargetLoop(context)],
+};
+
+type PodChange = InformerChange<Parameters<typeof isReady>[0]>;
+
+function createBudgetLoop(context: ControllerContext): Loop {
+  const budgets = context.informers.of(POD_DISRUPTION_BUDGETS);
+  const pods = context.informers.of(PODS);
+  const pacing = new Pacing(context.clock);
+  const budgetsToWake = ({ object, old }: PodChange): readonly string[] => {
+    if (object !== undefined && old !== undefined && isSame(pictureOf(object), pictureOf(old))) return [];
+    const namespace = object?.metadata.namespace ?? old?.metadata.namespace;
+    return budgets
+      .list(namespace)
+      .filter(({ spec }) => [object, old].some((pod) => pod && labelPredicate(spec.selector)(pod.metadata.labels)))
+      .map(keyOf);
+  };
+  return {
+    name: 'disruption',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => budgets.list().map(keyOf),
+    wake: (enqueue) => [
+      budgets.onChange((change) => {
+        pacing.ownerChanged(change);
+        enqueue(change.key);
+      }),
+      pods.onChange((change) => budgetsToWake(change).forEach(enqueue)),
+    ],
+    reconcile: async (key) => {
+      const waitMs = pacing.waitMs(key);
+      if (waitMs !== undefined) return { requeueAfterMs: waitMs };
+      const budget = budgets.get(parseKey(key));
+      if (budget === undefined) pacing.forget(key);
+      return budget === undefined || isTerminating(budget) ? {} : pass(context, budget, pacing);
+    },
+  };
+}
+
+const pictureOf = (pod: Parameters<typeof isReady>[0]): unknown => [
+  pod.metadata.labels,
+  isReady(pod),
+  isTerminating(pod),
+  controllerOf(pod)?.uid,
+];
+
+async function pass(context: ControllerContext, budget: PodDisruptionBudget, pacing: Pacing): Promise<ReconcileResult> {
+  const { client, clock, events, informers } = context;
+  const selects = labelPredicate(budget.spec.selector);
+  const pods = informers
+    .of(PODS)
+    .list(namespaceOf(budget))
+    .filter(({ metadata }) => selects(metadata.labels));
+  const decision = decide({ budget, pods, scaleOf: (pod) => scaleOf(informers, pod) }, clock.now());
+  for (const { pod, ...event } of decision.events) events.event(pod ?? budget, event);
+  const { status, recheckAfterMs } = decision;
+  if (status !== undefined) {
+    // Lost to an eviction that spent from it meanwhile: its change wakes the next pass.
+    await unlessChanged(() => client.updateStatus(POD_DISRUPTION_BUDGETS, { ...budget, status }));
+  }
+  pacing.passed(keyOf(budget), pods.length);
+  return recheckAfterMs === undefined ? {} : { requeueAfterMs: recheckAfterMs };
+}

@@ -19,7 +19,7 @@ export interface StopRequest {
 export interface StopTask {
   /** Resolves when every process of the container is confirmed gone; rejects when that is not known. */
   readonly done: Promise<void>;
-  /** A later request asked for less time. */
+  /** A later request asked for less time, counted from now. */
   shorten(graceSeconds: number): void;
   /** The kubelet stops: nothing more is sent. */
   abandon(): void;
@@ -34,7 +34,8 @@ class Stop implements StopTask {
   readonly done: Promise<void>;
   readonly #deps: StopDeps;
   readonly #request: StopRequest;
-  readonly #startedAt: number;
+  /** When the grace began to run. */
+  #startedAt: number;
   readonly #hookEnded = Promise.withResolvers<void>();
   #graceSeconds: number;
   #hookTimer: Timer | undefined;
@@ -50,8 +51,10 @@ class Stop implements StopTask {
   }
 
   shorten(graceSeconds: number): void {
-    if (graceSeconds >= this.#graceSeconds) return;
+    const now = this.#deps.clock.monotonic();
+    if (now + graceSeconds * 1000 >= this.#startedAt + this.#graceSeconds * 1000) return;
     this.#graceSeconds = graceSeconds;
+    this.#startedAt = now;
     if (!this.#hookIsOver) this.#limitHook();
     // The runtime takes the earlier of two ends; `done` follows the first call.
     else void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => this.done);

@@ -31,10 +31,8 @@ interface At {
  * promised before.
  */
 function decideOrphan(observation: PodObservation, before: PodMemory, now: number): Decision {
-  const isNew = before.graceSeconds === 0 || before.graceSeconds > ORPHAN_GRACE_SECONDS;
-  const memory = isNew
-    ? { ...before, graceSeconds: ORPHAN_GRACE_SECONDS, terminationStartedAt: now }
-    : startTermination(before, before.graceSeconds, now);
+  const grace = before.graceSeconds === 0 ? ORPHAN_GRACE_SECONDS : Math.min(before.graceSeconds, ORPHAN_GRACE_SECONDS);
+  const memory = startTermination(before, grace, now);
   const kill = decideKill(observation, undefined, { memory, now });
   if (!kill.allDead) return kill;
   if (observation.sandboxes.length === 0) return { ...kill, actions: [{ kind: 'forget' }] };
@@ -123,8 +121,11 @@ function isAboutToEnd({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind === 'stopSandbox' || kind === 'stopContainer');
 }
 
+/** A grace that is shortened on the way begins anew with its shorter time. */
 function startTermination(memory: PodMemory, graceSeconds: number, now: number): PodMemory {
-  return { ...memory, graceSeconds, terminationStartedAt: memory.terminationStartedAt ?? now };
+  const isShortened = memory.graceSeconds > graceSeconds;
+  const terminationStartedAt = isShortened ? now : (memory.terminationStartedAt ?? now);
+  return { ...memory, graceSeconds, terminationStartedAt };
 }
 
 function releaseSandboxes({ sandboxes }: PodObservation): PodAction[] {

@@ -1,10 +1,10 @@
 import { createSilentLog, describeError, type Log, OperatorError, type Service } from '@holdfast/platform';
 import { describeSettings } from '@holdfast/platform/config';
+import { limitHeap } from '@holdfast/platform/heap';
 import { createPinoLog } from '@holdfast/platform/pino-log';
-import { limitYoungGeneration } from '@holdfast/platform/young-generation';
 import { APISERVER_SETTINGS, readApiServerConfig } from './config.ts';
 
-limitYoungGeneration();
+limitHeap();
 let log: Log = createSilentLog();
 let running: Service | undefined;
 

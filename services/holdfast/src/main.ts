@@ -1,6 +1,6 @@
-import { limitYoungGeneration } from '@holdfast/platform/young-generation';
+import { limitHeap } from '@holdfast/platform/heap';
 
-limitYoungGeneration();
+limitHeap();
 // Loaded only now: most of what a start allocates are modules.
 const { explainFailure, startCommand } = await import('./start-command.ts');
 

@@ -61,6 +61,8 @@ export class CachedObject {
 
   /** Forgets what can be made again. For states that are over: only their text is worth keeping. */
   rest(): void {
+    this.#stored = this.stored;
+    this.#bytes = undefined;
     this.#parsed = undefined;
   }
 

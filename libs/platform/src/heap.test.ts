@@ -5,8 +5,8 @@ import { test } from 'node:test';
 /** Makes garbage that lives for a while, in many turns of the event loop, and prints the size of the young generation. */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
-  import { limitYoungGeneration } from '${new URL('./young-generation.ts', import.meta.url).href}';
-  if (process.argv[1] === 'limited') limitYoungGeneration(2, 1);
+  import { limitHeap } from '${new URL('./heap.ts', import.meta.url).href}';
+  if (process.argv[1] === 'limited') limitHeap(2, 1);
   const kept = [];
   for (let turn = 0; turn < 200; turn++) {
     for (let i = 0; i < 5_000; i++) kept[(turn * 5_000 + i) % 200_000] = { turn, list: [i] };

@@ -1,5 +1,6 @@
 import type { ResourceRef } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
+import { cronJobController } from './controllers/cronjob/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
 import { jobController } from './controllers/job/index.ts';
@@ -13,6 +14,7 @@ import { resourceQuotaController } from './controllers/resource-quota/index.ts';
 import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
 import { serviceAccountController } from './controllers/service-account/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
+import { ttlAfterFinishedController } from './controllers/ttl-after-finished/index.ts';
 
 export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings {
   readonly terminatedPodThreshold: number;
@@ -28,6 +30,8 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   statefulSetController(settings),
   daemonSetController,
   jobController,
+  cronJobController,
+  ttlAfterFinishedController,
   nodeLifecycleController(settings),
   podGarbageController(settings),
   ownerGarbageController(settings),

@@ -62,4 +62,5 @@ export async function inParallel<T>(
   return failures.find((failure) => failure !== undefined);
 }
 
-const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(describeError(thrown)));
+export const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(describeError(thrown));

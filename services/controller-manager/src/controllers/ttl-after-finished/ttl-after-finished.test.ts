@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JOBS, type Job } from '@holdfast/api';
+import { TransportError } from '@holdfast/client';
+import { job } from '../../testing/builders.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { ttlAfterFinishedController } from './index.ts';
+
+const TASK = { namespace: 'default', name: 'task' };
+const ended = (type: string): Job['status'] => ({
+  conditions: [{ type, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+});
+
+function worldWith(object: Job): { readonly world: World; readonly controller: DrivenController } {
+  const world = createWorld();
+  world.api.put(JOBS, object);
+  return { world, controller: new DrivenController(world, ttlAfterFinishedController) };
+}
+
+for (const type of ['Complete', 'Failed']) {
+  test(`a Job that is ${type} goes when its time is over, not a moment sooner, with its pods`, async () => {
+    const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 30 }), status: ended(type) });
+    world.clock.advance(29_999);
+    await controller.settle();
+    assert.ok(world.api.find(JOBS, TASK));
+    world.clock.advance(1);
+    await controller.settle();
+    assert.equal(world.api.writes.at(-1)?.request?.propagationPolicy, 'Foreground');
+    assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
+  });
+}
+
+test('a Job that runs, or that names no time, stays', async () => {
+  for (const object of [
+    job({ ttlSecondsAfterFinished: 0 }),
+    { ...job(), status: ended('Complete') },
+    { ...job({ ttlSecondsAfterFinished: 0 }), status: ended('Suspended') },
+  ]) {
+    const { world, controller } = worldWith(object);
+    world.clock.advance(3_600_000);
+    await controller.settle();
+    assert.deepEqual(world.api.writes, []);
+  }
+});
+
+test('a life made longer is respected even while the cache does not show it', async () => {
+  const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 30 }), status: ended('Complete') });
+  await controller.settle();
+  world.api.cache(JOBS).freeze();
+  const old = world.api.get(JOBS, TASK);
+  world.api.put(JOBS, { ...old, spec: { ...old.spec, ttlSecondsAfterFinished: 600 } });
+  world.clock.advance(60_000);
+  await controller.settle();
+  assert.equal(world.api.get(JOBS, TASK).metadata.deletionTimestamp, undefined);
+  world.api.cache(JOBS).thaw();
+  world.clock.advance(540_000);
+  await controller.settle();
+  assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
+});
+
+test('a lost answer is asked for again', async () => {
+  const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 0 }), status: ended('Complete') });
+  let lost = 0;
+  world.api.beforeWrite = () => {
+    if (lost++ === 0) throw new TransportError('no answer');
+  };
+  await controller.settle();
+  assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
+});

@@ -1,39 +1,31 @@
-import {
-  NAMESPACES,
-  type Namespace,
-  NODES,
-  type Node,
-  POD_DISRUPTION_BUDGETS,
-  PODS,
-  type Pod,
-  type PodDisruptionBudget,
-} from '@holdfast/api';
+import type { Pod } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import {
   type ApiClient,
   createEventRecorder,
-  createInformer,
   createLeaderElector,
-  type Informer,
   type InformerChange,
   type LeaderElector,
   type RunningEventRecorder,
 } from '@holdfast/client';
 import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
-import { Bindings } from './adapters/binding.ts';
+import { Bindings, type Placed } from './adapters/binding.ts';
+import { type CacheComparison, compareCache } from './adapters/cache-comparer.ts';
 import { Evictor } from './adapters/evictor.ts';
+import { Extender, type Post } from './adapters/extender.ts';
+import { createExtenderPost } from './adapters/extender-post.ts';
 import { PodWriter } from './adapters/pod-writer.ts';
+import { ClusterFeed } from './cluster-feed.ts';
+import { defaultConfiguration, type SchedulerConfiguration } from './configuration/configuration.ts';
+import { Decider, type Outcome, type Refused } from './decider.ts';
 import { ClusterCache, isFinished } from './domain/cluster-cache.ts';
-import { fitMessage, NO_NODES } from './domain/fit-message.ts';
-import { createPodInfo, type PodInfo } from './domain/pod-info.ts';
-import { PodQueue } from './domain/pod-queue.ts';
-import { type Preemption, preempt } from './domain/preemption.ts';
-import { type Refusal, schedule } from './domain/schedule.ts';
-import type { ClusterEvent, Plugin } from './framework/plugin.ts';
-import { retryTable } from './framework/retry-table.ts';
+import { type PodInfo, refreshPodInfo } from './domain/pod-info.ts';
+import { PodQueue, type Popped } from './domain/pod-queue.ts';
+import { buildProfile } from './framework/build-profile.ts';
+import type { EventKind, EventSubjects, Queueable } from './framework/plugin.ts';
+import type { Profile } from './framework/profile.ts';
 import { ASSUMPTION_CHECK_INTERVAL_MS, ASSUMPTION_MAX_MS, DECISIONS_PER_TURN } from './limits.ts';
-import { createDefaultBinder } from './plugins/default-binder.ts';
-import { createDefaultPlugins } from './plugins/registry.ts';
+import { createSchedulerMetrics, type SchedulerMetrics } from './metrics.ts';
 
 export interface SchedulerDeps {
   /** Carries the scheduler's identity. */
@@ -43,15 +35,24 @@ export interface SchedulerDeps {
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
-  /** Pods that name this scheduler are ours. */
-  readonly schedulerName?: string;
+  /** Pods that name one of its profiles are ours. */
+  readonly configuration?: SchedulerConfiguration;
   /** With it only one of several schedulers works; without it all do, and the API decides who bound first. */
   readonly leaderElection?: boolean;
-  readonly plugins?: readonly Plugin[];
+  /** False: priorities neither order pods nor make room (the feature gate PodPriority). */
+  readonly podPriority?: boolean;
+  /** How extenders are asked; the default is HTTP. */
+  readonly post?: Post;
 }
 
 export interface Scheduler extends Service {
   counters(): SchedulerCounters;
+  /** In the text format of Prometheus. */
+  metrics(): string;
+  /** How what the scheduler believes differs from what the API says. */
+  compareCache(): Promise<CacheComparison>;
+  /** Whether the first lists are complete. */
+  isReady(): boolean;
 }
 
 export interface SchedulerCounters {
@@ -74,78 +75,155 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 class SchedulerLoop implements Scheduler {
   readonly name = 'scheduler';
   readonly #deps: SchedulerDeps;
-  readonly #schedulerName: string;
-  readonly #plugins: readonly Plugin[];
+  readonly #profiles: ReadonlyMap<string, Profile>;
   readonly #cache = new ClusterCache();
   readonly #queue: PodQueue;
-  readonly #pods: Informer<Pod>;
-  readonly #nodes: Informer<Node>;
-  readonly #namespaces: Informer<Namespace>;
-  readonly #budgets: Informer<PodDisruptionBudget>;
-  readonly #recorder: RunningEventRecorder;
+  readonly #feed: ClusterFeed;
+  readonly #recorders: ReadonlyMap<string, RunningEventRecorder>;
   readonly #writer: PodWriter;
   readonly #evictor: Evictor;
   readonly #bindings: Bindings;
+  readonly #decider: Decider;
+  readonly #metrics: SchedulerMetrics;
   readonly #elector: LeaderElector | undefined;
   readonly #stopping = new AbortController();
   readonly #totals = { decisions: 0, bound: 0, refused: 0, unconfirmed: 0, preemptions: 0 };
   #loops: readonly Promise<void>[] = [];
   #wake: (() => void) | undefined;
-  #startAt = 0;
+  #ready = false;
 
   constructor(deps: SchedulerDeps) {
-    const { client, bus, clock, random, ids, log } = deps;
+    const { client, bus, clock, random, log, configuration = defaultConfiguration() } = deps;
     this.#deps = deps;
-    this.#schedulerName = deps.schedulerName ?? DEFAULT_SCHEDULER_NAME;
-    this.#plugins = deps.plugins ?? createDefaultPlugins();
-    this.#queue = new PodQueue(retryTable(this.#plugins));
-    const common = { client, bus, clock, random, log };
-    this.#pods = createInformer({ ...common, resource: PODS });
-    this.#nodes = createInformer({ ...common, resource: NODES });
-    this.#namespaces = createInformer({ ...common, resource: NAMESPACES });
-    this.#budgets = createInformer({ ...common, resource: POD_DISRUPTION_BUDGETS });
-    this.#recorder = createEventRecorder({ client, component: this.#schedulerName, clock, ids, log });
+    const post = deps.post ?? createExtenderPost(clock);
+    const extenders = configuration.extenders.map((config) => new Extender(config, post));
+    this.#profiles = this.#buildProfiles(configuration);
+    this.#metrics = this.#createMetrics();
+    this.#queue = this.#createQueue(configuration);
+    this.#recorders = this.#createRecorders();
+    const recorderOf = (profile: Profile): RunningEventRecorder => this.#recorderOf(profile.schedulerName);
     this.#writer = new PodWriter({ client, clock, log });
-    const recorder = this.#recorder;
-    this.#evictor = new Evictor({ client, clock, log, recorder, schedulerName: this.#schedulerName });
+    this.#evictor = new Evictor({ client, clock, log, recorderOf });
+    this.#feed = new ClusterFeed({
+      client,
+      bus,
+      clock,
+      random,
+      log,
+      cache: this.#cache,
+      note: (kind, about) => this.#note(kind, about),
+      onPod: (change) => this.#podChanged(change),
+    });
+    this.#decider = new Decider({
+      cache: this.#cache,
+      metrics: this.#metrics,
+      extenders,
+      clock,
+      random,
+      log,
+      budgets: () => this.#feed.budgets(),
+    });
     this.#bindings = new Bindings(
-      { client, binder: createDefaultBinder(client), recorder: this.#recorder, clock, random, log },
+      { client, recorderOf, extenders, clock, random, log },
       {
-        onBound: (pod) => this.#onBound(pod),
+        onBound: (placed) => this.#onBound(placed),
+        onGivenUp: (placed, why) => this.#onGivenUp(placed, why),
         onObserved: (pod, current) => this.#onObserved(pod, current),
       },
     );
     this.#elector = deps.leaderElection === true ? this.#createElector() : undefined;
-    this.#listen();
   }
 
   counters(): SchedulerCounters {
     return { ...this.#totals, assumed: this.#cache.assumptions(), queue: this.#queue.counts() };
   }
 
+  metrics(): string {
+    return this.#metrics.render();
+  }
+
+  compareCache(): Promise<CacheComparison> {
+    return compareCache(this.#deps.client, this.#cache);
+  }
+
+  isReady(): boolean {
+    return this.#ready;
+  }
+
   async start(): Promise<void> {
     if (this.#loops.length > 0) return;
-    const parts: readonly (Service | undefined)[] = [this.#nodes, this.#namespaces, this.#pods, this.#elector];
-    for (const part of [...parts, this.#budgets]) await part?.start();
+    await this.#feed.start();
+    await this.#elector?.start();
     this.#loops = [this.#decideLoop(), this.#assumptionLoop()];
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the scheduler is stopping'));
     this.#wake?.();
-    await Promise.all([this.#nodes.stop(), this.#namespaces.stop(), this.#pods.stop(), this.#budgets.stop()]);
+    await this.#feed.stop();
     await this.#elector?.stop();
-    await Promise.all([this.#bindings.stop(), this.#recorder.stop()]);
+    await Promise.all([this.#bindings.stop(), ...[...this.#recorders.values()].map((each) => each.stop())]);
     await Promise.all(this.#loops);
     await Promise.all([this.#writer.idle(), this.#evictor.idle()]);
   }
 
+  #buildProfiles({ profiles, extenders }: SchedulerConfiguration): ReadonlyMap<string, Profile> {
+    const { client, clock, log, podPriority = true } = this.#deps;
+    const ignoredResources = new Set(extenders.flatMap(({ ignoredByScheduler }) => [...ignoredByScheduler]));
+    const handle = { client, clock, log, volumes: this.#cache.volumes, ignoredResources };
+    return new Map(
+      profiles.map((choice) => {
+        const profile = buildProfile(choice, handle);
+        const used = podPriority ? profile : { ...profile, compare: byArrival, postFilters: [] };
+        return [choice.schedulerName, used];
+      }),
+    );
+  }
+
+  #createQueue({ backoff }: SchedulerConfiguration): PodQueue {
+    const [first] = this.#profiles.values();
+    return new PodQueue({
+      compare: first?.compare ?? byArrival,
+      hintsOf: ({ pod }, plugin) => this.#profileOf(pod)?.hints.get(plugin),
+      backoff,
+      onIncoming: (queue, event) => this.#metrics.incoming(queue, event),
+    });
+  }
+
+  #createMetrics(): SchedulerMetrics {
+    return createSchedulerMetrics({
+      pending: () => {
+        const { active, backoff, unschedulable, gated } = this.#queue.counts();
+        return { active, backoff, unschedulable, gated };
+      },
+      unschedulableByPlugin: () => this.#queue.unschedulableByPlugin(),
+      cacheSizes: () => this.#cache.sizes(),
+    });
+  }
+
+  #createRecorders(): ReadonlyMap<string, RunningEventRecorder> {
+    const { client, clock, ids, log } = this.#deps;
+    return new Map(
+      [...this.#profiles.keys()].map((component) => [
+        component,
+        createEventRecorder({ client, component, clock, ids, log }),
+      ]),
+    );
+  }
+
+  #recorderOf(schedulerName: string): RunningEventRecorder {
+    const recorder = this.#recorders.get(schedulerName);
+    if (recorder === undefined) throw new Error(`no profile is called ${schedulerName}`);
+    return recorder;
+  }
+
   #createElector(): LeaderElector {
     const { client, clock, random, log, ids } = this.#deps;
+    const [name = DEFAULT_SCHEDULER_NAME] = this.#profiles.keys();
     return createLeaderElector({
       client,
       lease: { namespace: 'kube-system', name: 'kube-scheduler' },
-      identity: `${this.#schedulerName}_${ids.uuid()}`,
+      identity: `${name}_${ids.uuid()}`,
       clock,
       random,
       log,
@@ -154,65 +232,68 @@ class SchedulerLoop implements Scheduler {
     });
   }
 
-  #listen(): void {
-    this.#nodes.onChange(({ object, old }) => {
-      if (object !== undefined) this.#note(this.#cache.setNode(object));
-      else if (old !== undefined) this.#cache.removeNode(old.metadata.name ?? '');
-    });
-    this.#namespaces.onChange(({ object, old }) => {
-      if (object !== undefined) this.#cache.setNamespace(object);
-      else if (old !== undefined) this.#cache.removeNamespace(old.metadata.name ?? '');
-    });
-    this.#pods.onChange((change) => this.#podChanged(change));
+  #profileOf(pod: Pod): Profile | undefined {
+    return this.#profiles.get(pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME);
   }
 
   #podChanged({ object, old }: InformerChange<Pod>): void {
     const before = old?.metadata.uid;
     if (before !== undefined && before !== object?.metadata.uid) this.#podGone(before);
-    if (object !== undefined) this.#podSeen(object);
+    if (object !== undefined) this.#podSeen(object, before === object.metadata.uid ? old : undefined);
   }
 
-  #podSeen(pod: Pod): void {
+  #podSeen(pod: Pod, old?: Pod): void {
     const uid = pod.metadata.uid ?? '';
     if (isFinished(pod)) {
       this.#podGone(uid);
     } else if ((pod.spec.nodeName ?? '') !== '') {
       this.#queue.delete(uid);
-      this.#cache.unnominate(uid);
-      this.#note(this.#cache.setPod(createPodInfo(pod)));
-    } else if (!this.#cache.isPlaced(uid)) this.#podWaits(createPodInfo(pod));
+      this.#cache.nominations.clear(uid);
+      const info = refreshPodInfo(this.#cache.placed(uid), pod);
+      for (const event of this.#cache.setPod(info)) this.#note(event, info);
+    } else if (!this.#cache.isPlaced(uid)) this.#podWaits(pod, old);
   }
 
-  #podWaits(pod: PodInfo): void {
-    if (pod.terminating || (pod.pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME) !== this.#schedulerName) {
-      this.#queue.delete(pod.uid);
+  #podWaits(pod: Pod, old: Pod | undefined): void {
+    const uid = pod.metadata.uid ?? '';
+    const profile = this.#profileOf(pod);
+    if (pod.metadata.deletionTimestamp !== undefined || profile === undefined) {
+      this.#queue.delete(uid);
+      this.#cache.nominations.clear(uid);
       return;
     }
-    // A nomination of ours may be newer than the status seen here: only a status that names a node replaces it.
-    const nominated = pod.pod.status.nominatedNodeName ?? '';
-    if (nominated !== '') this.#cache.nominate(pod, nominated);
-    const gated = this.#plugins.some((plugin) => plugin.gate?.(pod) !== undefined);
-    this.#queue.upsert(pod, gated, this.#deps.clock.monotonic());
+    const info = refreshPodInfo(this.#queue.get(uid), pod);
+    this.#followNomination(info, old);
+    const gated = profile.preEnqueue.some(({ call }) => call(info) !== undefined);
+    this.#queue.upsert(info, gated, this.#deps.clock.monotonic());
     this.#wake?.();
+  }
+
+  /** A nomination of ours may be newer than the status seen here: only a change of the status replaces it. */
+  #followNomination(pod: PodInfo, old: Pod | undefined): void {
+    const nominated = pod.pod.status.nominatedNodeName ?? '';
+    const before = old?.status.nominatedNodeName ?? '';
+    if (nominated === before) return;
+    if (nominated !== '') this.#cache.nominations.set(pod, nominated);
+    else if (this.#cache.nominationOf(pod) === before) this.#cache.nominations.clear(pod.uid);
   }
 
   #podGone(uid: string): void {
     this.#queue.delete(uid);
-    this.#cache.unnominate(uid);
-    if (this.#cache.removePod(uid)) this.#note('pod-removed');
+    this.#cache.nominations.clear(uid);
+    const gone = this.#cache.removePod(uid);
+    if (gone !== undefined) this.#note('pod-removed', gone);
   }
 
-  #note(event: ClusterEvent | undefined): void {
-    if (event === undefined) return;
-    this.#queue.note(event, this.#deps.clock.monotonic());
+  #note<K extends EventKind>(kind: K, about: EventSubjects[K]): void {
+    this.#queue.note(kind, about, this.#deps.clock.monotonic());
     this.#wake?.();
   }
 
   async #decideLoop(): Promise<void> {
     const { signal } = this.#stopping;
-    // Budgets are honoured as far as they are known (PREEMPT-16): they hold nobody up.
-    const caches = [this.#nodes, this.#namespaces, this.#pods];
-    await Promise.all(caches.map((each) => each.synced())).catch(() => {});
+    await this.#feed.synced().catch(() => {});
+    this.#ready = !signal.aborted;
     while (!signal.aborted) {
       const decided = this.#mayDecide() ? await this.#decideSome() : 0;
       // A turn for the event loop between batches; a rest when nothing is left to decide.
@@ -232,83 +313,148 @@ class SchedulerLoop implements Scheduler {
       await this.#bindings.place();
       const next = this.#queue.pop();
       if (next === undefined) break;
-      this.#decide(next.pod, next.seen);
+      await this.#decide(next);
     }
     return decided;
   }
 
-  #decide(pod: PodInfo, seen: number): void {
-    this.#totals.decisions++;
-    const { random } = this.#deps;
-    const decision = schedule(this.#cache, pod, { plugins: this.#plugins, random, startAt: this.#startAt });
-    if (decision.kind === 'refuse') {
-      this.#refuse(pod, decision, seen);
+  async #decide(next: Popped): Promise<void> {
+    const profile = this.#profileOf(next.pod.pod);
+    if (profile === undefined) {
+      this.#queue.delete(next.pod.uid);
       return;
     }
-    this.#startAt = (this.#startAt + decision.looked) % this.#cache.nodes.length;
-    this.#cache.unnominate(pod.uid);
-    this.#cache.assume(pod, decision.nodeName);
-    this.#queue.note('pod-placed', this.#deps.clock.monotonic());
-    this.#bindings.start(pod, decision.nodeName);
+    this.#totals.decisions++;
+    const startedMs = this.#deps.clock.monotonic();
+    const decided = this.#decider.decide(next.pod, profile);
+    // Awaiting costs a turn of the queue of promises: only extenders make it necessary.
+    const outcome = decided instanceof Promise ? await decided : decided;
+    const seconds = (this.#deps.clock.monotonic() - startedMs) / 1_000;
+    this.#metrics.algorithm(seconds);
+    this.#apply(next, profile, outcome);
+    if (outcome.kind === 'place') return;
+    this.#metrics.attempt(profile.schedulerName, outcome.kind === 'error' ? 'error' : 'unschedulable', seconds);
   }
 
-  #refuse(pod: PodInfo, refusal: Refusal, seen: number): void {
+  #apply(next: Popped, profile: Profile, outcome: Outcome): void {
+    const { pod } = next;
+    switch (outcome.kind) {
+      case 'place':
+        this.#place(next, profile, outcome);
+        break;
+      case 'refuse':
+        this.#refuse(pod, profile, outcome);
+        break;
+      case 'error':
+        this.#deps.log.error('a decision failed', { pod: pod.key, error: outcome.message });
+        this.#fail(pod, profile, outcome.message);
+        break;
+    }
+  }
+
+  #place(next: Popped, profile: Profile, { nodeName, waits }: Extract<Outcome, { kind: 'place' }>): void {
+    const { pod, attempts, addedMs } = next;
+    this.#queue.placed();
+    if (!this.#queue.has(pod.uid)) {
+      this.#decider.unreserve(profile, pod, nodeName);
+      return;
+    }
+    this.#cache.nominations.clear(pod.uid);
+    this.#cache.assume(pod, nodeName);
+    const placed = this.#cache.placed(pod.uid);
+    if (placed !== undefined) this.#queue.note('pod-placed', placed, this.#deps.clock.monotonic());
+    this.#bindings.start({ pod, nodeName, profile, waits, attempts, addedMs });
+  }
+
+  #refuse(pod: PodInfo, profile: Profile, refused: Refused): void {
     this.#totals.refused++;
-    this.#queue.unschedulable(pod.uid, refusal.plugins, { seen, nowMs: this.#deps.clock.monotonic() });
-    const fit = fitMessage(this.#cache.nodes.length, refusal.rejections.values());
-    const preemption = preempt(this.#cache, pod, refusal, {
-      plugins: this.#plugins,
-      budgets: this.#budgets.list(),
-      random: this.#deps.random,
-    });
-    const told = preemption.kind === 'none' ? `${fit} ${preemption.message}` : fit;
-    const message = this.#cache.nodes.length === 0 ? NO_NODES : told;
-    this.#writer.unschedulable(pod, message, this.#nominationAfter(pod, preemption));
-    this.#recorder.event(pod.pod, { type: 'Warning', reason: 'FailedScheduling', message });
+    this.#queue.unschedulable(pod.uid, refused.plugins, this.#deps.clock.monotonic());
+    const { message } = refused;
+    this.#writer.notScheduled(pod, { reason: 'Unschedulable', message }, this.#nominationAfter(pod, profile, refused));
+    this.#recorderOf(profile.schedulerName).event(pod.pod, { type: 'Warning', reason: 'FailedScheduling', message });
   }
 
   /** The node to nominate the pod for, `null` to take a nomination back, `undefined` to leave it as it is. */
-  #nominationAfter(pod: PodInfo, preemption: Preemption): string | null | undefined {
+  #nominationAfter(pod: PodInfo, profile: Profile, { preemption }: Refused): string | null | undefined {
     if (preemption.kind === 'preempt') {
+      const { candidate } = preemption;
       this.#totals.preemptions++;
+      this.#metrics.preemption(candidate.victims.length);
       // What less important pods were promised there is given to this one.
-      for (const other of this.#cache.nominatedOn(preemption.nodeName)) {
+      for (const other of this.#cache.nominatedOn(candidate.nodeName)) {
         if (other.priority < pod.priority) this.#takeNominationBack(other);
       }
-      this.#cache.nominate(pod, preemption.nodeName);
-      this.#evictor.evict(pod, preemption);
-      return preemption.nodeName;
+      this.#cache.nominations.set(pod, candidate.nodeName);
+      this.#evictor.evict(pod, candidate, profile);
+      return candidate.nodeName;
     }
     if (preemption.keeps || this.#cache.nominationOf(pod) === '') return undefined;
-    this.#cache.unnominate(pod.uid);
+    this.#cache.nominations.clear(pod.uid);
     return null;
   }
 
   #takeNominationBack(pod: PodInfo): void {
-    this.#cache.unnominate(pod.uid);
+    this.#cache.nominations.clear(pod.uid);
     this.#writer.nominate(pod, null);
   }
 
-  #onBound(pod: PodInfo): void {
+  #fail(pod: PodInfo, { schedulerName }: Profile, message: string): void {
+    this.#queue.backOff(pod.uid, this.#deps.clock.monotonic());
+    this.#writer.notScheduled(pod, { reason: 'SchedulerError', message }, undefined);
+    this.#recorderOf(schedulerName).event(pod.pod, { type: 'Warning', reason: 'FailedScheduling', message });
+  }
+
+  #onBound({ pod, profile, attempts, addedMs }: Placed): void {
     this.#totals.bound++;
     this.#queue.delete(pod.uid);
-    this.#cache.bindingAnswered(pod.uid, this.#deps.clock.monotonic());
+    const nowMs = this.#deps.clock.monotonic();
+    this.#cache.bindingAnswered(pod.uid, nowMs);
+    const seconds = (nowMs - addedMs) / 1_000;
+    this.#metrics.attempt(profile.schedulerName, 'scheduled', seconds);
+    this.#metrics.bound(attempts, seconds);
+  }
+
+  /** Nothing was written that binds the pod: its place is free again. */
+  #onGivenUp({ pod, nodeName, profile }: Placed, { message, plugin }: { message: string; plugin?: string }): void {
+    this.#decider.unreserve(profile, pod, nodeName);
+    this.#forget(pod);
+    if (plugin === undefined) {
+      this.#metrics.attempt(profile.schedulerName, 'error', 0);
+      this.#fail(pod, profile, message);
+      return;
+    }
+    this.#metrics.attempt(profile.schedulerName, 'unschedulable', 0);
+    this.#queue.unschedulable(pod.uid, new Set([plugin]), this.#deps.clock.monotonic());
+    this.#writer.notScheduled(pod, { reason: 'Unschedulable', message }, undefined);
+    this.#recorderOf(profile.schedulerName).event(pod.pod, { type: 'Warning', reason: 'FailedScheduling', message });
   }
 
   /** What the API says now replaces what was assumed. */
   #onObserved(pod: PodInfo, current: Pod | undefined): void {
     this.#totals.unconfirmed++;
+    if (current === undefined || (current.spec.nodeName ?? '') === '') this.#unreserve(pod);
     if (current === undefined) {
       this.#podGone(pod.uid);
       return;
     }
-    if ((current.spec.nodeName ?? '') === '' && this.#cache.forget(pod.uid)) {
+    if ((current.spec.nodeName ?? '') === '' && this.#forget(pod)) {
       const nowMs = this.#deps.clock.monotonic();
       this.#queue.upsert(pod, false, nowMs);
       this.#queue.backOff(pod.uid, nowMs);
-      this.#note('pod-removed');
     }
     this.#podSeen(current);
+  }
+
+  #unreserve(pod: PodInfo): void {
+    const profile = this.#profileOf(pod.pod);
+    const nodeName = this.#cache.placed(pod.uid)?.nodeName;
+    if (profile !== undefined && nodeName !== undefined) this.#decider.unreserve(profile, pod, nodeName);
+  }
+
+  #forget(pod: PodInfo): boolean {
+    const forgotten = this.#cache.forget(pod.uid);
+    if (forgotten !== undefined) this.#note('pod-removed', forgotten);
+    return forgotten !== undefined;
   }
 
   async #assumptionLoop(): Promise<void> {
@@ -336,3 +482,5 @@ class SchedulerLoop implements Scheduler {
     timer?.cancel();
   }
 }
+
+const byArrival = (a: Queueable, b: Queueable): number => a.order - b.order;

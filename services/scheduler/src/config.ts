@@ -3,12 +3,21 @@ import type { SettingSpecs, Settings } from '@holdfast/platform/config';
 
 export const SCHEDULER_SETTINGS = {
   ...COMPONENT_SETTINGS,
+  config: {
+    kind: 'string',
+    help: 'file with a KubeSchedulerConfiguration (YAML or JSON): profiles, plugins, extenders',
+  },
   'scheduler-name': {
     kind: 'string',
-    help: 'pods with this schedulerName are scheduled',
+    help: 'pods with this schedulerName are scheduled, when no file is given',
     default: 'default-scheduler',
   },
   'leader-elect': { kind: 'boolean', help: 'let only one of several schedulers work at a time' },
+  'feature-gates': { kind: 'string', help: 'PodPriority=false: priorities neither order pods nor preempt' },
+  'status-address': {
+    kind: 'string',
+    help: 'host:port that serves /metrics, /healthz, /readyz and /debug/cache over HTTP, without credentials',
+  },
 } as const satisfies SettingSpecs;
 
 export type SchedulerSettings = Settings<typeof SCHEDULER_SETTINGS>;

@@ -1,2 +1,4 @@
 export { createScheduler, type Scheduler, type SchedulerCounters, type SchedulerDeps } from './app.ts';
 export { SCHEDULER_SETTINGS, type SchedulerSettings } from './config.ts';
+export type { SchedulerConfiguration } from './configuration/configuration.ts';
+export { readConfigurationFile } from './configuration/read-file.ts';

@@ -7,7 +7,6 @@ export const POD_BACKOFF_MAX_MS = 10_000;
 
 /** A pod that waits for a change is tried again after this long even if no change was seen. */
 export const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
-export const UNSCHEDULABLE_CHECK_INTERVAL_MS = 30_000;
 
 /** An assumed pod that was bound but not seen bound for this long is read from the API. */
 export const ASSUMPTION_MAX_MS = 30_000;
@@ -31,3 +30,12 @@ export const PREEMPTION_CANDIDATES_PERCENT = 10;
 
 /** Highest score a plugin gives a node. */
 export const NODE_SCORE_MAX = 100;
+
+/** A placement whose volumes are not bound after this long is given up. */
+export const VOLUME_BIND_TIMEOUT_SECONDS = 600;
+export const VOLUME_BIND_CHECK_INTERVAL_MS = 1_000;
+/** Longest that a Permit plugin may keep a placement waiting. */
+export const PERMIT_WAIT_MAX_MS = 15 * 60_000;
+/** An extender that does not answer within this long has failed. */
+export const EXTENDER_TIMEOUT_MS = 5_000;
+export const EXTENDER_ANSWER_MAX_BYTES = 64 * 1024 * 1024;

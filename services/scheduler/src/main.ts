@@ -2,8 +2,12 @@ import { connectComponent, logLevelOf } from '@holdfast/client/component-config'
 import { createIds, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { describeSettings, readSettings } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
+import { createStatusServer } from './adapters/status-server.ts';
 import { createScheduler } from './app.ts';
 import { SCHEDULER_SETTINGS } from './config.ts';
+import { defaultConfiguration } from './configuration/configuration.ts';
+import { decodeFeatureGates } from './configuration/feature-gates.ts';
+import { readConfigurationFile } from './configuration/read-file.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
   if (argv.includes('--help')) {
@@ -11,6 +15,10 @@ async function main(argv: readonly string[]): Promise<void> {
     return;
   }
   const settings = readSettings(SCHEDULER_SETTINGS, { argv, env: process.env });
+  const { config: file } = settings;
+  const configuration =
+    file === undefined ? defaultConfiguration(settings['scheduler-name']) : await readConfigurationFile(file);
+  const { podPriority } = decodeFeatureGates(settings['feature-gates']);
   const clock = createSystemClock();
   const random = createSystemRandom();
   const log = createPinoLog({ level: logLevelOf(settings), service: 'scheduler' });
@@ -22,15 +30,20 @@ async function main(argv: readonly string[]): Promise<void> {
     random,
     ids: createIds(random),
     log,
-    schedulerName: settings['scheduler-name'],
-    leaderElection: settings['leader-elect'],
+    configuration,
+    leaderElection: settings['leader-elect'] || configuration.leaderElect === true,
+    podPriority,
   });
+  const address = settings['status-address'];
+  const status = address === undefined ? undefined : createStatusServer(address, scheduler);
   const stopped = Promise.withResolvers<void>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
+  await status?.start();
   await scheduler.start();
   log.info('the scheduler runs');
   await stopped.promise;
   await scheduler.stop();
+  await status?.stop();
   await connection.close();
 }
 

@@ -1,26 +1,53 @@
 import { PODS, type Pod } from '@holdfast/api';
 import { type ApiClient, createBackoff, type EventRecorder } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import type { Clock, Log, Random } from '@holdfast/platform';
+import { type Clock, describeError, type Log, type Random } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
-import type { Binder } from '../framework/plugin.ts';
-import { BINDINGS_IN_FLIGHT_MAX, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
+import type { Permission, Placing } from '../framework/plugin.ts';
+import type { Profile } from '../framework/profile.ts';
+import { BINDINGS_IN_FLIGHT_MAX, PERMIT_WAIT_MAX_MS, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
+import type { Extender } from './extender.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 
 export interface BindingDeps {
   readonly client: ApiClient;
-  readonly binder: Binder;
-  readonly recorder: EventRecorder;
+  readonly recorderOf: (profile: Profile) => EventRecorder;
+  readonly extenders: readonly Extender[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
+/** A pod that was given a node. */
+export interface Placed {
+  readonly pod: PodInfo;
+  readonly nodeName: string;
+  readonly profile: Profile;
+  /** Permit plugins that have not answered yet. */
+  readonly waits: readonly PermitWait[];
+  readonly attempts: number;
+  readonly addedMs: number;
+}
+
+export interface PermitWait extends Extract<Permission, { kind: 'wait' }> {
+  readonly plugin: string;
+}
+
 /** What became of a placement. */
 export interface BindingOutcomes {
-  readonly onBound: (pod: PodInfo) => void;
+  readonly onBound: (placed: Placed) => void;
+  /** It did not come to the binding. `plugin` = who refused, absent for failures. */
+  readonly onGivenUp: (placed: Placed, why: { readonly message: string; readonly plugin?: string }) => void;
   /** The API was asked after a binding that was refused, unanswered or not seen: `undefined` = the pod is gone. */
   readonly onObserved: (pod: PodInfo, current: Pod | undefined) => void;
+}
+
+class Refused extends Error {
+  readonly plugin: string;
+  constructor(plugin: string, message: string) {
+    super(message);
+    this.plugin = plugin;
+  }
 }
 
 /**
@@ -32,6 +59,8 @@ export class Bindings {
   readonly #outcomes: BindingOutcomes;
   readonly #stopping = new AbortController();
   readonly #limiter: Limiter = createLimiter(BINDINGS_IN_FLIGHT_MAX);
+  /** Those that wait for something besides the API are not counted as bindings under way. */
+  readonly #waiting = new Set<Promise<void>>();
 
   constructor(deps: BindingDeps, outcomes: BindingOutcomes) {
     this.#deps = deps;
@@ -45,29 +74,81 @@ export class Bindings {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the scheduler is stopping'));
+    await Promise.all(this.#waiting);
     await this.#limiter.idle();
   }
 
-  start(pod: PodInfo, nodeName: string): void {
-    this.#limiter.start(() => this.#bind(pod, nodeName));
+  start(placed: Placed): void {
+    if (placed.waits.length === 0 && placed.profile.preBinds.length === 0) {
+      this.#limiter.start(() => this.#bind(placed));
+      return;
+    }
+    const prepared = this.#prepare(placed).finally(() => this.#waiting.delete(prepared));
+    this.#waiting.add(prepared);
   }
 
   observe(pod: PodInfo): void {
     this.#limiter.start(() => this.#observe(pod));
   }
 
-  async #bind(pod: PodInfo, nodeName: string): Promise<void> {
-    const { binder, recorder, log } = this.#deps;
+  async #prepare(placed: Placed): Promise<void> {
+    const { profile, waits } = placed;
+    const placing = this.#placing(placed);
+    try {
+      for (const wait of waits) await this.#permitted(wait);
+      for (const { call } of profile.preBinds) await call(placing);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const plugin = error instanceof Refused ? { plugin: error.plugin } : {};
+      this.#outcomes.onGivenUp(placed, { message: describeError(error), ...plugin });
+      return;
+    }
+    this.#limiter.start(() => this.#bind(placed));
+  }
+
+  #placing({ pod, nodeName }: Placed): Placing {
+    return { pod, nodeName, signal: this.#stopping.signal };
+  }
+
+  async #permitted({ plugin, answer, timeoutMs }: PermitWait): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { signal } = this.#stopping;
+    const timer = this.#deps.clock.timer(Math.min(timeoutMs, PERMIT_WAIT_MAX_MS), () =>
+      resolve(`rejected due to timeout after waiting ${timeoutMs} ms at plugin ${plugin}`),
+    );
+    const stop = (): void => resolve('the scheduler is stopping');
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const refusal = await Promise.race([answer, promise]);
+      if (refusal !== undefined) throw new Refused(plugin, refusal);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      timer.cancel();
+    }
+  }
+
+  async #bind(placed: Placed): Promise<void> {
+    const { log, recorderOf } = this.#deps;
+    const { pod, nodeName, profile } = placed;
     if (this.#stopping.signal.aborted) return;
     try {
-      await binder.bind(pod, nodeName);
-      this.#outcomes.onBound(pod);
+      await this.#bindBy(placed);
+      this.#outcomes.onBound(placed);
       const message = `Successfully assigned ${pod.key} to ${nodeName}`;
-      recorder.event(pod.pod, { type: 'Normal', reason: 'Scheduled', message });
+      recorderOf(profile).event(pod.pod, { type: 'Normal', reason: 'Scheduled', message });
+      for (const { call } of profile.postBinds) call(pod, nodeName);
     } catch (error) {
       log.info('a binding was not confirmed, reading the pod', { pod: pod.key, node: nodeName, error });
       await this.#observe(pod);
     }
+  }
+
+  async #bindBy(placed: Placed): Promise<void> {
+    const { pod, nodeName, profile } = placed;
+    for (const extender of this.#deps.extenders) if (await extender.bind(pod, nodeName)) return;
+    const placing = this.#placing(placed);
+    for (const { call } of profile.binds) if ((await call(placing)) === 'bound') return;
+    throw new Error(`no bind plugin of ${profile.schedulerName} took the pod`);
   }
 
   async #observe(pod: PodInfo): Promise<void> {

@@ -3,6 +3,8 @@ import type { ApiClient, EventRecorder } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatTime, type Log } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
+import type { Candidate } from '../domain/preemption.ts';
+import type { Profile } from '../framework/profile.ts';
 import { STATUS_WRITES_IN_FLIGHT_MAX } from '../limits.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 
@@ -10,8 +12,7 @@ export interface EvictorDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly recorder: EventRecorder;
-  readonly schedulerName: string;
+  readonly recorderOf: (profile: Profile) => EventRecorder;
 }
 
 /**
@@ -30,32 +31,39 @@ export class Evictor {
     return this.#limiter.idle();
   }
 
-  evict(pod: PodInfo, { nodeName, victims }: { nodeName: string; victims: readonly PodInfo[] }): void {
+  evict(pod: PodInfo, { nodeName, victims }: Candidate, profile: Profile): void {
     for (const victim of victims) {
-      if (!victim.terminating) this.#limiter.start(() => this.#end(victim, pod, nodeName));
+      if (!victim.terminating) this.#limiter.start(() => this.#end(victim, { pod, nodeName, profile }));
     }
   }
 
-  async #end(victim: PodInfo, pod: PodInfo, nodeName: string): Promise<void> {
-    const { client, log, recorder } = this.#deps;
+  async #end(
+    victim: PodInfo,
+    { pod, nodeName, profile }: { readonly pod: PodInfo; readonly nodeName: string; readonly profile: Profile },
+  ): Promise<void> {
+    const { client, log, recorderOf } = this.#deps;
     const target = { namespace: victim.namespace, name: victim.name };
     try {
-      await client.patch(PODS, target, { type: 'strategic', body: this.#reasonFor(victim), subresource: 'status' });
+      await client.patch(PODS, target, {
+        type: 'strategic',
+        body: this.#reasonFor(victim, profile),
+        subresource: 'status',
+      });
       await client.delete(PODS, target, { uid: victim.uid });
       const message = `Preempted by pod ${pod.uid} on node ${nodeName}`;
-      recorder.event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
+      recorderOf(profile).event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
       log.warn('a pod that was to make room was not deleted', { pod: victim.key, for: pod.key, error });
     }
   }
 
-  #reasonFor(victim: PodInfo): unknown {
+  #reasonFor(victim: PodInfo, { schedulerName }: Profile): unknown {
     const condition = {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'PreemptionByScheduler',
-      message: `${this.#deps.schedulerName}: preempting to accommodate a higher priority pod`,
+      message: `${schedulerName}: preempting to accommodate a higher priority pod`,
       lastTransitionTime: formatTime(this.#deps.clock.now()),
     };
     return { metadata: { uid: victim.uid }, status: { conditions: [condition] } };

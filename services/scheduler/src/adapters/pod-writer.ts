@@ -12,6 +12,12 @@ export interface PodWriterDeps {
   readonly log: Log;
 }
 
+export interface Why {
+  /** `SchedulerError` = not the cluster's shape but a failure. */
+  readonly reason: 'Unschedulable' | 'SchedulerError';
+  readonly message: string;
+}
+
 /** Says in the pod's status why it waits. Nothing depends on it: a write that fails is repeated with the next try of the pod. */
 export class PodWriter {
   readonly #deps: PodWriterDeps;
@@ -27,8 +33,8 @@ export class PodWriter {
   }
 
   /** `nominatedNodeName`: `null` clears it, `undefined` leaves it. */
-  unschedulable(pod: PodInfo, message: string, nominatedNodeName: string | null | undefined): void {
-    const condition = conditionFor(pod.pod, message, this.#deps.clock.now());
+  notScheduled(pod: PodInfo, why: Why, nominatedNodeName: string | null | undefined): void {
+    const condition = conditionFor(pod.pod, why, this.#deps.clock.now());
     if (condition === undefined && nominatedNodeName === undefined) return;
     this.#write(pod, {
       ...(condition === undefined ? {} : { conditions: [condition] }),
@@ -54,14 +60,14 @@ export class PodWriter {
 }
 
 /** `undefined` when the pod says the same already. */
-function conditionFor(pod: Pod, message: string, nowMs: number): PodCondition | undefined {
+function conditionFor(pod: Pod, { reason, message }: Why, nowMs: number): PodCondition | undefined {
   const known = pod.status.conditions?.find(({ type }) => type === 'PodScheduled');
-  if (known?.status === 'False' && known.reason === 'Unschedulable' && known.message === message) return undefined;
+  if (known?.status === 'False' && known.reason === reason && known.message === message) return undefined;
   const since = known?.status === 'False' ? known.lastTransitionTime : undefined;
   return {
     type: 'PodScheduled',
     status: 'False',
-    reason: 'Unschedulable',
+    reason,
     message,
     lastProbeTime: null,
     lastTransitionTime: since ?? formatTime(nowMs),

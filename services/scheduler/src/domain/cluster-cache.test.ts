@@ -26,7 +26,22 @@ function visible(cache: ClusterCache): unknown {
       ports: node.hostPorts.map(({ port }) => port).toSorted((a, b) => a - b),
     },
   ]);
-  return { nodes: sorted(nodes), counts: GROUPS.map((group) => sorted(cache.countsOf(group))) };
+  const terms = [...cache.placedTerms('requiredAnti')].map(({ term, byNode }): [string, unknown] => [
+    term.text,
+    sorted(byNode),
+  ]);
+  const users = ['default/c1', 'default/c2'].map((claim) =>
+    cache
+      .usersOfClaim(claim)
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  return {
+    nodes: sorted(nodes),
+    counts: GROUPS.map((group) => sorted(cache.countsOf(group))),
+    terms: sorted(terms),
+    users,
+  };
 }
 
 const step = fc.record({
@@ -50,8 +65,11 @@ test('after any changes the cache shows what a cache built from scratch would sh
           containers: [
             { name: 'c', image: 'i', resources: { requests: { cpu } }, ports: [{ containerPort: 1, hostPort: 80 }] },
           ],
+          volumes: [{ name: 'v', persistentVolumeClaim: { claimName: app === 'a' ? 'c1' : 'c2' } }],
         };
-        const pod = buildPod(name, { labels: { app }, spec });
+        const anti = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app } } };
+        const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [anti] } };
+        const pod = buildPod(name, { labels: { app }, spec, affinity });
         const uid = pod.metadata.uid ?? '';
         const onNode: Pod = { ...pod, spec: { ...pod.spec, nodeName: node } };
         if (op === 'node') {
@@ -73,7 +91,7 @@ test('after any changes the cache shows what a cache built from scratch would sh
           cache.assume(createPodInfo(pod), node);
           assumed.set(uid, onNode);
         } else if (op === 'forget') {
-          assert.equal(cache.forget(uid), assumed.delete(uid));
+          assert.equal(cache.forget(uid) !== undefined, assumed.delete(uid));
         } else if (op === 'terminate' && bound.has(uid)) {
           const leaving: Pod = { ...onNode, metadata: { ...onNode.metadata, deletionTimestamp: 'x' } };
           cache.setPod(createPodInfo(leaving));

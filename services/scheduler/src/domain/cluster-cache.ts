@@ -1,11 +1,16 @@
 import type { Namespace, Node, Pod } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import type { ClusterEvent, Snapshot } from '../framework/plugin.ts';
+import type { EventKind, Snapshot } from '../framework/plugin.ts';
+import { ImageIndex } from './image-index.ts';
 import { MatchCounts } from './match-counts.ts';
 import { MutableNodeInfo, type NodeInfo } from './node-info.ts';
+import { Nominations } from './nominations.ts';
+import { OwnerSelectorIndex } from './owner-selectors.ts';
 import type { NamespaceLabels } from './pod-affinity.ts';
 import { type PodInfo, placedOn } from './pod-info.ts';
+import { TermIndex } from './term-index.ts';
+import { VolumeStore } from './volumes.ts';
 
 interface Assumption {
   readonly pod: PodInfo;
@@ -18,17 +23,20 @@ interface Assumption {
  * decisions, each change costs what it touches and not what the cluster holds.
  */
 export class ClusterCache implements Snapshot {
+  readonly volumes = new VolumeStore();
+  readonly owners = new OwnerSelectorIndex();
+  readonly nominations = new Nominations();
   readonly #nodes = new Map<string, MutableNodeInfo>();
   #nodeList: readonly MutableNodeInfo[] | undefined;
   /** By uid, whether or not the node is known: pods may be seen before their node. */
   readonly #placed = new Map<string, PodInfo>();
   readonly #placedByNode = new Map<string, Map<string, PodInfo>>();
+  readonly #usersOfClaim = new Map<string, Map<string, PodInfo>>();
   readonly #assumed = new Map<string, Assumption>();
-  readonly #nominationOf = new Map<string, string>();
-  readonly #nominated = new Map<string, Map<string, PodInfo>>();
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
   readonly #counts = new MatchCounts(() => this.#placed.values());
-  readonly #withAffinity = new Set<MutableNodeInfo>();
+  readonly #terms = new TermIndex();
+  readonly #images = new ImageIndex();
 
   get nodes(): readonly NodeInfo[] {
     this.#nodeList ??= [...this.#nodes.values()];
@@ -39,93 +47,91 @@ export class ClusterCache implements Snapshot {
     return this.#nodes.get(name);
   }
 
-  get nodesWithAffinityPods(): readonly NodeInfo[] {
-    return [...this.#withAffinity];
-  }
-
   countsOf(group: Parameters<Snapshot['countsOf']>[0]): ReturnType<Snapshot['countsOf']> {
     return this.#counts.of(group);
+  }
+
+  placedTerms(kind: Parameters<Snapshot['placedTerms']>[0]): ReturnType<Snapshot['placedTerms']> {
+    return this.#terms.of(kind);
   }
 
   readonly namespaceLabels: NamespaceLabels = (namespace) => this.#namespaces.get(namespace);
 
   nominatedOn(name: string): readonly PodInfo[] {
-    return [...(this.#nominated.get(name)?.values() ?? [])];
+    return this.nominations.on(name);
   }
 
   nominationOf(pod: PodInfo): string {
-    return this.#nominationOf.get(pod.uid) ?? pod.pod.status.nominatedNodeName ?? '';
+    return this.nominations.of(pod);
   }
 
-  /** Remembers on which node room is being made for a waiting pod. */
-  nominate(pod: PodInfo, nodeName: string): void {
-    this.unnominate(pod.uid);
-    const pods = this.#nominated.get(nodeName) ?? new Map<string, PodInfo>();
-    this.#nominated.set(nodeName, pods);
-    pods.set(pod.uid, pod);
-    this.#nominationOf.set(pod.uid, nodeName);
+  nodesWithImage(image: string): number {
+    return this.#images.nodesWith(image);
   }
 
-  unnominate(uid: string): void {
-    const nodeName = this.#nominationOf.get(uid);
-    if (nodeName === undefined) return;
-    this.#nominationOf.delete(uid);
-    const pods = this.#nominated.get(nodeName);
-    pods?.delete(uid);
-    if (pods?.size === 0) this.#nominated.delete(nodeName);
+  usersOfClaim(claim: string): readonly PodInfo[] {
+    return [...(this.#usersOfClaim.get(claim)?.values() ?? [])];
   }
 
-  /** `undefined` when nothing changed that a decision looks at: a heartbeat wakes nobody. */
-  setNode(node: Node): ClusterEvent | undefined {
+  /** What changed of what a decision looks at: a heartbeat changes nothing. */
+  setNode(node: Node): readonly NodeEvent[] {
     const name = node.metadata.name ?? '';
     const known = this.#nodes.get(name);
+    this.#images.replace(known?.node, node);
     if (known !== undefined) {
-      const same = decidesAlike(known.node, node);
+      const changes = changesOf(known.node, node);
       known.setNode(node);
-      return same ? undefined : 'node-changed';
+      return changes;
     }
     const info = new MutableNodeInfo(node);
     for (const pod of this.#placedByNode.get(name)?.values() ?? []) info.add(pod);
     this.#nodes.set(name, info);
     this.#nodeList = undefined;
-    this.#noteAffinity(info);
-    return 'node-added';
+    return ['node-added'];
   }
 
   removeNode(name: string): void {
     const info = this.#nodes.get(name);
     if (info === undefined) return;
+    this.#images.replace(info.node, undefined);
     this.#nodes.delete(name);
-    this.#withAffinity.delete(info);
     this.#nodeList = undefined;
   }
 
-  setNamespace(namespace: Namespace): void {
-    this.#namespaces.set(namespace.metadata.name ?? '', namespace.metadata.labels ?? {});
+  /** False when nothing changed that a decision looks at. */
+  setNamespace(namespace: Namespace): boolean {
+    const name = namespace.metadata.name ?? '';
+    const labels = namespace.metadata.labels ?? {};
+    if (deepEqual(this.#namespaces.get(name), labels)) return false;
+    this.#namespaces.set(name, labels);
     this.#counts.reset();
+    return true;
   }
 
   removeNamespace(name: string): void {
-    this.#namespaces.delete(name);
-    this.#counts.reset();
+    if (this.#namespaces.delete(name)) this.#counts.reset();
   }
 
   /** A bound pod as the API shows it: confirms an assumption, or corrects it. */
-  setPod(pod: PodInfo): ClusterEvent | undefined {
+  setPod(pod: PodInfo): readonly PodEvent[] {
     invariant(pod.nodeName !== '', 'only bound pods are placed', { pod: pod.key });
     this.#assumed.delete(pod.uid);
     const known = this.#placed.get(pod.uid);
+    if (known !== undefined && weighsTheSame(known, pod)) {
+      this.#replace(pod);
+      return [];
+    }
     if (known !== undefined) this.#take(known);
     this.#put(pod);
-    if (known === undefined) return 'pod-placed';
-    return countsAlike(known, pod) ? undefined : 'pod-changed';
+    return known === undefined ? ['pod-placed'] : podChanges(known, pod);
   }
 
-  removePod(uid: string): boolean {
+  /** The pod that was there. */
+  removePod(uid: string): PodInfo | undefined {
     this.#assumed.delete(uid);
     const known = this.#placed.get(uid);
     if (known !== undefined) this.#take(known);
-    return known !== undefined;
+    return known;
   }
 
   /** From now on the pod takes its place on the node as if it ran there. */
@@ -142,20 +148,36 @@ export class ClusterCache implements Snapshot {
   }
 
   /** The binding did not happen. Does nothing once the API showed the pod bound. */
-  forget(uid: string): boolean {
+  forget(uid: string): PodInfo | undefined {
     const assumption = this.#assumed.get(uid);
-    if (assumption === undefined) return false;
+    if (assumption === undefined) return undefined;
     this.#assumed.delete(uid);
     this.#take(assumption.pod);
-    return true;
+    return assumption.pod;
+  }
+
+  placed(uid: string): PodInfo | undefined {
+    return this.#placed.get(uid);
   }
 
   isPlaced(uid: string): boolean {
     return this.#placed.has(uid);
   }
 
+  placedPods(): Iterable<PodInfo> {
+    return this.#placed.values();
+  }
+
+  isAssumed(uid: string): boolean {
+    return this.#assumed.has(uid);
+  }
+
   assumptions(): number {
     return this.#assumed.size;
+  }
+
+  sizes(): { readonly nodes: number; readonly pods: number; readonly assumed_pods: number } {
+    return { nodes: this.#nodes.size, pods: this.#placed.size, assumed_pods: this.#assumed.size };
   }
 
   /** Assumed pods whose binding was answered before `beforeMs` and was not seen since. */
@@ -167,43 +189,63 @@ export class ClusterCache implements Snapshot {
 
   #put(pod: PodInfo): void {
     this.#placed.set(pod.uid, pod);
-    const onNode = this.#placedByNode.get(pod.nodeName) ?? new Map<string, PodInfo>();
-    this.#placedByNode.set(pod.nodeName, onNode);
-    onNode.set(pod.uid, pod);
+    putInto(this.#placedByNode, pod.nodeName, pod);
+    for (const { key } of pod.claims) putInto(this.#usersOfClaim, key, pod);
     this.#counts.added(pod);
-    const node = this.#nodes.get(pod.nodeName);
-    node?.add(pod);
-    this.#noteAffinity(node);
+    this.#terms.added(pod);
+    this.#nodes.get(pod.nodeName)?.add(pod);
+  }
+
+  #replace(pod: PodInfo): void {
+    this.#placed.set(pod.uid, pod);
+    this.#placedByNode.get(pod.nodeName)?.set(pod.uid, pod);
+    for (const { key } of pod.claims) this.#usersOfClaim.get(key)?.set(pod.uid, pod);
+    this.#nodes.get(pod.nodeName)?.replace(pod);
   }
 
   #take(pod: PodInfo): void {
     this.#placed.delete(pod.uid);
-    const onNode = this.#placedByNode.get(pod.nodeName);
-    onNode?.delete(pod.uid);
-    if (onNode?.size === 0) this.#placedByNode.delete(pod.nodeName);
+    takeFrom(this.#placedByNode, pod.nodeName, pod);
+    for (const { key } of pod.claims) takeFrom(this.#usersOfClaim, key, pod);
     this.#counts.removed(pod);
-    const node = this.#nodes.get(pod.nodeName);
-    node?.remove(pod.uid);
-    this.#noteAffinity(node);
-  }
-
-  #noteAffinity(node: MutableNodeInfo | undefined): void {
-    if (node === undefined) return;
-    if (node.podsWithAffinity.size > 0) this.#withAffinity.add(node);
-    else this.#withAffinity.delete(node);
+    this.#terms.removed(pod);
+    this.#nodes.get(pod.nodeName)?.remove(pod.uid);
   }
 }
 
-function decidesAlike(a: Node, b: Node): boolean {
-  return (
-    deepEqual(a.metadata.labels, b.metadata.labels) &&
-    deepEqual(a.spec, b.spec) &&
-    deepEqual(a.status.allocatable, b.status.allocatable)
-  );
+type NodeEvent = Extract<EventKind, `node-${string}`>;
+type PodEvent = Extract<EventKind, `pod-${string}`>;
+
+function putInto(pods: Map<string, Map<string, PodInfo>>, key: string, pod: PodInfo): void {
+  const group = pods.get(key) ?? new Map<string, PodInfo>();
+  pods.set(key, group);
+  group.set(pod.uid, pod);
 }
 
-function countsAlike(a: PodInfo, b: PodInfo): boolean {
-  return a.terminating === b.terminating && deepEqual(a.labels, b.labels) && deepEqual(a.pod.spec, b.pod.spec);
+function takeFrom(pods: Map<string, Map<string, PodInfo>>, key: string, pod: PodInfo): void {
+  const group = pods.get(key);
+  group?.delete(pod.uid);
+  if (group?.size === 0) pods.delete(key);
+}
+
+/** Nothing was parsed anew (see `refreshPodInfo`): no count and no sum can differ. */
+function weighsTheSame(a: PodInfo, b: PodInfo): boolean {
+  return a.requests === b.requests && a.terminating === b.terminating && a.nodeName === b.nodeName;
+}
+
+function changesOf(a: Node, b: Node): readonly NodeEvent[] {
+  const changes: NodeEvent[] = [];
+  if (!deepEqual(a.metadata.labels, b.metadata.labels)) changes.push('node-labels');
+  if (!deepEqual(a.spec, b.spec)) changes.push('node-taints');
+  if (!deepEqual(a.status.allocatable, b.status.allocatable)) changes.push('node-allocatable');
+  return changes;
+}
+
+function podChanges(a: PodInfo, b: PodInfo): readonly PodEvent[] {
+  const changes: PodEvent[] = [];
+  if (a.terminating !== b.terminating || !deepEqual(a.labels, b.labels)) changes.push('pod-labels');
+  if ([...a.requests].some(([name, amount]) => (b.requests.get(name) ?? 0) < amount)) changes.push('pod-smaller');
+  return changes;
 }
 
 /** Finished pods hold nothing of their node any more. */

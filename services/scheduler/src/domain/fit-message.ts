@@ -1,13 +1,35 @@
 import type { Rejection } from '../framework/plugin.ts';
+import type { Refusal } from './schedule.ts';
 
 export const NO_NODES = 'no nodes available to schedule pods';
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
-export function fitMessage(nodes: number, rejections: Iterable<Pick<Rejection, 'reasons'>>): string {
+export function fitMessage(nodes: number, refusal: Pick<Refusal, 'rejections' | 'others' | 'podReason'>): string {
+  const head = `0/${nodes} nodes are available`;
+  if (refusal.podReason !== undefined) return `${head}: ${refusal.podReason}.`;
+  const counts = countReasons(refusal.rejections.values());
+  const others = nodes - refusal.rejections.size;
+  for (const reason of others > 0 ? (refusal.others?.reasons ?? []) : []) {
+    counts.set(reason, (counts.get(reason) ?? 0) + others);
+  }
+  return `${head}: ${listed(counts)}.`;
+}
+
+/** The same of what preemption found. */
+export function trialMessage(nodes: number, findings: Iterable<Pick<Rejection, 'reasons'>>): string {
+  return `0/${nodes} nodes are available: ${listed(countReasons(findings))}.`;
+}
+
+function countReasons(rejections: Iterable<Pick<Rejection, 'reasons'>>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { reasons } of rejections) {
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
-  const lines = Array.from(counts, ([reason, count]) => `${count} ${reason}`).sort((a, b) => (a < b ? -1 : 1));
-  return `0/${nodes} nodes are available${lines.length === 0 ? '' : `: ${lines.join(', ')}`}.`;
+  return counts;
+}
+
+function listed(counts: ReadonlyMap<string, number>): string {
+  return Array.from(counts, ([reason, count]) => `${count} ${reason}`)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .join(', ');
 }

@@ -4,18 +4,29 @@ import type { PodInfo } from './pod-info.ts';
 /** Which placed pods a constraint counts. Equal keys mean equal predicates. */
 export interface PodGroup {
   readonly key: string;
+  /** Present when all of the group are in one namespace: changes elsewhere cost it nothing. */
+  readonly namespace?: string;
   readonly includes: (pod: PodInfo) => boolean;
 }
 
 /** How many pods of a group each node has. */
 export type CountsByNode = ReadonlyMap<string, number>;
 
+interface Counted {
+  readonly group: PodGroup;
+  readonly byNode: Map<string, number>;
+}
+
+/** Groups that are not of one namespace. */
+const ANYWHERE = '';
+
 /**
  * Counts of matching pods by node, built at the first question about a group and kept current after that: a decision costs
  * what the nodes cost, however many pods are placed. Groups that nobody asked about for longest are forgotten.
  */
 export class MatchCounts {
-  readonly #groups = new Map<string, { readonly group: PodGroup; readonly byNode: Map<string, number> }>();
+  readonly #groups = new Map<string, Counted>();
+  readonly #byNamespace = new Map<string, Map<string, Counted>>();
   readonly #placed: () => Iterable<PodInfo>;
 
   constructor(placed: () => Iterable<PodInfo>) {
@@ -32,14 +43,14 @@ export class MatchCounts {
     }
     const byNode = new Map<string, number>();
     for (const pod of this.#placed()) if (group.includes(pod)) increase(byNode, pod.nodeName, 1);
-    this.#groups.set(key, { group, byNode });
-    this.#forgetOldest();
+    this.#remember({ group, byNode });
     return byNode;
   }
 
   /** What the predicates rest on (labels of namespaces) changed. */
   reset(): void {
     this.#groups.clear();
+    this.#byNamespace.clear();
   }
 
   added(pod: PodInfo): void {
@@ -51,15 +62,29 @@ export class MatchCounts {
   }
 
   #apply(pod: PodInfo, by: 1 | -1): void {
-    for (const { group, byNode } of this.#groups.values()) {
-      if (group.includes(pod)) increase(byNode, pod.nodeName, by);
+    for (const groups of [this.#byNamespace.get(ANYWHERE), this.#byNamespace.get(pod.namespace)]) {
+      for (const { group, byNode } of groups?.values() ?? []) {
+        if (group.includes(pod)) increase(byNode, pod.nodeName, by);
+      }
     }
   }
 
-  #forgetOldest(): void {
+  #remember(counted: Counted): void {
+    const { key, namespace = ANYWHERE } = counted.group;
+    this.#groups.set(key, counted);
+    const groups = this.#byNamespace.get(namespace) ?? new Map<string, Counted>();
+    this.#byNamespace.set(namespace, groups);
+    groups.set(key, counted);
     if (this.#groups.size <= MATCH_COUNTS_MAX) return;
-    const oldest = this.#groups.keys().next();
-    if (oldest.done !== true) this.#groups.delete(oldest.value);
+    const [oldest] = this.#groups.values();
+    if (oldest !== undefined) this.#forget(oldest.group);
+  }
+
+  #forget({ key, namespace = ANYWHERE }: PodGroup): void {
+    this.#groups.delete(key);
+    const groups = this.#byNamespace.get(namespace);
+    groups?.delete(key);
+    if (groups?.size === 0) this.#byNamespace.delete(namespace);
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
 
-export type NodeTest = (node: NodeInfo) => boolean;
+export type NodeTest = (node: Pick<NodeInfo, 'name' | 'labels'>) => boolean;
 
 /** `nodeSelector` and required node affinity together; `undefined` when the pod asks for neither. */
 export function compileRequiredNodes(pod: Pod): NodeTest | undefined {
@@ -17,10 +17,15 @@ export function compileRequiredNodes(pod: Pod): NodeTest | undefined {
   const labels = selector === undefined || Object.keys(selector).length === 0 ? undefined : compileLabelMap(selector);
   const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   if (labels === undefined && terms === undefined) return undefined;
-  const tests = terms?.map(compileTerm);
+  const matchesTerms = terms === undefined ? undefined : compileTerms(terms);
   return (node) =>
-    (labels === undefined || labels.matches(node.labels)) &&
-    (tests === undefined || tests.some((matches) => matches(node)));
+    (labels === undefined || labels.matches(node.labels)) && (matchesTerms === undefined || matchesTerms(node));
+}
+
+/** One of the terms has to match. */
+export function compileTerms(terms: readonly NodeSelectorTerm[]): NodeTest {
+  const tests = terms.map(compileTerm);
+  return (node) => tests.some((matches) => matches(node));
 }
 
 /** A term without any requirement matches nothing. */

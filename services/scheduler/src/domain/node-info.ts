@@ -1,5 +1,6 @@
 import type { Node, Taint } from '@holdfast/api';
 import { invariant } from '@holdfast/platform';
+import { imageSizes } from './image-index.ts';
 import type { HostPort, PodInfo } from './pod-info.ts';
 import { type Amounts, addTo, parseAmounts } from './resources.ts';
 
@@ -14,11 +15,13 @@ export interface NodeInfo {
   readonly pods: ReadonlyMap<string, PodInfo>;
   readonly requested: Amounts;
   readonly requestedForScoring: Amounts;
-  /** Placed pods that have any affinity or anti-affinity of their own. */
-  readonly podsWithAffinity: ReadonlyMap<string, PodInfo>;
+  /** Placed pods that use claims or name disks. */
+  readonly podsWithVolumes: ReadonlyMap<string, PodInfo>;
   readonly hostPorts: readonly HostPort[];
+  /** Sizes of the images that are here, by name. */
+  readonly images: ReadonlyMap<string, number>;
   /** A copy to try things on. */
-  without(pods: readonly PodInfo[]): MutableNodeInfo;
+  copy(): MutableNodeInfo;
 }
 
 export class MutableNodeInfo implements NodeInfo {
@@ -31,8 +34,14 @@ export class MutableNodeInfo implements NodeInfo {
   readonly pods = new Map<string, PodInfo>();
   readonly requested = new Map<string, number>();
   readonly requestedForScoring = new Map<string, number>();
-  readonly podsWithAffinity = new Map<string, PodInfo>();
+  readonly podsWithVolumes = new Map<string, PodInfo>();
   hostPorts: readonly HostPort[] = [];
+  #images: ReadonlyMap<string, number> | undefined;
+
+  get images(): ReadonlyMap<string, number> {
+    this.#images ??= imageSizes(this.node);
+    return this.#images;
+  }
 
   constructor(node: Node) {
     this.node = node;
@@ -41,6 +50,7 @@ export class MutableNodeInfo implements NodeInfo {
 
   setNode(node: Node): void {
     this.node = node;
+    this.#images = undefined;
     this.name = node.metadata.name ?? '';
     this.labels = node.metadata.labels ?? {};
     this.taints = node.spec.taints ?? [];
@@ -53,8 +63,14 @@ export class MutableNodeInfo implements NodeInfo {
     this.pods.set(pod.uid, pod);
     addTo(this.requested, pod.requests);
     addTo(this.requestedForScoring, pod.requestsForScoring);
-    if (hasAffinity(pod)) this.podsWithAffinity.set(pod.uid, pod);
+    if (pod.claims.length + pod.disks.length > 0) this.podsWithVolumes.set(pod.uid, pod);
     if (pod.hostPorts.length > 0) this.hostPorts = [...this.hostPorts, ...pod.hostPorts];
+  }
+
+  /** The same pod with another status. */
+  replace(pod: PodInfo): void {
+    this.pods.set(pod.uid, pod);
+    if (this.podsWithVolumes.has(pod.uid)) this.podsWithVolumes.set(pod.uid, pod);
   }
 
   remove(uid: string): void {
@@ -63,19 +79,13 @@ export class MutableNodeInfo implements NodeInfo {
     this.pods.delete(uid);
     addTo(this.requested, pod.requests, -1);
     addTo(this.requestedForScoring, pod.requestsForScoring, -1);
-    this.podsWithAffinity.delete(uid);
+    this.podsWithVolumes.delete(uid);
     if (pod.hostPorts.length > 0) this.hostPorts = [...this.pods.values()].flatMap((placed) => placed.hostPorts);
   }
 
-  without(pods: readonly PodInfo[]): MutableNodeInfo {
-    const gone = new Set(pods.map((pod) => pod.uid));
+  copy(): MutableNodeInfo {
     const copy = new MutableNodeInfo(this.node);
-    for (const pod of this.pods.values()) if (!gone.has(pod.uid)) copy.add(pod);
+    for (const pod of this.pods.values()) copy.add(pod);
     return copy;
   }
-}
-
-function hasAffinity({ affinity }: PodInfo): boolean {
-  const { required, requiredAnti, preferred, preferredAnti } = affinity;
-  return required.length + requiredAnti.length + preferred.length + preferredAnti.length > 0;
 }

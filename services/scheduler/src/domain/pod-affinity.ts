@@ -17,6 +17,8 @@ export interface AffinityTerm {
   readonly namespaces: ReadonlySet<string>;
   readonly namespaceSelector: LabelSelectorMatcher;
   readonly selector: LabelSelectorMatcher;
+  /** Equal texts select equal pods; the topology key is not part of it. */
+  readonly text: string;
 }
 
 export interface WeightedTerm extends AffinityTerm {
@@ -65,12 +67,21 @@ function selectsNamespace(term: AffinityTerm, namespace: string, labelsOf: Names
 /** Without namespaces and namespace selector a term is about the pod's own namespace. */
 function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const own = (term.namespaces ?? []).length === 0 && term.namespaceSelector === undefined;
+  const namespaces = own ? [pod.metadata.namespace ?? ''] : (term.namespaces ?? []);
+  const namespaceSelector = compileOrNothing(() => compileLabelSelector(term.namespaceSelector));
+  const selector = compileOrNothing(() => withLabelKeys(compileLabelSelector(term.labelSelector), pod, term));
   return {
     topologyKey: term.topologyKey,
-    namespaces: new Set(own ? [pod.metadata.namespace ?? ''] : (term.namespaces ?? [])),
-    namespaceSelector: compileOrNothing(() => compileLabelSelector(term.namespaceSelector)),
-    selector: compileOrNothing(() => withLabelKeys(compileLabelSelector(term.labelSelector), pod, term)),
+    namespaces: new Set(namespaces),
+    namespaceSelector,
+    selector,
+    text: JSON.stringify([namespaces.toSorted(), textOf(namespaceSelector), textOf(selector)]),
   };
+}
+
+/** Tells the selector of nothing from the selector of everything, which both have no requirements. */
+function textOf({ requirements, empty, text }: LabelSelectorMatcher): string {
+  return requirements.length === 0 ? String(empty) : text;
 }
 
 /** `matchLabelKeys` and `mismatchLabelKeys` stand for the pod's own values of those labels. */

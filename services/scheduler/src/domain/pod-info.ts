@@ -1,4 +1,5 @@
-import type { Pod, Toleration } from '@holdfast/api';
+import type { Container, OwnerReference, Pod, Toleration, Volume } from '@holdfast/api';
+import { deepEqual } from '@holdfast/machinery';
 import { compileRequiredNodes, type NodeTest } from './node-affinity.ts';
 import { compilePodAffinity, type PodAffinityTerms } from './pod-affinity.ts';
 import { type Amounts, podRequests, podRequestsForScoring } from './resources.ts';
@@ -7,6 +8,15 @@ export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
   readonly port: number;
+}
+
+/** A claim that a pod uses, by its own name or by one that is made for the pod. */
+export interface ClaimUse {
+  /** `namespace/name` */
+  readonly key: string;
+  readonly name: string;
+  /** The claim belongs to this pod alone. */
+  readonly ephemeral: boolean;
 }
 
 /** A pod as scheduling sees it: everything that has to be parsed is parsed once, when the pod arrives. */
@@ -28,8 +38,10 @@ export interface PodInfo {
   readonly tolerations: readonly Toleration[];
   readonly requiredNodes: NodeTest | undefined;
   readonly affinity: PodAffinityTerms;
-  /** uid of the controlling owner, '' without one. */
-  readonly ownerUid: string;
+  readonly owner: OwnerReference | undefined;
+  readonly claims: readonly ClaimUse[];
+  /** Volumes that are disks named by the pod itself. */
+  readonly disks: readonly Volume[];
 }
 
 export function createPodInfo(pod: Pod): PodInfo {
@@ -50,13 +62,28 @@ export function createPodInfo(pod: Pod): PodInfo {
     tolerations: pod.spec.tolerations ?? [],
     requiredNodes: compileRequiredNodes(pod),
     affinity: compilePodAffinity(pod),
-    ownerUid: ownerReferences?.find((owner) => owner.controller === true)?.uid ?? '',
+    owner: ownerReferences?.find((owner) => owner.controller === true),
+    claims: claimsOf(pod),
+    disks: (pod.spec.volumes ?? []).filter(isDisk),
   };
+}
+
+/** A pod seen again: what was parsed is kept while it still holds, as it does for every report of its status. */
+export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
+  if (known === undefined || known.uid !== pod.metadata.uid) return createPodInfo(pod);
+  const same = deepEqual(known.pod.spec, pod.spec) && deepEqual(known.pod.metadata.labels, pod.metadata.labels);
+  if (!same || !deepEqual(known.pod.metadata.ownerReferences, pod.metadata.ownerReferences)) return createPodInfo(pod);
+  return { ...known, pod, terminating: pod.metadata.deletionTimestamp !== undefined };
 }
 
 /** The same pod on a node: what is assumed between the decision and its confirmation. */
 export function placedOn(info: PodInfo, nodeName: string): PodInfo {
   return { ...info, nodeName };
+}
+
+/** The containers that run, and those that ran before them. */
+export function allContainers(pod: Pod): readonly Container[] {
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
 
 function hostPortsOf(pod: Pod): readonly HostPort[] {
@@ -66,4 +93,16 @@ function hostPortsOf(pod: Pod): readonly HostPort[] {
       hostPort > 0 ? [{ port: hostPort, ip: hostIP === '' ? '0.0.0.0' : hostIP, protocol }] : [],
     ),
   );
+}
+
+function claimsOf({ metadata: { namespace = '', name: podName = '' }, spec: { volumes = [] } }: Pod): ClaimUse[] {
+  return volumes.flatMap(({ name: volume, persistentVolumeClaim, ephemeral }) => {
+    const name = ephemeral === undefined ? persistentVolumeClaim?.claimName : `${podName}-${volume}`;
+    if (name === undefined) return [];
+    return [{ key: `${namespace}/${name}`, name, ephemeral: ephemeral !== undefined }];
+  });
+}
+
+function isDisk({ gcePersistentDisk, awsElasticBlockStore, rbd, iscsi }: Volume): boolean {
+  return [gcePersistentDisk, awsElasticBlockStore, rbd, iscsi].some((disk) => disk !== undefined);
 }

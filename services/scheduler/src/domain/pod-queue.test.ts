@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryTable } from '../framework/retry-table.ts';
-import { createDefaultPlugins } from '../plugins/registry.ts';
-import { buildPod } from '../testing/builders.ts';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { profileFor } from '../testing/cluster.ts';
+import { ClusterCache } from './cluster-cache.ts';
+import { MutableNodeInfo } from './node-info.ts';
 import { createPodInfo, type PodInfo } from './pod-info.ts';
 import { backoffMs, PodQueue } from './pod-queue.ts';
 
 const FIT = new Set(['NodeResourcesFit']);
-const createQueue = (): PodQueue => new PodQueue(retryTable(createDefaultPlugins()));
+const { compare, hints } = profileFor(new ClusterCache());
+const createQueue = (): PodQueue => new PodQueue({ compare, hintsOf: (_, plugin) => hints.get(plugin) });
+const placed = (name: string): PodInfo => createPodInfo(buildPod(name, { cpu: '1', nodeName: 'n' }));
+const nodeOf = (cpu: string): MutableNodeInfo => new MutableNodeInfo(buildNode('n', { cpu }));
 const pod = (name: string, priority = 0, cpu = '1'): PodInfo =>
   createPodInfo(buildPod(name, { cpu, spec: { priority } }));
 
@@ -32,7 +36,10 @@ test('[PRIO-15] higher priority first, then who came first', () => {
 });
 
 test('[PRIO-17] back-off doubles from one second to ten, per pod', () => {
-  assert.deepEqual([1, 2, 3, 4, 5, 9].map(backoffMs), [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+  assert.deepEqual(
+    [1, 2, 3, 4, 5, 9].map((attempts) => backoffMs(attempts)),
+    [1_000, 2_000, 4_000, 8_000, 10_000, 10_000],
+  );
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   queue.pop();
@@ -46,14 +53,14 @@ test('[PRIO-17] back-off doubles from one second to ten, per pod', () => {
 test('an unschedulable pod waits for an event its plugins care about, or five minutes', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
-  const { seen = 0 } = queue.pop() ?? {};
-  queue.unschedulable('uid-default-a', FIT, { seen, nowMs: 0 });
-  queue.note('pod-placed', 60_000);
+  queue.pop();
+  queue.unschedulable('uid-default-a', FIT, 0);
+  queue.note('pod-placed', placed('x'), 60_000);
   queue.tick(60_000);
   assert.deepEqual(drain(queue), [], 'more pods do not help a pod that lacks room');
-  queue.note('pod-removed', 60_000);
+  queue.note('pod-removed', placed('x'), 60_000);
   assert.deepEqual(drain(queue), ['a']);
-  queue.unschedulable('uid-default-a', FIT, { seen: 99, nowMs: 60_000 });
+  queue.unschedulable('uid-default-a', FIT, 60_000);
   queue.tick(359_999);
   assert.deepEqual(drain(queue), []);
   queue.tick(360_000);
@@ -63,9 +70,9 @@ test('an unschedulable pod waits for an event its plugins care about, or five mi
 test('an event during the decision is not lost: the pod only backs off', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
-  const { seen = 0 } = queue.pop() ?? {};
-  queue.note('node-added', 0);
-  queue.unschedulable('uid-default-a', FIT, { seen, nowMs: 0 });
+  queue.pop();
+  queue.note('node-added', nodeOf('4'), 0);
+  queue.unschedulable('uid-default-a', FIT, 0);
   assert.equal(queue.counts().backoff, 1);
   queue.tick(1_000);
   assert.deepEqual(drain(queue), ['a']);
@@ -76,8 +83,8 @@ test('gates keep a pod out until they open; a changed spec is worth a try, a cha
   queue.upsert(pod('a'), true, 0);
   assert.deepEqual(drain(queue), []);
   queue.upsert(pod('a'), false, 0);
-  const { seen = 0 } = queue.pop() ?? {};
-  queue.unschedulable('uid-default-a', FIT, { seen, nowMs: 0 });
+  queue.pop();
+  queue.unschedulable('uid-default-a', FIT, 0);
   const same = pod('a');
   queue.upsert({ ...same, pod: { ...same.pod, status: { phase: 'Pending', message: 'x' } } }, false, 10_000);
   assert.deepEqual(drain(queue), []);

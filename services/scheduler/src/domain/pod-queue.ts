@@ -1,201 +1,289 @@
 import { deepEqual } from '@holdfast/machinery';
-import type { ClusterEvent } from '../framework/plugin.ts';
+import { type EventKind, type EventSubjects, type Hints, helps, type Queueable } from '../framework/plugin.ts';
 import { POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS, UNSCHEDULABLE_MAX_MS } from '../limits.ts';
+import { Heap } from './heap.ts';
 import type { PodInfo } from './pod-info.ts';
 
-interface Queued {
+type State = 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
+
+interface Queued extends Queueable {
   pod: PodInfo;
-  readonly addedOrder: number;
+  readonly order: number;
+  readonly addedMs: number;
   attempts: number;
-  state: 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
+  state: State;
   sinceMs: number;
-  /** Plugins that rejected the pod the last time. */
+  /** Plugins that rejected the pod the last time; empty = nobody knows what would help. */
   plugins: ReadonlySet<string>;
 }
 
-export type RetryTable = ReadonlyMap<ClusterEvent, ReadonlySet<string>>;
+/** A pod handed out for a decision. */
+export interface Popped {
+  readonly pod: PodInfo;
+  readonly attempts: number;
+  /** Since the pod was first seen without a gate. */
+  readonly addedMs: number;
+}
+
+export interface PodQueueOptions {
+  readonly compare: (a: Queueable, b: Queueable) => number;
+  /** Of a plugin in the profile of the pod. */
+  readonly hintsOf: (pod: PodInfo, plugin: string) => Hints | undefined;
+  readonly backoff?: BackoffLimits;
+  /** Told of every pod that enters a queue, and by what. */
+  readonly onIncoming?: (queue: 'active' | 'backoff' | 'unschedulable' | 'gated', event: string) => void;
+}
+
+export interface BackoffLimits {
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+const DEFAULT_BACKOFF: BackoffLimits = { baseMs: POD_BACKOFF_BASE_MS, maxMs: POD_BACKOFF_MAX_MS };
+
+/** Waiting for anything at all. */
+const ANY_EVENT = '';
 
 /**
- * Pods that wait for a node, in four states: `active` in order of priority, then of arrival; `backoff` until their wait is
- * over; `unschedulable` until an event that one of the rejecting plugins waits for, or some minutes; `gated` until their
+ * Pods that wait for a node, in four states: `active` in the order of the profile; `backoff` until their wait is over;
+ * `unschedulable` until an event that one of the rejecting plugins takes for helpful, or some minutes; `gated` until their
  * author opens the gates. Purely a data structure: the caller brings the time.
  */
 export class PodQueue {
+  readonly #options: PodQueueOptions;
+  readonly #backoff: BackoffLimits;
   readonly #pods = new Map<string, Queued>();
-  readonly #active: Queued[] = [];
-  readonly #waiting = { backoff: new Set<Queued>(), unschedulable: new Set<Queued>() };
-  readonly #retry: RetryTable;
+  readonly #active: Heap<Queued>;
+  readonly #inBackoff = new Heap<Due>((a, b) => a.dueMs < b.dueMs);
+  /** In the order in which they came, so the first is due first. */
+  readonly #unschedulable = new Set<Queued>();
+  /** The same by rejecting plugin: an event asks only those that may wait for it. */
+  readonly #byPlugin = new Map<string, Set<Queued>>();
+  readonly #counts: Record<State, number> = { active: 0, backoff: 0, unschedulable: 0, gated: 0, 'in-flight': 0 };
   #orders = 0;
-  /** Grows with every event that woke anybody, so that a pod under way learns that it looked at an older cluster. */
-  readonly #eventsSeen = new Map<ClusterEvent, number>();
-  #eventCount = 0;
+  /** Events since the decision under way began: it looked at an older cluster. */
+  #sincePop: ((queued: Queued) => boolean)[] | undefined;
 
-  constructor(retry: RetryTable) {
-    this.#retry = retry;
+  constructor(options: PodQueueOptions) {
+    this.#options = options;
+    this.#backoff = options.backoff ?? DEFAULT_BACKOFF;
+    this.#active = new Heap((a, b) => options.compare(a, b) < 0);
   }
 
   /** New, or changed by its author: both are worth a try at once. */
   upsert(pod: PodInfo, gated: boolean, nowMs: number): void {
     const known = this.#pods.get(pod.uid);
     if (known === undefined) {
-      const queued: Queued = {
-        pod,
-        addedOrder: this.#orders++,
-        attempts: 0,
-        state: gated ? 'gated' : 'active',
-        sinceMs: nowMs,
-        plugins: new Set(),
-      };
-      this.#pods.set(pod.uid, queued);
-      if (!gated) this.#activate(queued);
+      this.#insert(pod, gated, nowMs);
       return;
     }
     const rethink = known.state === 'unschedulable' && hasDifferentNeeds(known.pod, pod);
     known.pod = pod;
-    if (gated) this.#enter(known, 'gated');
-    else if (known.state === 'gated') this.#activate(known);
-    else if (rethink) this.#wake(known, nowMs);
+    if (gated && known.state !== 'in-flight') this.#enter(known, 'gated', 'UnscheduledPodUpdate');
+    else if (!gated && known.state === 'gated') this.#enter(known, 'active', 'UnscheduledPodUpdate');
+    else if (rethink) this.#wake(known, nowMs, 'UnscheduledPodUpdate');
   }
 
   delete(uid: string): void {
     const known = this.#pods.get(uid);
     if (known === undefined) return;
     this.#pods.delete(uid);
-    this.#waiting.backoff.delete(known);
-    this.#waiting.unschedulable.delete(known);
+    this.#leave(known);
+  }
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  get(uid: string): PodInfo | undefined {
+    return this.#pods.get(uid)?.pod;
   }
 
   /** The pod to decide on next. It stays in the queue as under way until one of the calls below. */
-  pop(): { readonly pod: PodInfo; readonly seen: number } | undefined {
-    for (let top = popHeap(this.#active); top !== undefined; top = popHeap(this.#active)) {
+  pop(): Popped | undefined {
+    for (let top = this.#active.pop(); top !== undefined; top = this.#active.pop()) {
       if (this.#pods.get(top.pod.uid) !== top || top.state !== 'active') continue;
-      this.#enter(top, 'in-flight');
+      this.#enter(top, 'in-flight', 'Pop');
       top.attempts++;
-      return { pod: top.pod, seen: this.#eventCount };
+      this.#sincePop = [];
+      return { pod: top.pod, attempts: top.attempts, addedMs: top.addedMs };
     }
     return undefined;
   }
 
+  /** The decision is made: from now on events concern only those who wait. */
+  placed(): void {
+    this.#sincePop = undefined;
+  }
+
   /** No node fits. With an event meanwhile that may have changed that, it only backs off. */
-  unschedulable(uid: string, plugins: ReadonlySet<string>, outcome: { seen: number; nowMs: number }): void {
+  unschedulable(uid: string, plugins: ReadonlySet<string>, nowMs: number): void {
     const queued = this.#pods.get(uid);
-    if (queued === undefined || queued.state === 'gated') return;
+    const since = this.#sincePop ?? [];
+    this.#sincePop = undefined;
+    if (queued === undefined || queued.state !== 'in-flight') return;
     queued.plugins = plugins;
-    queued.sinceMs = outcome.nowMs;
-    const overtaken = [...this.#eventsSeen].some(([event, at]) => at > outcome.seen && this.#concerns(queued, event));
-    this.#enter(queued, overtaken ? 'backoff' : 'unschedulable');
+    queued.sinceMs = nowMs;
+    const overtaken = since.some((concerns) => concerns(queued));
+    this.#enter(queued, overtaken ? 'backoff' : 'unschedulable', 'ScheduleAttemptFailure');
   }
 
   /** The try failed for another reason than the cluster's shape (a conflict, no answer): again after its back-off. */
   backOff(uid: string, nowMs: number): void {
+    this.#sincePop = undefined;
     const queued = this.#pods.get(uid);
     if (queued === undefined || queued.state === 'gated') return;
     queued.sinceMs = nowMs;
-    this.#enter(queued, 'backoff');
+    this.#enter(queued, 'backoff', 'ScheduleAttemptFailure');
   }
 
-  /** Something in the cluster changed: pods that wait for this kind of change are tried again. */
-  note(event: ClusterEvent, nowMs: number): void {
-    this.#eventCount++;
-    this.#eventsSeen.set(event, this.#eventCount);
-    for (const queued of this.#waiting.unschedulable) {
-      if (this.#concerns(queued, event)) this.#wake(queued, nowMs);
+  /** Something in the cluster changed: pods that it can help are tried again. */
+  note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
+    const concerns = (queued: Queued): boolean => this.#concerns(queued, kind, about);
+    this.#sincePop?.push(concerns);
+    for (const [plugin, waiting] of this.#byPlugin) {
+      for (const queued of waiting) {
+        const woken = plugin === ANY_EVENT || this.#helps(queued, plugin, { kind, about });
+        if (woken) this.#wake(queued, nowMs, EVENT_NAMES[kind]);
+      }
     }
   }
 
   /** Moves what is due. Answers when the next pod becomes due, `undefined` when none waits for time. */
   tick(nowMs: number): number | undefined {
-    let nextMs: number | undefined;
-    for (const queued of [...this.#waiting.backoff, ...this.#waiting.unschedulable]) {
-      const dueMs = dueAt(queued);
-      if (dueMs === undefined) continue;
-      if (dueMs <= nowMs) this.#activate(queued);
-      else nextMs = Math.min(nextMs ?? dueMs, dueMs);
+    const backoffMs = this.#tickBackoff(nowMs);
+    for (const queued of this.#unschedulable) {
+      const dueMs = queued.sinceMs + UNSCHEDULABLE_MAX_MS;
+      if (dueMs > nowMs) return backoffMs === undefined ? dueMs : Math.min(backoffMs, dueMs);
+      this.#enter(queued, 'active', 'UnschedulableTimeout');
     }
-    return nextMs;
+    return backoffMs;
   }
 
   /** May say yes for a pod that is gone meanwhile. */
   hasActive(): boolean {
-    return this.#active.length > 0;
+    return this.#active.size > 0;
   }
 
-  counts(): Readonly<Record<Queued['state'], number>> {
-    const counts = { active: 0, backoff: 0, unschedulable: 0, gated: 0, 'in-flight': 0 };
-    for (const { state } of this.#pods.values()) counts[state]++;
-    return counts;
+  counts(): Readonly<Record<State, number>> {
+    return { ...this.#counts };
   }
 
-  #concerns(queued: Queued, event: ClusterEvent): boolean {
-    const plugins = this.#retry.get(event);
+  /** How many pods wait because of each plugin. */
+  *unschedulableByPlugin(): Iterable<readonly [plugin: string, pods: number]> {
+    for (const [plugin, waiting] of this.#byPlugin) yield [plugin, waiting.size];
+  }
+
+  #insert(pod: PodInfo, gated: boolean, nowMs: number): void {
+    const queued: Queued = {
+      pod,
+      order: this.#orders++,
+      addedMs: nowMs,
+      attempts: 0,
+      state: 'in-flight',
+      sinceMs: nowMs,
+      plugins: new Set(),
+    };
+    this.#pods.set(pod.uid, queued);
+    this.#counts['in-flight']++;
+    this.#enter(queued, gated ? 'gated' : 'active', 'UnscheduledPodAdd');
+  }
+
+  #tickBackoff(nowMs: number): number | undefined {
+    for (let first = this.#inBackoff.peek(); first !== undefined; first = this.#inBackoff.peek()) {
+      const { queued, dueMs } = first;
+      const stale = queued.state !== 'backoff' || this.#dueAt(queued) !== dueMs || !this.#isCurrent(queued);
+      if (!stale && dueMs > nowMs) return dueMs;
+      this.#inBackoff.pop();
+      if (!stale) this.#enter(queued, 'active', 'BackoffComplete');
+    }
+    return undefined;
+  }
+
+  #isCurrent(queued: Queued): boolean {
+    return this.#pods.get(queued.pod.uid) === queued;
+  }
+
+  #concerns<K extends EventKind>(queued: Queued, kind: K, about: EventSubjects[K]): boolean {
     if (queued.plugins.size === 0) return true;
-    return plugins !== undefined && [...queued.plugins].some((plugin) => plugins.has(plugin));
+    for (const plugin of queued.plugins) if (this.#helps(queued, plugin, { kind, about })) return true;
+    return false;
   }
 
-  #wake(queued: Queued, nowMs: number): void {
-    if (queued.sinceMs + backoffMs(queued.attempts) <= nowMs) this.#activate(queued);
-    else this.#enter(queued, 'backoff');
+  #helps<K extends EventKind>(
+    { pod }: Queued,
+    plugin: string,
+    { kind, about }: { readonly kind: K; readonly about: EventSubjects[K] },
+  ): boolean {
+    const hints = this.#options.hintsOf(pod, plugin);
+    return hints === undefined || helps(hints, kind, pod, about);
   }
 
-  #enter(queued: Queued, state: Queued['state']): void {
-    if (queued.state === 'backoff' || queued.state === 'unschedulable') this.#waiting[queued.state].delete(queued);
+  #wake(queued: Queued, nowMs: number, event: string): void {
+    this.#enter(queued, this.#dueAt(queued) <= nowMs ? 'active' : 'backoff', event);
+  }
+
+  #dueAt({ sinceMs, attempts }: Queued): number {
+    return sinceMs + backoffMs(attempts, this.#backoff);
+  }
+
+  #enter(queued: Queued, state: State, event: string): void {
+    this.#leave(queued);
     queued.state = state;
-    if (state === 'backoff' || state === 'unschedulable') this.#waiting[state].add(queued);
+    this.#counts[state]++;
+    if (state === 'active') this.#active.push(queued);
+    if (state === 'backoff') this.#inBackoff.push({ queued, dueMs: this.#dueAt(queued) });
+    if (state === 'unschedulable') this.#waitForEvents(queued);
+    if (state !== 'in-flight') this.#options.onIncoming?.(state, event);
   }
 
-  #activate(queued: Queued): void {
-    this.#enter(queued, 'active');
-    pushHeap(this.#active, queued);
+  #waitForEvents(queued: Queued): void {
+    this.#unschedulable.add(queued);
+    for (const plugin of pluginsOf(queued)) {
+      this.#byPlugin.set(plugin, (this.#byPlugin.get(plugin) ?? new Set<Queued>()).add(queued));
+    }
+  }
+
+  #leave(queued: Queued): void {
+    this.#counts[queued.state]--;
+    if (!this.#unschedulable.delete(queued)) return;
+    for (const plugin of pluginsOf(queued)) {
+      const waiting = this.#byPlugin.get(plugin);
+      waiting?.delete(queued);
+      if (waiting?.size === 0) this.#byPlugin.delete(plugin);
+    }
   }
 }
 
-function dueAt({ state, sinceMs, attempts }: Queued): number | undefined {
-  if (state === 'backoff') return sinceMs + backoffMs(attempts);
-  return state === 'unschedulable' ? sinceMs + UNSCHEDULABLE_MAX_MS : undefined;
+interface Due {
+  readonly queued: Queued;
+  readonly dueMs: number;
 }
 
-export function backoffMs(attempts: number): number {
-  return attempts === 0 ? 0 : Math.min(POD_BACKOFF_BASE_MS * 2 ** (attempts - 1), POD_BACKOFF_MAX_MS);
+const ANY: readonly string[] = [ANY_EVENT];
+const pluginsOf = ({ plugins }: Queued): Iterable<string> => (plugins.size === 0 ? ANY : plugins);
+
+export function backoffMs(attempts: number, { baseMs, maxMs }: BackoffLimits = DEFAULT_BACKOFF): number {
+  return attempts === 0 ? 0 : Math.min(baseMs * 2 ** (attempts - 1), maxMs);
 }
 
 function hasDifferentNeeds(before: PodInfo, after: PodInfo): boolean {
   return !deepEqual(before.labels, after.labels) || !deepEqual(before.pod.spec, after.pod.spec);
 }
 
-function before(a: Queued, b: Queued): boolean {
-  return a.pod.priority > b.pod.priority || (a.pod.priority === b.pod.priority && a.addedOrder < b.addedOrder);
-}
-
-function pushHeap(heap: Queued[], item: Queued): void {
-  let at = heap.length;
-  heap.push(item);
-  while (at > 0) {
-    const parentAt = (at - 1) >> 1;
-    const parent = heap[parentAt];
-    if (parent === undefined || !before(item, parent)) break;
-    heap[at] = parent;
-    at = parentAt;
-  }
-  heap[at] = item;
-}
-
-function popHeap(heap: Queued[]): Queued | undefined {
-  const [top] = heap;
-  const last = heap.pop();
-  if (top === undefined || last === undefined || heap.length === 0) return top;
-  let at = 0;
-  for (;;) {
-    let childAt = 2 * at + 1;
-    let child = heap[childAt];
-    const right = heap[childAt + 1];
-    if (child !== undefined && right !== undefined && before(right, child)) {
-      childAt++;
-      child = right;
-    }
-    if (child === undefined || !before(child, last)) break;
-    heap[at] = child;
-    at = childAt;
-  }
-  heap[at] = last;
-  return top;
-}
+/** As the metrics of Kubernetes call them. */
+const EVENT_NAMES: Readonly<Record<EventKind, string>> = {
+  'node-added': 'NodeAdd',
+  'node-labels': 'NodeLabelChange',
+  'node-taints': 'NodeTaintChange',
+  'node-allocatable': 'NodeAllocatableChange',
+  'pod-placed': 'AssignedPodAdd',
+  'pod-removed': 'AssignedPodDelete',
+  'pod-labels': 'AssignedPodUpdate',
+  'pod-smaller': 'AssignedPodUpdate',
+  'claim-changed': 'PvcUpdate',
+  'volume-changed': 'PvUpdate',
+  'class-changed': 'StorageClassAdd',
+  'csi-changed': 'CSINodeUpdate',
+  'namespace-changed': 'NamespaceUpdate',
+};

@@ -3,25 +3,25 @@ import { test } from 'node:test';
 import type { Pod, PodDisruptionBudget } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
-import { createDefaultPlugins } from '../plugins/registry.ts';
+import type { Preemption } from '../decider.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, decide, outcome } from '../testing/cluster.ts';
+import { clusterOf, decide, decideFully, outcome } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { createPodInfo } from './pod-info.ts';
-import { type Preemption, preempt } from './preemption.ts';
 
 const withPriority = (name: string, priority: number, shape: PodShape = {}): Pod =>
   buildPod(name, { ...shape, spec: { ...shape.spec, priority } });
 
 function tryPreempt(cluster: ClusterCache, pod: Pod, budgets: readonly PodDisruptionBudget[] = []): Preemption {
-  const decision = decide(cluster, pod);
-  assert.ok(decision.kind === 'refuse', 'the pod fits without preemption');
-  const options = { plugins: createDefaultPlugins(), budgets, random: createSeededRandom(1, 'start') };
-  return preempt(cluster, createPodInfo(pod), decision, options);
+  const decided = decideFully(cluster, pod, { budgets });
+  assert.ok(decided.kind === 'refuse', 'the pod fits without preemption');
+  return decided.preemption;
 }
 
 const told = (result: Preemption): string =>
-  result.kind === 'none' ? result.message : `${result.nodeName}: ${result.victims.map(({ name }) => name).join(' ')}`;
+  result.kind === 'none'
+    ? result.message
+    : `${result.candidate.nodeName}: ${result.candidate.victims.map(({ name }) => name).join(' ')}`;
 
 const budget = (app: string, disruptionsAllowed: number): PodDisruptionBudget => ({
   apiVersion: 'policy/v1',
@@ -111,16 +111,17 @@ test('[PREEMPT-13] while its victims still terminate a pod removes no more', () 
     status: { ...victim.status, conditions: [condition] },
   };
   const x = withPriority('x', 5, { cpu: '1' });
-  const nominated: Pod = { ...x, status: { ...x.status, nominatedNodeName: 'a' } };
+  const cluster = clusterOf([buildNode('a', { cpu: '1' })], [terminating]);
+  cluster.nominations.set(createPodInfo(x), 'a');
   assert.equal(
-    told(tryPreempt(clusterOf([buildNode('a', { cpu: '1' })], [terminating]), nominated)),
+    told(tryPreempt(cluster, x)),
     'preemption: not eligible due to a terminating pod on the nominated node.',
   );
 });
 
 test('[PREEMPT-10] [PREEMPT-14] room made for a pod is not given to a less important one, but to a more important one', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '2' })]);
-  cluster.nominate(createPodInfo(withPriority('waits', 5, { cpu: '2' })), 'a');
+  cluster.nominations.set(createPodInfo(withPriority('waits', 5, { cpu: '2' })), 'a');
   assert.match(outcome(cluster, withPriority('low', 1, { cpu: '1' })), /1 Insufficient cpu/);
   assert.equal(outcome(cluster, withPriority('high', 9, { cpu: '1' })), 'a');
 });
@@ -154,14 +155,15 @@ test('with its victims gone the pod fits, and with any one of them back it does 
       if (decide(clusterOf(nodes, placed), x).kind === 'place') return;
       const result = tryPreempt(clusterOf(nodes, placed), x);
       if (result.kind === 'none') return;
-      const gone = new Set(result.victims.map(({ name }) => name));
+      const { victims, nodeName } = result.candidate;
+      const gone = new Set(victims.map(({ name }) => name));
       const fits = (without: ReadonlySet<string>): boolean => {
         const rest = placed.filter(({ metadata }) => !without.has(metadata.name ?? ''));
-        const others = nodes.filter(({ metadata }) => metadata.name === result.nodeName);
-        const here = rest.filter(({ spec }) => spec.nodeName === result.nodeName);
+        const others = nodes.filter(({ metadata }) => metadata.name === nodeName);
+        const here = rest.filter(({ spec }) => spec.nodeName === nodeName);
         return decide(clusterOf(others, here), x).kind === 'place';
       };
-      assert.ok(result.victims.every(({ priority }) => priority < 4));
+      assert.ok(victims.every(({ priority }) => priority < 4));
       assert.ok(fits(gone));
       for (const name of gone) assert.ok(!fits(gone.difference(new Set([name]))), `${name} did not have to go`);
     }),
@@ -173,12 +175,12 @@ test('[PREEMPT-11] the nominated node is tried first, another one is taken when 
   const nodes = [buildNode('a'), buildNode('b')];
   const x = createPodInfo(withPriority('x', 5, { cpu: '4' }));
   const free = clusterOf(nodes);
-  free.nominate(x, 'b');
+  free.nominations.set(x, 'b');
   assert.deepEqual(
     Array.from({ length: 20 }, (_, seed) => outcome(free, x.pod, createSeededRandom(seed, 't'))),
     Array(20).fill('b'),
   );
   const taken = clusterOf(nodes, [withPriority('p', 1, { nodeName: 'b', cpu: '1' })]);
-  taken.nominate(x, 'b');
+  taken.nominations.set(x, 'b');
   assert.equal(outcome(taken, x.pod), 'a');
 });

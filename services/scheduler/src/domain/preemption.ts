@@ -1,25 +1,13 @@
 import type { PodDisruptionBudget } from '@holdfast/api';
-import { compileLabelSelector } from '@holdfast/machinery';
-import type { Random } from '@holdfast/platform';
-import type { Plugin, Snapshot } from '../framework/plugin.ts';
-import { PREEMPTION_CANDIDATES_MIN, PREEMPTION_CANDIDATES_PERCENT } from '../limits.ts';
-import { fitMessage } from './fit-message.ts';
+import { compileLabelSelector, type LabelSelectorMatcher } from '@holdfast/machinery';
+import type { PostFilterContext, PostFiltered } from '../framework/plugin.ts';
+import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
+import { trialMessage } from './fit-message.ts';
 import type { NodeInfo } from './node-info.ts';
 import { compileOrNothing } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
-import { firstRejection, type NodeRejection, prepareFilters, type Refusal } from './schedule.ts';
-import { createTrial, type Trial } from './trial.ts';
-
-export type Preemption =
-  | { readonly kind: 'preempt'; readonly nodeName: string; readonly victims: readonly PodInfo[] }
-  /** `message` ends the FailedScheduling message of the pod; `keeps` tells whether a nomination from before still holds. */
-  | { readonly kind: 'none'; readonly message: string; readonly keeps: boolean };
-
-export interface PreemptionOptions {
-  readonly plugins: readonly Plugin[];
-  readonly budgets: readonly PodDisruptionBudget[];
-  readonly random: Random;
-}
+import type { Refusal } from './schedule.ts';
+import { Trial } from './trial.ts';
 
 export interface Candidate {
   readonly nodeName: string;
@@ -28,39 +16,57 @@ export interface Candidate {
   readonly violations: number;
 }
 
+/** How many nodes are tried before the best is taken: at least `absolute`, or this share of the cluster. */
+export interface CandidateLimits {
+  readonly percentage: number;
+  readonly absolute: number;
+}
+
+type Finding = { readonly reasons: readonly string[] };
+
 /**
- * Which pods of lower priority, all on one node, make room for a pod that fits nowhere; as few and as unimportant ones as
- * possible. Pure: the shell asks the API for their graceful deletion.
+ * Which pods of lower priority, all on one node, would make room for a pod that fits nowhere; as few and as unimportant ones
+ * as possible. Pure: the shell asks the API for their graceful deletion.
  */
-export function preempt(snapshot: Snapshot, pod: PodInfo, refusal: Refusal, options: PreemptionOptions): Preemption {
-  const ineligible = whyIneligible(snapshot, pod, refusal);
-  if (ineligible !== undefined)
+export function findCandidates(context: PostFilterContext, limits: CandidateLimits): PostFiltered {
+  const { pod, snapshot, refusal, random } = context;
+  const ineligible = whyIneligible(context);
+  if (ineligible !== undefined) {
     return { kind: 'none', message: `preemption: not eligible due to ${ineligible}.`, keeps: true };
-  const findings: { readonly reasons: readonly string[] }[] = [];
-  const candidates: Candidate[] = [];
+  }
   const { nodes } = snapshot;
-  const enough = Math.max(PREEMPTION_CANDIDATES_MIN, Math.trunc((nodes.length * PREEMPTION_CANDIDATES_PERCENT) / 100));
-  const startAt = nodes.length === 0 ? 0 : options.random.int(nodes.length);
+  const enough = Math.max(limits.absolute, Math.trunc((nodes.length * limits.percentage) / 100));
+  const budgets = compileBudgets(context.budgets);
+  const findings: Finding[] = [];
+  const candidates: Candidate[] = [];
+  const startAt = nodes.length === 0 ? 0 : random.int(nodes.length);
   for (let i = 0; i < nodes.length && candidates.length < enough; i++) {
     const node = nodes[(startAt + i) % nodes.length];
     if (node === undefined) continue;
-    const found = tryNode(snapshot, node, { pod, rejection: refusal.rejections.get(node.name), options });
+    const found = tryNode(node, {
+      pod,
+      refusal,
+      filters: context.filters,
+      budgets,
+      nominated: snapshot.nominatedOn(node.name),
+    });
     if ('victims' in found) candidates.push(found);
     else findings.push(found);
   }
-  const best = pickCandidate(candidates);
-  if (best === undefined) {
-    return { kind: 'none', message: `preemption: ${fitMessage(nodes.length, findings)}`, keeps: false };
-  }
-  return { kind: 'preempt', nodeName: best.nodeName, victims: best.victims };
+  if (candidates.length > 0) return { kind: 'candidates', candidates };
+  return { kind: 'none', message: `preemption: ${trialMessage(nodes.length, findings)}`, keeps: false };
 }
 
-function whyIneligible(snapshot: Snapshot, pod: PodInfo, refusal: Refusal): string | undefined {
+function whyIneligible({ pod, snapshot, refusal }: PostFilterContext): string | undefined {
   if (pod.pod.spec.preemptionPolicy === 'Never') return 'preemptionPolicy=Never';
   const nominated = snapshot.nominationOf(pod);
-  if (nominated === '' || refusal.rejections.get(nominated)?.resolvable === false) return undefined;
+  if (nominated === '' || rejectionOf(refusal, nominated)?.resolvable === false) return undefined;
   const waiting = lowerPriority(snapshot.node(nominated), pod).some((each) => each.terminating && wasPreempted(each));
   return waiting ? 'a terminating pod on the nominated node' : undefined;
+}
+
+function rejectionOf(refusal: Refusal, nodeName: string): NodeRejection | undefined {
+  return refusal.rejections.get(nodeName) ?? refusal.others;
 }
 
 function wasPreempted({ pod }: PodInfo): boolean {
@@ -72,28 +78,30 @@ function wasPreempted({ pod }: PodInfo): boolean {
 
 interface Try {
   readonly pod: PodInfo;
-  readonly rejection: NodeRejection | undefined;
-  readonly options: PreemptionOptions;
+  readonly refusal: Refusal;
+  readonly filters: readonly NamedFilter[];
+  readonly budgets: readonly CompiledBudget[];
+  /** Pods that wait for room on the same node. */
+  readonly nominated: readonly PodInfo[];
 }
 
+const NOT_HELPFUL: Finding = { reasons: ['Preemption is not helpful for scheduling'] };
+const NO_VICTIMS: Finding = { reasons: ['No preemption victims found for incoming pod'] };
+
 /** The victims on this node, or why there are none. */
-function tryNode(
-  snapshot: Snapshot,
-  node: NodeInfo,
-  { pod, rejection, options }: Try,
-): Candidate | { readonly reasons: readonly string[] } {
-  if (rejection?.resolvable !== true) return { reasons: ['Preemption is not helpful for scheduling'] };
+function tryNode(node: NodeInfo, { pod, refusal, filters, budgets, nominated }: Try): Candidate | Finding {
+  if (rejectionOf(refusal, node.name)?.resolvable !== true) return NOT_HELPFUL;
   const removable = lowerPriority(node, pod);
-  if (removable.length === 0) return { reasons: ['No preemption victims found for incoming pod'] };
-  const trial = createTrial(snapshot, node);
-  for (const each of removable) trial.remove(each);
-  const still = check(trial, pod, options.plugins);
-  if (still !== undefined) return { reasons: still.reasons };
-  const { violating, others } = splitByBudget(removable.toSorted(byImportance), options.budgets);
+  if (removable.length === 0) return NO_VICTIMS;
+  const trials = createTrials(node, pod, { filters, nominated });
+  for (const trial of trials) for (const each of removable) trial.remove(each);
+  const still = firstOf(trials);
+  if (still !== undefined) return still;
+  const { violating, others } = splitByBudget(removable.toSorted(byImportance), budgets);
   const spare = (each: PodInfo): boolean => {
-    trial.add(each);
-    if (check(trial, pod, options.plugins) === undefined) return true;
-    trial.remove(each);
+    for (const trial of trials) trial.add(each);
+    if (firstOf(trials) === undefined) return true;
+    for (const trial of trials) trial.remove(each);
     return false;
   };
   const violations = violating.filter((each) => !spare(each));
@@ -101,8 +109,26 @@ function tryNode(
   return { nodeName: node.name, victims, violations: violations.length };
 }
 
-function check(trial: Trial, pod: PodInfo, plugins: readonly Plugin[]): NodeRejection | undefined {
-  return firstRejection(prepareFilters({ pod, snapshot: trial }, plugins), trial.tried);
+/** The pod must fit with what is promised to more important pods, and without it. */
+function createTrials(
+  node: NodeInfo,
+  pod: PodInfo,
+  { filters, nominated }: Pick<Try, 'filters' | 'nominated'>,
+): readonly Trial[] {
+  const without = new Trial(filters, node);
+  const promised = nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
+  if (promised.length === 0) return [without];
+  const withPromised = new Trial(filters, node);
+  for (const other of promised) withPromised.add(other);
+  return [withPromised, without];
+}
+
+function firstOf(trials: readonly Trial[]): NodeRejection | undefined {
+  for (const trial of trials) {
+    const rejection = trial.check();
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
 }
 
 function lowerPriority(node: NodeInfo | undefined, pod: PodInfo): readonly PodInfo[] {
@@ -114,23 +140,32 @@ function byImportance(a: PodInfo, b: PodInfo): number {
   return b.priority - a.priority || compareText(startOf(a), startOf(b)) || compareText(a.key, b.key);
 }
 
-function splitByBudget(pods: readonly PodInfo[], budgets: readonly PodDisruptionBudget[]) {
-  const left = budgets.map((budget) => ({
+interface CompiledBudget {
+  readonly budget: PodDisruptionBudget;
+  readonly selector: LabelSelectorMatcher;
+}
+
+function compileBudgets(budgets: readonly PodDisruptionBudget[]): readonly CompiledBudget[] {
+  return budgets.map((budget) => ({
     budget,
-    allowed: budget.status.disruptionsAllowed,
     selector: compileOrNothing(() => compileLabelSelector(budget.spec.selector)),
   }));
+}
+
+/** A pod that is being disrupted already (`disruptedPods`) is paid for. */
+function splitByBudget(pods: readonly PodInfo[], budgets: readonly CompiledBudget[]) {
+  const left = budgets.map(({ budget }) => budget.status.disruptionsAllowed);
   const violating: PodInfo[] = [];
   const others: PodInfo[] = [];
   for (const pod of pods) {
-    const matching = left.filter(
-      ({ budget, selector }) =>
-        budget.metadata.namespace === pod.namespace &&
-        selector.matches(pod.labels) &&
-        budget.status.disruptedPods?.[pod.name] === undefined,
-    );
-    for (const each of matching) each.allowed--;
-    (matching.some((each) => each.allowed < 0) ? violating : others).push(pod);
+    let violates = false;
+    for (const [i, { budget, selector }] of budgets.entries()) {
+      if (budget.metadata.namespace !== pod.namespace || !selector.matches(pod.labels)) continue;
+      if (budget.status.disruptedPods?.[pod.name] !== undefined) continue;
+      left[i] = (left[i] ?? 0) - 1;
+      if ((left[i] ?? 0) < 0) violates = true;
+    }
+    (violates ? violating : others).push(pod);
   }
   return { violating, others };
 }

@@ -1,9 +1,13 @@
 import { invariant, type Random } from '@holdfast/platform';
-import type { Cycle, NodeFilter, Plugin, Rejection, Snapshot } from '../framework/plugin.ts';
+import type { Cycle, PreFiltered, Snapshot } from '../framework/plugin.ts';
+import { SKIP } from '../framework/plugin.ts';
+import { firstRejection, type NamedFilter, type NodeRejection } from '../framework/prepared.ts';
+import type { FilterPlugin, Profile } from '../framework/profile.ts';
+import { type ExtensionTimer, untimed } from '../framework/timing.ts';
 import { SEARCH_ALL_NODES_MAX, SEARCH_FEASIBLE_MIN, SEARCH_PERCENT_MIN } from '../limits.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
-import { createTrial } from './trial.ts';
+import { Trial } from './trial.ts';
 
 export type Decision = Placement | Refusal;
 
@@ -16,115 +20,185 @@ export interface Placement {
 
 export interface Refusal {
   readonly kind: 'refuse';
+  /** Of the nodes that were looked at. */
   readonly rejections: ReadonlyMap<string, NodeRejection>;
+  /** Of all other nodes. */
+  readonly others: NodeRejection | undefined;
+  /** Set when no node was looked at because of the pod itself: said instead of the nodes' reasons. */
+  readonly podReason: string | undefined;
   /** Plugins that rejected some node: their events are worth another try. */
   readonly plugins: ReadonlySet<string>;
-}
-
-export interface NodeRejection extends Rejection {
-  readonly plugin: string;
+  /** What the plugins prepared, for trials. */
+  readonly filters: readonly NamedFilter[];
 }
 
 export interface ScheduleOptions {
-  readonly plugins: readonly Plugin[];
+  readonly profile: Profile;
   readonly random: Random;
   /** Where to start looking when a large cluster is not searched whole. */
   readonly startAt?: number;
+  readonly time?: ExtensionTimer;
 }
+
+/** Nodes that pass, or why none does. */
+export type Found =
+  | { readonly kind: 'found'; readonly feasible: readonly NodeInfo[]; readonly search: Search }
+  | Refusal;
 
 /** Decides on one pod. Pure: the same snapshot, pod and random numbers give the same decision. */
 export function schedule(snapshot: Snapshot, pod: PodInfo, options: ScheduleOptions): Decision {
   const cycle: Cycle = { pod, snapshot };
-  if (nominatedNodeFits(cycle, options)) {
-    return { kind: 'place', nodeName: snapshot.nominationOf(pod), looked: 0 };
+  const found = findFeasible(cycle, options);
+  if (found.kind === 'refuse') return found;
+  const { feasible, search } = found;
+  const totals = feasible.length === 1 ? [0] : totalScores(cycle, feasible, options);
+  return { kind: 'place', nodeName: pickBest(feasible, totals, options.random).name, looked: search.looked };
+}
+
+export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
+  const { profile, time = untimed } = options;
+  const prepared = time('PreFilter', () => prepareFilters(cycle, profile.filters));
+  if (prepared.kind === 'rejected') return refuseAll(prepared.rejection);
+  const search = time('Filter', () => searchNodes(cycle, prepared, options));
+  const { feasible, rejections, others, plugins, filters } = search;
+  if (feasible.length > 0) return { kind: 'found', feasible, search };
+  return { kind: 'refuse', rejections, others, podReason: undefined, plugins, filters };
+}
+
+function refuseAll(rejection: NodeRejection): Refusal {
+  return {
+    kind: 'refuse',
+    rejections: new Map(),
+    others: rejection,
+    podReason: rejection.reasons.join(', '),
+    plugins: new Set([rejection.plugin]),
+    filters: [],
+  };
+}
+
+type Prepared =
+  | { readonly kind: 'rejected'; readonly rejection: NodeRejection }
+  | {
+      readonly kind: 'ready';
+      readonly filters: readonly NamedFilter[];
+      readonly only: ReadonlySet<string> | undefined;
+      readonly narrowedBy: readonly string[];
+    };
+
+/** Asks every plugin once. Those that have nothing to check take no further part in the decision. */
+export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): Prepared {
+  const filters: NamedFilter[] = [];
+  const narrowedBy: string[] = [];
+  let only: ReadonlySet<string> | undefined;
+  for (const plugin of plugins) {
+    const prepared = preparedBy(plugin, cycle);
+    if (prepared.kind === 'skip') continue;
+    if (prepared.kind === 'reject') {
+      return { kind: 'rejected', rejection: { plugin: plugin.name, ...prepared.rejection } };
+    }
+    if (prepared.only !== undefined) {
+      narrowedBy.push(plugin.name);
+      only = only === undefined ? prepared.only : only.intersection(prepared.only);
+    }
+    if (plugin.runs === 'preFilter only') continue;
+    const { check, fork } = prepared;
+    filters.push({ plugin: plugin.name, check, ...(fork === undefined ? {} : { fork }) });
   }
-  const search = findFeasible(cycle, options);
-  if (search.feasible.length === 0) return { kind: 'refuse', rejections: search.rejections, plugins: search.plugins };
-  const node = best(cycle, search.feasible, options);
-  return { kind: 'place', nodeName: node.name, looked: search.looked };
+  if (only?.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
+  return { kind: 'ready', filters, only, narrowedBy };
 }
 
-/** Room that was made for the pod is taken before others are asked. */
-function nominatedNodeFits(cycle: Cycle, { plugins }: ScheduleOptions): boolean {
-  const { pod, snapshot } = cycle;
-  const node = snapshot.node(snapshot.nominationOf(pod));
-  if (node === undefined) return false;
-  const rejection = firstRejection(prepareFilters(cycle, plugins), node);
-  return rejection === undefined && rejectionWithNominated(cycle, node, plugins) === undefined;
+function preparedBy({ name, call, runs }: FilterPlugin, cycle: Cycle): PreFiltered {
+  if (runs !== 'filter only') return call(cycle) ?? SKIP;
+  throw new Error(`running "${name}" filter plugin: reading "PreFilter${name}" from cycleState: not found`);
 }
 
-export interface NamedFilter {
-  readonly plugin: string;
-  readonly filter: NodeFilter;
+function nothingLeft(plugins: readonly string[]): NodeRejection {
+  const [only = ''] = plugins;
+  const names = plugins.length === 1 ? ` ${only}` : `(s) [${plugins.join(' ')}] simultaneously`;
+  return { plugin: plugins.at(-1) ?? '', reasons: [`node(s) didn't satisfy plugin${names}`], resolvable: false };
 }
 
-export function prepareFilters(cycle: Cycle, plugins: readonly Plugin[]): readonly NamedFilter[] {
-  return plugins.flatMap((plugin) => {
-    const filter = plugin.filter?.(cycle);
-    return filter === undefined ? [] : [{ plugin: plugin.name, filter }];
-  });
-}
-
-export function firstRejection(filters: readonly NamedFilter[], node: NodeInfo): NodeRejection | undefined {
-  for (const { plugin, filter } of filters) {
-    const rejection = filter(node);
-    if (rejection !== undefined) return { plugin, ...rejection };
-  }
-  return undefined;
-}
-
-interface Search {
+export interface Search {
   readonly feasible: readonly NodeInfo[];
   readonly rejections: ReadonlyMap<string, NodeRejection>;
+  readonly others: NodeRejection | undefined;
   readonly plugins: ReadonlySet<string>;
   readonly looked: number;
+  readonly filters: readonly NamedFilter[];
 }
 
-function findFeasible(cycle: Cycle, { plugins, startAt = 0 }: ScheduleOptions): Search {
-  const { nodes } = cycle.snapshot;
-  const filters = prepareFilters(cycle, plugins);
-  const enough = feasibleToFind(nodes.length);
-  const feasible: NodeInfo[] = [];
+function searchNodes(
+  cycle: Cycle,
+  prepared: Extract<Prepared, { kind: 'ready' }>,
+  { profile, startAt = 0 }: ScheduleOptions,
+): Search {
+  const { filters, only, narrowedBy } = prepared;
   const rejections = new Map<string, NodeRejection>();
-  const rejecting = new Set<string>();
+  const plugins = new Set<string>(narrowedBy);
+  const nominated = nominatedNode(cycle, filters);
+  if (nominated !== undefined)
+    return { feasible: [nominated], rejections, others: undefined, plugins, looked: 0, filters };
+  const nodes = only === undefined ? cycle.snapshot.nodes : namedNodes(cycle.snapshot, only);
+  const enough = feasibleToFind(nodes.length, profile.percentageOfNodesToScore);
+  const feasible: NodeInfo[] = [];
   let looked = 0;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(startAt + looked) % nodes.length];
     invariant(node !== undefined, 'the search stays within the nodes', { startAt, looked });
-    const rejection = firstRejection(filters, node) ?? rejectionWithNominated(cycle, node, plugins);
+    const rejection = rejectionOf(cycle, node, filters);
     if (rejection === undefined) feasible.push(node);
     else {
       rejections.set(node.name, rejection);
-      rejecting.add(rejection.plugin);
+      plugins.add(rejection.plugin);
     }
   }
-  return { feasible, rejections, plugins: rejecting, looked };
+  return { feasible, rejections, others: othersOf(narrowedBy), plugins, looked, filters };
+}
+
+function othersOf(narrowedBy: readonly string[]): NodeRejection | undefined {
+  const [plugin] = narrowedBy;
+  if (plugin === undefined) return undefined;
+  return { plugin, reasons: [`node(s) didn't satisfy plugin(s) [${narrowedBy.join(' ')}]`], resolvable: false };
+}
+
+function namedNodes(snapshot: Snapshot, names: ReadonlySet<string>): readonly NodeInfo[] {
+  return [...names].flatMap((name) => snapshot.node(name) ?? []);
+}
+
+/** Room that was made for the pod is taken before others are asked. */
+function nominatedNode(cycle: Cycle, filters: readonly NamedFilter[]): NodeInfo | undefined {
+  const name = cycle.snapshot.nominationOf(cycle.pod);
+  const node = name === '' ? undefined : cycle.snapshot.node(name);
+  return node !== undefined && rejectionOf(cycle, node, filters) === undefined ? node : undefined;
 }
 
 /** Room that is being made for more important pods is not free, though nobody is there yet. */
-function rejectionWithNominated(cycle: Cycle, node: NodeInfo, plugins: readonly Plugin[]): NodeRejection | undefined {
+function rejectionOf(cycle: Cycle, node: NodeInfo, filters: readonly NamedFilter[]): NodeRejection | undefined {
   const { pod, snapshot } = cycle;
-  const nominated = snapshot
-    .nominatedOn(node.name)
-    .filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
-  if (nominated.length === 0) return undefined;
-  const trial = createTrial(snapshot, node);
-  for (const other of nominated) trial.add(other);
-  return firstRejection(prepareFilters({ pod, snapshot: trial }, plugins), trial.tried);
+  const nominated = snapshot.nominatedOn(node.name);
+  if (nominated.length === 0) return firstRejection(filters, node);
+  const before = nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
+  if (before.length === 0) return firstRejection(filters, node);
+  const trial = new Trial(filters, node);
+  for (const other of before) trial.add(other);
+  // Without them as well: what they bring (affinity) is not there yet.
+  return trial.check() ?? firstRejection(filters, node);
 }
 
 /** All of a small cluster; of a large one a share that shrinks with its size, because more choice hardly helps. */
-export function feasibleToFind(nodes: number): number {
-  if (nodes < SEARCH_ALL_NODES_MAX) return nodes;
-  const percent = Math.max(SEARCH_PERCENT_MIN, 50 - Math.trunc(nodes / 125));
+export function feasibleToFind(nodes: number, percentage = 0): number {
+  if (nodes < SEARCH_ALL_NODES_MAX || percentage >= 100) return nodes;
+  const adaptive = Math.max(SEARCH_PERCENT_MIN, 50 - Math.trunc(nodes / 125));
+  const percent = percentage === 0 ? adaptive : percentage;
   return Math.max(SEARCH_FEASIBLE_MIN, Math.trunc((nodes * percent) / 100));
 }
 
-function best(cycle: Cycle, feasible: readonly NodeInfo[], { plugins, random }: ScheduleOptions): NodeInfo {
+/** Ties are drawn. */
+export function pickBest(feasible: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo {
   const [first] = feasible;
   invariant(first !== undefined, 'a choice needs a feasible node');
   if (feasible.length === 1) return first;
-  const totals = totalScores(cycle, feasible, plugins);
   let highest = Number.NEGATIVE_INFINITY;
   let equals: NodeInfo[] = [];
   for (const [i, node] of feasible.entries()) {
@@ -137,15 +211,24 @@ function best(cycle: Cycle, feasible: readonly NodeInfo[], { plugins, random }: 
   return equals[random.int(equals.length)] ?? first;
 }
 
-export function totalScores(cycle: Cycle, feasible: readonly NodeInfo[], plugins: readonly Plugin[]): number[] {
+export function totalScores(
+  cycle: Cycle,
+  feasible: readonly NodeInfo[],
+  { profile, time = untimed }: Pick<ScheduleOptions, 'profile' | 'time'>,
+): number[] {
   const totals = feasible.map(() => 0);
-  for (const plugin of plugins) {
-    const scorer = plugin.score?.(cycle, feasible);
-    if (scorer === undefined) continue;
-    const scores = feasible.map((node) => scorer.score(node));
-    scorer.normalize?.(scores, feasible);
-    const weight = plugin.weight ?? 1;
-    for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
-  }
+  const scorers = time('PreScore', () =>
+    profile.scorers.flatMap(({ call, weight }) => {
+      const scorer = call(cycle, feasible);
+      return scorer === undefined ? [] : [{ scorer, weight }];
+    }),
+  );
+  time('Score', () => {
+    for (const { scorer, weight } of scorers) {
+      const scores = feasible.map((node) => scorer.score(node));
+      scorer.normalize?.(scores, feasible);
+      for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
+    }
+  });
   return totals;
 }

@@ -1,61 +1,40 @@
-import type { Snapshot } from '../framework/plugin.ts';
-import type { CountsByNode, PodGroup } from './match-counts.ts';
-import type { NodeInfo } from './node-info.ts';
+import { firstRejection, type NamedFilter, type NodeRejection } from '../framework/prepared.ts';
+import type { MutableNodeInfo, NodeInfo } from './node-info.ts';
 import { type PodInfo, placedOn } from './pod-info.ts';
 
-/** The cluster as it would be with other pods on one node. The snapshot behind it is not touched. */
-export interface Trial extends Snapshot {
-  readonly tried: NodeInfo;
-  add(pod: PodInfo): void;
-  remove(pod: PodInfo): void;
+interface TrialFilter extends Pick<NamedFilter, 'plugin' | 'check'> {
+  readonly adjust?: (pod: PodInfo, node: NodeInfo, by: 1 | -1) => void;
 }
 
-export function createTrial(snapshot: Snapshot, original: NodeInfo): Trial {
-  const tried = original.without([]);
-  const added = new Map<string, PodInfo>();
-  const removed = new Map<string, PodInfo>();
-  const replace = (nodes: readonly NodeInfo[]): readonly NodeInfo[] =>
-    nodes.map((node) => (node === original ? tried : node));
-  const nodes = replace(snapshot.nodes);
-  return {
-    tried,
-    nodes,
-    node: (name) => (name === original.name ? tried : snapshot.node(name)),
-    get nodesWithAffinityPods() {
-      const others = snapshot.nodesWithAffinityPods.filter((node) => node !== original);
-      return tried.podsWithAffinity.size > 0 ? [...others, tried] : others;
-    },
-    countsOf: (group) => adjusted(snapshot.countsOf(group), group, { nodeName: original.name, added, removed }),
-    namespaceLabels: snapshot.namespaceLabels,
-    nominatedOn: () => [],
-    nominationOf: () => '',
-    add: (pod) => {
-      const placed = placedOn(pod, original.name);
-      tried.add(placed);
-      if (!removed.delete(pod.uid)) added.set(pod.uid, placed);
-    },
-    remove: (pod) => {
-      tried.remove(pod.uid);
-      if (!added.delete(pod.uid)) removed.set(pod.uid, pod);
-    },
-  };
-}
+/**
+ * One node as it would be with other pods on it. Costs what is on that node: the checks that rest on more than the node
+ * are told of each change, and neither the node nor their origin is touched.
+ */
+export class Trial {
+  readonly #node: MutableNodeInfo;
+  readonly #filters: readonly TrialFilter[];
 
-function adjusted(
-  counts: CountsByNode,
-  group: PodGroup,
-  change: {
-    nodeName: string;
-    added: ReadonlyMap<string, PodInfo>;
-    removed: ReadonlyMap<string, PodInfo>;
-  },
-): CountsByNode {
-  const more = [...change.added.values()].filter((pod) => group.includes(pod)).length;
-  const fewer = [...change.removed.values()].filter((pod) => group.includes(pod)).length;
-  if (more === fewer) return counts;
-  const count = (counts.get(change.nodeName) ?? 0) + more - fewer;
-  const result = new Map(counts);
-  if (count === 0) result.delete(change.nodeName);
-  else result.set(change.nodeName, count);
-  return result;
+  constructor(filters: readonly NamedFilter[], node: NodeInfo) {
+    this.#node = node.copy();
+    this.#filters = filters.map(({ plugin, check, fork }) => ({ plugin, check, ...fork?.() }));
+  }
+
+  add(pod: PodInfo): void {
+    const placed = placedOn(pod, this.#node.name);
+    this.#node.add(placed);
+    this.#adjust(placed, 1);
+  }
+
+  remove(pod: PodInfo): void {
+    this.#node.remove(pod.uid);
+    this.#adjust(pod, -1);
+  }
+
+  check(): NodeRejection | undefined {
+    return firstRejection(this.#filters, this.#node);
+  }
+
+  #adjust(pod: PodInfo, by: 1 | -1): void {
+    for (const { adjust } of this.#filters) adjust?.(pod, this.#node, by);
+  }
 }

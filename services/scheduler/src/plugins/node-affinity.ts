@@ -1,25 +1,87 @@
-import { compileTerm } from '../domain/node-affinity.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '@holdfast/api';
+import { compileTerm, compileTerms, type NodeTest } from '../domain/node-affinity.ts';
+import type { NodeInfo } from '../domain/node-info.ts';
+import type { PodInfo } from '../domain/pod-info.ts';
+import type { PluginDefinition } from '../framework/definition.ts';
 import { normalizeByHighest } from '../framework/normalize.ts';
-import { type Plugin, rejectedForGood } from '../framework/plugin.ts';
+import { type NodeScorer, type Plugin, type PreFiltered, rejectedForGood, SKIP } from '../framework/plugin.ts';
+import { decodeNodeAffinityArgs, type NodeAffinityArgs } from './args/node-affinity-args.ts';
 
-/** `nodeSelector` and node affinity. */
-export const createNodeAffinity = (): Plugin => ({
+const MISMATCH = rejectedForGood("node(s) didn't match Pod's node affinity/selector");
+const MISMATCH_ENFORCED = rejectedForGood("node(s) didn't match scheduler-enforced node affinity");
+
+/** `nodeSelector` and node affinity, of the pod and of its profile (`addedAffinity`). */
+export const NODE_AFFINITY: PluginDefinition = {
   name: 'NodeAffinity',
-  filter: ({ pod }) => {
-    const { requiredNodes } = pod;
-    if (requiredNodes === undefined) return undefined;
-    return (node) =>
-      requiredNodes(node) ? undefined : rejectedForGood("node(s) didn't match Pod's node affinity/selector");
-  },
-  score: ({ pod }) => {
-    const preferred = pod.pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-    if (preferred.length === 0) return undefined;
-    const terms = preferred.map(({ preference, weight }) => ({ weight, matches: compileTerm(preference) }));
-    return {
-      score: (node) => terms.reduce((sum, term) => sum + (term.matches(node) ? term.weight : 0), 0),
-      normalize: (scores) => normalizeByHighest(scores, false),
-    };
-  },
+  points: ['preFilter', 'filter', 'preScore', 'score'],
   weight: 2,
-  retryAfter: ['node-added', 'node-changed'],
-});
+  configure: (raw) => {
+    const args = decodeNodeAffinityArgs(raw);
+    return () => createNodeAffinity(args);
+  },
+};
+
+interface WeightedTest {
+  readonly weight: number;
+  readonly matches: NodeTest;
+}
+
+function createNodeAffinity({ addedAffinity }: NodeAffinityArgs): Plugin {
+  const terms = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const enforced = terms === undefined ? undefined : compileTerms(terms);
+  const preferred = (addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(compilePreferred);
+  const passes = (pod: PodInfo, node: NodeInfo): boolean =>
+    (enforced === undefined || enforced(node)) && (pod.requiredNodes === undefined || pod.requiredNodes(node));
+  return {
+    preFilter: ({ pod }) => preFilter(pod, enforced),
+    preScore: ({ pod }) => scorerOf(pod, preferred),
+    wakesOn: { 'node-added': passes, 'node-labels': passes },
+  };
+}
+
+function preFilter(pod: PodInfo, enforced: NodeTest | undefined): PreFiltered {
+  const { requiredNodes } = pod;
+  if (requiredNodes === undefined && enforced === undefined) return SKIP;
+  const only = namedNodes(
+    pod.pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms,
+  );
+  return {
+    kind: 'check',
+    check: (node) => {
+      if (enforced !== undefined && !enforced(node)) return MISMATCH_ENFORCED;
+      return requiredNodes === undefined || requiredNodes(node) ? undefined : MISMATCH;
+    },
+    ...(only === undefined ? {} : { only }),
+  };
+}
+
+/** The nodes that the terms name, when every term names some: pods of a DaemonSet are checked on one node. */
+function namedNodes(terms: readonly NodeSelectorTerm[] | undefined): ReadonlySet<string> | undefined {
+  if (terms === undefined || terms.length === 0) return undefined;
+  const names = new Set<string>();
+  for (const { matchFields = [] } of terms) {
+    const lists = matchFields.filter(isNameIn).map(({ values = [] }) => new Set(values));
+    const [first] = lists;
+    if (first === undefined) return undefined;
+    for (const name of lists.reduce((left, right) => left.intersection(right), first)) names.add(name);
+  }
+  return names;
+}
+
+function isNameIn({ key, operator }: NodeSelectorRequirement): boolean {
+  return key === 'metadata.name' && operator === 'In';
+}
+
+function compilePreferred({ preference, weight }: PreferredSchedulingTerm): WeightedTest {
+  return { weight, matches: compileTerm(preference) };
+}
+
+function scorerOf({ pod }: PodInfo, added: readonly WeightedTest[]): NodeScorer | undefined {
+  const own = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  if (own.length === 0 && added.length === 0) return undefined;
+  const tests = [...added, ...own.map(compilePreferred)];
+  return {
+    score: (node) => tests.reduce((sum, { weight, matches }) => sum + (matches(node) ? weight : 0), 0),
+    normalize: (scores) => normalizeByHighest(scores, false),
+  };
+}

@@ -1,12 +1,13 @@
-import { type Plugin, rejectedForGood } from '../framework/plugin.ts';
+import { define } from '../framework/definition.ts';
+import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
+
+const OTHER_NODE = rejectedForGood("node(s) didn't match the requested node name");
 
 /** A pod that names its node goes there or nowhere. */
-export const createNodeName = (): Plugin => ({
-  name: 'NodeName',
-  filter: ({ pod }) => {
-    if (pod.nodeName === '') return undefined;
-    return ({ name }) =>
-      name === pod.nodeName ? undefined : rejectedForGood("node(s) didn't match the requested node name");
+export const NODE_NAME = define('NodeName', ['filter'], () => ({
+  preFilter: ({ pod }) => {
+    if (pod.nodeName === '') return SKIP;
+    return checking(({ name }) => (name === pod.nodeName ? undefined : OTHER_NODE));
   },
-  retryAfter: ['node-added'],
-});
+  wakesOn: { 'node-added': (pod, node) => pod.nodeName === '' || pod.nodeName === node.name },
+}));

@@ -1,19 +1,31 @@
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
-import type { Plugin } from '../framework/plugin.ts';
+import type { PluginDefinition } from '../framework/definition.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
+import { decodeNodeResourcesBalancedArgs } from './args/node-resources-args.ts';
 
-/** Likes nodes on which cpu and memory would be used to equal parts, so that neither is stranded. */
-export const createNodeResourcesBalanced = (): Plugin => ({
+/** Likes nodes on which resources would be used to equal parts, so that none is stranded. */
+export const NODE_RESOURCES_BALANCED: PluginDefinition = {
   name: 'NodeResourcesBalancedAllocation',
-  score: ({ pod }) => ({ score: (node) => balance(pod, node) }),
-});
+  points: ['preScore', 'score'],
+  weight: 1,
+  configure: (raw) => {
+    const names = decodeNodeResourcesBalancedArgs(raw).map(({ name }) => name);
+    return () => ({ preScore: ({ pod }) => ({ score: (node) => balance(pod, node, names) }) });
+  },
+};
 
-function balance(pod: PodInfo, node: NodeInfo): number {
-  const cpu = fraction(pod, node, 'cpu');
-  const memory = fraction(pod, node, 'memory');
-  const deviation = cpu === undefined || memory === undefined ? 0 : Math.abs((cpu - memory) / 2);
-  return Math.trunc((1 - deviation) * NODE_SCORE_MAX);
+function balance(pod: PodInfo, node: NodeInfo, names: readonly string[]): number {
+  const fractions = names.flatMap((name) => fraction(pod, node, name) ?? []);
+  return Math.trunc((1 - deviation(fractions)) * NODE_SCORE_MAX);
+}
+
+function deviation(fractions: readonly number[]): number {
+  const [a, b] = fractions;
+  if (a === undefined || b === undefined) return 0;
+  if (fractions.length === 2) return Math.abs((a - b) / 2);
+  const mean = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
+  return Math.sqrt(fractions.reduce((sum, each) => sum + (each - mean) ** 2, 0) / fractions.length);
 }
 
 function fraction(pod: PodInfo, node: NodeInfo, name: string): number | undefined {

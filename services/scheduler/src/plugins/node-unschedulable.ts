@@ -1,15 +1,26 @@
+import type { NodeInfo } from '../domain/node-info.ts';
+import type { PodInfo } from '../domain/pod-info.ts';
 import { tolerates } from '../domain/tolerations.ts';
-import { type Plugin, rejectedForGood } from '../framework/plugin.ts';
+import { define } from '../framework/definition.ts';
+import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 
 const CORDONED = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+const UNSCHEDULABLE = rejectedForGood('node(s) were unschedulable');
 
 /** Keeps pods off cordoned nodes. */
-export const createNodeUnschedulable = (): Plugin => ({
-  name: 'NodeUnschedulable',
-  filter: ({ pod }) => {
-    const allowed = pod.tolerations.some((toleration) => tolerates(toleration, CORDONED));
-    if (allowed) return undefined;
-    return ({ node }) => (node.spec.unschedulable === true ? rejectedForGood('node(s) were unschedulable') : undefined);
+export const NODE_UNSCHEDULABLE = define('NodeUnschedulable', ['filter'], () => ({
+  preFilter: ({ pod }) => {
+    if (mayUseCordoned(pod)) return SKIP;
+    return checking((node) => (isCordoned(node) ? UNSCHEDULABLE : undefined));
   },
-  retryAfter: ['node-added', 'node-changed'],
-});
+  wakesOn: {
+    'node-added': (_, node) => !isCordoned(node),
+    'node-taints': (_, node) => !isCordoned(node),
+  },
+}));
+
+const isCordoned = ({ node }: NodeInfo): boolean => node.spec.unschedulable === true;
+
+function mayUseCordoned({ tolerations }: PodInfo): boolean {
+  return tolerations.some((toleration) => tolerates(toleration, CORDONED));
+}

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
-import { clusterOf, outcome } from '../testing/cluster.ts';
-import { createPodTopologySpread } from './pod-topology-spread.ts';
+import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';
+import { POD_TOPOLOGY_SPREAD } from './pod-topology-spread.ts';
 
 const HARD = 'DoNotSchedule';
 const SOFT = 'ScheduleAnyway';
-const plugin = createPodTopologySpread();
+const plugin = pluginOf(POD_TOPOLOGY_SPREAD);
 
 const node = (name: string, zone: string): Node => buildNode(name, { labels: { zone, node: name } });
 const matching = (name: string, nodeName: string): Pod => buildPod(name, { nodeName, labels: { foo: 'bar' } });
@@ -39,13 +39,14 @@ const CONFLICT: Cluster = {
 
 function passing({ nodes, pods }: Cluster, pod: Pod): readonly string[] {
   const snapshot = clusterOf(nodes, pods);
-  const filter = plugin.filter?.({ pod: createPodInfo(pod), snapshot });
-  return snapshot.nodes.filter((each) => filter?.(each) === undefined).map(({ name }) => name);
+  const prepared = plugin.preFilter?.({ pod: createPodInfo(pod), snapshot });
+  assert.ok(prepared?.kind === 'check');
+  return snapshot.nodes.filter((each) => prepared.check(each) === undefined).map(({ name }) => name);
 }
 
 function scores({ nodes, pods }: Cluster, pod: Pod): { readonly raw: number[]; readonly normalized: number[] } {
   const snapshot = clusterOf(nodes, pods);
-  const scorer = plugin.score?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
+  const scorer = plugin.preScore?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
   assert.ok(scorer !== undefined);
   const raw = snapshot.nodes.map((each) => scorer.score(each));
   const normalized = [...raw];
@@ -152,12 +153,7 @@ test('[EXS-19] [SPREAD-41] without any matching pod all are best, and a node wit
   );
 });
 
-test('[SPREAD-22] a pod with a constraint of its own gets no default', () => {
-  const owned = (constraints: TopologySpreadConstraint[]): Pod =>
-    buildPod('x', { owner: 'web', spec: { topologySpreadConstraints: constraints } });
-  const snapshot = clusterOf(FOUR.nodes);
-  const scorer = (pod: Pod) => plugin.score?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
-  assert.notEqual(scorer(owned([])), undefined);
-  assert.equal(scorer(owned([constraint('zone')])), undefined);
-  assert.equal(plugin.weight, 2, '[SPREAD-39]');
+test('[SPREAD-39] the plugin weighs 2 and takes part in all four steps', () => {
+  assert.equal(POD_TOPOLOGY_SPREAD.weight, 2);
+  assert.deepEqual(POD_TOPOLOGY_SPREAD.points, ['preFilter', 'filter', 'preScore', 'score']);
 });

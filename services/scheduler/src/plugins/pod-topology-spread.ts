@@ -1,74 +1,101 @@
 import type { NodeInfo } from '../domain/node-info.ts';
+import { type SpreadState, spreadState } from '../domain/spread-state.ts';
+import type { PluginDefinition } from '../framework/definition.ts';
 import {
   type Cycle,
   type NodeFilter,
   type NodeScorer,
   type Plugin,
+  type PreFiltered,
   rejected,
   rejectedForGood,
+  SKIP,
   type Snapshot,
 } from '../framework/plugin.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
+import { decodePodTopologySpreadArgs, type PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 import {
+  concerns,
+  constraintsOf,
   HOSTNAME_LABEL,
-  hardConstraints,
   hasAllKeys,
   type SpreadConstraint,
   type SpreadConstraints,
-  softConstraints,
 } from './spread-constraints.ts';
 
 /** Keeps the pods of a group even over zones, hosts or any other domain of nodes. */
-export const createPodTopologySpread = (): Plugin => ({
+export const POD_TOPOLOGY_SPREAD: PluginDefinition = {
   name: 'PodTopologySpread',
-  filter: (cycle) => filterHard(cycle),
-  score: (cycle, feasible) => scoreSoft(cycle, feasible),
+  points: ['preFilter', 'filter', 'preScore', 'score'],
   weight: 2,
-  retryAfter: ['node-added', 'node-changed', 'pod-placed', 'pod-removed', 'pod-changed'],
-});
+  configure: (raw) => {
+    const args = decodePodTopologySpreadArgs(raw);
+    return () => createPodTopologySpread(args);
+  },
+};
 
-interface Domains {
-  readonly constraint: SpreadConstraint;
-  readonly countOf: ReadonlyMap<string, number>;
-  /** Fewest matching pods of any eligible domain. */
-  readonly fewest: number;
+const TOO_UNEVEN = rejected("node(s) didn't match pod topology spread constraints");
+const NO_LABEL = rejectedForGood("node(s) didn't match pod topology spread constraints (missing required label)");
+
+function createPodTopologySpread(args: PodTopologySpreadArgs): Plugin {
+  return {
+    preFilter: (cycle) => filterHard(cycle, args),
+    preScore: (cycle, feasible) => scoreSoft(cycle, feasible, args),
+    wakesOn: {
+      'node-added': true,
+      'node-labels': true,
+      'node-taints': true,
+      'pod-placed': concerns,
+      'pod-removed': concerns,
+      'pod-labels': (pod, other) => pod.namespace === other.namespace,
+    },
+  };
 }
 
-const REASON = "node(s) didn't match pod topology spread constraints";
+function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
+  const hard = constraintsOf(cycle, 'DoNotSchedule', args);
+  if (hard.constraints.length === 0) return SKIP;
+  const { snapshot } = cycle;
+  const counted = (constraint: SpreadConstraint, node: NodeInfo): boolean =>
+    hasAllKeys(node, hard) && constraint.eligible(node);
+  const states = hard.constraints.map((constraint) => spreadState(constraint, snapshot, counted));
+  return {
+    kind: 'check',
+    check: checkOf(hard.constraints, states),
+    fork: () => {
+      const forks = states.map((state) => state.copy());
+      return {
+        check: checkOf(hard.constraints, forks),
+        adjust: (pod, node, by) => {
+          for (const [i, constraint] of hard.constraints.entries()) {
+            if (constraint.group.includes(pod) && counted(constraint, node)) forks[i]?.adjust(node, by);
+          }
+        },
+      };
+    },
+  };
+}
 
-function filterHard({ pod, snapshot }: Cycle): NodeFilter | undefined {
-  const hard = hardConstraints(pod);
-  if (hard.constraints.length === 0) return undefined;
-  const all = hard.constraints.map((constraint) => domainsOf(constraint, hard, snapshot));
+/** In the order of the pod's constraints: the first that fails decides. */
+function checkOf(constraints: readonly SpreadConstraint[], states: readonly SpreadState[]): NodeFilter {
   return (node) => {
-    for (const { constraint, countOf, fewest } of all) {
+    for (const [i, constraint] of constraints.entries()) {
       const domain = node.labels[constraint.topologyKey];
-      if (domain === undefined) return rejectedForGood(`${REASON} (missing required label)`);
-      const skew = (countOf.get(domain) ?? 0) + Number(constraint.includesSelf) - fewest;
-      if (skew > constraint.maxSkew) return rejected(REASON);
+      if (domain === undefined) return NO_LABEL;
+      const state = states[i];
+      if (state === undefined) continue;
+      const skew = state.countIn(domain) + Number(constraint.includesSelf) - state.fewest;
+      if (skew > constraint.maxSkew) return TOO_UNEVEN;
     }
     return undefined;
   };
 }
 
-function domainsOf(constraint: SpreadConstraint, set: SpreadConstraints, snapshot: Snapshot): Domains {
-  const counts = snapshot.countsOf(constraint.group);
-  const countOf = new Map<string, number>();
-  for (const node of snapshot.nodes) {
-    if (!hasAllKeys(node, set) || !constraint.eligible(node)) continue;
-    const domain = node.labels[constraint.topologyKey];
-    if (domain !== undefined) countOf.set(domain, (countOf.get(domain) ?? 0) + (counts.get(node.name) ?? 0));
-  }
-  let fewest = Number.MAX_SAFE_INTEGER;
-  for (const count of countOf.values()) fewest = Math.min(fewest, count);
-  return { constraint, countOf, fewest: countOf.size < constraint.minDomains ? 0 : fewest };
-}
-
-function scoreSoft({ pod, snapshot }: Cycle, feasible: readonly NodeInfo[]): NodeScorer | undefined {
-  const soft = softConstraints(pod);
+function scoreSoft(cycle: Cycle, feasible: readonly NodeInfo[], args: PodTopologySpreadArgs): NodeScorer | undefined {
+  const soft = constraintsOf(cycle, 'ScheduleAnyway', args);
   if (soft.constraints.length === 0) return undefined;
   const counted = new Set(feasible.filter((node) => hasAllKeys(node, soft)));
-  const rows = soft.constraints.map((constraint) => rowOf(constraint, soft, counted, snapshot));
+  const rows = soft.constraints.map((constraint) => rowOf(constraint, soft, { counted, snapshot: cycle.snapshot }));
   return {
     score: (node) => {
       if (!counted.has(node)) return 0;
@@ -80,17 +107,19 @@ function scoreSoft({ pod, snapshot }: Cycle, feasible: readonly NodeInfo[]): Nod
   };
 }
 
+/** How much a difference of one pod weighs when there are so many domains. */
+export const topologyWeight = (domains: number): number => Math.log(domains + 2);
+
 /** The share of one constraint in a node's raw score: more matching pods in its domain, higher and so worse. */
 function rowOf(
   constraint: SpreadConstraint,
   soft: SpreadConstraints,
-  counted: ReadonlySet<NodeInfo>,
-  snapshot: Snapshot,
+  { counted, snapshot }: { readonly counted: ReadonlySet<NodeInfo>; readonly snapshot: Snapshot },
 ): (node: NodeInfo) => number {
   const { topologyKey, maxSkew } = constraint;
   const counts = snapshot.countsOf(constraint.group);
   if (topologyKey === HOSTNAME_LABEL) {
-    const weight = Math.log(counted.size + 2);
+    const weight = topologyWeight(counted.size);
     return (node) =>
       node.labels[topologyKey] === undefined ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
   }
@@ -99,13 +128,14 @@ function rowOf(
     const domain = labels[topologyKey];
     if (domain !== undefined) countOf.set(domain, 0);
   }
-  const weight = Math.log(countOf.size + 2);
-  for (const node of snapshot.nodes) {
-    const domain = node.labels[topologyKey];
+  for (const [name, count] of counts) {
+    const node = snapshot.node(name);
+    const domain = node?.labels[topologyKey];
     const known = domain === undefined ? undefined : countOf.get(domain);
-    if (domain === undefined || known === undefined || !hasAllKeys(node, soft) || !constraint.eligible(node)) continue;
-    countOf.set(domain, known + (counts.get(node.name) ?? 0));
+    if (node === undefined || domain === undefined || known === undefined) continue;
+    if (hasAllKeys(node, soft) && constraint.eligible(node)) countOf.set(domain, known + count);
   }
+  const weight = topologyWeight(countOf.size);
   return (node) => {
     const domain = node.labels[topologyKey];
     return domain === undefined ? 0 : (countOf.get(domain) ?? 0) * weight + (maxSkew - 1);

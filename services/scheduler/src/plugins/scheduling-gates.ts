@@ -1,11 +1,10 @@
-import type { Plugin } from '../framework/plugin.ts';
+import { define } from '../framework/definition.ts';
 
 /** A pod with gates waits until its author removed the last one. */
-export const createSchedulingGates = (): Plugin => ({
-  name: 'SchedulingGates',
-  gate: ({ pod }) => {
+export const SCHEDULING_GATES = define('SchedulingGates', ['preEnqueue'], () => ({
+  preEnqueue: ({ pod }) => {
     const gates = pod.spec.schedulingGates ?? [];
     if (gates.length === 0) return undefined;
-    return `waiting for scheduling gates: ${gates.map(({ name }) => name).join(', ')}`;
+    return `waiting for scheduling gates: [${gates.map(({ name }) => name).join(' ')}]`;
   },
-});
+}));

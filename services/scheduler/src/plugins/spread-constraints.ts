@@ -5,9 +5,10 @@ import type { NodeInfo } from '../domain/node-info.ts';
 import { compileOrNothing, ownValues } from '../domain/pod-affinity.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import { firstUntolerated, HARD_EFFECTS } from '../domain/tolerations.ts';
+import type { Cycle } from '../framework/plugin.ts';
+import type { PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 
 export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
-const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 export interface SpreadConstraint {
   readonly topologyKey: string;
@@ -22,36 +23,46 @@ export interface SpreadConstraint {
 
 export interface SpreadConstraints {
   readonly constraints: readonly SpreadConstraint[];
-  /** Nodes that lack one of the keys take no part at all; false for the cluster's defaults. */
+  /** Nodes that lack one of the keys take no part at all; false for the built-in defaults. */
   readonly requireAllKeys: boolean;
 }
 
-const NONE: SpreadConstraints = { constraints: [], requireAllKeys: true };
+type Action = 'DoNotSchedule' | 'ScheduleAnyway';
 
-export function hardConstraints(pod: PodInfo): SpreadConstraints {
-  return { constraints: ownConstraints(pod, 'DoNotSchedule'), requireAllKeys: true };
-}
-
-/** The pod's own soft constraints; for a pod without any constraint the defaults over the pods of its owner. */
-export function softConstraints(pod: PodInfo): SpreadConstraints {
-  if ((pod.pod.spec.topologySpreadConstraints ?? []).length > 0) {
-    return { constraints: ownConstraints(pod, 'ScheduleAnyway'), requireAllKeys: true };
-  }
-  return pod.ownerUid === '' ? NONE : { constraints: defaultConstraints(pod), requireAllKeys: false };
+/** The pod's own constraints of one kind; for a pod without any constraint the defaults over the pods of its owners. */
+export function constraintsOf({ pod, snapshot }: Cycle, when: Action, args: PodTopologySpreadArgs): SpreadConstraints {
+  const own = pod.pod.spec.topologySpreadConstraints ?? [];
+  if (own.length > 0) return { constraints: compileAll(pod, own, when), requireAllKeys: true };
+  const requireAllKeys = !args.systemDefaulted;
+  const defaults = args.defaultConstraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
+  const selector = defaults.length === 0 ? undefined : snapshot.owners.selectorFor(pod);
+  if (selector === undefined) return { constraints: [], requireAllKeys };
+  return { constraints: defaults.map((each) => compile(pod, each, selector)), requireAllKeys };
 }
 
 export function hasAllKeys(node: NodeInfo, { constraints, requireAllKeys }: SpreadConstraints): boolean {
   return !requireAllKeys || constraints.every(({ topologyKey }) => node.labels[topologyKey] !== undefined);
 }
 
-function ownConstraints(pod: PodInfo, when: string): readonly SpreadConstraint[] {
-  return (pod.pod.spec.topologySpreadConstraints ?? [])
-    .filter((constraint) => constraint.whenUnsatisfiable === when)
-    .map((constraint) => compile(pod, constraint));
+/** Selector and namespace decide alone whether a pod is one of the constraint's: changes of others cannot help. */
+export function concerns(pod: PodInfo, other: PodInfo): boolean {
+  const own = pod.pod.spec.topologySpreadConstraints ?? [];
+  if (own.length === 0) return pod.namespace === other.namespace;
+  if (pod.namespace !== other.namespace) return false;
+  return compileAll(pod, own, 'DoNotSchedule').some(({ group }) => group.includes({ ...other, terminating: false }));
 }
 
-function compile(pod: PodInfo, constraint: TopologySpreadConstraint): SpreadConstraint {
-  const selector = compileOrNothing(() => selectorOf(pod, constraint));
+function compileAll(
+  pod: PodInfo,
+  constraints: readonly TopologySpreadConstraint[],
+  when: Action,
+): readonly SpreadConstraint[] {
+  return constraints
+    .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when)
+    .map((constraint) => compile(pod, constraint, selectorOf(pod, constraint)));
+}
+
+function compile(pod: PodInfo, constraint: TopologySpreadConstraint, selector: LabelSelectorMatcher): SpreadConstraint {
   const honorsAffinity = constraint.nodeAffinityPolicy !== 'Ignore';
   const honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
   return {
@@ -67,31 +78,20 @@ function compile(pod: PodInfo, constraint: TopologySpreadConstraint): SpreadCons
 }
 
 function selectorOf(pod: PodInfo, constraint: TopologySpreadConstraint): LabelSelectorMatcher {
-  const selector = compileLabelSelector(constraint.labelSelector);
-  const added = ownValues(pod.pod, constraint.matchLabelKeys, 'in');
-  return added.length === 0 || selector === NOTHING
-    ? selector
-    : compileRequirements([...selector.requirements, ...added]);
+  return compileOrNothing(() => {
+    const selector = compileLabelSelector(constraint.labelSelector);
+    const added = ownValues(pod.pod, constraint.matchLabelKeys, 'in');
+    return added.length === 0 || selector === NOTHING
+      ? selector
+      : compileRequirements([...selector.requirements, ...added]);
+  });
 }
 
 /** Pods that are going away do not count: their place is about to be free. */
 function groupOf(namespace: string, selector: LabelSelectorMatcher): PodGroup {
   return {
     key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,
+    namespace,
     includes: (placed) => !placed.terminating && placed.namespace === namespace && selector.matches(placed.labels),
   };
-}
-
-function defaultConstraints(pod: PodInfo): readonly SpreadConstraint[] {
-  const { ownerUid, requiredNodes } = pod;
-  const group: PodGroup = {
-    key: `owner\n${ownerUid}`,
-    includes: (placed) => !placed.terminating && placed.ownerUid === ownerUid,
-  };
-  const eligible = (node: NodeInfo): boolean => requiredNodes === undefined || requiredNodes(node);
-  const common = { group, includesSelf: true, eligible, minDomains: 1 };
-  return [
-    { ...common, topologyKey: HOSTNAME_LABEL, maxSkew: 3 },
-    { ...common, topologyKey: ZONE_LABEL, maxSkew: 5 },
-  ];
 }

@@ -1,28 +1,37 @@
+import type { NodeInfo } from '../domain/node-info.ts';
+import type { PodInfo } from '../domain/pod-info.ts';
 import { firstUntolerated, HARD_EFFECTS, tolerates } from '../domain/tolerations.ts';
+import { define } from '../framework/definition.ts';
 import { normalizeByHighest } from '../framework/normalize.ts';
-import { type Plugin, rejectedForGood } from '../framework/plugin.ts';
+import { checking, type NodeScorer, type Rejection, rejectedForGood } from '../framework/plugin.ts';
 
 /** Hard taints keep pods away that do not tolerate them; soft ones make a node less liked. */
-export const createTaintToleration = (): Plugin => ({
-  name: 'TaintToleration',
-  filter:
-    ({ pod }) =>
-    ({ taints }) => {
-      const taint = taints.length === 0 ? undefined : firstUntolerated(taints, pod.tolerations, HARD_EFFECTS);
-      if (taint === undefined) return undefined;
-      return rejectedForGood(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`);
-    },
-  score: ({ pod }, feasible) => {
-    if (!feasible.some(({ taints }) => taints.some(({ effect }) => effect === 'PreferNoSchedule'))) return undefined;
-    const relevant = pod.tolerations.filter(({ effect = '' }) => effect === '' || effect === 'PreferNoSchedule');
-    return {
-      score: ({ taints }) =>
-        taints.filter(
-          (taint) => taint.effect === 'PreferNoSchedule' && !relevant.some((each) => tolerates(each, taint)),
-        ).length,
-      normalize: (scores) => normalizeByHighest(scores, true),
-    };
-  },
-  weight: 3,
-  retryAfter: ['node-added', 'node-changed'],
-});
+export const TAINT_TOLERATION = define(
+  'TaintToleration',
+  ['filter', 'preScore', 'score'],
+  () => ({
+    preFilter: ({ pod }) => checking((node) => rejectionOf(pod, node)),
+    preScore: ({ pod }, feasible) => scorerOf(pod, feasible),
+    wakesOn: { 'node-added': isTolerated, 'node-taints': isTolerated },
+  }),
+  3,
+);
+
+const isTolerated = (pod: PodInfo, node: NodeInfo): boolean => rejectionOf(pod, node) === undefined;
+
+function rejectionOf({ tolerations }: PodInfo, { taints }: NodeInfo): Rejection | undefined {
+  const taint = taints.length === 0 ? undefined : firstUntolerated(taints, tolerations, HARD_EFFECTS);
+  if (taint === undefined) return undefined;
+  return rejectedForGood(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`);
+}
+
+function scorerOf({ tolerations }: PodInfo, feasible: readonly NodeInfo[]): NodeScorer | undefined {
+  if (!feasible.some(({ taints }) => taints.some(({ effect }) => effect === 'PreferNoSchedule'))) return undefined;
+  const relevant = tolerations.filter(({ effect = '' }) => effect === '' || effect === 'PreferNoSchedule');
+  return {
+    score: ({ taints }) =>
+      taints.filter((taint) => taint.effect === 'PreferNoSchedule' && !relevant.some((each) => tolerates(each, taint)))
+        .length,
+    normalize: (scores) => normalizeByHighest(scores, true),
+  };
+}

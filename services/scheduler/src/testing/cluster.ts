@@ -1,11 +1,22 @@
-import type { Node, Pod } from '@holdfast/api';
-import { createSeededRandom, type Random } from '@holdfast/platform';
+import type { Node, Pod, PodDisruptionBudget } from '@holdfast/api';
+import { createApiClient, createDirectTransport } from '@holdfast/client';
+import { createVirtualClock } from '@holdfast/client/testing';
+import type { Json, JsonObject } from '@holdfast/machinery';
+import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
+import {
+  decodeConfiguration,
+  defaultConfiguration,
+  type SchedulerConfiguration,
+} from '../configuration/configuration.ts';
+import { Decider, type Outcome } from '../decider.ts';
 import { ClusterCache } from '../domain/cluster-cache.ts';
-import { fitMessage } from '../domain/fit-message.ts';
 import { createPodInfo } from '../domain/pod-info.ts';
-import { preempt } from '../domain/preemption.ts';
 import { type Decision, schedule } from '../domain/schedule.ts';
-import { createDefaultPlugins } from '../plugins/registry.ts';
+import { buildProfile } from '../framework/build-profile.ts';
+import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import type { Profile } from '../framework/profile.ts';
+import { createSchedulerMetrics } from '../metrics.ts';
 
 export function clusterOf(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterCache {
   const cache = new ClusterCache();
@@ -14,16 +25,81 @@ export function clusterOf(nodes: readonly Node[], pods: readonly Pod[] = []): Cl
   return cache;
 }
 
-export function decide(cluster: ClusterCache, pod: Pod, random: Random = createSeededRandom(1, 'ties')): Decision {
-  return schedule(cluster, createPodInfo(pod), { plugins: createDefaultPlugins(), random });
+/** For plugins that are made without a scheduler: nobody answers their client. */
+export function handleFor(cluster: ClusterCache): PluginHandle {
+  const transport = createDirectTransport(() => Promise.reject(new Error('nobody answers')));
+  const client = createApiClient({ transport, userAgent: 'test' });
+  const clock = createVirtualClock();
+  return { client, clock, log: createSilentLog(), volumes: cluster.volumes, ignoredResources: new Set<string>() };
 }
+
+/** A plugin with arguments as they stand in a configuration; mistakes in them are thrown. */
+export function pluginOf(definition: PluginDefinition, args?: JsonObject, cluster = new ClusterCache()): Plugin {
+  const errors: string[] = [];
+  const factory = definition.configure(args === undefined ? undefined : { args, path: 'args', errors });
+  if (errors.length > 0) throw new Error(errors.join('\n'));
+  return factory(handleFor(cluster));
+}
+
+/** The first profile of a configuration. */
+export function profileFor(
+  cluster: ClusterCache,
+  configuration: SchedulerConfiguration = defaultConfiguration(),
+): Profile {
+  const [choice] = configuration.profiles;
+  if (choice === undefined) throw new Error('a configuration has a profile');
+  return buildProfile(choice, handleFor(cluster));
+}
+
+/** A configuration with these arguments for one plugin. */
+export function configured(plugin: string, args: Json): SchedulerConfiguration {
+  return decodeConfiguration({
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    profiles: [{ pluginConfig: [{ name: plugin, args }] }],
+  });
+}
+
+export interface DecideOptions {
+  readonly random?: Random;
+  readonly configuration?: SchedulerConfiguration;
+  readonly budgets?: readonly PodDisruptionBudget[];
+}
+
+const seeded = (): Random => createSeededRandom(1, 'ties');
+
+export function decide(
+  cluster: ClusterCache,
+  pod: Pod,
+  { random = seeded(), configuration }: DecideOptions = {},
+): Decision {
+  return schedule(cluster, createPodInfo(pod), { profile: profileFor(cluster, configuration), random });
+}
+
+/** The whole decision, with preemption. */
+export function decideFully(cluster: ClusterCache, pod: Pod, options: DecideOptions = {}): Outcome {
+  const { random = seeded(), configuration, budgets = [] } = options;
+  const decider = new Decider({
+    cache: cluster,
+    budgets: () => budgets,
+    extenders: [],
+    metrics: createSchedulerMetrics({ pending: noPods, unschedulableByPlugin: () => [], cacheSizes: () => ({}) }),
+    clock: createVirtualClock(),
+    random,
+    log: createSilentLog(),
+  });
+  const outcome = decider.decide(createPodInfo(pod), profileFor(cluster, configuration));
+  if (outcome instanceof Promise) throw new Error('without extenders a decision is synchronous');
+  return outcome;
+}
+
+const noPods = () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 });
 
 /** What the user is told, or the name of the node. */
 export function outcome(cluster: ClusterCache, pod: Pod, random?: Random): string {
-  const decision = decide(cluster, pod, random);
-  if (decision.kind === 'place') return decision.nodeName;
-  const fit = fitMessage(cluster.nodes.length, decision.rejections.values());
-  const options = { plugins: createDefaultPlugins(), budgets: [], random: createSeededRandom(1, 'start') };
-  const preemption = preempt(cluster, createPodInfo(pod), decision, options);
-  return preemption.kind === 'none' ? `${fit} ${preemption.message}` : fit;
+  return told(decideFully(cluster, pod, random === undefined ? {} : { random }));
+}
+
+export function told(decided: Outcome): string {
+  return decided.kind === 'place' ? decided.nodeName : decided.message;
 }

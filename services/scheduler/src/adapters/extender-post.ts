@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { parseJson } from '@holdfast/machinery';
+import type { Clock } from '@holdfast/platform';
+import type { WireTls } from '../configuration/wire.ts';
+import { EXTENDER_ANSWER_MAX_BYTES } from '../limits.ts';
+import type { Post } from './extender.ts';
+
+/** Asks extenders over HTTP or HTTPS. The libraries are loaded when the first one is asked. */
+export function createExtenderPost(clock: Clock): Post {
+  return async (config, verb, body) => {
+    const url = new URL(`${config.urlPrefix}/${verb}`);
+    const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    const aborter = new AbortController();
+    const timer = clock.timer(config.timeoutMs, () =>
+      aborter.abort(new Error(`extender ${config.urlPrefix} gave no answer within ${config.timeoutMs} ms`)),
+    );
+    const options: RequestOptions = {
+      method: 'POST',
+      signal: aborter.signal,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      ...tlsOptions(config.tls),
+    };
+    try {
+      const text = await new Promise<string>((resolve, reject) => {
+        const sent = request(url, options, (response) => {
+          void readAnswer(response).then(resolve, reject);
+        });
+        sent.once('error', (error) => reject(aborter.signal.aborted ? aborter.signal.reason : error));
+        sent.end(JSON.stringify(body));
+      });
+      return parseJson(text).value;
+    } finally {
+      timer.cancel();
+    }
+  };
+}
+
+async function readAnswer(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    const buffer = Buffer.from(chunk);
+    bytes += buffer.length;
+    if (bytes > EXTENDER_ANSWER_MAX_BYTES) throw new Error('the answer of an extender is too large');
+    chunks.push(buffer);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (response.statusCode === 200) return text;
+  throw new Error(`the extender answered with status ${response.statusCode}: ${text.slice(0, 200)}`);
+}
+
+function tlsOptions(tls: WireTls | undefined): Readonly<Record<string, unknown>> {
+  if (tls === undefined) return {};
+  const pem = (data: string | undefined, file: string | undefined): Buffer | undefined =>
+    data === undefined ? (file === undefined ? undefined : readFileSync(file)) : Buffer.from(data, 'base64');
+  const [cert, key, ca] = [pem(tls.certData, tls.certFile), pem(tls.keyData, tls.keyFile), pem(tls.caData, tls.caFile)];
+  return {
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    rejectUnauthorized: tls.insecure !== true,
+  };
+}

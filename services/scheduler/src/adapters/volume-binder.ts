@@ -1,0 +1,97 @@
+import {
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import type { Clock } from '@holdfast/platform';
+import type { PodInfo } from '../domain/pod-info.ts';
+import { BOUND_BY_CONTROLLER, isBound, SELECTED_NODE, type VolumePlan } from '../domain/volume-plan.ts';
+import type { VolumeStore } from '../domain/volumes.ts';
+import { VOLUME_BIND_CHECK_INTERVAL_MS } from '../limits.ts';
+
+export interface VolumeBinderDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly volumes: VolumeStore;
+  readonly timeoutMs: number;
+}
+
+interface Reserved {
+  readonly volumes: readonly PersistentVolume[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly nodeName: string;
+}
+
+/**
+ * Takes volumes for pods on their way. What is reserved counts at once, so that the next pod chooses others; it is written
+ * before the pod is bound, and given back when the pod is not.
+ */
+export class VolumeBinder {
+  readonly #deps: VolumeBinderDeps;
+  readonly #reserved = new Map<string, Reserved>();
+
+  constructor(deps: VolumeBinderDeps) {
+    this.#deps = deps;
+  }
+
+  reserve(pod: PodInfo, nodeName: string, { bindings, provisions }: VolumePlan): void {
+    if (bindings.length === 0 && provisions.length === 0) return;
+    const volumes = bindings.map(({ claim, volume }) => claimedBy(volume, claim));
+    const claims = provisions.map((claim) => withAnnotation(claim, SELECTED_NODE, nodeName));
+    for (const volume of volumes) this.#deps.volumes.assumeVolume(volume);
+    for (const claim of claims) this.#deps.volumes.assumeClaim(claim);
+    this.#reserved.set(pod.uid, { volumes, claims, nodeName });
+  }
+
+  unreserve(pod: PodInfo): void {
+    const reserved = this.#reserved.get(pod.uid);
+    if (reserved === undefined) return;
+    this.#reserved.delete(pod.uid);
+    for (const { metadata } of reserved.volumes) this.#deps.volumes.forgetVolume(metadata.name ?? '');
+    for (const { metadata } of reserved.claims)
+      this.#deps.volumes.forgetClaim(`${metadata.namespace}/${metadata.name}`);
+  }
+
+  /** Resolves when every claim of the pod is bound; rejects when that did not happen in time. */
+  async bind(pod: PodInfo, signal: AbortSignal): Promise<void> {
+    const reserved = this.#reserved.get(pod.uid);
+    if (reserved === undefined) return;
+    const { client, clock, timeoutMs } = this.#deps;
+    for (const volume of reserved.volumes) await client.update(PERSISTENT_VOLUMES, volume);
+    for (const claim of reserved.claims) await client.update(PERSISTENT_VOLUME_CLAIMS, claim);
+    const until = clock.monotonic() + timeoutMs;
+    while (!this.#allBound(pod, reserved)) {
+      if (clock.monotonic() >= until) throw new Error('binding volumes: context deadline exceeded');
+      await clock.sleep(Math.min(VOLUME_BIND_CHECK_INTERVAL_MS, until - clock.monotonic()), signal);
+    }
+    this.#reserved.delete(pod.uid);
+  }
+
+  #allBound(pod: PodInfo, { claims, nodeName }: Reserved): boolean {
+    return pod.claims.every(({ key, name }) => {
+      const claim = this.#deps.volumes.claim(key);
+      if (claim === undefined) throw new Error(`binding volumes: persistentvolumeclaim "${name}" not found`);
+      if (isBound(claim)) return true;
+      const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
+      // The provisioner takes the annotation away when it cannot serve this node.
+      if (provisioned && claim.metadata.annotations?.[SELECTED_NODE] !== nodeName) {
+        throw new Error(`binding volumes: provisioning failed for PVC "${name}"`);
+      }
+      return false;
+    });
+  }
+}
+
+function claimedBy(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+  const { namespace = '', name = '', uid = '' } = claim.metadata;
+  const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
+  const annotated = withAnnotation(volume, BOUND_BY_CONTROLLER, 'yes');
+  return { ...annotated, spec: { ...volume.spec, claimRef } };
+}
+
+function withAnnotation<T extends PersistentVolume | PersistentVolumeClaim>(object: T, key: string, text: string): T {
+  const annotations = { ...object.metadata.annotations, [key]: text };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}

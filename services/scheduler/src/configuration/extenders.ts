@@ -1,0 +1,85 @@
+import { fieldErrorMessage, invalid, required } from '@holdfast/machinery';
+import { EXTENDER_TIMEOUT_MS } from '../limits.ts';
+import type { WireExtender, WireTls } from './wire.ts';
+
+/** A service that takes part in decisions over HTTP. An empty verb = it does not take part there. */
+export interface ExtenderConfig {
+  /** Without a slash at the end. */
+  readonly urlPrefix: string;
+  readonly filterVerb: string;
+  readonly preemptVerb: string;
+  readonly prioritizeVerb: string;
+  readonly bindVerb: string;
+  readonly weight: number;
+  readonly timeoutMs: number;
+  /** It knows the nodes: names are enough for it. */
+  readonly nodeCacheCapable: boolean;
+  /** Only pods that ask for one of these concern it; empty = all pods. */
+  readonly managedResources: ReadonlySet<string>;
+  readonly ignoredByScheduler: ReadonlySet<string>;
+  /** Its failure does not fail the decision. */
+  readonly ignorable: boolean;
+  readonly tls: WireTls | undefined;
+}
+
+export function decodeExtenders(extenders: readonly WireExtender[], errors: string[]): readonly ExtenderConfig[] {
+  const binders = extenders.filter(({ bindVerb = '' }) => bindVerb !== '').length;
+  if (binders > 1) {
+    errors.push(
+      fieldErrorMessage(
+        invalid('extenders', `found ${binders} extenders implementing bind`, 'only one extender can implement bind'),
+      ),
+    );
+  }
+  return extenders.map((extender, i) => decodeExtender(extender, `extenders[${i}]`, errors));
+}
+
+function decodeExtender(wire: WireExtender, path: string, errors: string[]): ExtenderConfig {
+  const { urlPrefix = '', prioritizeVerb = '', weight = 0, managedResources = [], httpTimeout } = wire;
+  const timeoutMs = httpTimeout === undefined ? EXTENDER_TIMEOUT_MS : parseDuration(httpTimeout);
+  if (!isUrl(urlPrefix)) errors.push(fieldErrorMessage(required(`${path}.urlPrefix`, 'must be an http or https URL')));
+  if (prioritizeVerb !== '' && weight <= 0) {
+    errors.push(fieldErrorMessage(invalid(`${path}.weight`, weight, 'must have a positive weight applied to it')));
+  }
+  if (timeoutMs === undefined) {
+    errors.push(
+      fieldErrorMessage(invalid(`${path}.httpTimeout`, httpTimeout, 'must be a duration such as 500ms, 5s or 1m')),
+    );
+  }
+  for (const [j, { name = '' }] of managedResources.entries()) {
+    if (/^[^/]+\/[^/]+$/.test(name)) continue;
+    errors.push(
+      fieldErrorMessage(invalid(`${path}.managedResources[${j}].name`, name, 'must be an extended resource name')),
+    );
+  }
+  return {
+    urlPrefix: urlPrefix.replace(/\/+$/, ''),
+    filterVerb: wire.filterVerb ?? '',
+    preemptVerb: wire.preemptVerb ?? '',
+    prioritizeVerb,
+    bindVerb: wire.bindVerb ?? '',
+    weight,
+    timeoutMs: timeoutMs ?? EXTENDER_TIMEOUT_MS,
+    nodeCacheCapable: wire.nodeCacheCapable === true,
+    managedResources: new Set(managedResources.map(({ name = '' }) => name)),
+    ignoredByScheduler: new Set(
+      managedResources.filter((each) => each.ignoredByScheduler === true).map(({ name = '' }) => name),
+    ),
+    ignorable: wire.ignorable === true,
+    tls: wire.tlsConfig,
+  };
+}
+
+const isUrl = (text: string): boolean => /^https?:\/\/[^/]/.test(text);
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `1m30s`; `undefined` when the text is none. */
+export function parseDuration(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount = '0', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNITS[unit] ?? 0);
+  }
+  return total > 0 ? total : undefined;
+}

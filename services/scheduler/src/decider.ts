@@ -1,0 +1,149 @@
+import type { PodDisruptionBudget } from '@holdfast/api';
+import { type Clock, describeError, type Log, type Random } from '@holdfast/platform';
+import type { PermitWait } from './adapters/binding.ts';
+import type { Extender } from './adapters/extender.ts';
+import type { ClusterCache } from './domain/cluster-cache.ts';
+import { fitMessage, NO_NODES } from './domain/fit-message.ts';
+import type { PodInfo } from './domain/pod-info.ts';
+import { type Candidate, pickCandidate } from './domain/preemption.ts';
+import { type Decision, type Refusal, schedule } from './domain/schedule.ts';
+import { candidatesOfExtenders, scheduleWithExtenders } from './extended-decision.ts';
+import type { PostFiltered } from './framework/plugin.ts';
+import type { Profile } from './framework/profile.ts';
+import type { SchedulerMetrics } from './metrics.ts';
+
+export interface DeciderDeps {
+  readonly cache: ClusterCache;
+  readonly budgets: () => readonly PodDisruptionBudget[];
+  readonly extenders: readonly Extender[];
+  readonly metrics: SchedulerMetrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export type Outcome =
+  | { readonly kind: 'place'; readonly nodeName: string; readonly waits: readonly PermitWait[] }
+  | Refused
+  | { readonly kind: 'error'; readonly message: string };
+
+export interface Refused {
+  readonly kind: 'refuse';
+  readonly plugins: ReadonlySet<string>;
+  readonly message: string;
+  readonly preemption: Preemption;
+}
+
+export type Preemption =
+  | { readonly kind: 'preempt'; readonly candidate: Candidate }
+  /** `keeps`: a nomination from before still holds. */
+  | { readonly kind: 'none'; readonly message: string; readonly keeps: boolean };
+
+/** Not asked at all: says nothing, changes nothing. */
+const NO_PREEMPTION: Preemption = { kind: 'none', message: '', keeps: true };
+
+/** One decision from the pod to its reservation. Synchronous unless extenders take part. */
+export class Decider {
+  readonly #deps: DeciderDeps;
+  #startAt = 0;
+
+  constructor(deps: DeciderDeps) {
+    this.#deps = deps;
+  }
+
+  decide(pod: PodInfo, profile: Profile): Outcome | Promise<Outcome> {
+    if (this.#deps.extenders.length > 0) return this.#decideWithExtenders(pod, profile);
+    try {
+      const decision = schedule(this.#deps.cache, pod, this.#optionsFor(profile));
+      if (decision.kind === 'refuse') return this.#refused(decision, this.#preempt(pod, decision, profile));
+      return this.#settle(pod, decision, profile);
+    } catch (error) {
+      return { kind: 'error', message: describeError(error) };
+    }
+  }
+
+  unreserve({ reserves }: Profile, pod: PodInfo, nodeName: string): void {
+    for (const { unreserve } of reserves.toReversed()) unreserve?.(pod, nodeName);
+  }
+
+  async #decideWithExtenders(pod: PodInfo, profile: Profile): Promise<Outcome> {
+    const { cache, extenders, log } = this.#deps;
+    try {
+      const options = { ...this.#optionsFor(profile), log };
+      const decision = await scheduleWithExtenders({ pod, snapshot: cache }, extenders, options);
+      if (decision.kind === 'place') return this.#settle(pod, decision, profile);
+      const found = this.#postFilter(pod, decision, profile);
+      if (found?.kind !== 'candidates') return this.#refused(decision, pick(found));
+      const candidates = await candidatesOfExtenders(pod, extenders, { candidates: found.candidates, log });
+      return this.#refused(decision, pick({ kind: 'candidates', candidates }));
+    } catch (error) {
+      return { kind: 'error', message: describeError(error) };
+    }
+  }
+
+  #optionsFor(profile: Profile): Parameters<typeof schedule>[2] {
+    const { random, metrics, clock } = this.#deps;
+    const time = metrics.timer(profile.schedulerName, () => clock.monotonic());
+    return { profile, random, startAt: this.#startAt, time };
+  }
+
+  /** Reserve and Permit: what was taken for the pod is given back when a later plugin refuses. */
+  #settle(pod: PodInfo, { nodeName, looked }: Extract<Decision, { kind: 'place' }>, profile: Profile): Outcome {
+    const { cache } = this.#deps;
+    const node = cache.node(nodeName);
+    if (node === undefined) return { kind: 'error', message: `node "${nodeName}" not found` };
+    this.#startAt = (this.#startAt + looked) % cache.nodes.length;
+    for (const { name, reserve } of profile.reserves) {
+      const problem = reserve?.({ pod, snapshot: cache }, node);
+      if (problem === undefined) continue;
+      this.unreserve(profile, pod, nodeName);
+      return refusedBy(name, problem);
+    }
+    const waits: PermitWait[] = [];
+    for (const { name, call } of profile.permits) {
+      const permission = call(pod, nodeName);
+      if (permission.kind === 'wait') waits.push({ plugin: name, ...permission });
+      if (permission.kind !== 'reject') continue;
+      this.unreserve(profile, pod, nodeName);
+      return refusedBy(name, permission.message);
+    }
+    return { kind: 'place', nodeName, waits };
+  }
+
+  #preempt(pod: PodInfo, refusal: Refusal, profile: Profile): Preemption {
+    return pick(this.#postFilter(pod, refusal, profile));
+  }
+
+  #postFilter(pod: PodInfo, refusal: Refusal, profile: Profile): PostFiltered | undefined {
+    const { cache, metrics, random, clock, budgets } = this.#deps;
+    if (cache.nodes.length === 0 || profile.postFilters.length === 0) return undefined;
+    metrics.preemptionTried();
+    const context = { pod, snapshot: cache, refusal, filters: refusal.filters, budgets: budgets(), random };
+    return metrics.timer(profile.schedulerName, () => clock.monotonic())('PostFilter', () => {
+      let found: PostFiltered | undefined;
+      for (const { call } of profile.postFilters) {
+        found = call(context);
+        if (found.kind === 'candidates') break;
+      }
+      return found;
+    });
+  }
+
+  #refused(refusal: Refusal, preemption: Preemption): Refused {
+    const nodes = this.#deps.cache.nodes.length;
+    const fit = fitMessage(nodes, refusal);
+    const told = preemption.kind === 'none' && preemption.message !== '' ? `${fit} ${preemption.message}` : fit;
+    return { kind: 'refuse', plugins: refusal.plugins, message: nodes === 0 ? NO_NODES : told, preemption };
+  }
+}
+
+function pick(found: PostFiltered | undefined): Preemption {
+  if (found === undefined) return NO_PREEMPTION;
+  if (found.kind === 'none') return found;
+  const candidate = pickCandidate(found.candidates);
+  return candidate === undefined ? { kind: 'none', message: '', keeps: false } : { kind: 'preempt', candidate };
+}
+
+function refusedBy(plugin: string, message: string): Refused {
+  return { kind: 'refuse', plugins: new Set([plugin]), message, preemption: NO_PREEMPTION };
+}

@@ -1,0 +1,184 @@
+import type { PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm } from '@holdfast/api';
+import { compileLabelSelector, parseQuantity, value } from '@holdfast/machinery';
+import { compileTerms } from './node-affinity.ts';
+import type { NodeInfo } from './node-info.ts';
+import { compileOrNothing } from './pod-affinity.ts';
+import type { PodInfo } from './pod-info.ts';
+import type { Volumes } from './volumes.ts';
+
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+
+/** The claims of a pod by what has to happen before it can run. */
+export interface PodClaims {
+  readonly bound: readonly PersistentVolumeClaim[];
+  /** Bound by others as soon as they are made: the pod waits for that. */
+  readonly immediate: readonly PersistentVolumeClaim[];
+  /** Bound once the node of the pod is known. */
+  readonly delayed: readonly PersistentVolumeClaim[];
+}
+
+/** A text says why the pod cannot be placed at all. */
+export function claimsOf(pod: PodInfo, volumes: Volumes): PodClaims | string {
+  const sorted = { bound: [], immediate: [], delayed: [] } as Record<keyof PodClaims, PersistentVolumeClaim[]>;
+  for (const { key, name, ephemeral } of pod.claims) {
+    const claim = volumes.claim(key);
+    const problem = problemOf(claim, name, { pod, ephemeral });
+    if (problem !== undefined) return problem;
+    if (claim !== undefined) sorted[stageOf(claim, volumes)].push(claim);
+  }
+  return sorted;
+}
+
+function problemOf(
+  claim: PersistentVolumeClaim | undefined,
+  name: string,
+  { pod, ephemeral }: { readonly pod: PodInfo; readonly ephemeral: boolean },
+): string | undefined {
+  if (claim === undefined) {
+    return ephemeral
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
+      : `persistentvolumeclaim "${name}" not found`;
+  }
+  if (claim.status.phase === 'Lost') {
+    return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName ?? ''}"`;
+  }
+  if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;
+  const owned = claim.metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.uid && controller === true);
+  if (!ephemeral || owned === true) return undefined;
+  return `PVC ${pod.namespace}/${name} was not created for pod ${pod.key} (pod is not owner)`;
+}
+
+function stageOf(claim: PersistentVolumeClaim, volumes: Volumes): keyof PodClaims {
+  const { volumeName = '', storageClassName = '' } = claim.spec;
+  if (volumeName !== '' && isBound(claim)) return 'bound';
+  const waits = volumes.storageClass(storageClassName)?.volumeBindingMode === 'WaitForFirstConsumer';
+  return waits && volumeName === '' ? 'delayed' : 'immediate';
+}
+
+export function isBound({ spec, status, metadata }: PersistentVolumeClaim): boolean {
+  return (
+    (spec.volumeName ?? '') !== '' && (metadata.annotations?.[BIND_COMPLETED] !== undefined || status.phase === 'Bound')
+  );
+}
+
+export type VolumeConflict = 'node conflict' | 'volume missing' | 'nothing to bind' | 'no space';
+
+/** What would be written so that the pod can run on the node. */
+export interface VolumePlan {
+  readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
+  readonly provisions: readonly PersistentVolumeClaim[];
+}
+
+const NOTHING_TO_DO: VolumePlan = { bindings: [], provisions: [] };
+
+/** How the pod's volumes come to be usable on the node, or everything that stands against it. */
+export function planVolumes(
+  claims: PodClaims,
+  node: NodeInfo,
+  volumes: Volumes,
+): VolumePlan | readonly VolumeConflict[] {
+  const conflicts = new Set<VolumeConflict>();
+  for (const claim of claims.bound) {
+    const volume = volumes.volume(claim.spec.volumeName ?? '');
+    if (volume === undefined) conflicts.add('volume missing');
+    else if (!reaches(volume, node)) conflicts.add('node conflict');
+  }
+  const plan = claims.delayed.length === 0 ? NOTHING_TO_DO : planDelayed(claims.delayed, node, volumes);
+  if (typeof plan === 'string') conflicts.add(plan);
+  if (conflicts.size > 0 || typeof plan === 'string') return [...conflicts];
+  return plan;
+}
+
+function planDelayed(
+  claims: readonly PersistentVolumeClaim[],
+  node: NodeInfo,
+  volumes: Volumes,
+): VolumePlan | VolumeConflict {
+  const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+  const provisions: PersistentVolumeClaim[] = [];
+  const taken = new Set<string>();
+  // Small claims first, so that they do not take the large volumes.
+  for (const claim of claims.toSorted((a, b) => wantedBytes(a) - wantedBytes(b))) {
+    const selected = claim.metadata.annotations?.[SELECTED_NODE];
+    if (selected !== undefined && selected !== node.name) return 'nothing to bind';
+    const volume = selected === undefined ? findVolume(claim, node, { volumes, taken }) : undefined;
+    if (volume !== undefined) {
+      bindings.push({ claim, volume });
+      taken.add(volume.metadata.name ?? '');
+      continue;
+    }
+    const conflict = provisionConflict(claim, node, volumes);
+    if (conflict !== undefined) return conflict;
+    provisions.push(claim);
+  }
+  return { bindings, provisions };
+}
+
+/** The smallest volume that suits; one that was reserved for the claim before all others. */
+function findVolume(
+  claim: PersistentVolumeClaim,
+  node: NodeInfo,
+  { volumes, taken }: { readonly volumes: Volumes; readonly taken: ReadonlySet<string> },
+): PersistentVolume | undefined {
+  const selector = claim.spec.selector;
+  const matcher = selector === undefined ? undefined : compileOrNothing(() => compileLabelSelector(selector));
+  let best: PersistentVolume | undefined;
+  for (const volume of volumes.volumesOfClass(claim.spec.storageClassName ?? '')) {
+    if (taken.has(volume.metadata.name ?? '') || !suits(volume, claim) || !reaches(volume, node)) continue;
+    const reserved = volume.spec.claimRef !== undefined;
+    if (reserved && isFor(volume, claim)) return volume;
+    if (reserved || volume.status.phase !== 'Available') continue;
+    if (matcher !== undefined && !matcher.matches(volume.metadata.labels)) continue;
+    if (best === undefined || capacityOf(volume) < capacityOf(best)) best = volume;
+  }
+  return best;
+}
+
+function suits(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+  const modes = volume.spec.accessModes ?? [];
+  return (
+    volume.metadata.deletionTimestamp === undefined &&
+    (volume.spec.volumeMode ?? 'Filesystem') === (claim.spec.volumeMode ?? 'Filesystem') &&
+    (claim.spec.accessModes ?? []).every((mode) => modes.includes(mode)) &&
+    capacityOf(volume) >= wantedBytes(claim)
+  );
+}
+
+function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
+  if (claimRef?.namespace !== metadata.namespace || claimRef?.name !== metadata.name) return false;
+  return claimRef?.uid === undefined || claimRef.uid === '' || claimRef.uid === metadata.uid;
+}
+
+function reaches({ spec: { nodeAffinity } }: PersistentVolume, node: NodeInfo): boolean {
+  return nodeAffinity?.required === undefined || compileTerms(nodeAffinity.required.nodeSelectorTerms)(node);
+}
+
+function provisionConflict(claim: PersistentVolumeClaim, node: NodeInfo, volumes: Volumes): VolumeConflict | undefined {
+  const className = claim.spec.storageClassName ?? '';
+  const storageClass = volumes.storageClass(className);
+  if (storageClass === undefined || storageClass.provisioner === NO_PROVISIONER) return 'nothing to bind';
+  const { allowedTopologies = [], provisioner } = storageClass;
+  if (allowedTopologies.length > 0 && !allowedTopologies.some((term) => isAllowed(term, node)))
+    return 'nothing to bind';
+  if (volumes.csiDriver(provisioner)?.spec.storageCapacity !== true) return undefined;
+  for (const { capacity, maximumVolumeSize, nodeTopology } of volumes.capacitiesOf(className)) {
+    const largest = maximumVolumeSize ?? capacity;
+    if (largest === undefined || value(parseQuantity(largest)) < wantedBytes(claim)) continue;
+    if (nodeTopology !== undefined && compileOrNothing(() => compileLabelSelector(nodeTopology)).matches(node.labels)) {
+      return undefined;
+    }
+  }
+  return 'no space';
+}
+
+function isAllowed({ matchLabelExpressions = [] }: TopologySelectorTerm, { labels }: NodeInfo): boolean {
+  return matchLabelExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
+}
+
+const capacityOf = ({ spec: { capacity } }: PersistentVolume): number => bytesOf(capacity?.['storage']);
+const wantedBytes = ({ spec: { resources } }: PersistentVolumeClaim): number =>
+  bytesOf(resources.requests?.['storage']);
+const bytesOf = (quantity: string | undefined): number => (quantity === undefined ? 0 : value(parseQuantity(quantity)));

@@ -1,0 +1,24 @@
+import type { NodeInfo } from '../domain/node-info.ts';
+import type { Fork, NodeFilter, Rejection } from './plugin.ts';
+
+/** The check that one plugin prepared for one decision. */
+export interface NamedFilter {
+  readonly plugin: string;
+  readonly check: NodeFilter;
+  readonly fork?: () => Fork;
+}
+
+export interface NodeRejection extends Rejection {
+  readonly plugin: string;
+}
+
+export function firstRejection(
+  filters: readonly Pick<NamedFilter, 'plugin' | 'check'>[],
+  node: NodeInfo,
+): NodeRejection | undefined {
+  for (const { plugin, check } of filters) {
+    const rejection = check(node);
+    if (rejection !== undefined) return { plugin, reasons: rejection.reasons, resolvable: rejection.resolvable };
+  }
+  return undefined;
+}

@@ -1,0 +1,34 @@
+import type { CountsByNode, PodGroup } from '../domain/match-counts.ts';
+import type { NodeInfo } from '../domain/node-info.ts';
+import type { OwnerSelectors } from '../domain/owner-selectors.ts';
+import type { NamespaceLabels } from '../domain/pod-affinity.ts';
+import type { PodInfo } from '../domain/pod-info.ts';
+import type { PlacedTerms, TermKind } from '../domain/term-index.ts';
+import type { Volumes } from '../domain/volumes.ts';
+
+/** Everything a decision may look at. It does not change while a decision is made. */
+export interface Snapshot {
+  readonly nodes: readonly NodeInfo[];
+  node(name: string): NodeInfo | undefined;
+  /** Pods of a group by node, kept current: asking costs nothing per placed pod. */
+  countsOf(group: PodGroup): CountsByNode;
+  /** What placed pods wish about others: each distinct wish once, with the nodes of those who have it. */
+  placedTerms(kind: TermKind): Iterable<PlacedTerms>;
+  readonly namespaceLabels: NamespaceLabels;
+  /** Pods that wait for room that is being made for them on this node. */
+  nominatedOn(name: string): readonly PodInfo[];
+  /** The node on which room is being made for this pod, '' for none. */
+  nominationOf(pod: PodInfo): string;
+  /** Nodes that hold a container image. */
+  nodesWithImage(image: string): number;
+  /** Placed pods that use a claim (`namespace/name`). */
+  usersOfClaim(claim: string): readonly PodInfo[];
+  readonly volumes: Volumes;
+  readonly owners: OwnerSelectors;
+}
+
+/** One pod being decided on. */
+export interface Cycle {
+  readonly pod: PodInfo;
+  readonly snapshot: Snapshot;
+}

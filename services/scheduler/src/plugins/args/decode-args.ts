@@ -1,0 +1,64 @@
+import {
+  DecodeError,
+  decodeWithSchema,
+  type FieldError,
+  type FieldSchema,
+  fieldErrorMessage,
+  type Json,
+  type JsonObject,
+  type ScalarType,
+  type Schema,
+  type StructSchema,
+} from '@holdfast/machinery';
+import type { RawArgs } from '../../framework/definition.ts';
+
+/** Fields that every kind of arguments has. */
+const TYPE_FIELDS = { apiVersion: scalar('string'), kind: scalar('string') };
+
+export function scalar(type: ScalarType): FieldSchema {
+  return { type: () => ({ kind: 'scalar', scalar: type }) };
+}
+
+export const field = (type: () => Schema): FieldSchema => ({ type });
+export const listOf = (items: () => Schema): FieldSchema => ({
+  type: () => ({ kind: 'list', items, listType: 'atomic' }),
+});
+export const strings: FieldSchema = listOf(() => ({ kind: 'scalar', scalar: 'string' }));
+
+export function struct(name: string, fields: Readonly<Record<string, FieldSchema>>): StructSchema {
+  return { kind: 'struct', name: `config.v1.${name}`, fields };
+}
+
+/** Types and unknown fields are checked; what is absent stays absent. */
+export function checkArgs(raw: RawArgs | undefined, schema: StructSchema): JsonObject {
+  if (raw === undefined) return {};
+  return checkStruct(raw.args, { ...schema, fields: { ...TYPE_FIELDS, ...schema.fields } }, raw);
+}
+
+export function checkStruct(
+  value: Json,
+  schema: StructSchema,
+  { path, errors }: { readonly path: string; readonly errors: string[] },
+): JsonObject {
+  try {
+    const { value: decoded, unknownFields } = decodeWithSchema(value, schema);
+    for (const text of unknownFields) errors.push(text.replace('unknown field "', `unknown field "${prefix(path)}`));
+    return decoded;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    errors.push(path === '' ? error.message : `${path}: ${error.message}`);
+    return {};
+  }
+}
+
+export function report(raw: RawArgs | undefined, mistakes: readonly FieldError[]): void {
+  for (const each of mistakes) {
+    raw?.errors.push(fieldErrorMessage({ ...each, field: `${prefix(raw.path)}${each.field}` }));
+  }
+}
+
+const prefix = (path: string): string => (path === '' ? '' : `${path}.`);
+
+export function outside(value: number, [least, most]: readonly [number, number]): boolean {
+  return value < least || value > most;
+}

@@ -1,0 +1,36 @@
+import type { NodeInfo } from '../domain/node-info.ts';
+import { allContainers } from '../domain/pod-info.ts';
+import { define } from '../framework/definition.ts';
+import { NODE_SCORE_MAX } from '../limits.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** Smaller images are fetched soon; with more than this per container all nodes are equally good. */
+const SMALLEST = 23 * MEGABYTE;
+const LARGEST_PER_CONTAINER = 1_000 * MEGABYTE;
+
+/** Likes nodes that hold the pod's images. An image that few nodes have weighs less, so that they are not flooded. */
+export const IMAGE_LOCALITY = define(
+  'ImageLocality',
+  ['score'],
+  () => ({
+    preScore: ({ pod: { pod }, snapshot }) => {
+      const images = allContainers(pod).map(({ image = '' }) => withTag(image));
+      const shares = images.map((image) => snapshot.nodesWithImage(image) / snapshot.nodes.length);
+      if (shares.every((share) => share === 0)) return undefined;
+      return { score: (node) => scoreOf(node, images, shares) };
+    },
+  }),
+  1,
+);
+
+function scoreOf(node: NodeInfo, images: readonly string[], shares: readonly number[]): number {
+  let sum = 0;
+  for (const [i, image] of images.entries()) sum += Math.trunc((node.images.get(image) ?? 0) * (shares[i] ?? 0));
+  const largest = LARGEST_PER_CONTAINER * images.length;
+  const within = Math.min(Math.max(sum, SMALLEST), largest);
+  return Math.trunc((NODE_SCORE_MAX * (within - SMALLEST)) / (largest - SMALLEST));
+}
+
+function withTag(image: string): string {
+  return image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image;
+}

@@ -3,28 +3,44 @@ import { test } from 'node:test';
 import {
   CONFIG_MAPS,
   CONTROLLER_REVISIONS,
+  CRON_JOBS,
   DEPLOYMENTS,
+  JOBS,
   type KubeObject,
   NAMESPACES,
   NODES,
   PODS,
   REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
   type ResourceRef,
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
-import { keyOf } from './common/meta.ts';
+import { controllerOf, keyOf } from './common/meta.ts';
+import { isActive } from './common/pods.ts';
 import { createGracefulEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { allControllers } from './registry.ts';
-import { deployment, node, pod, podTemplate, statefulSet } from './testing/builders.ts';
+import {
+  cronJob,
+  deployment,
+  job,
+  node,
+  pod,
+  podTemplate,
+  replicationController,
+  statefulSet,
+} from './testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from './testing/harness.ts';
-import { runKubelets } from './testing/kubelet-model.ts';
+import { endPod, runKubelets } from './testing/kubelet-model.ts';
 
 const RESOURCES: readonly ResourceRef[] = [
   DEPLOYMENTS,
   REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
   STATEFUL_SETS,
   CONTROLLER_REVISIONS,
+  JOBS,
+  CRON_JOBS,
   PODS,
   NAMESPACES,
   CONFIG_MAPS,
@@ -81,6 +97,16 @@ class MortalManager {
   }
 }
 
+/** Pods of Jobs do their work; index 1 fails at its second try. */
+function doWork({ world }: MortalManager): void {
+  for (const each of world.api.list(PODS)) {
+    const { annotations = {} } = each.metadata;
+    const isSecondTry = annotations['batch.kubernetes.io/job-index-failure-count'] === '1';
+    const fails = isSecondTry && annotations['batch.kubernetes.io/job-completion-index'] === '1';
+    if (controllerOf(each)?.kind === 'Job' && isActive(each)) endPod(world, each, fails ? 1 : 0);
+  }
+}
+
 /** Enough for the longest part of a scenario, with a restart in it. */
 const ROUNDS = 9;
 
@@ -126,6 +152,41 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     edit(manager, STATEFUL_SETS, { replicas: 1 });
     await live(manager);
   },
+  'a ReplicationController is created and shrunk': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    await manager.world.api.client('user').create(REPLICATION_CONTROLLERS, replicationController({ replicas: 3 }));
+    await live(manager);
+    edit(manager, REPLICATION_CONTROLLERS, { replicas: 1 });
+    await live(manager);
+  },
+  'an indexed Job is worked off, with a failure and a pause': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    const spec = { completionMode: 'Indexed', completions: 3, parallelism: 2, backoffLimitPerIndex: 2 };
+    await manager.world.api.client('user').create(JOBS, job({ ...spec, podReplacementPolicy: 'Failed' }));
+    await manager.turn();
+    edit(manager, JOBS, { suspend: true });
+    await live(manager);
+    edit(manager, JOBS, { suspend: false });
+    for (let round = 0; round < ROUNDS; round++) {
+      await live(manager);
+      doWork(manager);
+    }
+    await live(manager);
+  },
+  'a CronJob starts Jobs that are worked off and forgotten': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    const template = { metadata: {}, spec: job({ ttlSecondsAfterFinished: 300 }).spec };
+    const spec = { schedule: '*/10 * * * *', concurrencyPolicy: 'Replace', jobTemplate: template };
+    await manager.world.api.client('user').create(CRON_JOBS, cronJob(spec));
+    for (let tenMinutes = 0; tenMinutes < 2; tenMinutes++) {
+      manager.world.clock.advance(600_000);
+      await live(manager);
+      doWork(manager);
+      await live(manager);
+    }
+    edit(manager, CRON_JOBS, { suspend: true });
+    await live(manager);
+  },
   'a namespace is emptied and a lost node’s pod released': async (manager) => {
     const { api } = manager.world;
     const user = api.client('user');
@@ -143,6 +204,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
+/** What a Job says of its pods: whatever happened in between, every one counts once. */
+function booksOf(object: KubeObject): unknown {
+  if (object.kind !== 'Job' || !('status' in object)) return undefined;
+  const { startTime: _start, completionTime: _end, conditions = [], ...books } = Object(object.status);
+  return [books, Array.from(conditions, ({ type, status, reason }) => [type, status, reason])];
+}
+
 /** Who is there at the end, and in which state; uids and revisions differ from run to run. */
 const endOf = ({ world }: MortalManager): unknown =>
   [...RESOURCES, NODES].map((kind) =>
@@ -152,6 +220,8 @@ const endOf = ({ world }: MortalManager): unknown =>
         keyOf(object),
         'spec' in object ? object.spec : undefined,
         object.metadata.deletionTimestamp === undefined,
+        object.metadata.finalizers,
+        booksOf(object),
       ]),
   );
 
@@ -184,4 +254,8 @@ test('the same world gives the same writes in the same order', async () => {
 
 /** Names of pods follow from uids, which a lost create shifts. */
 const normalized = (end: unknown): unknown =>
-  JSON.parse(JSON.stringify(end).replaceAll(/web-[a-z0-9]{10}-[a-z0-9]{5}/g, 'web-pod'));
+  JSON.parse(
+    JSON.stringify(end)
+      .replaceAll(/web-[a-z0-9]{10}-[a-z0-9]{5}/g, 'web-pod')
+      .replaceAll(/"default\/(web|task-\d|tick-\d+)-[a-z0-9]{5}"/g, '"$1-pod"'),
+  );

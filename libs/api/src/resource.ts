@@ -27,7 +27,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly strategy: Strategy<T>;
   /** Present when the kind has a `/status` subresource. */
   readonly status?: SubresourceStrategy<T>;
-  /** Other subresources that take the whole object: pods `ephemeralcontainers` and `resize`, namespaces `finalize`, CSR `approval`. */
+  /** Other subresources that take the whole object: pods `ephemeralcontainers`, namespaces `finalize`, CSR `approval`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>;
   /** Present when the kind has a `/scale` subresource. */
   readonly scale?: ScaleAccess<T>;
@@ -96,6 +96,8 @@ export interface Strategy<T> {
 }
 
 export interface SubresourceStrategy<T> {
+  /** Absent: get, patch, update. */
+  readonly verbs?: readonly ('get' | 'patch' | 'update')[];
   /** Copies everything but what the subresource may set from `old`. */
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];

@@ -68,6 +68,37 @@ describe('limit ranges', () => {
     );
     const created = await pod({});
     assert.deepEqual(created.at('spec.containers.0.resources'), { limits: { cpu: '1' }, requests: { cpu: '200m' } });
+    assert.deepEqual(created.at('metadata.annotations'), {
+      'kubernetes.io/limit-ranger': 'LimitRanger plugin set: cpu request for container c; cpu limit for container c',
+    });
+  });
+
+  test('what is missing or too far apart is said as it is in Kubernetes', async () => {
+    await range([
+      { type: 'Pod', min: { memory: '1Gi' }, maxLimitRequestRatio: { cpu: '2' } },
+      { type: 'PersistentVolumeClaim', min: { storage: '2Gi' }, max: { storage: '3Gi' } },
+    ]);
+    const refused = await pod({ requests: { cpu: '1' }, limits: { cpu: '5' } });
+    assert.equal(
+      refused.at('message'),
+      'pods "p" is forbidden: [minimum memory usage per Pod is 1Gi.  No request is specified, cpu max limit to request ratio per Pod is 2, but provided ratio is 5.000000]',
+    );
+    const claim = (storage: string) =>
+      api.call('POST', '/api/v1/namespaces/default/persistentvolumeclaims', {
+        body: {
+          metadata: { name: 'c' },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+        },
+      });
+    assert.match(
+      (await claim('1Gi')).textAt('message'),
+      /minimum storage usage per .*Claim is 2Gi, but request is 1Gi$/,
+    );
+    assert.match(
+      (await claim('4Gi')).textAt('message'),
+      /maximum storage usage per .*Claim is 3Gi, but request is 4Gi$/,
+    );
+    assert.equal((await claim('3Gi')).status, 201);
   });
 
   test('what is outside the bounds is 403, with every reason', async () => {

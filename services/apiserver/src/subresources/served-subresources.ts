@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import { wholeObjectSubresources } from '../verbs/update-forms.ts';
+import { verbsOf, wholeObjectSubresources } from '../verbs/update-forms.ts';
 import type { Subresource } from './port.ts';
 import { SUBRESOURCES } from './registry.ts';
 
@@ -11,7 +11,7 @@ export interface ServedSubresource {
 
 /** Every subresource of a kind, for discovery and routing, by name. */
 export function subresourcesOf(definition: ResourceDefinition): readonly ServedSubresource[] {
-  const whole = wholeObjectSubresources(definition).map((name) => ({ name, verbs: ['get', 'patch', 'update'] }));
+  const whole = wholeObjectSubresources(definition).map((name) => ({ name, verbs: verbsOf(definition, name) }));
   const own = SUBRESOURCES.filter((each) => each.servedBy(definition)).map(({ name, verbs, body }) => ({
     name,
     verbs: Object.keys(verbs).toSorted(),

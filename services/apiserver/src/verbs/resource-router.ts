@@ -10,7 +10,7 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { patch } from './patch.ts';
 import { update } from './update.ts';
-import { wholeObjectSubresources } from './update-forms.ts';
+import { verbsOf, wholeObjectSubresources } from './update-forms.ts';
 import { watch } from './watch.ts';
 
 const VERBS = {
@@ -40,8 +40,9 @@ export function routeResource(info: ResourceRequest, definition: ResourceDefinit
 
 function routeSubresource(info: ResourceRequest, definition: ResourceDefinition): Handler {
   if (wholeObjectSubresources(definition).includes(info.subresource)) {
-    if (info.verb === 'get' || info.verb === 'update' || info.verb === 'patch') return VERBS[info.verb];
-    throw methodNotAllowed();
+    const verb = verbsOf(definition, info.subresource).find((each) => each === info.verb);
+    if (verb === undefined) throw methodNotAllowed();
+    return VERBS[verb];
   }
   const found = SUBRESOURCES.find((each) => each.name === info.subresource && each.servedBy(definition));
   if (found === undefined) throw notServed();

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '@holdfast/api';
+import type { KubeObject, ResourceDefinition, SubresourceStrategy } from '@holdfast/api';
 import { invariant } from '@holdfast/platform';
 import type { UpdateForm } from './update-object.ts';
 
@@ -8,10 +8,20 @@ export function formFor(definition: ResourceDefinition, subresource: string): Up
     const { prepareForUpdate, validateUpdate } = definition.strategy;
     return { subresource, prepare: prepareForUpdate, validate: validateUpdate };
   }
-  const strategy = subresource === 'status' ? definition.status : definition.subresources?.[subresource];
+  const strategy = strategyOf(definition, subresource);
   invariant(strategy !== undefined, 'the route of a subresource leads to its strategy', { subresource });
   return { subresource, prepare: strategy.prepareForUpdate, validate: strategy.validateUpdate };
 }
+
+const strategyOf = (
+  definition: ResourceDefinition,
+  subresource: string,
+): SubresourceStrategy<KubeObject> | undefined =>
+  subresource === 'status' ? definition.status : definition.subresources?.[subresource];
+
+/** What can be done to a subresource that is updated like the object itself. */
+export const verbsOf = (definition: ResourceDefinition, subresource: string): readonly ('get' | 'patch' | 'update')[] =>
+  strategyOf(definition, subresource)?.verbs ?? ['get', 'patch', 'update'];
 
 /** Subresources that are updated like the object itself. */
 export function wholeObjectSubresources(definition: ResourceDefinition): readonly string[] {

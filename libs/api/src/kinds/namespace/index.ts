@@ -39,7 +39,9 @@ export const namespaceResource = defineResource(NAMESPACES, {
     allowUnconditionalUpdate: true,
   },
   status: { prepareForUpdate: keepSpec, validateUpdate: validateNamespaceStatusUpdate },
-  subresources: { finalize: { prepareForUpdate: keepStatus, validateUpdate: validateNamespaceFinalize } },
+  subresources: {
+    finalize: { verbs: ['update'], prepareForUpdate: keepStatus, validateUpdate: validateNamespaceFinalize },
+  },
   columns: [nameColumn, textColumn('Status', 'The phase of the namespace', (n) => n.status.phase ?? ''), ageColumn],
   selectableFields: { name: (n) => n.metadata.name ?? '', 'status.phase': (n) => n.status.phase ?? '' },
 });

@@ -7,7 +7,7 @@ import { dropDisabledPodFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
 import { qosClassOf } from './qos.ts';
 import { validatePodStatusUpdate } from './status-update.ts';
-import { validateEphemeralContainersUpdate, validatePodResize } from './subresource-updates.ts';
+import { validateEphemeralContainersUpdate } from './subresource-updates.ts';
 import { validatePodUpdate } from './update.ts';
 import { validatePodCreate } from './validation.ts';
 import { podWarnings } from './warnings.ts';
@@ -75,12 +75,6 @@ export const podSubresources: Readonly<Record<string, SubresourceStrategy<Pod>>>
   ephemeralcontainers: {
     prepareForUpdate: (pod, old, { features = DEFAULT_FEATURES }) => keepAllButEphemeral(pod, old, features),
     validateUpdate: validateEphemeralContainersUpdate,
-  },
-  resize: {
-    prepareForUpdate: (pod, old) => {
-      pod.status = old.status;
-    },
-    validateUpdate: validatePodResize,
   },
 };
 

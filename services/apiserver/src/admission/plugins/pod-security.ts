@@ -26,7 +26,7 @@ const isNamespaceWrite = (request: AdmissionRequest): boolean =>
 
 /** Other subresources do not change what a pod may do. */
 const isPodWrite = (request: AdmissionRequest): boolean =>
-  isCore(request, 'pods') && ['', 'ephemeralcontainers', 'resize'].includes(request.subresource);
+  isCore(request, 'pods') && ['', 'ephemeralcontainers'].includes(request.subresource);
 
 function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
   if (request.object === undefined) return;

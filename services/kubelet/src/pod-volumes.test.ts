@@ -175,6 +175,22 @@ test('[DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed l
     await eventually(() => read('meta/labels') === 'a="changed"', 'the changed label');
   }));
 
+test('[DOWN-01] [DOWN-04] [DOWN-09] annotations are files, all of them sorted by key and one by one', () =>
+  inWorld(async ({ prepare, read, offer }) => {
+    const item = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
+    const items = [
+      item('all', 'metadata.annotations'),
+      item('one', "metadata.annotations['b']"),
+      item('label', "metadata.labels['b']"),
+      item('none', "metadata.labels['z']"),
+    ];
+    await prepare({ downwardAPI: { items } });
+    assert.deepEqual([read('all'), read('one'), read('label'), read('none')], ['', '', '2', '']);
+    offer({ ...METADATA, annotations: { b: 'two\nlines', a: '1' } });
+    await eventually(() => read('all') === 'a="1"\nb="two\\nlines"', 'the annotations');
+    await eventually(() => read('one') === 'two\nlines', 'the one');
+  }));
+
 test('a projected volume holds a token, which is asked for once and not again while it is young', () =>
   inWorld(async ({ api, prepare, read, refresh, failures }) => {
     api.objects.set('ConfigMap/ca', { data: { 'ca.crt': 'PEM', other: '' } });

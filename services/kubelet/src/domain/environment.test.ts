@@ -139,3 +139,36 @@ test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset lim
     UNSET: '0',
   });
 });
+
+test('[DOWN-01] [DOWN-11] [DOWN-12] huge pages and storage of the node, by limit and by request', () => {
+  const names = ['hugepages-2Mi', 'ephemeral-storage'];
+  const asked = ['limits', 'requests'].flatMap((kind) => names.map((name) => `${kind}.${name}`));
+  const env = asked.map((resource, index) => ({
+    name: `V${index}`,
+    valueFrom: { resourceFieldRef: { resource, divisor: '1Mi' } },
+  }));
+  const allocatable = { 'hugepages-2Mi': '64Mi', 'ephemeral-storage': '10Gi' };
+  const valuesOf = (resources: Container['resources']): readonly string[] =>
+    Object.values(buildEnvironment(container({ resources, env }), { ...sources, allocatable }));
+  const limits = { 'hugepages-2Mi': '4Mi', 'ephemeral-storage': '2Gi' };
+  const requests = { 'hugepages-2Mi': '4Mi', 'ephemeral-storage': '1Gi' };
+  assert.deepEqual(valuesOf({ limits, requests }), ['4', '2048', '4', '1024']);
+  assert.deepEqual(valuesOf({}), ['0', '10240', '0', '0'], 'only storage falls back to what the node can give');
+});
+
+test('[DOWN-04] [DOWN-06] [DOWN-07] keys of labels and annotations, and lists of addresses', () => {
+  const env = [
+    field('LABEL', "metadata.labels['mylabel']"),
+    field('ANNOTATION', "metadata.annotations['myannotation']"),
+    field('NONE', "metadata.annotations['nobody.example/has-it']"),
+    field('IPS', 'status.podIPs'),
+    field('HOSTS', 'status.hostIPs'),
+  ];
+  assert.deepEqual(Object.values(buildEnvironment(container({ env }), sources)), [
+    'L',
+    'A',
+    '',
+    '10.1.2.3',
+    '192.0.2.1',
+  ]);
+});

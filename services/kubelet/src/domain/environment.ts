@@ -120,6 +120,9 @@ export function podField(path: string, { pod, podIp, hostIp }: Omit<EnvironmentS
   }
 }
 
+/** A node has huge pages only for who asks for them. */
+const FALLS_BACK: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+
 /** Divided by the divisor and rounded up; an unset limit is what the node can give, an unset request is 0. */
 export function resourceField(
   reference: { readonly resource: string; readonly divisor?: string; readonly containerName?: string },
@@ -133,7 +136,8 @@ export function resourceField(
   const [kind = '', ...rest] = reference.resource.split('.');
   const name = rest.join('.');
   const { limits = {}, requests = {} } = subject.resources;
-  const text = kind === 'limits' ? (limits[name] ?? allocatable[name]) : requests[name];
+  const unset = FALLS_BACK.has(name) ? allocatable[name] : undefined;
+  const text = kind === 'limits' ? (limits[name] ?? unset) : requests[name];
   const divisor = reference.divisor === undefined || reference.divisor === '0' ? '1' : reference.divisor;
   if (name === 'cpu') {
     const millis = milliValue(parseQuantity(text ?? '0')) / milliValue(parseQuantity(divisor));

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { ApiResponse, WatchFrame } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
+import { PIECE_BYTES } from './http/pieces.ts';
 
 type RawResponse = ServerResponse | Http2ServerResponse;
 
@@ -33,9 +34,6 @@ export async function writeResponse(raw: RawResponse, response: ApiResponse, opt
   }
 }
 
-/** What is handed to a connection in one piece. */
-const PIECE_BYTES = 64 * 1024;
-
 /**
  * A long answer leaves in pieces: a slow client holds one of them and not a copy of everything, and the other requests of
  * its HTTP/2 session are not refused because of the memory that one answer takes.
@@ -49,8 +47,12 @@ async function writeParts(raw: RawResponse, parts: readonly Uint8Array[], option
 }
 
 function writeAll(raw: RawResponse, parts: readonly Uint8Array[], length: number): void {
+  raw.end(joined(parts, length));
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
   const [only = NOTHING, ...more] = parts;
-  raw.end(more.length === 0 ? only : Buffer.concat(parts, length));
+  return more.length === 0 ? only : Buffer.concat(parts, length);
 }
 
 const NOTHING = new Uint8Array();
@@ -70,7 +72,7 @@ function* pieces(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   let bytes = 0;
   for (const part of parts) {
     if (bytes > 0 && bytes + part.byteLength > PIECE_BYTES) {
-      yield Buffer.concat(collected, bytes);
+      yield joined(collected, bytes);
       [collected, bytes] = [[], 0];
     }
     if (part.byteLength > PIECE_BYTES) {
@@ -80,7 +82,7 @@ function* pieces(parts: readonly Uint8Array[]): Generator<Uint8Array> {
     collected.push(part);
     bytes += part.byteLength;
   }
-  if (bytes > 0) yield Buffer.concat(collected, bytes);
+  if (bytes > 0) yield joined(collected, bytes);
 }
 
 async function* encoded(frames: AsyncIterable<WatchFrame>): AsyncGenerator<Uint8Array> {

@@ -16,7 +16,8 @@ export class CachedObject {
   readonly size: number;
   /** Dropped once the bytes are there: one copy of the content is enough. */
   #stored: string | undefined;
-  #bytes: Uint8Array | undefined;
+  #bytes: Buffer | undefined;
+  #metadataAt: number | undefined;
   #parsed: KubeObject | undefined;
 
   constructor(key: StoreKey, stored: string, revision: number) {
@@ -41,7 +42,7 @@ export class CachedObject {
   }
 
   /** UTF-8 of the JSON that clients get: with `metadata.resourceVersion`. */
-  get bytes(): Uint8Array {
+  get bytes(): Buffer {
     if (this.#bytes === undefined) {
       this.#bytes = Buffer.from(this.#text());
       this.#stored = undefined;
@@ -49,9 +50,10 @@ export class CachedObject {
     return this.#bytes;
   }
 
-  /** The bytes from `"metadata":` on: a list says kind and apiVersion once, for all its items. */
-  get bytesFromMetadata(): Uint8Array {
-    return this.bytes.subarray(metadataAt(this.bytes));
+  /** Where in the bytes `"metadata":` begins: a list says kind and apiVersion once, for all its items. */
+  get metadataAt(): number {
+    this.#metadataAt ??= metadataAt(this.bytes);
+    return this.#metadataAt;
   }
 
   /** The same content at another revision: what a watcher gets when an object leaves its selection. */

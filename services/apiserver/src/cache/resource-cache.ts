@@ -123,7 +123,7 @@ export class ResourceCache {
     const after = query.after;
     for (const key of this.#keys(query.selection, overlay)) {
       if (after !== undefined && key <= after) continue;
-      const object = overlay.has(key) ? overlay.get(key) : this.#objects.get(key);
+      const object = overlay.size > 0 && overlay.has(key) ? overlay.get(key) : this.#objects.get(key);
       if (object !== undefined) yield object;
     }
   }

@@ -31,8 +31,8 @@ export function withoutRevision(text: string): string {
 }
 
 /** Where `"metadata":{` begins in encoded text. */
-export function metadataAt(bytes: Uint8Array): number {
-  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(METADATA_OPENING_BYTES);
+export function metadataAt(bytes: Buffer): number {
+  const at = bytes.indexOf(METADATA_OPENING_BYTES);
   invariant(at >= 0, 'a stored object has metadata');
   return at;
 }

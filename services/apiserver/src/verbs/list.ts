@@ -8,6 +8,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { decodeContinue, encodeContinue } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { tableFor, valueAnswer } from '../http/object-answer.ts';
+import { Pieces } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion } from '../served.ts';
@@ -34,7 +35,8 @@ export async function readPage(core: Core, options: ListOptions, definition: Res
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
   });
   if (result === undefined) throw tooOld(start.after !== undefined, start.atRevision ?? 0);
-  const objects = result.objects.map((each) => asServed(definition, each));
+  const objects =
+    definition.storedAs === undefined ? result.objects : result.objects.map((each) => asServed(definition, each));
   return { ...result, objects, revision: start.atRevision ?? core.cache.revision };
 }
 
@@ -118,20 +120,26 @@ export const listBytes = (
   metadata: ListMetadata,
 ): Uint8Array => Buffer.concat(listParts(definition, objects, metadata));
 
-/** The bytes of the objects as they are: nothing is parsed, encoded or copied for a list. */
+/** The bytes of the objects as they are, copied once: nothing is parsed or encoded for a list. */
 function listParts(
   definition: ResourceDefinition,
   objects: readonly CachedObject[],
   metadata: ListMetadata,
 ): readonly Uint8Array[] {
   const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
-  const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
-  for (const [i, object] of objects.entries()) parts.push(i === 0 ? ITEM_START : NEXT_ITEM, object.bytesFromMetadata);
-  parts.push(LIST_END);
-  return parts;
+  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
+  let length = start.length + LIST_END.length + Math.max(0, objects.length * NEXT_ITEM.length - 1);
+  for (const object of objects) length += object.bytes.length - object.metadataAt;
+  const pieces = new Pieces(length);
+  pieces.add(start);
+  for (const [i, object] of objects.entries()) {
+    pieces.add(NEXT_ITEM, i === 0 ? 1 : 0);
+    pieces.add(object.bytes, object.metadataAt);
+  }
+  pieces.add(LIST_END);
+  return pieces.all();
 }
 
-const ITEM_START = Buffer.from('{');
 const NEXT_ITEM = Buffer.from(',{');
 const LIST_END = Buffer.from(']}');
 

@@ -39,7 +39,7 @@ export const cronJobResource = defineResource(CRON_JOBS, {
       type: 'boolean',
       description: 'Whether no new jobs start for now',
       priority: 0,
-      cell: (job) => job.spec.suspend === true,
+      cell: (job) => (job.spec.suspend === true ? 'True' : 'False'),
     },
     integerColumn('Active', 'Jobs that are running', (job) => job.status.active?.length ?? 0),
     textColumn('Last Schedule', 'How long ago a job was started', (job, { now }) =>

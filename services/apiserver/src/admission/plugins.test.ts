@@ -63,6 +63,24 @@ test('a new node is tainted until it says that it is ready', async () => {
   assert.deepEqual((await create('c', [taint])).at('spec.taints'), [taint]);
 });
 
+test('a kubelet can neither take its taints away nor draw workloads to itself by labels', async () => {
+  const nodes = '/api/v1/nodes';
+  const register = (labels: object) =>
+    api.call('POST', nodes, { as: 'node-a', body: { metadata: { name: 'a', labels } } });
+  const refused = await register({ 'node-restriction.kubernetes.io/secret': 'x', 'kubernetes.io/role': 'x' });
+  assert.match(
+    refused.textAt('message'),
+    /node "a" is not allowed to set the following labels: kubernetes.io\/role, node-restriction.kubernetes.io\/secret$/,
+  );
+  const own = { 'kubernetes.io/hostname': 'a', 'topology.kubernetes.io/zone': 'z', 'example.com/a': 'b' };
+  assert.equal((await register(own)).status, 201);
+  const change = (body: object) => api.call('PATCH', `${nodes}/a`, { as: 'node-a', body });
+  assert.match((await change({ spec: { taints: [] } })).textAt('message'), /node "a" is not allowed to modify taints$/);
+  const labels = { 'node-role.kubernetes.io/control-plane': '' };
+  assert.match((await change({ metadata: { labels } })).textAt('message'), /not allowed to modify labels: node-role/);
+  assert.equal((await change({ metadata: { labels: { 'example.com/a': 'c' } } })).status, 200);
+});
+
 test('an ingress that names no class gets the default one', async () => {
   const ingress = (name: string, extra: object = {}, annotations: object = {}) =>
     api.call('POST', '/apis/networking.k8s.io/v1/namespaces/default/ingresses', {

@@ -1,6 +1,6 @@
-import { forbiddenError, type StatusError } from '@holdfast/machinery';
+import { deepEqual, forbiddenError, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../identity.ts';
-import { decodePod } from '../decode.ts';
+import { decodeNode, decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
@@ -24,7 +24,51 @@ function checkNode(request: AdmissionRequest, node: string): void {
     throw refuse(request, `node "${node}" is not allowed to modify node "${request.name}"`);
   }
   if (request.operation === 'DELETE') throw refuse(request, `node "${node}" is not allowed to delete itself`);
+  if (request.object === undefined) return;
+  const wanted = decodeNode(request.object);
+  const old = request.old === undefined ? undefined : decodeNode(request.old);
+  if (old !== undefined && !deepEqual(wanted.spec.taints ?? [], old.spec.taints ?? [])) {
+    throw refuse(request, `node "${node}" is not allowed to modify taints`);
+  }
+  const labels = forbiddenLabels(wanted.metadata.labels ?? {}, old?.metadata.labels ?? {});
+  if (labels.length === 0) return;
+  const what = old === undefined ? 'set the following labels' : 'modify labels';
+  throw refuse(request, `node "${node}" is not allowed to ${what}: ${labels.join(', ')}`);
 }
+
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'node.kubernetes.io/instance-type',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+]);
+const OWN_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
+const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
+const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Labels that workloads are steered by: a node that could set them could draw any workload to itself. */
+function forbiddenLabels(wanted: Labels, old: Labels): readonly string[] {
+  const changed = [...new Set([...Object.keys(wanted), ...Object.keys(old)])].filter((key) => wanted[key] !== old[key]);
+  return changed.filter((key) => !mayNodeSet(key)).sort();
+}
+
+function mayNodeSet(key: string): boolean {
+  const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : '';
+  if (isWithin(domain, RESTRICTED_DOMAIN)) return false;
+  if (!KUBERNETES_DOMAINS.some((each) => isWithin(domain, each))) return true;
+  return OWN_LABELS.has(key) || OWN_DOMAINS.some((each) => isWithin(domain, each));
+}
+
+const isWithin = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
 
 function checkPod(request: AdmissionRequest, node: string): void {
   if (request.operation === 'CREATE' && request.subresource === '') {

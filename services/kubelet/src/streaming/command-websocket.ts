@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import type { TerminalSize } from '../runtime/port.ts';
 import { type CommandConnection, endText, readTerminalSize, type StreamOptions } from './command-connection.ts';
 import { acceptChannels, type ChannelEncoding } from './websocket/channels.ts';
 
@@ -33,10 +34,11 @@ export function acceptCommandWebSocket(
   const stdout = options.stdout ? channels.output(CHANNEL.stdout) : undefined;
   const stderr = options.stderr && !options.tty ? channels.output(CHANNEL.stderr) : undefined;
   const stdin = options.stdin ? channels.input(CHANNEL.stdin) : undefined;
-  let resize: Parameters<CommandConnection['onResize']>[0] = () => undefined;
+  let resize: Parameters<CommandConnection['onResize']>[0] | undefined;
+  let latest: TerminalSize | undefined;
   channels.onMessage(CHANNEL.resize, (text) => {
-    const size = readTerminalSize(text);
-    if (size !== undefined) resize(size);
+    latest = readTerminalSize(text) ?? latest;
+    if (latest !== undefined) resize?.(latest);
   });
   // Clients take an empty message as the sign that they are connected.
   (stdout ?? stderr ?? error).write(Buffer.alloc(0));
@@ -46,6 +48,8 @@ export function acceptCommandWebSocket(
     stderr,
     onResize: (listener) => {
       resize = listener;
+      // Clients tell the size at once; the command takes a moment to start.
+      if (latest !== undefined) listener(latest);
     },
     finish: (end) => {
       const text = endText(end, protocol.status);

@@ -1,11 +1,38 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
-import { containerConfig, sandboxConfig, testContainerRuntime } from '../contract.ts';
+import { containerConfig, type RuntimeHarness, sandboxConfig, testContainerRuntime } from '../contract.ts';
+import { testRuntimeStreams } from '../contract-streams.ts';
 import { createHollowRuntime, type HollowProcessFact } from './index.ts';
 import { readScript } from './script.ts';
 
 const clock = createSystemClock();
+
+const createHarness = async (): Promise<RuntimeHarness> => {
+  const machine = createHollowRuntime({ clock, random: createSeededRandom(1, 'hollow') });
+  let client = machine.connect();
+  return {
+    runtime: client,
+    reopen: async () => {
+      await client.close();
+      client = machine.connect();
+      return client;
+    },
+    dispose: () => client.close(),
+  };
+};
+
+testRuntimeStreams(
+  'hollow runtime',
+  {
+    runForever: ['stay'],
+    echo: ['cat'],
+    bothOutputs: ['say', 'out', 'err', '3'],
+    flood: ['yes'],
+    unknownCommand: ['no-such-program'],
+  },
+  createHarness,
+);
 
 testContainerRuntime(
   'hollow runtime',
@@ -15,19 +42,7 @@ testContainerRuntime(
     ignoreStopSignal: ['ignore-stop'],
     imagesWithoutCommand: 'run',
   },
-  async () => {
-    const machine = createHollowRuntime({ clock, random: createSeededRandom(1, 'hollow') });
-    let client = machine.connect();
-    return {
-      runtime: client,
-      reopen: async () => {
-        await client.close();
-        client = machine.connect();
-        return client;
-      },
-      dispose: () => client.close(),
-    };
-  },
+  createHarness,
 );
 
 test('scripts of simulated containers', () => {

@@ -1,3 +1,4 @@
+import type { PassThrough } from 'node:stream';
 import { type Clock, createIds, type Ids, type Random, type Timer } from '@holdfast/platform';
 import {
   type ContainerConfig,
@@ -9,6 +10,7 @@ import {
   type SandboxStatus,
 } from '../port.ts';
 import { type HollowScript, readScript } from './script.ts';
+import { createHollowStreams, type HollowStreamMachine, type WatchedContainer } from './streams.ts';
 
 export interface HollowRuntimeOptions {
   /** The machine's clock: it goes on while the kubelet is down. */
@@ -41,6 +43,10 @@ export interface HollowRuntime extends ContainerRuntime {
 interface HollowContainer {
   readonly sandbox: string;
   readonly script: HollowScript;
+  readonly config: ContainerConfig;
+  /** Who streams with it, told when it ends. */
+  readonly watchers: Set<() => void>;
+  readonly readers: Set<PassThrough>;
   status: ContainerStatus;
   /** Cancelled when it ends. */
   readonly timers: Set<Timer>;
@@ -83,6 +89,7 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
     });
   };
   return {
+    streams: createHollowStreams(machine),
     version: () => Promise.resolve(VERSION),
     runSandbox: (config) => call(() => machine.runSandbox(config)),
     stopSandbox: (id, graceMs) => call(() => machine.stopSandbox(id, graceMs, owner)),
@@ -112,7 +119,7 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
   };
 }
 
-class HollowMachine {
+class HollowMachine implements HollowStreamMachine {
   readonly #options: HollowRuntimeOptions;
   readonly #ids: Ids;
   readonly #sandboxes = new Map<string, HollowSandbox>();
@@ -170,6 +177,9 @@ class HollowMachine {
     this.#containers.set(id, {
       sandbox: sandboxId,
       script: readScript(config.command, config.args),
+      config,
+      watchers: new Set(),
+      readers: new Set(),
       status: { id, config: { name, image, restartCount }, state: 'created', createdAt },
       timers: new Set(),
       stop: undefined,
@@ -235,6 +245,32 @@ class HollowMachine {
       .map((sandbox) => ({ ...sandbox, containers: this.#containersOf(sandbox.id).map(({ status }) => status) }));
   }
 
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  watch(id: string, onEnd: () => void): WatchedContainer {
+    const container = this.#require(id);
+    const { config, status, watchers, readers } = container;
+    if (status.state !== 'running') throw new RuntimeError('IllegalState', `container ${config.name} does not run`);
+    watchers.add(onEnd);
+    const copiesInput = config.command[0] === 'cat' && config.stdin === true;
+    return {
+      copiesInput,
+      readers,
+      leave: () => watchers.delete(onEnd),
+      inputLeft: () => {
+        if (copiesInput && config.stdinOnce === true) this.#end(container, 0);
+      },
+    };
+  }
+
+  assertReady(id: string): void {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) throw new RuntimeError('NotFound', `sandbox ${id} does not exist`);
+    if (sandbox.state !== 'ready') throw new RuntimeError('IllegalState', `sandbox ${id} is stopped`);
+  }
+
   subscribe(listener: (podUid: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -286,6 +322,7 @@ class HollowMachine {
     else this.#changedSandbox(container.sandbox);
     for (const waiter of container.waiters) waiter.resolve();
     container.waiters.clear();
+    for (const watcher of container.watchers) watcher();
   }
 
   #tell(container: HollowContainer, kind: HollowProcessFact['kind']): void {

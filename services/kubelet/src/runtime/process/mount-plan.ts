@@ -31,8 +31,9 @@ export function planMounts(root: string, mounts: readonly Mount[], machine: Mach
   const missing = wanted.filter(({ target }) => !machine.exists(target) && !covered(target));
   const shadows = new Set(['/', ...missing.map(({ target }) => deepestDirectory(target, machine))]);
   const steps: MountStep[] = [];
+  // What gets a directory of its own is not shown before: `mount -a` would take what lies below for mounted already.
   for (const directory of [...shadows].toSorted((a, b) => depth(a) - depth(b)))
-    steps.push(...mirror(root, directory, machine));
+    steps.push(...mirror(root, directory, machine).filter((step) => step.kind !== 'show' || !shadows.has(step.source)));
   for (const { source, target, readOnly } of wanted) {
     const point = `${root}${target}`;
     if (!machine.exists(target) || covered(target)) {

@@ -97,8 +97,9 @@ class Link implements StreamLink {
     this.#write(KIND.message, 0, Buffer.from(JSON.stringify(message)));
   }
 
+  /** Only our half: what the other end still sends would otherwise break its connection before it has read everything. */
   close(): void {
-    this.#socket.destroySoon();
+    this.#socket.end();
   }
 
   #write(kind: number, stream: number, payload: Buffer): void {

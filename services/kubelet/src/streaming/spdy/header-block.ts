@@ -33,8 +33,11 @@ function storedBlock(plain: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(plain.length, 1);
   head.writeUInt16LE(~plain.length & 0xffff, 3);
-  return Buffer.concat([head, plain]);
+  return Buffer.concat([head, plain, FLUSH]);
 }
+
+/** An empty block: readers hand out what they have when they see it, and do not look for the next block before it comes. */
+const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 export function encodeHeaders(headers: SpdyHeaders): Buffer {
   const entries = Object.entries(headers);

@@ -71,7 +71,7 @@ class Session implements SpdySession {
     });
     this.#life = this.#pingLater();
     if (options.head !== undefined && options.head.length > 0) socket.unshift(options.head);
-    void this.#read();
+    this.#read();
   }
 
   openStream(headers: SpdyHeaders): SpdyStream {
@@ -101,6 +101,11 @@ class Session implements SpdySession {
     else done();
   }
 
+  /** A server that is done resets its streams: what it sent before is still to be read. */
+  get readsOn(): boolean {
+    return this.#options.role === 'client';
+  }
+
   forget(id: number): void {
     this.#streams.delete(id);
   }
@@ -113,17 +118,23 @@ class Session implements SpdySession {
     });
   }
 
-  async #read(): Promise<void> {
+  /** One piece after the other: what comes next waits in the connection until streams have taken what they got. */
+  #read(): void {
     const reader = new SpdyFrameReader();
-    try {
-      for await (const chunk of this.#socket) {
-        for (const frame of reader.push(toBuffer(chunk))) await this.#take(frame);
-      }
-      this.#socket.destroy();
-    } catch {
-      // Not SPDY, or cut off: there is nobody who could be told.
-      this.#socket.destroy();
-    }
+    const socket = this.#socket;
+    socket.on('data', (chunk: Buffer) => {
+      socket.pause();
+      this.#takeAll(reader, chunk).then(
+        () => socket.resume(),
+        // Not SPDY: there is nobody who could be told.
+        () => socket.destroy(),
+      );
+    });
+    socket.once('end', () => socket.destroy());
+  }
+
+  async #takeAll(reader: SpdyFrameReader, chunk: Buffer): Promise<void> {
+    for (const frame of reader.push(chunk)) await this.#take(frame);
   }
 
   async #take(frame: SpdyFrame): Promise<void> {
@@ -271,7 +282,15 @@ class Stream extends Duplex implements SpdyStream {
   /** Reset by the peer, or the connection is gone. */
   cut(): void {
     this.#cut = true;
-    this.destroy();
+    if (!this.#session.readsOn || this.destroyed || this.readableEnded) {
+      this.destroy();
+      return;
+    }
+    this.once('end', () => this.destroy());
+    this.#goOn();
+    if (this.#received) return;
+    this.#received = true;
+    this.push(null);
   }
 
   override _read(): void {
@@ -324,9 +343,4 @@ function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
-}
-
-function toBuffer(chunk: unknown): Buffer {
-  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  throw new SpdyProtocolError('the connection carries no bytes');
 }

@@ -60,6 +60,9 @@ async function perform(tools: ApplyTools, action: StatefulSetAction): Promise<vo
     case 'relabel-pod':
       await unlessChanged(() => client.update(PODS, action.pod));
       return;
+    case 'update-claim':
+      await unlessChanged(() => client.update(PERSISTENT_VOLUME_CLAIMS, action.claim));
+      return;
     case 'store-revision':
       await storeRevision(tools, action.revision);
       return;

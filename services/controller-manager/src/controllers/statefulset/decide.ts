@@ -2,6 +2,7 @@ import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from
 import { claim } from '../../common/claim.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
+import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
 import {
   buildClaims,
   buildPod,
@@ -20,6 +21,8 @@ export interface StatefulSetSnapshot {
   readonly pods: readonly Pod[];
   /** Its ControllerRevisions; undefined when the API does not serve that kind. */
   readonly revisions: readonly ControllerRevision[] | undefined;
+  /** Its claims; undefined when the API does not serve that kind. */
+  readonly claimNamed?: ClaimNamed | undefined;
   /** False while the cache does not yet show all writes of earlier passes. */
   readonly caughtUp: boolean;
 }
@@ -31,6 +34,7 @@ export type StatefulSetAction =
   | { readonly type: 'delete-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'create-pod'; readonly pod: Pod; readonly claims: readonly PersistentVolumeClaim[] }
   | { readonly type: 'relabel-pod'; readonly pod: Pod }
+  | { readonly type: 'update-claim'; readonly claim: PersistentVolumeClaim }
   | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'scale-down' | 'update' };
 
 /** What the set's pods need next. A name is filled only when nothing at all has it, terminating or not. */
@@ -44,7 +48,11 @@ export function decide(snapshot: StatefulSetSnapshot, now: number): readonly Sta
   if (isTerminating(set) || claims.length > 0 || !snapshot.caughtUp) return claims;
   const revisions = revisionsOf(set, snapshot.revisions);
   if (revisions.store !== undefined) return [{ type: 'store-revision', revision: revisions.store }];
-  const actions = podActions({ set, pods: owned, held: new Set(snapshot.pods.map(nameOf)), revisions, now });
+  const { claimNamed } = snapshot;
+  const picture = { set, pods: owned, held: new Set(snapshot.pods.map(nameOf)), claimNamed, revisions, now };
+  // Before a pod is ended it has to be settled who its claims go with.
+  const claimed = claimActions(picture);
+  const actions = claimed.length > 0 ? claimed : podActions(picture);
   return actions.length > 0 ? actions : outdated(snapshot, owned, revisions);
 }
 
@@ -60,8 +68,18 @@ interface Picture {
   readonly pods: readonly Pod[];
   /** Names that some pod has, its own or not. */
   readonly held: ReadonlySet<string>;
+  readonly claimNamed: ClaimNamed | undefined;
   readonly revisions: Revisions;
   readonly now: number;
+}
+
+function claimActions({ set, pods, claimNamed }: Picture): readonly StatefulSetAction[] {
+  if (claimNamed === undefined) return [];
+  const wanted = new Set(wantedOrdinals(set));
+  return pods
+    .filter((pod) => !isTerminating(pod))
+    .flatMap((pod) => claimsToUpdate(set, pod, { claimNamed, isCondemned: !wanted.has(ordinalOf(set, pod) ?? -1) }))
+    .map((claim) => ({ type: 'update-claim', claim }));
 }
 
 function podActions(picture: Picture): readonly StatefulSetAction[] {
@@ -106,6 +124,7 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
   const { set } = picture;
   if (pod === undefined) {
     if (picture.held.has(podNameOf(set, ordinal))) return undefined;
+    if (picture.claimNamed !== undefined && hasEndingClaim(set, ordinal, picture.claimNamed)) return undefined;
     const revision = revisionFor(picture, ordinal);
     return { type: 'create-pod', pod: buildPod(set, ordinal, revision), claims: buildClaims(set, ordinal) };
   }

@@ -64,6 +64,10 @@ const claimTemplates = (set: StatefulSet): readonly PersistentVolumeClaim[] => s
 const claimName = (set: StatefulSet, claim: PersistentVolumeClaim, ordinal: number): string =>
   `${nameOf(claim)}-${podNameOf(set, ordinal)}`;
 
+/** The names of the claims of a pod of the set. */
+export const claimNames = (set: StatefulSet, podName: string): readonly string[] =>
+  claimTemplates(set).map((claim) => `${nameOf(claim)}-${podName}`);
+
 /** The claims that have to exist before the pod. They outlive it: the next pod of the ordinal finds its data again. */
 export function buildClaims(set: StatefulSet, ordinal: number): readonly PersistentVolumeClaim[] {
   return claimTemplates(set).map((claim) => ({
@@ -75,6 +79,9 @@ export function buildClaims(set: StatefulSet, ordinal: number): readonly Persist
       name: claimName(set, claim, ordinal),
       namespace: namespaceOf(set),
       labels: { ...claim.metadata.labels, ...set.spec.selector.matchLabels },
+      ...(set.spec.persistentVolumeClaimRetentionPolicy?.whenDeleted === 'Delete'
+        ? { ownerReferences: [controllerReference(set, { apiVersion: 'apps/v1', kind: 'StatefulSet' })] }
+        : {}),
     },
     status: {},
   }));

@@ -1,8 +1,17 @@
-import { CONTROLLER_REVISIONS, PODS, type ResourceRef, STATEFUL_SETS } from '@holdfast/api';
-import type { ReconcileResult } from '@holdfast/client';
+import {
+  CONTROLLER_REVISIONS,
+  type KubeObject,
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  type ResourceRef,
+  STATEFUL_SETS,
+  type StatefulSet,
+} from '@holdfast/api';
+import type { InformerChange, ReconcileResult } from '@holdfast/client';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { keyOf, parseKey, uidOf } from '../../common/meta.ts';
+import { controllerOf, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
+import { Pacing } from '../../common/pacing.ts';
 import { nextAvailabilityMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
@@ -11,64 +20,115 @@ import { claimPods, decide, type StatefulSetSnapshot } from './decide.ts';
 import { revisionsOf } from './revisions.ts';
 import { decideStatus } from './status.ts';
 
-/** `resources` tells whether old templates can be kept as ControllerRevisions. */
+/** `resources` tells whether old templates can be kept as ControllerRevisions, and whether there are claims. */
 export function statefulSetController({
   resources,
 }: {
   readonly resources: readonly ResourceRef[];
 }): ControllerDefinition {
-  const keepsRevisions = resources.some(
-    ({ group, plural }) => group === CONTROLLER_REVISIONS.group && plural === CONTROLLER_REVISIONS.plural,
-  );
+  const isServed = (kind: ResourceRef): boolean =>
+    resources.some(({ group, plural }) => group === kind.group && plural === kind.plural);
+  const served = {
+    revisions: isServed(CONTROLLER_REVISIONS),
+    claims: isServed(PERSISTENT_VOLUME_CLAIMS),
+  };
   return {
     name: 'statefulset',
     component: 'statefulset-controller',
     identity: 'manager',
-    watches: [STATEFUL_SETS, PODS, ...(keepsRevisions ? [CONTROLLER_REVISIONS] : [])],
-    create: (context) => [createLoop(context, keepsRevisions)],
+    watches: [
+      STATEFUL_SETS,
+      PODS,
+      ...(served.revisions ? [CONTROLLER_REVISIONS] : []),
+      ...(served.claims ? [PERSISTENT_VOLUME_CLAIMS] : []),
+    ],
+    create: (context) => [createLoop(context, served)],
   };
 }
 
-function createLoop(context: ControllerContext, keepsRevisions: boolean): Loop {
-  const { informers } = context;
-  const barrier = new CacheBarrier();
+interface ServedKinds {
+  readonly revisions: boolean;
+  readonly claims: boolean;
+}
+
+function createLoop(context: ControllerContext, served: ServedKinds): Loop {
+  const sets = context.informers.of(STATEFUL_SETS);
+  const pods = context.informers.of(PODS);
+  const memory = { barrier: new CacheBarrier(), pacing: new Pacing(context.clock) };
   return {
     name: 'statefulset',
     workers: WORKERS_PER_CONTROLLER,
-    initialKeys: () => informers.of(STATEFUL_SETS).list().map(keyOf),
+    initialKeys: () => sets.list().map(keyOf),
     wake: (enqueue) => [
-      informers.of(STATEFUL_SETS).onChange(({ key }) => enqueue(key)),
-      informers
-        .of(PODS)
-        .onChange((change) => ownersToWake(informers.of(STATEFUL_SETS), 'StatefulSet', change).forEach(enqueue)),
-      ...(keepsRevisions
-        ? [
-            informers
-              .of(CONTROLLER_REVISIONS)
-              .onChange((change) => ownersToWake(informers.of(STATEFUL_SETS), 'StatefulSet', change).forEach(enqueue)),
-          ]
-        : []),
+      sets.onChange((change) => {
+        memory.pacing.ownerChanged(change);
+        enqueue(change.key);
+      }),
+      pods.onChange((change) => ownersToWake(sets, 'StatefulSet', change).forEach(enqueue)),
+      ...wakeOfDependents(context, served, enqueue),
     ],
     reconcile: async (key) => {
-      const set = informers.of(STATEFUL_SETS).get(parseKey(key));
-      if (set === undefined) {
-        barrier.forget(key);
-        return {};
-      }
-      const pods = informers.of(PODS);
-      return pass(context, barrier, {
-        set,
-        pods: [...pods.byIndex('controller', uidOf(set)), ...pods.byIndex('orphan', set.metadata.namespace ?? '')],
-        revisions: keepsRevisions ? informers.of(CONTROLLER_REVISIONS).byIndex('controller', uidOf(set)) : undefined,
-        caughtUp: barrier.isCaughtUp(key, pods, context.clock.monotonic()),
-      });
+      const waitMs = memory.pacing.waitMs(key);
+      if (waitMs !== undefined) return { requeueAfterMs: waitMs };
+      const set = sets.get(parseKey(key));
+      if (set !== undefined) return pass(context, memory, observe(context, memory.barrier, { set, served }));
+      memory.barrier.forget(key);
+      memory.pacing.forget(key);
+      return {};
     },
+  };
+}
+
+function wakeOfDependents(
+  { informers }: ControllerContext,
+  served: ServedKinds,
+  enqueue: (key: string) => void,
+): readonly (() => void)[] {
+  const sets = informers.of(STATEFUL_SETS);
+  const revisions = served.revisions
+    ? [
+        informers
+          .of(CONTROLLER_REVISIONS)
+          .onChange((change) => ownersToWake(sets, 'StatefulSet', change).forEach(enqueue)),
+      ]
+    : [];
+  const claims = served.claims
+    ? [informers.of(PERSISTENT_VOLUME_CLAIMS).onChange((change) => setsOfClaim(change).forEach(enqueue))]
+    : [];
+  return [...revisions, ...claims];
+}
+
+/** The sets that may wait for a claim to go or to change: its owner, or the one that its owner, a pod, belongs to. */
+function setsOfClaim({ object, old }: InformerChange<KubeObject>): readonly string[] {
+  return [object, old].flatMap((claim) => {
+    const owner = claim === undefined ? undefined : controllerOf(claim);
+    if (claim === undefined || owner === undefined) return [];
+    const name = owner.kind === 'Pod' ? owner.name.replace(/-\d+$/, '') : owner.name;
+    return owner.kind === 'Pod' || owner.kind === 'StatefulSet'
+      ? [keyOf({ metadata: toTarget(claim.metadata.namespace ?? '', name) })]
+      : [];
+  });
+}
+
+function observe(
+  { informers, clock }: ControllerContext,
+  barrier: CacheBarrier,
+  { set, served }: { readonly set: StatefulSet; readonly served: ServedKinds },
+): StatefulSetSnapshot {
+  const pods = informers.of(PODS);
+  const namespace = set.metadata.namespace ?? '';
+  return {
+    set,
+    pods: [...pods.byIndex('controller', uidOf(set)), ...pods.byIndex('orphan', namespace)],
+    revisions: served.revisions ? informers.of(CONTROLLER_REVISIONS).byIndex('controller', uidOf(set)) : undefined,
+    claimNamed: served.claims ? (name) => informers.of(PERSISTENT_VOLUME_CLAIMS).get({ namespace, name }) : undefined,
+    caughtUp: barrier.isCaughtUp(keyOf(set), pods, clock.monotonic()),
   };
 }
 
 async function pass(
   context: ControllerContext,
-  barrier: CacheBarrier,
+  { barrier, pacing }: { readonly barrier: CacheBarrier; readonly pacing: Pacing },
   snapshot: StatefulSetSnapshot,
 ): Promise<ReconcileResult> {
   const { set } = snapshot;
@@ -76,6 +136,7 @@ async function pass(
   const tools = { context, barrier, set };
   const failure = await apply(tools, decide(snapshot, now));
   const { owned } = claimPods(snapshot);
+  pacing.passed(keyOf(set), owned.length);
   const status = snapshot.caughtUp ? decideStatus(set, owned, revisionsOf(set, snapshot.revisions), now) : undefined;
   if (status !== undefined) await writeStatus(tools, status);
   if (failure !== undefined) throw failure;

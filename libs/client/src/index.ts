@@ -35,6 +35,7 @@ export {
   type ApiResponse,
   type ApiTransport,
   type HttpMethod,
+  type JsonPieces,
   type ResponseBody,
   TransportError,
   type WatchEvent,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
-import type { ApiResponse, WatchFrame } from '@holdfast/client';
+import type { ApiResponse, JsonPieces, WatchFrame } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
-import { PIECE_BYTES } from './http/pieces.ts';
+import { joined, PIECE_BYTES, whole } from './http/pieces.ts';
 
 type RawResponse = ServerResponse | Http2ServerResponse;
 
@@ -24,9 +24,9 @@ export async function writeResponse(raw: RawResponse, response: ApiResponse, opt
       raw.end();
       return;
     case 'text':
-      return writeParts(raw, [Buffer.from(body.text)], options);
+      return writePieces(raw, whole(Buffer.from(body.text)), options);
     case 'json':
-      return writeParts(raw, body.parts?.() ?? [body.bytes()], options);
+      return writePieces(raw, body.pieces?.() ?? whole(body.bytes()), options);
     case 'watch':
       return writeChunks(raw, encoded(body.frames), options);
     case 'stream':
@@ -38,51 +38,21 @@ export async function writeResponse(raw: RawResponse, response: ApiResponse, opt
  * A long answer leaves in pieces: a slow client holds one of them and not a copy of everything, and the other requests of
  * its HTTP/2 session are not refused because of the memory that one answer takes.
  */
-async function writeParts(raw: RawResponse, parts: readonly Uint8Array[], options: WriteOptions): Promise<void> {
-  const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
+async function writePieces(raw: RawResponse, document: JsonPieces, options: WriteOptions): Promise<void> {
+  const { length, pieces, release } = document;
   raw.setHeader('content-length', length);
-  if (options.headOnly) raw.end();
-  else if (length <= PIECE_BYTES) writeAll(raw, parts, length);
-  else await writePieces(raw, pieces(parts), options);
-}
-
-function writeAll(raw: RawResponse, parts: readonly Uint8Array[], length: number): void {
-  raw.end(joined(parts, length));
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const [only = NOTHING, ...more] = parts;
-  return more.length === 0 ? only : Buffer.concat(parts, length);
-}
-
-const NOTHING = new Uint8Array();
-
-async function writePieces(raw: RawResponse, all: Iterable<Uint8Array>, options: WriteOptions): Promise<void> {
+  if (options.headOnly) return void raw.end();
+  if (length <= PIECE_BYTES) return void raw.end(joined(document));
   const client = followClient(raw, options);
-  for (const piece of all) {
+  for (const piece of pieces) {
     if (client.gone()) return;
-    if (!writeChunk(raw, piece)) await client.ready();
+    const sent = (error?: Error | null): void => {
+      if (error === undefined || error === null) release(piece);
+    };
+    if (!writeChunk(raw, piece, sent)) await client.ready();
   }
   raw.end();
   await client.ready();
-}
-
-function* pieces(parts: readonly Uint8Array[]): Generator<Uint8Array> {
-  let collected: Uint8Array[] = [];
-  let bytes = 0;
-  for (const part of parts) {
-    if (bytes > 0 && bytes + part.byteLength > PIECE_BYTES) {
-      yield joined(collected, bytes);
-      [collected, bytes] = [[], 0];
-    }
-    if (part.byteLength > PIECE_BYTES) {
-      for (let at = 0; at < part.byteLength; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES);
-      continue;
-    }
-    collected.push(part);
-    bytes += part.byteLength;
-  }
-  if (bytes > 0) yield joined(collected, bytes);
 }
 
 async function* encoded(frames: AsyncIterable<WatchFrame>): AsyncGenerator<Uint8Array> {
@@ -136,5 +106,10 @@ function flushHead(raw: RawResponse): void {
   else raw.flushHeaders();
 }
 
-const writeChunk = (raw: RawResponse, bytes: Uint8Array): boolean =>
-  raw instanceof Http2ServerResponse ? raw.write(bytes) : raw.write(bytes);
+const writeChunk = (
+  raw: RawResponse,
+  bytes: Uint8Array,
+  sent: (error?: Error | null) => void = NOTHING_TO_DO,
+): boolean => (raw instanceof Http2ServerResponse ? raw.write(bytes, sent) : raw.write(bytes, sent));
+
+const NOTHING_TO_DO = (): void => {};

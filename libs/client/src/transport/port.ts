@@ -38,6 +38,13 @@ export interface ApiResponse {
   readonly upgrade?: (socket: Duplex, head: Uint8Array) => void;
 }
 
+/** A long document as it is sent: a piece is made when it is asked for, and may be filled again once it was released. */
+export interface JsonPieces {
+  readonly length: number;
+  readonly pieces: Iterable<Uint8Array>;
+  readonly release: (piece: Uint8Array) => void;
+}
+
 export type ResponseBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
@@ -46,8 +53,8 @@ export type ResponseBody =
       readonly kind: 'json';
       readonly bytes: () => Uint8Array;
       readonly value: () => unknown;
-      /** The same bytes piece by piece, for documents that are put together from shared ones. */
-      readonly parts?: () => readonly Uint8Array[];
+      /** The same bytes piece by piece, for long documents. */
+      readonly pieces?: () => JsonPieces;
     }
   /** Watch frames until the server ends the stream or the request's signal aborts. */
   | { readonly kind: 'watch'; readonly frames: AsyncIterable<WatchFrame> }

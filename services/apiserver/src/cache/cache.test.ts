@@ -98,7 +98,7 @@ test('an event that is long over says the same as when it was new', () => {
   const cache = new ResourceCache(0, {});
   for (let revision = 1; revision <= 200; revision++) {
     cache.apply(change(revision, revision === 1 ? 'created' : 'updated', 'p'));
-    cache.get(keyOf('p'))?.object;
+    assert.equal(cache.get(keyOf('p'))?.object.metadata.resourceVersion, String(revision));
   }
   const events = cache.since(0) ?? [];
   const said = events.map((each) => (each.frame('MODIFIED').value() as { object: KubeObject }).object.metadata);

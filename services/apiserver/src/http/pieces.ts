@@ -1,39 +1,69 @@
+import type { JsonPieces } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
 
 /** What is handed to a connection at once: large enough that few of them make up a long answer, small enough to hold for a slow client. */
 export const PIECE_BYTES = 64 * 1024;
 
-/** Collects a long document whose length is known into pieces, copying every byte once. */
-export class Pieces {
-  readonly #done: Buffer[] = [];
-  #piece = NOTHING;
-  #at = 0;
-  #left: number;
+/** Sent pieces that are kept to be filled again. Without them a few long lists make V8 collect its whole heap for their sake. */
+const SPARE_PIECES_MAX = 32;
+const spare: Buffer[] = [];
 
-  constructor(length: number) {
-    this.#left = length;
-  }
+/** A stretch of bytes: from here to its end. */
+export interface Stretch {
+  readonly bytes: Buffer;
+  readonly from: number;
+}
 
-  add(bytes: Buffer, from = 0): void {
+/** A document made of such stretches. Every byte is copied once, when it is about to be sent. */
+export function inPieces(stretches: () => Iterable<Stretch>): JsonPieces {
+  let length = 0;
+  for (const { bytes, from } of stretches()) length += bytes.length - from;
+  return { length, pieces: filled(stretches(), length), release };
+}
+
+/** A document that is there already. */
+export function whole(bytes: Uint8Array): JsonPieces {
+  return { length: bytes.length, pieces: slices(bytes), release: () => {} };
+}
+
+function* slices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}
+
+/** The document in one. */
+export function joined({ length, pieces, release: giveBack }: JsonPieces): Uint8Array {
+  const all = [...pieces];
+  const [first = NOTHING] = all;
+  if (all.length <= 1) return first;
+  const document = Buffer.concat(all, length);
+  for (const piece of all) giveBack(piece);
+  return document;
+}
+
+const NOTHING = new Uint8Array();
+
+function* filled(stretches: Iterable<Stretch>, length: number): Generator<Buffer> {
+  let left = length;
+  let piece = pieceFor(left);
+  let at = 0;
+  for (const { bytes, from } of stretches) {
     for (let start = from; start < bytes.length; ) {
-      if (this.#at === this.#piece.length) this.#open();
-      const copied = bytes.copy(this.#piece, this.#at, start);
-      this.#at += copied;
+      const copied = bytes.copy(piece, at, start);
+      at += copied;
       start += copied;
+      if (at < piece.length) continue;
+      left -= at;
+      yield piece;
+      piece = pieceFor(left);
+      at = 0;
+      invariant(left > 0 || start === bytes.length, 'a document is as long as it was said to be');
     }
-  }
-
-  all(): readonly Buffer[] {
-    return this.#done;
-  }
-
-  #open(): void {
-    invariant(this.#left > 0, 'a document is as long as it was said to be');
-    this.#piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, this.#left));
-    this.#left -= this.#piece.length;
-    this.#at = 0;
-    this.#done.push(this.#piece);
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+const pieceFor = (left: number): Buffer =>
+  left < PIECE_BYTES ? Buffer.allocUnsafe(left) : (spare.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES));
+
+function release(piece: Uint8Array): void {
+  if (piece.length === PIECE_BYTES && spare.length < SPARE_PIECES_MAX && Buffer.isBuffer(piece)) spare.push(piece);
+}

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import type { ApiResponse } from '@holdfast/client';
+import type { ApiResponse, JsonPieces } from '@holdfast/client';
 import { deepFreeze, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListResult } from '../cache/resource-cache.ts';
@@ -8,7 +8,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { decodeContinue, encodeContinue } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { tableFor, valueAnswer } from '../http/object-answer.ts';
-import { Pieces } from '../http/pieces.ts';
+import { inPieces, joined, type Stretch } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion } from '../served.ts';
@@ -86,7 +86,7 @@ function listAnswer(core: Core, context: ResourceContext, definition: ResourceDe
         body: {
           kind: 'json',
           bytes: () => listBytes(definition, page.objects, metadata),
-          parts: () => listParts(definition, page.objects, metadata),
+          pieces: () => listPieces(definition, page.objects, metadata),
           value: () => listValue(definition, page, metadata),
         },
       };
@@ -118,30 +118,29 @@ export const listBytes = (
   definition: ResourceDefinition,
   objects: readonly CachedObject[],
   metadata: ListMetadata,
-): Uint8Array => Buffer.concat(listParts(definition, objects, metadata));
+): Uint8Array => joined(listPieces(definition, objects, metadata));
 
-/** The bytes of the objects as they are, copied once: nothing is parsed or encoded for a list. */
-function listParts(
+/** The bytes of the objects as they are: nothing is parsed or encoded for a list. */
+function listPieces(
   definition: ResourceDefinition,
   objects: readonly CachedObject[],
   metadata: ListMetadata,
-): readonly Uint8Array[] {
+): JsonPieces {
   const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
-  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
-  let length = start.length + LIST_END.length + Math.max(0, objects.length * NEXT_ITEM.length - 1);
-  for (const object of objects) length += object.bytes.length - object.metadataAt;
-  const pieces = new Pieces(length);
-  pieces.add(start);
-  for (const [i, object] of objects.entries()) {
-    pieces.add(NEXT_ITEM, i === 0 ? 1 : 0);
-    pieces.add(object.bytes, object.metadataAt);
-  }
-  pieces.add(LIST_END);
-  return pieces.all();
+  const start = { bytes: Buffer.from(`${head.slice(0, -1)},"items":[`), from: 0 };
+  return inPieces(function* () {
+    yield start;
+    for (const [i, object] of objects.entries()) {
+      yield i === 0 ? FIRST_ITEM : NEXT_ITEM;
+      yield { bytes: object.bytes, from: object.metadataAt };
+    }
+    yield LIST_END;
+  });
 }
 
-const NEXT_ITEM = Buffer.from(',{');
-const LIST_END = Buffer.from(']}');
+const FIRST_ITEM: Stretch = { bytes: Buffer.from('{'), from: 0 };
+const NEXT_ITEM: Stretch = { bytes: Buffer.from(',{'), from: 0 };
+const LIST_END: Stretch = { bytes: Buffer.from(']}'), from: 0 };
 
 /** In-process readers share the cache's objects, which carry their kind. */
 function listValue(definition: ResourceDefinition, page: Page, metadata: ListMetadata): unknown {

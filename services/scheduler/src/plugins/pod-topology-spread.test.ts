@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createPodInfo } from '../domain/pod-info.ts';
+import { prepareFilters } from '../domain/schedule.ts';
+import { spreadState } from '../domain/spread-state.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';
-import { POD_TOPOLOGY_SPREAD } from './pod-topology-spread.ts';
+import { POD_TOPOLOGY_SPREAD, topologyWeight } from './pod-topology-spread.ts';
+import { constraintsOf } from './spread-constraints.ts';
 
 const HARD = 'DoNotSchedule';
 const SOFT = 'ScheduleAnyway';
@@ -156,4 +159,107 @@ test('[EXS-19] [SPREAD-41] without any matching pod all are best, and a node wit
 test('[SPREAD-39] the plugin weighs 2 and takes part in all four steps', () => {
   assert.equal(POD_TOPOLOGY_SPREAD.weight, 2);
   assert.deepEqual(POD_TOPOLOGY_SPREAD.points, ['preFilter', 'filter', 'preScore', 'score']);
+});
+
+test('[SPREAD-16] pods on tainted nodes count, unless the constraint honours taints', () => {
+  const tainted = buildNode('b', {
+    labels: { zone: 'zoneB', node: 'b' },
+    taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }],
+  });
+  const cluster = { nodes: [node('a', 'zoneA'), tainted], pods: [matching('1', 'a')] };
+  assert.deepEqual(passing(cluster, incoming([constraint('zone')])), ['b'], 'zoneB is there with 0');
+  const honors = incoming([{ ...constraint('zone'), nodeTaintsPolicy: 'Honor' }]);
+  assert.ok(passing(cluster, honors).includes('a'), 'zoneB does not exist for this pod');
+});
+
+const HARD_ONLY = { defaultConstraints: [], systemDefaulted: false };
+
+/** The state of each hard constraint: its two smallest domains and all counts. */
+function states({ nodes, pods }: Cluster, pod: Pod): readonly { pair: unknown; counts: Record<string, number> }[] {
+  const snapshot = clusterOf(nodes, pods);
+  const { constraints } = constraintsOf({ pod: createPodInfo(pod), snapshot }, HARD, HARD_ONLY);
+  return constraints.map((each) => {
+    const state = spreadState(each, snapshot, (_, candidate) => each.eligible(candidate));
+    const values = new Set(snapshot.nodes.map(({ labels }) => labels[each.topologyKey] ?? ''));
+    return {
+      pair: state.criticalPaths.map(({ value, count }) => [value, count]),
+      counts: Object.fromEntries([...values].map((value) => [value, state.countIn(value)])),
+    };
+  });
+}
+
+test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] what PreFilter prepares: counts by domain, and the smallest of each key', () => {
+  const nodes = [node('node-a', 'zone1'), node('node-b', 'zone1'), node('node-x', 'zone2'), node('node-y', 'zone2')];
+  const on = ['node-a', 'node-a', 'node-b', 'node-y', 'node-y', 'node-y', 'node-y'];
+  const pods = on.map((name, i) => buildPod(`p${i}`, { nodeName: name, labels: { foo: '' } }));
+  const exists = { matchExpressions: [{ key: 'foo', operator: 'Exists' }] };
+  const pod = incoming(
+    ['zone', 'node'].map((key) => ({ ...constraint(key), labelSelector: exists })),
+    { foo: '' },
+  );
+  const [byZone, byNode] = states({ nodes, pods }, pod);
+  assert.deepEqual(byZone?.pair, [
+    ['zone1', 3],
+    ['zone2', 4],
+  ]);
+  assert.deepEqual(byZone?.counts, { zone1: 3, zone2: 4 });
+  assert.deepEqual(byNode?.pair, [
+    ['node-x', 0],
+    ['node-b', 1],
+  ]);
+  assert.deepEqual(byNode?.counts, { 'node-a': 2, 'node-b': 1, 'node-x': 0, 'node-y': 4 });
+});
+
+test('[SPREAD-28] nothing to check is skipped; Filter without its PreFilter is an error', () => {
+  const cycle = { pod: createPodInfo(incoming([])), snapshot: clusterOf(FOUR.nodes) };
+  assert.equal(plugin.preFilter?.(cycle).kind, 'skip');
+  const call = plugin.preFilter;
+  assert.ok(call !== undefined);
+  assert.throws(
+    () => prepareFilters(cycle, [{ name: 'PodTopologySpread', call, runs: 'filter only' }]),
+    /reading "PreFilterPodTopologySpread" from cycleState: not found/,
+  );
+});
+
+test('[SPREAD-36] constraints decide in their order; a domain that nobody counted has no pods', () => {
+  const cluster = clusterOf([buildNode('a', { labels: { node: 'a' } })], [matching('1', 'a'), matching('2', 'a')]);
+  const labelFirst = outcome(cluster, incoming([constraint('zone'), constraint('node')]));
+  assert.match(labelFirst, /missing required label/);
+  const picky = incoming([constraint('zone')]);
+  const elsewhere: Pod = { ...picky, spec: { ...picky.spec, nodeSelector: { zone: 'zoneA' } } };
+  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  assert.deepEqual(passing({ nodes, pods: [matching('1', 'b'), matching('2', 'b')] }, elsewhere), ['a', 'b']);
+});
+
+test('[SPREAD-32] a trial of one node counts what it adds and removes, on nodes that take part', () => {
+  const snapshot = clusterOf(FOUR.nodes, FOUR.pods);
+  const prepared = plugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
+  assert.ok(prepared?.kind === 'check');
+  const [first, , third] = snapshot.nodes;
+  assert.ok(first !== undefined && third !== undefined);
+  const fork = prepared.fork?.();
+  const fits = (): readonly boolean[] => [first, third].map((each) => fork?.check(each) === undefined);
+  assert.deepEqual(fits(), [false, true]);
+  const other = createPodInfo(matching('x', 'node3'));
+  fork?.adjust(other, third, 1);
+  assert.deepEqual(fits(), [true, true], 'two and two');
+  fork?.adjust(other, third, 1);
+  assert.deepEqual(fits(), [true, false], 'two and three');
+  fork?.adjust(createPodInfo(buildPod('unrelated', { nodeName: 'node1' })), first, -1);
+  assert.deepEqual(fits(), [true, false], 'a pod that the constraint does not select changes nothing');
+  assert.notEqual(prepared.check(first), undefined, 'the origin is as it was');
+});
+
+test('[SPREAD-40] without a soft constraint the plugin has no opinion', () => {
+  const snapshot = clusterOf(FOUR.nodes, FOUR.pods);
+  const scorerOf = (constraints: TopologySpreadConstraint[]) =>
+    plugin.preScore?.({ pod: createPodInfo(incoming(constraints)), snapshot }, snapshot.nodes);
+  assert.equal(scorerOf([]), undefined);
+  assert.equal(scorerOf([constraint('zone')]), undefined);
+  assert.notEqual(scorerOf([constraint('zone', SOFT)]), undefined);
+});
+
+test('[EXS-15] the more domains, the more one pod of difference weighs', () => {
+  const weights = [1, 2, 4, 5000].map((size) => topologyWeight(size).toFixed(4));
+  assert.deepEqual(weights, ['1.0986', '1.3863', '1.7918', '8.5176']);
 });

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, Service } from '@holdfast/api';
+import { compileLabelSelector } from '@holdfast/machinery';
+import type { SchedulerConfiguration } from '../configuration/configuration.ts';
+import type { ClusterCache } from '../domain/cluster-cache.ts';
+import { createPodInfo } from '../domain/pod-info.ts';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { clusterOf, configured, decide, pluginOf } from '../testing/cluster.ts';
+import { POD_TOPOLOGY_SPREAD } from './pod-topology-spread.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+const LABELS = { app: 'web', 'pod-template-hash': 'x' };
+
+const nodes = ['a', 'b'].map((name) => buildNode(name, { labels: { [ZONE]: `z-${name}` } }));
+
+const service = (name: string, selector: Record<string, string>): Service => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default' },
+  spec: { selector },
+  status: { loadBalancer: {} },
+});
+
+function withReplicaSet(cluster: ClusterCache, name: string): ClusterCache {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name, namespace: 'default' } };
+  cluster.owners.setController(owner, compileLabelSelector({ matchLabels: LABELS }));
+  return cluster;
+}
+
+/** Where 20 draws put the pod. */
+function chosen(cluster: ClusterCache, pod: Pod, configuration?: SchedulerConfiguration): readonly string[] {
+  const decision = decide(cluster, pod, configuration === undefined ? {} : { configuration });
+  return decision.kind === 'place' ? [decision.nodeName] : [];
+}
+
+/** Which nodes the plugin likes best. */
+function liked(cluster: ClusterCache, pod: Pod, args?: Parameters<typeof pluginOf>[1]): readonly string[] | undefined {
+  const cycle = { pod: createPodInfo(pod), snapshot: cluster };
+  const scorer = pluginOf(POD_TOPOLOGY_SPREAD, args).preScore?.(cycle, cluster.nodes);
+  if (scorer === undefined) return undefined;
+  const scores = cluster.nodes.map((node) => scorer.score(node));
+  scorer.normalize?.(scores, cluster.nodes);
+  return cluster.nodes.filter((_, i) => scores[i] === Math.max(...scores)).map(({ name }) => name);
+}
+
+const softZone = {
+  defaultConstraints: [{ maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway' }],
+  defaultingType: 'List',
+};
+const hardZone = {
+  ...softZone,
+  defaultConstraints: [{ maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule' }],
+};
+
+test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belong to somebody, and only those without their own', () => {
+  const cluster = withReplicaSet(
+    clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
+    'web',
+  );
+  const owned = buildPod('p', { owner: 'web', labels: LABELS });
+  assert.deepEqual(liked(cluster, owned, softZone), ['b']);
+  assert.equal(
+    liked(cluster, buildPod('bare', { labels: LABELS }), softZone),
+    undefined,
+    'a bare pod has no constraint',
+  );
+  const hard = configured('PodTopologySpread', hardZone);
+  const crowded = withReplicaSet(
+    clusterOf(
+      nodes.map((node) => (node.metadata.name === 'b' ? { ...node, spec: { unschedulable: true } } : node)),
+      [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })],
+    ),
+    'web',
+  );
+  assert.deepEqual(chosen(crowded, owned, hard), [], 'a hard default keeps the pod waiting');
+  assert.deepEqual(chosen(crowded, buildPod('bare', { labels: LABELS }), hard), ['a']);
+});
+
+test('[SPREAD-22] a pod with any constraint of its own gets no default of either kind', () => {
+  const cluster = withReplicaSet(
+    clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
+    'web',
+  );
+  const own = {
+    maxSkew: 9,
+    topologyKey: ZONE,
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: LABELS },
+  };
+  const pod = buildPod('p', { owner: 'web', labels: LABELS, spec: { topologySpreadConstraints: [own] } });
+  assert.equal(liked(cluster, pod, softZone), undefined);
+  const soft = buildPod('p', {
+    owner: 'web',
+    labels: LABELS,
+    spec: { topologySpreadConstraints: [{ ...own, whenUnsatisfiable: 'ScheduleAnyway' }] },
+  });
+  const cycle = { pod: createPodInfo(soft), snapshot: cluster };
+  assert.equal(pluginOf(POD_TOPOLOGY_SPREAD, hardZone).preFilter?.(cycle).kind, 'skip');
+});
+
+test('[SPREAD-23] the selector comes from all services of the pod and from its controller together', () => {
+  const placed = [
+    buildPod('1', { nodeName: 'a', labels: { app: 'web', tier: 'front' } }),
+    buildPod('2', { nodeName: 'b', labels: { app: 'web', tier: 'back' } }),
+    buildPod('3', { nodeName: 'b', labels: { app: 'web', tier: 'back' } }),
+  ];
+  const cluster = clusterOf(nodes, placed);
+  const pod = createPodInfo(buildPod('p', { labels: { app: 'web', tier: 'front' } }));
+  assert.equal(cluster.owners.selectorFor(pod), undefined);
+  cluster.owners.setService(service('all', { app: 'web' }));
+  assert.equal(cluster.owners.selectorFor(pod)?.text, 'app=web');
+  cluster.owners.setService(service('front', { tier: 'front' }));
+  cluster.owners.setService(service('other', { tier: 'back' }));
+  cluster.owners.setService(service('none', {}));
+  assert.equal(cluster.owners.selectorFor(pod)?.text, 'app=web,tier=front');
+  assert.deepEqual(liked(cluster, pod.pod, softZone), ['b'], 'only the pods that all selectors match count');
+  cluster.owners.removeService(service('front', { tier: 'front' }));
+  assert.deepEqual(liked(cluster, pod.pod, softZone), ['a']);
+  const owned = createPodInfo(buildPod('p', { owner: 'web', labels: { ...LABELS, tier: 'front' } }));
+  withReplicaSet(cluster, 'web');
+  assert.equal(cluster.owners.selectorFor(owned)?.text, 'app=web,app=web,pod-template-hash=x');
+});
+
+test('[SPREAD-25] the built-in defaults score nodes without a zone too; an empty list turns defaulting off', () => {
+  const mixed = [...nodes, buildNode('c')];
+  const placed = ['a', 'a', 'b'].map((nodeName, i) => buildPod(`${i}`, { nodeName, owner: 'web', labels: LABELS }));
+  const cluster = withReplicaSet(clusterOf(mixed, placed), 'web');
+  const owned = buildPod('p', { owner: 'web', labels: LABELS });
+  assert.deepEqual(liked(cluster, owned), ['c']);
+  assert.deepEqual(liked(cluster, owned, softZone), ['b'], 'of a list, a node without the label is last');
+  assert.equal(liked(cluster, owned, { defaultConstraints: [], defaultingType: 'List' }), undefined);
+});

@@ -26,6 +26,17 @@ const NEVER_COUNTED: ReadonlySet<string> = new Set(['events', 'events.events.k8s
 export function quotaEvaluatorFor(group: string, plural: string): QuotaEvaluator | undefined {
   const resource = group === '' ? plural : `${plural}.${group}`;
   if (NEVER_COUNTED.has(resource)) return undefined;
+  const known = EVALUATORS.get(resource);
+  if (known !== undefined) return known;
+  const evaluator = evaluatorOf(resource);
+  EVALUATORS.set(resource, evaluator);
+  return evaluator;
+}
+
+/** One of each kind that was asked for: kinds are few, writes are many. */
+const EVALUATORS = new Map<string, QuotaEvaluator>();
+
+function evaluatorOf(resource: string): QuotaEvaluator {
   switch (resource) {
     case 'pods':
       return PODS;

@@ -48,6 +48,13 @@ describe('priority', () => {
     assert.match(refused.textAt('message'), /the integer value of priority \(5\) must not be provided in pod spec/);
   });
 
+  test('a replacement that does not name the computed priority keeps it', async () => {
+    const { body } = await pod('p');
+    const { priority: _number, preemptionPolicy: _policy, ...spec } = (body as { spec: Record<string, unknown> }).spec;
+    const replaced = await api.call('PUT', `${PODS}/p`, { body: { ...(body as object), spec } });
+    assert.deepEqual([replaced.status, replaced.at('spec.priority')], [200, 0], JSON.stringify(replaced.body));
+  });
+
   test('[PRIO-03] the classes of the system are there from the start', async () => {
     assert.equal((await api.call('GET', `${CLASSES}/system-node-critical`)).at('value'), 2_000_001_000);
     const critical = await pod('p', { priorityClassName: 'system-cluster-critical' });

@@ -71,14 +71,32 @@ function mayNodeSet(key: string): boolean {
 const isWithin = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
 
 function checkPod(request: AdmissionRequest, node: string): void {
-  if (request.operation === 'CREATE' && request.subresource === '') {
-    throw refuse(request, `node "${node}" may not create pods`);
-  }
+  if (request.operation === 'CREATE' && request.subresource === '') return checkMirror(request, node);
   if (request.operation === 'UPDATE' && request.subresource !== 'status') {
     throw refuse(request, `node "${node}" may only update the status of a pod`);
   }
   if (request.old !== undefined && decodePod(request.old).spec?.nodeName !== node) {
     throw refuse(request, `node "${node}" can only touch pods with spec.nodeName set to itself`);
+  }
+}
+
+const MIRROR = 'kubernetes.io/config.mirror';
+
+/** A node shows the pods of its own files, and makes no others. */
+function checkMirror(request: AdmissionRequest, node: string): void {
+  const pod = request.object === undefined ? undefined : decodePod(request.object);
+  if (pod?.metadata.annotations?.[MIRROR] === undefined) {
+    throw refuse(request, `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
+  }
+  if (pod.spec.nodeName !== node) {
+    throw refuse(request, `node "${node}" can only create pods with spec.nodeName set to itself`);
+  }
+  const [owner, ...more] = pod.metadata.ownerReferences ?? [];
+  if (more.length > 0 || (owner !== undefined && (owner.kind !== 'Node' || owner.name !== node))) {
+    throw refuse(request, `node "${node}" can only create pods with an owner reference set to itself`);
+  }
+  if ((pod.spec.serviceAccountName ?? '') !== '') {
+    throw refuse(request, `node "${node}" can not create pods that reference a service account`);
   }
 }
 

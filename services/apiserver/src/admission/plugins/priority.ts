@@ -13,22 +13,33 @@ const SYSTEM_CLASSES: ReadonlyMap<string, number> = new Map([
 /** Gives a pod the number behind its priority class, and keeps one default class at most (PRIO-04..12). */
 export const createPriority = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'Priority',
-  handles: (request) => isPodCreation(request) || isClassChange(request),
+  handles: (request) => isPodWrite(request) || isClassChange(request),
   admit: (request) => {
-    if (isPodCreation(request) && request.object !== undefined) resolve(deps, request, decodePod(request.object));
+    if (!isPodWrite(request) || request.object === undefined) return;
+    if (request.old === undefined) resolve(deps, request, decodePod(request.object));
+    else keep(decodePod(request.object), decodePod(request.old));
   },
   validate: (request) => {
     if (isClassChange(request) && request.object !== undefined) refuseSecondDefault(deps, request, request.object);
   },
 });
 
-const isPodCreation = (request: AdmissionRequest): boolean =>
-  isCore(request, 'pods') && request.operation === 'CREATE' && request.subresource === '';
+const isPodWrite = (request: AdmissionRequest): boolean =>
+  isCore(request, 'pods') && request.operation !== 'DELETE' && request.subresource === '';
 
 const isClassChange = (request: AdmissionRequest): boolean =>
   request.definition.group === 'scheduling.k8s.io' &&
   request.definition.plural === 'priorityclasses' &&
   request.operation !== 'DELETE';
+
+/** Who replaces a pod by what they once sent does not know what was computed. */
+function keep({ spec }: Pod, { spec: old }: Pod): void {
+  if (spec === undefined || old === undefined) return;
+  if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
+  if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined) {
+    spec.preemptionPolicy = old.preemptionPolicy;
+  }
+}
 
 interface Computed {
   readonly className: string;

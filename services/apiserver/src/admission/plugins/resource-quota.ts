@@ -33,8 +33,8 @@ export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
       definition.namespaced &&
       subresource === '' &&
       operation !== 'DELETE' &&
-      quotaEvaluatorFor(definition.group, definition.plural)?.handles(operation) === true &&
-      deps.reader.list(RESOURCE_QUOTAS, namespace).length > 0,
+      deps.reader.list(RESOURCE_QUOTAS, namespace).length > 0 &&
+      quotaEvaluatorFor(definition.group, definition.plural)?.handles(operation) === true,
     validate: async (request) => {
       const use = useOf(deps, request);
       if (use === undefined) return;

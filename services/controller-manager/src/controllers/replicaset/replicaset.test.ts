@@ -144,7 +144,7 @@ test('[EXS-28] [SAFE-25] a replacement exists while the deleted pod is still run
   assert.ok(isTerminating(world.api.get(PODS, targetOf(first))));
 });
 
-test('[POD-13] a failed pod is replaced', async () => {
+test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until somebody deletes it', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 2 }));
   await controller.settle();
   const [first] = world.api.list(PODS);
@@ -152,6 +152,9 @@ test('[POD-13] a failed pod is replaced', async () => {
   world.api.put(PODS, { ...first, status: { phase: 'Failed' } });
   await controller.settle();
   assert.equal(activePods(world).length, 2);
+  world.clock.advance(86_400_000);
+  await controller.settle();
+  assert.equal(world.api.get(PODS, targetOf(first)).status.phase, 'Failed');
 });
 
 test('a frozen cache never causes a second pod, and a second manager neither', async () => {
@@ -244,4 +247,30 @@ test('a stranger holding the name is stepped around', async () => {
   world.api.put(PODS, pod({ name: nameOf(wanted), ownerReferences: STRANGER }));
   await controller.settle();
   assert.equal(world.api.list(PODS).filter((p) => isControlledBy(p, uidOf(set))).length, 1);
+});
+
+test('ten thousand pods of one set: passes, writes and looks stay in proportion', async () => {
+  const size = 10_000;
+  const { world, controller } = await worldWith(replicaSet({ replicas: size }));
+  const cache = world.api.cache(PODS);
+  let looks = 0;
+  const byIndex = cache.byIndex.bind(cache);
+  cache.byIndex = (index, value) => {
+    const found = byIndex(index, value);
+    looks += found.length;
+    return found;
+  };
+  const settle = async (isDone: () => boolean): Promise<void> => {
+    for (let second = 0; second < 100 && !isDone(); second++) {
+      await controller.settle();
+      world.clock.advance(1_000);
+    }
+    assert.ok(isDone());
+  };
+  await settle(() => world.api.list(PODS).length === size);
+  runKubelets(world);
+  const status = (): ReplicaSet['status'] => world.api.get(REPLICA_SETS, { namespace: 'default', name: 'web' }).status;
+  await settle(() => status().readyReplicas === size);
+  assert.ok(world.api.writes.length < size + 100, `${world.api.writes.length} writes`);
+  assert.ok(looks < 100 * size, `${looks / size} looks at each pod`);
 });

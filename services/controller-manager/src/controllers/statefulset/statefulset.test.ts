@@ -100,7 +100,7 @@ test('[SAFE-22] [SAFE-23] [EXS-28] [DISR-22] a terminating pod keeps its name: n
   assert.notEqual(uidOf(world.api.get(PODS, targetOf(lost))), uidOf(lost));
 });
 
-test('[SAFE-21] a force-deleted name is free at once', async () => {
+test('[SAFE-21] [LIFE-14] a force-deleted name is free at once, for a pod with a uid of its own', async () => {
   const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
   await run(world, [controller]);
   const old = world.api.get(PODS, { namespace: 'default', name: 'db-0' });

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { createCriRuntime } from '@holdfast/kubelet/cri-runtime';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { type RuntimeHarness, testContainerRuntime } from '../../services/kubelet/src/runtime/contract.ts';
+import { testRuntimeStreams } from '../../services/kubelet/src/runtime/contract-streams.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
 import { TestContainerd } from './support/containerd.ts';
 
@@ -87,6 +88,22 @@ testContainerRuntime(
       missingWorkingDirectory: 'made',
     },
     imagesWithoutCommand: 'run',
+  },
+  createHarness,
+);
+
+testRuntimeStreams(
+  'cri runtime',
+  {
+    runForever: ['/bin/sleep', '600'],
+    echo: ['/bin/cat'],
+    bothOutputs: shell('echo out; echo err >&2; exit 3'),
+    flood: ['/bin/yes'],
+    unknownCommand: ['no-such-program-here'],
+    terminalSize: shell('while read line; do stty size; done'),
+    echoServer: (port) => ['/bin/nc', '-ll', '-p', String(port), '-e', '/bin/cat'],
+    countProcesses: processesOf,
+    execOutlivesItsCaller: true,
   },
   createHarness,
 );

@@ -9,6 +9,7 @@ import { podUidOf } from './labels.ts';
 import { createPodFiles } from './pod-files.ts';
 import { CriSandboxes } from './sandboxes.ts';
 import { CriStore } from './store.ts';
+import { createStreams } from './streams.ts';
 import { CriWatch } from './watch.ts';
 
 export interface CriRuntimeOptions {
@@ -61,6 +62,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   return {
     abilities: ABILITIES,
     images: createImages(connection),
+    streams: createStreams({ connection, store, clock }),
     version: () => readVersion(connection),
     health: () => readHealth(connection),
     usage: () => readUsage(connection, node),

@@ -11,6 +11,7 @@ const CONTAINER_NAME = 'io.kubernetes.container.name';
 const SANDBOX_ANNOTATION = 'holdfast.io/sandbox';
 /** As the pod wrote it; the runtime answers with a name of its own. */
 const IMAGE_ANNOTATION = 'holdfast.io/image';
+const STDIN_ANNOTATION = 'holdfast.io/stdin';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -41,7 +42,11 @@ export function decodeSandbox(id: string, annotations: Texts): SandboxConfig {
   return JSON.parse(text) as SandboxConfig;
 }
 
-export const containerAnnotations = (image: string): Record<string, string> => ({ [IMAGE_ANNOTATION]: image });
+export function containerAnnotations(image: string, stdin: boolean): Record<string, string> {
+  return { [IMAGE_ANNOTATION]: image, ...(stdin ? { [STDIN_ANNOTATION]: 'open' } : {}) };
+}
+
+export const hasStdin = (annotations: Texts): boolean => annotations[STDIN_ANNOTATION] !== undefined;
 
 export const imageOf = (annotations: Texts): string => annotations[IMAGE_ANNOTATION] ?? '';
 

@@ -14,5 +14,12 @@ export const LISTEN_RETRY_MS = 1_000;
 export const EXIT_SETTLES_MS = 5_000;
 /** Output of `exec` beyond this is cut. */
 export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
+/** To the streaming server of the runtime, which is on this machine. */
+export const STREAM_OPEN_MS = 10_000;
+/** The end of a container is told a moment after the end of what ran beside it. */
+export const CONTAINER_END_LOOKS = 3;
+export const CONTAINER_END_POLL_MS = 100;
+/** How long one waits to be told that nobody listens at a port, where the kernel does not show a listener. */
+export const PORT_REFUSAL_MS = 1_000;
 /** A pull without an end. Kubernetes calls one off that makes no progress; here it has this long. */
 export const PULL_DEADLINE_MS = 30 * 60_000;

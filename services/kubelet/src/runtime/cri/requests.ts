@@ -80,7 +80,7 @@ export function containerRequest(
     envs: Object.entries(config.env).map(([key, value]) => ({ key, value })),
     mounts: mounts(config.mounts ?? []),
     labels: containerLabels(place.node, sandbox, name),
-    annotations: containerAnnotations(image),
+    annotations: containerAnnotations(image, config.stdin === true),
     logPath: place.logPath,
     stdin: config.stdin === true,
     stdinOnce: config.stdinOnce === true,

@@ -296,7 +296,8 @@ class Stream extends Duplex implements SpdyStream {
   override _read(): void {
     this.#taken?.();
     this.#taken = undefined;
-    if (this.#unread === 0) return;
+    // To a server that is about to end, a frame too many would cut off what is on its way from there.
+    if (this.#unread === 0 || this.#session.readsOn) return;
     this.#session.control(FRAME.windowUpdate, 0, Buffer.concat([uint32(this.id), uint32(this.#unread)]));
     this.#unread = 0;
   }

@@ -1,4 +1,4 @@
-// Of cri.proto 3807cc934268c1a28ea5100f4cf5d17524544b3c46fffb101b5da5c3158c76ed
+// Of cri.proto b353546e979813bfbd30eee587226ce7372241ddc12be834fe3dcda38aee54bd
 // The part of the Container Runtime Interface (CRI v1, package runtime.v1) that this kubelet speaks. Names and numbers are those
 // of the interface (kubernetes/cri-api, Apache-2.0); what is not listed here is ignored on the wire, as protobuf does.
 // After a change: node tools/gen-cri/main.ts
@@ -733,6 +733,11 @@ export declare type PodSandboxStatusResponse = Message<"runtime.v1.PodSandboxSta
    * @generated from field: runtime.v1.PodSandboxStatus status = 1;
    */
   status?: PodSandboxStatus | undefined;
+
+  /**
+   * @generated from field: map<string, string> info = 2;
+   */
+  info: { [key: string]: string };
 };
 
 /**

@@ -1,0 +1,37 @@
+import { request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type Clock, describeError } from '@holdfast/platform';
+import { createSpdySession, type SpdySession } from '../../streaming/spdy/session.ts';
+import { RuntimeError } from '../port.ts';
+import { STREAM_OPEN_MS } from './limits.ts';
+
+/** Opens the address that a runtime gave for streams. Rejects when nobody streams there. */
+export function openStreams(url: string, protocol: string, clock: Clock): Promise<SpdySession> {
+  const opened = Promise.withResolvers<SpdySession>();
+  const fail = (why: string, cause?: unknown): void =>
+    opened.reject(new RuntimeError('Unavailable', `the runtime does not stream at ${hostOf(url)}: ${why}`, cause));
+  const asking = request(url, {
+    method: 'POST',
+    agent: false,
+    headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol },
+  });
+  const timer = clock.timer(STREAM_OPEN_MS, () => asking.destroy(new Error('no answer in time')));
+  asking.once('upgrade', (_response, socket: Duplex, head) => {
+    timer.cancel();
+    opened.resolve(createSpdySession(socket, { role: 'client', clock, head, onStream: (stream) => stream.destroy() }));
+  });
+  asking.once('response', (response) => {
+    timer.cancel();
+    response.resume();
+    fail(`it answered ${response.statusCode}`);
+  });
+  asking.once('error', (error) => {
+    timer.cancel();
+    fail(describeError(error), error);
+  });
+  asking.end();
+  return opened.promise;
+}
+
+/** Its path holds a token: whoever has it may use the stream. */
+const hostOf = (url: string): string => new URL(url).host;

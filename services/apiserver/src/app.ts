@@ -47,8 +47,8 @@ export interface ApiServerDeps {
   readonly ownershipRule?: 'enforced' | 'off';
   /** Present: service accounts get tokens, and every new pod a volume with one. */
   readonly serviceAccounts?: ServiceAccountOptions;
-  /** Present: logs of pods are asked of the kubelet of their node. */
-  readonly nodes?: NodeGateway;
+  /** Present: the way to the kubelets, for logs and streams of pods. */
+  readonly nodes?: (reader: ObjectReader) => NodeGateway;
 }
 
 export interface ServiceAccountOptions {
@@ -122,7 +122,7 @@ function createCore(deps: ApiServerDeps): Core {
   const services = createServiceAllocator({ store, cache, ids, addresses });
   const writeGate = createWriteGate();
   const metrics = createApiMetrics({ cache, writeGate });
-  const { nodes } = deps;
+  const nodes = deps.nodes?.(reader);
   return { store, cache, reader, access, admission, openApi, services, writeGate, metrics, nodes, clock, ids, log };
 }
 

@@ -15,6 +15,12 @@ export const APISERVER_SETTINGS = {
   'tls-cert-file': { kind: 'string', help: 'PEM certificate of the server' },
   'tls-key-file': { kind: 'string', help: 'PEM key of the server' },
   'client-ca-file': { kind: 'string', help: 'PEM of the authority whose client certificates are believed' },
+  'kubelet-client-cert-file': {
+    kind: 'string',
+    help: 'PEM certificate by which kubelets know this server; absent = no logs, exec, attach and port-forward',
+  },
+  'kubelet-client-key-file': { kind: 'string', help: 'PEM key of that certificate' },
+  'kubelet-ca-file': { kind: 'string', help: 'PEM of the authority of the certificates of kubelets' },
   'token-file': { kind: 'string', help: 'Lines of token,user,uid,"group1,group2"' },
   'service-account-key-file': {
     kind: 'string',
@@ -45,11 +51,19 @@ export interface ApiServerConfig {
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile: string | undefined };
   readonly tokenFile: string;
+  /** Absent: this server has no way to kubelets. */
+  readonly kubelets: KubeletAccessConfig | undefined;
   readonly serviceAccountKeyFile: string | undefined;
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly serviceNetwork: string;
   readonly logLevel: LogLevel;
+}
+
+export interface KubeletAccessConfig {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
 }
 
 export interface BusConfig {
@@ -84,12 +98,31 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
       clientCaFile: settings['client-ca-file'],
     },
     tokenFile: files['token-file'],
+    kubelets: kubeletAccess(settings),
     serviceAccountKeyFile: settings['service-account-key-file'],
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
     logLevel: logLevel(settings.verbosity),
   };
+}
+
+function kubeletAccess(settings: {
+  readonly 'kubelet-client-cert-file': string | undefined;
+  readonly 'kubelet-client-key-file': string | undefined;
+  readonly 'kubelet-ca-file': string | undefined;
+}): KubeletAccessConfig | undefined {
+  const certFile = settings['kubelet-client-cert-file'];
+  const keyFile = settings['kubelet-client-key-file'];
+  const caFile = settings['kubelet-ca-file'];
+  if (certFile === undefined && keyFile === undefined && caFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) return { certFile, keyFile, caFile };
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: '--kubelet-client-cert-file, --kubelet-client-key-file and --kubelet-ca-file go together',
+    nextStep: 'Name all three files, or none of them.',
+    exitCode: 2,
+  });
 }
 
 function redisUrl(text: string): string | undefined {

@@ -57,6 +57,13 @@ export const GENERATED_BASE_CHARS_MAX = 63 - GENERATED_SUFFIX_CHARS;
 /** Seconds a pod tolerates a node that is not ready or unreachable, unless its author says otherwise. */
 export const DEFAULT_TOLERATION_SECONDS = 300;
 
+/** Tokens of a YAML body: about 40,000 keys, half a second of work, during which nobody else is served. JSON has no such limit: it is read a hundred times as fast. */
+export const YAML_TOKENS_MAX = 250_000;
+
+/** References in a YAML body to other places of it, and values of it when they are all replaced. */
+export const YAML_ALIASES_MAX = 1_000;
+export const YAML_NODES_MAX = 100_000;
+
 /** Objects removed by one deletecollection step at the same time. */
 export const DELETE_COLLECTION_PARALLEL = 16;
 
@@ -99,3 +106,5 @@ export const EVENT_SWEEP_BATCH = 100;
 /** A store that is just coming up gets this many chances to take the system objects, this far apart. */
 export const SYSTEM_OBJECT_ATTEMPTS_MAX = 60;
 export const SYSTEM_OBJECT_RETRY_MS = 500;
+/** How long a kubelet, or what is behind a proxy path, may take to begin its answer. */
+export const KUBELET_ANSWER_MS = 30_000;

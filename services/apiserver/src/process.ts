@@ -13,7 +13,7 @@ import {
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRedisStore } from '@holdfast/store/redis';
-import { createApiServer, type ServiceAccountOptions } from './app.ts';
+import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from './app.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
 import { createHttpsServer } from './https-server.ts';
@@ -31,6 +31,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   ]);
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
+  const nodes = await readKubeletAccess(config, clock);
   const store = await openStore(config, { clock, log, ids });
   const api = createApiServer({
     store,
@@ -41,6 +42,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     defaultTolerationSeconds: config.defaultTolerationSeconds,
     serviceNetwork: config.serviceNetwork,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
+    ...(nodes === undefined ? {} : { nodes }),
   });
   const https = createHttpsServer({
     handle: api.handle,
@@ -67,6 +69,17 @@ async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAcco
   if (config.serviceAccountKeyFile === undefined) return undefined;
   const signingKey = await readSettingFile(config.serviceAccountKeyFile);
   return { signingKey, ...(config.serviceAccountIssuer === undefined ? {} : { issuer: config.serviceAccountIssuer }) };
+}
+
+async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): Promise<ApiServerDeps['nodes']> {
+  if (kubelets === undefined) return undefined;
+  const { createKubeletGateway } = await import('./kubelet-gateway.ts');
+  const [ca, certificate, key] = await Promise.all([
+    readSettingFile(kubelets.caFile),
+    readSettingFile(kubelets.certFile),
+    readSettingFile(kubelets.keyFile),
+  ]);
+  return (reader) => createKubeletGateway(reader, { clock, tls: { ca, certificate, key } });
 }
 
 interface Tools {

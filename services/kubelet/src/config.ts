@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource } from '@holdfast/platform/config';
+import type { ClusterDns } from './domain/network-identity.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
 
 export const KUBELET_SETTINGS = {
@@ -12,6 +13,20 @@ export const KUBELET_SETTINGS = {
   'container-runtime-endpoint': {
     kind: 'string',
     help: 'socket of a container runtime (CRI), unix:///run/containerd/containerd.sock; default: pods are processes',
+  },
+  'pod-manifest-path': { kind: 'string', help: 'directory whose files are pods of this node alone (static pods)' },
+  'cluster-dns': { kind: 'string', help: 'addresses of servers that know the names of services, separated by commas' },
+  'cluster-domain': { kind: 'string', help: 'what the names of services end in', default: 'cluster.local' },
+  host: { kind: 'string', help: 'address that this node listens on for the API servers', default: '0.0.0.0' },
+  port: { kind: 'integer', help: 'port for the API servers; 0 takes a free one', default: 10_250, min: 0, max: 65_535 },
+  'tls-cert-file': {
+    kind: 'string',
+    help: 'PEM certificate of this node, with its name; absent = no port, and no logs or exec through the API',
+  },
+  'tls-key-file': { kind: 'string', help: 'PEM key of that certificate' },
+  'client-ca-file': {
+    kind: 'string',
+    help: "PEM of the authority of the API servers' client certificates; default: ca-file",
   },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
   help: { kind: 'boolean', help: 'print the settings and end' },
@@ -24,6 +39,11 @@ export interface KubeletConfig {
   readonly stateDirectory: string;
   /** Absent: pods are processes of this machine. */
   readonly runtimeEndpoint: string | undefined;
+  /** Absent: this node has no static pods. */
+  readonly staticPodPath: string | undefined;
+  readonly dns: ClusterDns;
+  /** Absent: this node has no port. */
+  readonly server: ServerConfig | undefined;
   readonly maxPods: number;
   readonly logLevel: LogLevel;
 }
@@ -39,9 +59,43 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     nodeLabels: readLabels(settings['node-labels'] ?? ''),
     stateDirectory: needed['state-dir'],
     runtimeEndpoint: settings['container-runtime-endpoint'],
+    staticPodPath: settings['pod-manifest-path'],
+    dns: {
+      domain: settings['cluster-domain'],
+      servers: (settings['cluster-dns'] ?? '').split(',').filter((each) => each !== ''),
+    },
+    server: readServer(settings),
     maxPods: settings['max-pods'],
     logLevel: logLevelOf(settings),
   };
+}
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile: string;
+}
+
+function readServer(settings: {
+  readonly host: string;
+  readonly port: number;
+  readonly 'tls-cert-file': string | undefined;
+  readonly 'tls-key-file': string | undefined;
+  readonly 'client-ca-file': string | undefined;
+  readonly 'ca-file': string | undefined;
+}): ServerConfig | undefined {
+  const { host, port, 'tls-cert-file': certFile, 'tls-key-file': keyFile } = settings;
+  if (certFile === undefined) return undefined;
+  const clientCaFile = settings['client-ca-file'] ?? settings['ca-file'];
+  if (keyFile !== undefined && clientCaFile !== undefined) return { host, port, certFile, keyFile, clientCaFile };
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: '--tls-cert-file needs --tls-key-file, and --client-ca-file or --ca-file',
+    nextStep: 'Name the files of the key and of the authority, or leave the certificate out.',
+    exitCode: 2,
+  });
 }
 
 function readLabels(text: string): Record<string, string> {

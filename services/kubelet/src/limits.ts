@@ -50,9 +50,19 @@ export const POST_START_TIMEOUT_MS = 60_000;
 /** Logs are read in blocks of this size and, when followed, looked at this often. */
 export const LOG_BLOCK_BYTES = 64 * 1024;
 export const LOG_FOLLOW_POLL_MS = 100;
+/** How long an answer about who may ask this node is believed, and how many are kept. */
+export const ACCESS_KEPT_MS = 30_000;
+export const ACCESS_KEPT_MAX = 1_000;
+/** A request to this node is a few lines. */
+export const NODE_REQUEST_RECEIVE_MS = 30_000;
 /** A health answer is a few bytes; a peer that sends more is no health service. */
 export const GRPC_ANSWER_MAX_BYTES = 4 * 1024;
 export const POD_LIST_PAGE = 500;
+/** Files of static pods are looked at this often even when nothing tells of a change, as everywhere. */
+export const STATIC_POD_POLL_MS = 20_000;
+/** A file that is being written is read once its writer paused. */
+export const STATIC_POD_SETTLE_MS = 100;
+export const MIRROR_RETRY_MS = 5_000;
 
 /** What a container may say when it ends, and the end of its log that may stand in for it: as everywhere. */
 export const MESSAGE_MAX_BYTES = 4_096;

@@ -1,19 +1,25 @@
 import { mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { connectComponent } from '@holdfast/client/component-config';
 import {
   type Clock,
   createIds,
   createSystemClock,
   createSystemRandom,
+  invariant,
   type Log,
   type Service,
 } from '@holdfast/platform';
 import { readMachineFacts } from './adapters/machine-facts.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
-import { createKubelet } from './app.ts';
+import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
 import type { NodeFacts } from './domain/node-status.ts';
+import { createNodeAccess } from './node-access.ts';
+import type { NodeServer } from './node-server.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
+import type { StaticPodSource } from './static-pods.ts';
 
 /** One node in a process of its own. Its pods run on when it stops. */
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
@@ -25,20 +31,56 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const userAgent = `holdfast-kubelet/${name}`;
   const connection = await connectComponent(config.component, { clock, log, userAgent });
   const { runtime, runtimeName } = await openRuntime(config, machine, { clock, log });
-  const node = { ...machine, runtimeName };
   const { client, bus } = connection;
+  const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
+  const node = { ...machine, runtimeName, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork();
   const ids = createIds(random);
-  const kubelet = createKubelet({ client, bus, runtime, network, node, clock, random, ids, log });
+  const staticPods = await openStaticPods(config, { clock, log });
+  const { dns } = config;
+  const parts = { client, bus, runtime, network, node, dns, staticPods, clock, random, ids, log };
+  const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   return {
     ...kubelet,
     stop: async () => {
+      await server?.stop();
       await kubelet.stop();
       await runtime.close();
       await connection.close();
     },
   };
+}
+
+async function openStaticPods(
+  { staticPodPath: directory, nodeName }: KubeletConfig,
+  machine: { readonly clock: Clock; readonly log: Log },
+): Promise<StaticPodSource | undefined> {
+  if (directory === undefined) return undefined;
+  const { createStaticPodDirectory } = await import('./adapters/static-pod-directory.ts');
+  return createStaticPodDirectory({ ...machine, directory, nodeName });
+}
+
+/** Listens before the node says where. */
+async function openServer(
+  { server: config, nodeName }: KubeletConfig,
+  deps: { readonly client: ApiClient; readonly clock: Clock; readonly log: Log; readonly handle: ApiHandler },
+): Promise<NodeServer | undefined> {
+  if (config === undefined) return undefined;
+  const { createNodeServer } = await import('./node-server.ts');
+  const [certificate, key, clientCa] = await Promise.all(
+    [config.certFile, config.keyFile, config.clientCaFile].map((path) => readFile(path, 'utf8')),
+  );
+  invariant(certificate !== undefined && key !== undefined && clientCa !== undefined, 'every file was read');
+  const server = createNodeServer({
+    ...config,
+    log: deps.log,
+    handle: deps.handle,
+    access: createNodeAccess({ client: deps.client, clock: deps.clock, nodeName }),
+    tls: { certificate, key, clientCa },
+  });
+  await server.start();
+  return server;
 }
 
 /** Only the one that is used is loaded. */

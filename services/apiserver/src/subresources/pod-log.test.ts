@@ -7,7 +7,7 @@ import { startTestApi, type TestApi } from '../testing/fixture.ts';
 const PODS = '/api/v1/namespaces/default/pods';
 
 async function withPod(nodes: NodeGateway | undefined, run: (api: TestApi) => Promise<void>): Promise<void> {
-  const api = await startTestApi(nodes === undefined ? {} : { nodes });
+  const api = await startTestApi(nodes === undefined ? {} : { nodes: () => nodes });
   try {
     const containers = ['a', 'b'].map((name) => ({ name, image: 'i' }));
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers, nodeName: 'n1' } };

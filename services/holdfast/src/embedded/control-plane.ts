@@ -42,7 +42,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const apiServer = createApiServer({
     ...machine,
     store,
-    nodes,
+    nodes: () => nodes,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
   });

@@ -46,7 +46,7 @@ export class DataDirectory {
   /** The certificates of an earlier start when they still fit, else new ones. */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
     const kept = this.#readPki();
-    if (kept !== undefined && (await stillFits(kept, names, nowMs))) return kept;
+    if (kept !== undefined && (await stillFits(kept.serverCertificate, names, nowMs))) return kept;
     const { createClusterPki } = await import('../pki/cluster-pki.ts');
     const made = await createClusterPki(names, nowMs);
     if (this.#ephemeral) return made;
@@ -115,9 +115,10 @@ const PKI_FILES = [
 /** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 
-async function stillFits(pki: ClusterPki, names: PkiNames, nowMs: number): Promise<boolean> {
+/** PEM. */
+export async function stillFits(text: string, names: PkiNames, nowMs: number): Promise<boolean> {
   const { X509Certificate } = await import('node:crypto');
-  const certificate = new X509Certificate(pki.serverCertificate);
+  const certificate = new X509Certificate(text);
   const named =
     names.dnsNames.every((name) => certificate.checkHost(name) !== undefined) &&
     names.ipAddresses.every((address) => certificate.checkIP(address) !== undefined);

@@ -1,8 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { chownSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
 import { invariant } from '@holdfast/platform';
-import { DataDirectory } from '../embedded/data-directory.ts';
+import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import {
   ADMIN_USER,
@@ -48,7 +49,8 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
   own.write('passwords.json', `${JSON.stringify(secrets, undefined, 2)}\n`);
   const material: Material = { config, pki, credentials, secrets };
   writeServers(material);
-  writeApiServer(material);
+  writeApiServer(material, directory.serviceAccountKey());
+  await writeCertificate(material, { ...API_SERVER_CLIENT, nowMs });
   const { componentUid } = config;
   writeComponent(material, {
     folder: 'scheduler',
@@ -61,6 +63,14 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
+    await writeCertificate(material, {
+      folder: nodeName,
+      file: 'kubelet',
+      uid: ROOT_UID,
+      subject: { user: nodeUser(nodeName), group: NODES_GROUP, purpose: 'server' },
+      dnsNames: [nodeName],
+      nowMs,
+    });
   }
   writeKubeconfig(material, directory);
 }
@@ -93,17 +103,67 @@ function writeServers(material: Material): void {
   );
 }
 
-function writeApiServer(material: Material): void {
+function writeApiServer(material: Material, serviceAccountKey: string): void {
   const { config, pki, credentials } = material;
   const folder = new StateFolder(path.join(config.stateDirectory, 'apiserver'), config.componentUid);
   const busUser = natsUserName({ kind: 'apiserver' });
   folder.write('ca.crt', pki.caCertificate);
   folder.write('server.crt', pki.serverCertificate);
   folder.write('server.key', pki.serverKey);
+  folder.write('service-account.key', serviceAccountKey);
   folder.write('tokens.csv', formatTokenFile(credentials.values()));
   folder.write('bus-password', secretOf(material, busUser));
   const storeUrl = `redis://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
   folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
+}
+
+/** How kubelets know the API servers. */
+const API_SERVER_CLIENT = {
+  folder: 'apiserver',
+  file: 'kubelet-client',
+  uid: undefined,
+  subject: { user: 'kube-apiserver-kubelet-client', group: undefined, purpose: 'client' },
+  dnsNames: [],
+} as const;
+const NODES_GROUP = 'system:nodes';
+
+/** The certificate of an earlier run when it still fits, else a new one. */
+async function writeCertificate(
+  { config, pki }: Material,
+  wanted: {
+    readonly folder: string;
+    readonly file: string;
+    /** Absent: the user of the components. */
+    readonly uid: number | undefined;
+    readonly subject: {
+      readonly user: string;
+      readonly group: string | undefined;
+      readonly purpose: 'server' | 'client';
+    };
+    readonly dnsNames: readonly string[];
+    readonly nowMs: number;
+  },
+): Promise<void> {
+  const { file, subject, dnsNames, nowMs } = wanted;
+  const folder = new StateFolder(path.join(config.stateDirectory, wanted.folder), wanted.uid ?? config.componentUid);
+  const kept = folder.read(`${file}.crt`);
+  if (kept !== undefined && isIssuedBy(kept, pki) && (await stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)))
+    return;
+  const { issueCertificate } = await import('../pki/cluster-pki.ts');
+  const { user, group, purpose } = subject;
+  const issued = await issueCertificate(pki, {
+    user,
+    ...(group === undefined ? {} : { group }),
+    purpose,
+    names: { dnsNames, ipAddresses: [] },
+    nowMs,
+  });
+  folder.write(`${file}.key`, issued.key);
+  folder.write(`${file}.crt`, issued.certificate);
+}
+
+function isIssuedBy(certificate: string, { caCertificate }: ClusterPki): boolean {
+  return new X509Certificate(certificate).verify(new X509Certificate(caCertificate).publicKey);
 }
 
 function writeComponent(

@@ -5,6 +5,8 @@ import { formatTime } from '@holdfast/platform';
 export interface NodeFacts {
   readonly name: string;
   readonly address: string;
+  /** Where the API servers reach its kubelet; absent: nowhere, or by a direct call. */
+  readonly kubeletPort?: number;
   readonly hostname: string;
   /** Scheme of container ids: `process` in `process://...`. */
   readonly runtimeName: string;
@@ -60,7 +62,7 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
     allocatable: { ...facts.allocatable },
     capacity: { ...facts.capacity },
     conditions: nodeConditions(state, old?.conditions ?? []),
-    daemonEndpoints: old?.daemonEndpoints ?? { kubeletEndpoint: { Port: 0 } },
+    daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort ?? 0 } },
     ...(state.images === undefined ? {} : { images: [...state.images] }),
     nodeInfo: {
       ...facts.nodeInfo,

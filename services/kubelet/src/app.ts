@@ -5,6 +5,7 @@ import { notFound } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
+import { isMirror } from './domain/static-pod.ts';
 import { createNodeAdmission } from './node-admission.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
@@ -13,6 +14,7 @@ import { PodManager } from './pod-manager.ts';
 import type { ProbeNetwork } from './probe-network.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import { RuntimeMonitor } from './runtime-monitor.ts';
+import { type StaticPodSource, StaticPods } from './static-pods.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -23,6 +25,8 @@ export interface KubeletDeps {
   readonly node: NodeFacts;
   /** Absent: nobody knows the names of services. */
   readonly dns?: ClusterDns | undefined;
+  /** Absent: every pod comes from the API. */
+  readonly staticPods?: StaticPodSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -47,6 +51,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   const informer = createPodInformer({ ...deps, log });
   const services = createServices({ ...deps, log });
   const admission = createNodeAdmission({ client, facts: node, node: () => agent.seen() });
+  const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
     informer,
@@ -55,12 +60,17 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     log,
     nodeName: node.name,
     worker: { ...workerDeps({ ...deps, log, events, services }), admission },
+    statics,
     onReadiness: () => agent.beatSoon(),
   });
   const agent: KeptNode = keepNode({ ...deps, log }, manager);
+  const podOf = (namespace: string, name: string): Pod | undefined => {
+    const found = informer.get({ namespace, name });
+    return statics === undefined ? found : statics.behind(found);
+  };
   const logs: Kubelet['logs'] = async (request) => {
     const { namespace, podName: name } = request;
-    const pod = informer.get({ namespace, name });
+    const pod = podOf(namespace, name);
     if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
     return podLogs({ runtime, clock }, pod, request);
   };
@@ -73,7 +83,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       clock,
       runtime,
       pods: () => informer.list(),
-      pod: (namespace, name) => informer.get({ namespace, name }),
+      pod: podOf,
     }),
     start: async () => {
       await events.start();
@@ -126,6 +136,15 @@ function keepNode({ client, clock, log, node, runtime }: KubeletDeps, manager: P
       return agent.stop();
     },
   };
+}
+
+function createStaticPods(
+  { staticPods: source, client, clock, log, node }: KubeletDeps,
+  informer: Informer<Pod>,
+): StaticPods | undefined {
+  if (source === undefined) return undefined;
+  const mirrors = (): readonly Pod[] => informer.list().filter(isMirror);
+  return new StaticPods({ source, client, clock, log, nodeName: node.name, mirrors });
 }
 
 function createPodInformer({ client, bus, node, clock, random, log }: KubeletDeps): Informer<Pod> {

@@ -1,5 +1,6 @@
 export { readMachineFacts } from './adapters/machine-facts.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
+export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
 export type { NodeFacts } from './domain/node-status.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';

@@ -1,10 +1,13 @@
 import { PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, Informer } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
+import { isMirror } from './domain/static-pod.ts';
 import { POD_LIST_PAGE, POD_RETRY_INITIAL_MS, RUNTIME_RELIST_MS } from './limits.ts';
 import type { NotReady } from './node-agent.ts';
-import { type PodIdentity, PodWorker, type PodWorkerDeps } from './pod-worker.ts';
+import { createApiPodObject, type PodIdentity, type PodObject } from './pod-object.ts';
+import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
+import type { StaticPods } from './static-pods.ts';
 
 export interface PodManagerDeps {
   readonly client: ApiClient;
@@ -13,7 +16,9 @@ export interface PodManagerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly nodeName: string;
-  readonly worker: Omit<PodWorkerDeps, 'nodeName' | 'nameIsTaken' | 'onSettled'>;
+  readonly worker: Omit<PodWorkerDeps, 'object' | 'nameIsTaken' | 'onSettled'>;
+  /** Absent: this node has no pods of its own. */
+  readonly statics?: StaticPods | undefined;
   /** Told when `notReady` may answer differently. */
   readonly onReadiness: () => void;
 }
@@ -24,6 +29,7 @@ export interface PodManagerDeps {
  */
 export class PodManager {
   readonly #deps: PodManagerDeps;
+  readonly #apiObject: PodObject;
   readonly #workers = new Map<string, PodWorker>();
   /** By `namespace/name`: more than one while an old UID still ends. */
   readonly #byName = new Map<string, Set<PodWorker>>();
@@ -38,6 +44,7 @@ export class PodManager {
 
   constructor(deps: PodManagerDeps) {
     this.#deps = deps;
+    this.#apiObject = createApiPodObject(deps.client, deps.nodeName);
   }
 
   start(): void {
@@ -48,6 +55,7 @@ export class PodManager {
     this.#stopping.abort(new Error('the kubelet stops'));
     this.#relist?.cancel();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await this.#deps.statics?.stop();
     await this.#starting;
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
   }
@@ -67,7 +75,7 @@ export class PodManager {
   async verifyAll(): Promise<void> {
     const known = await this.#listUids();
     for (const worker of this.#workers.values()) {
-      if (known.has(worker.identity.uid)) continue;
+      if (known.has(worker.identity.uid) || this.#deps.statics?.has(worker.identity.uid) === true) continue;
       this.#toClear.add(worker);
       worker.doubt();
     }
@@ -85,16 +93,23 @@ export class PodManager {
     await informer.synced().catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
+    // Before the pods of the runtime are met: some of them are of files.
+    await this.#deps.statics?.start((pod) => this.#offer(pod));
     await this.#adoptLocal();
     if (signal.aborted) return;
     this.#unsubscribe.push(runtime.onChange((uid) => this.#workers.get(uid)?.wake()));
     this.#unsubscribe.push(
       informer.onChange(({ object, old }) => {
+        if (isMirror(object ?? old ?? NO_POD)) {
+          this.#deps.statics?.sync();
+          return;
+        }
         if (object !== undefined) this.#offer(object);
         if (old !== undefined && old.metadata.uid !== object?.metadata.uid) this.#lost(old);
       }),
     );
-    for (const pod of informer.list()) this.#offer(pod);
+    for (const pod of informer.list()) if (!isMirror(pod)) this.#offer(pod);
+    this.#deps.statics?.sync();
     this.#synced = true;
     this.#deps.onReadiness();
     this.#scheduleRelist();
@@ -166,7 +181,7 @@ export class PodManager {
     const worker = new PodWorker(
       {
         ...this.#deps.worker,
-        nodeName: this.#deps.nodeName,
+        object: this.#objectOf(identity.uid),
         nameIsTaken: (asking) => this.#peers(asking).some((peer) => peer.mayHaveProcesses()),
         onSettled: (settled) => this.#settled(settled),
       },
@@ -176,6 +191,11 @@ export class PodManager {
     const key = nameKey(identity);
     this.#byName.set(key, (this.#byName.get(key) ?? new Set()).add(worker));
     return worker;
+  }
+
+  #objectOf(uid: string): PodObject {
+    const { statics } = this.#deps;
+    return statics?.has(uid) === true ? statics.object : this.#apiObject;
   }
 
   #settled(worker: PodWorker): void {
@@ -217,5 +237,7 @@ export class PodManager {
     return uids;
   }
 }
+
+const NO_POD: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] }, status: {} };
 
 const nameKey = ({ namespace, name }: PodIdentity): string => `${namespace}/${name}`;

@@ -5,6 +5,7 @@ import type { ApiClient, KubeList } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
 import { NO_CLUSTER_DNS } from './domain/network-identity.ts';
+import { createApiPodObject } from './pod-object.ts';
 import { PodWorker } from './pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK } from './probe-network.ts';
 import { eventually } from './runtime/contract.ts';
@@ -63,7 +64,7 @@ function world(
       log: createSilentLog(),
       network: HOLLOW_PROBE_NETWORK,
       node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
-      nodeName: 'n1',
+      object: createApiPodObject(clientOf(stored, remove), 'n1'),
       allocatable: {},
       dns: NO_CLUSTER_DNS,
       services: () => Promise.resolve([]),

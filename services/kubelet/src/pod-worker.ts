@@ -1,4 +1,4 @@
-import { PODS, type Pod } from '@holdfast/api';
+import type { Pod } from '@holdfast/api';
 import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { Timer } from '@holdfast/platform';
@@ -9,25 +9,19 @@ import { decidePod } from './domain/decide-pod.ts';
 import { isTerminal } from './domain/pod-status.ts';
 import { forgetContainers, INITIAL_MEMORY, type PodAction, type PodMemory } from './domain/pod-worker-types.ts';
 import { allContainers } from './domain/records.ts';
-import { statusPatch } from './domain/status-patch.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from './limits.ts';
 import { createPodEvents, type TellPod } from './pod-events.ts';
+import type { PodIdentity, PodObject } from './pod-object.ts';
 import { createProber, type Prober } from './prober.ts';
 import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
 
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
   readonly events: EventRecorder;
-  readonly nodeName: string;
+  readonly object: PodObject;
   /** Another UID of this name still has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
   /** Told after what exists of this pod on the node changed, and when the worker ended. */
   readonly onSettled: (worker: PodWorker) => void;
-}
-
-export interface PodIdentity {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
 }
 
 /** What is known of the object: `unverified` asks the API before anything is decided. */
@@ -206,11 +200,8 @@ export class PodWorker {
   }
 
   async #verify(): Promise<void> {
-    const { uid, namespace, name } = this.identity;
-    // Not a get: the name may belong to a pod of another node by now, which this node may not see. Nor would it matter: a pod
-    // never leaves its node, so what is not listed here is gone.
-    const fieldSelector = `metadata.name=${name},spec.nodeName=${this.#deps.nodeName}`;
-    const [found] = (await this.#deps.client.list(PODS, { namespace, fieldSelector })).items;
+    const { uid } = this.identity;
+    const found = await this.#deps.object.read(this.identity);
     const known = this.#knowledge;
     if (known.kind === 'absent') return;
     if (found?.metadata.uid !== uid) this.#knowledge = { kind: 'absent' };
@@ -270,15 +261,10 @@ export class PodWorker {
   /** On a conflict the next pass decides on the newer object. */
   async #writeStatus(action: Extract<PodAction, { kind: 'writeStatus' }>, pod: Pod | undefined): Promise<void> {
     if (pod === undefined) return;
-    const { uid, namespace, name } = this.identity;
+    const { uid } = this.identity;
     if (isTerminal(action.status.phase)) this.#deps.admission.release(uid);
     try {
-      const body = statusPatch(pod, action.status);
-      const written = await this.#deps.client.patch(
-        PODS,
-        { namespace, name },
-        { type: 'merge', body, subresource: 'status' },
-      );
+      const written = await this.#deps.object.writeStatus(pod, action.status);
       const { resourceVersion } = written.metadata;
       this.#memory = { ...this.#memory, acknowledged: { status: action.status, resourceVersion } };
       if (this.#knowledge.kind !== 'pod' || revisionOf(this.#knowledge.pod) <= revisionOf(written))
@@ -293,9 +279,8 @@ export class PodWorker {
 
   async #deletePod(pod: Pod | undefined): Promise<void> {
     if (pod === undefined) return;
-    const { uid, namespace, name } = this.identity;
     try {
-      await this.#deps.client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 0, uid });
+      await this.#deps.object.remove(this.identity);
     } catch (error) {
       if (!(error instanceof StatusError && error.code === 404)) {
         // Also after a conflict, which may mean another pod of this name or only a busy object: look, then ask again.

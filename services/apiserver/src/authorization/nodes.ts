@@ -46,7 +46,7 @@ const verbs = (resource: string, ...each: readonly string[]): readonly string[] 
 const ALWAYS: ReadonlySet<string> = new Set([
   ...verbs('nodes', 'create', 'update', 'patch'),
   ...verbs('nodes/status', 'get', 'update', 'patch'),
-  ...verbs('pods', 'delete'),
+  ...verbs('pods', 'create', 'delete'),
   ...verbs('pods/status', 'get', 'update', 'patch'),
   ...verbs('leases', 'get', 'create', 'update', 'patch', 'delete'),
   ...verbs('csinodes', 'get', 'create', 'update', 'patch', 'delete'),

@@ -4,6 +4,7 @@ import type { ApiClient, EventText, KubeList } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
+import { createApiPodObject } from '../pod-object.ts';
 import { PodWorker } from '../pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../probe-network.ts';
 import { createHollowRuntime, type HollowRuntime } from '../runtime/hollow/index.ts';
@@ -129,16 +130,17 @@ export class VirtualPod {
   }
 
   #boot(): PodWorker {
+    const client = this.#client();
     const worker = new PodWorker(
       {
-        client: this.#client(),
+        client,
+        object: createApiPodObject(client, 'n1'),
         runtime: this.#recorded(this.machine.connect()),
         events: { event: (_pod, event) => void this.events.push({ ...event, at: this.seconds }) },
         clock: this.#clock,
         log: createSilentLog(),
         network: this.#network,
         node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
-        nodeName: 'n1',
         allocatable: {},
         dns: NO_CLUSTER_DNS,
         services: () => Promise.resolve([]),

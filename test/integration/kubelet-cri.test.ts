@@ -118,6 +118,7 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
     assert.match(first?.containerID ?? '', /^containerd:\/\/[0-9a-f]{64}$/);
     assert.match(first?.imageID ?? '', /sha256:/);
     assert.equal(await kubectl.run('logs', metadata.name ?? ''), 'listening\n');
+    assert.equal(await kubectl.run('exec', metadata.name ?? '', '--', 'cat', '/www/index.html'), 'hello\n');
   }
   await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=40s');
 });
@@ -137,13 +138,14 @@ test('[TERM-01] a deleted pod gets its stop signal and its grace, and nothing of
   assert.deepEqual(containersOf('graceful'), []);
 });
 
-test('a container over its memory limit is OOMKilled and starts again', async () => {
+test('[QOS-11] a container over its memory limit is OOMKilled and starts again; the others of its pod do not notice', async () => {
   await create('greedy', {
     containers: [
       container({
         command: shell('echo eating; exec tail -c 200000000 /dev/zero'),
         resources: { limits: { memory: '24Mi' }, requests: { memory: '24Mi' } },
       }),
+      container({ name: 'other' }),
     ],
   });
   const pod = await podWhere(
@@ -155,7 +157,13 @@ test('a container over its memory limit is OOMKilled and starts again', async ()
   const [first] = pod.status.containerStatuses ?? [];
   const terminated = first?.lastState?.terminated ?? first?.state?.terminated;
   assert.deepEqual([terminated?.reason, terminated?.exitCode], ['OOMKilled', 137]);
-  await podWhere('greedy', ({ status }) => (status.containerStatuses?.[0]?.restartCount ?? 0) > 0, 'restarts');
+  const again = await podWhere(
+    'greedy',
+    ({ status }) =>
+      (status.containerStatuses?.[0]?.restartCount ?? 0) > 0 && status.containerStatuses?.[1]?.ready === true,
+    'restarts',
+  );
+  assert.equal(again.status.containerStatuses?.[1]?.restartCount, 0);
   await remove('greedy');
 });
 
@@ -200,7 +208,7 @@ test('runAsNonRoot looks at the user of the image', async () => {
   await Promise.all(['image-root', 'image-name', 'image-number'].map(remove));
 });
 
-test('images: what cannot be had is told by its name', async () => {
+test('[LIFE-16] images: what cannot be had is told by its name', async () => {
   const wants = (name: string, image: string, imagePullPolicy: string): Promise<void> =>
     create(name, { containers: [container({ image, imagePullPolicy })] });
   await wants('never', 'not-here:1', 'Never');

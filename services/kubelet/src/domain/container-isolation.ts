@@ -55,6 +55,7 @@ export function resourcesOf(pod: Pod, { resources }: Container, nodeMemory: stri
 
 const PROTECTED = -997;
 const FIRST_TO_GO = 1000;
+const BURSTABLE_MIN = 2;
 const NODE_CRITICAL_PRIORITY = 2_000_001_000;
 
 /** The less of the node a container asked for, the sooner it goes when the node runs out of memory. */
@@ -65,7 +66,7 @@ function oomScoreAdjust(pod: Pod, memoryRequest: string, nodeMemory: string): nu
   if (qos === 'BestEffort') return FIRST_TO_GO;
   const capacity = unitsOf(parseQuantity(nodeMemory));
   const share = capacity === 0 ? 0 : Math.floor((1000 * unitsOf(parseQuantity(memoryRequest))) / capacity);
-  return Math.min(FIRST_TO_GO - 1, Math.max(FIRST_TO_GO + PROTECTED, FIRST_TO_GO - share));
+  return Math.min(FIRST_TO_GO - 1, Math.max(BURSTABLE_MIN, FIRST_TO_GO - share));
 }
 
 /** `hugepages-2Mi` -> `2MB`, as the kernel's control groups call it. */

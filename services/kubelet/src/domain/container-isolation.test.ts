@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '@holdfast/api';
+import { containerIsolation, resourcesOf } from './container-isolation.ts';
+import { sandboxIsolation } from './sandbox-isolation.ts';
+
+const container = (change: Partial<Container> = {}): Container => ({ name: 'c', image: 'i', resources: {}, ...change });
+
+const podOf = (containers: readonly Container[], spec: Partial<Pod['spec']> = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'n', uid: 'u' },
+  spec: { containers: [...containers], ...spec },
+  status: { phase: 'Pending' },
+});
+
+const NODE_MEMORY = '10Gi';
+
+const resources = (limits: Record<string, string>, requests: Record<string, string> = limits) => {
+  const subject = container({ resources: { limits, requests } });
+  return resourcesOf(podOf([subject]), subject, NODE_MEMORY);
+};
+
+test('limits become numbers of control groups', () => {
+  assert.deepEqual(resources({ cpu: '500m', memory: '64Mi' }), {
+    cpuShares: 512,
+    cpuQuota: 50_000,
+    cpuPeriod: 100_000,
+    memoryLimitBytes: 64 * 1024 * 1024,
+    oomScoreAdjust: -997,
+  });
+  assert.deepEqual(resources({}), { cpuShares: 2, oomScoreAdjust: 1000 });
+  assert.equal(resources({ cpu: '1m' }).cpuQuota, 1_000, 'the kernel takes no less');
+  assert.deepEqual(resources({ 'hugepages-2Mi': '4Mi', memory: '1Gi' }).hugepages, [
+    { pageSize: '2MB', limitBytes: 4 * 1024 * 1024 },
+  ]);
+});
+
+test('[QOS-15] who asked for less of the node goes first when its memory ends', () => {
+  const burstable = (memory: string): number => resources({}, { memory }).oomScoreAdjust;
+  assert.equal(burstable('1Gi'), 900);
+  assert.equal(burstable('5Gi'), 500);
+  assert.equal(burstable('1'), 999);
+  assert.equal(burstable('10Gi'), 2);
+  const critical = container();
+  assert.equal(resourcesOf(podOf([critical], { priority: 2_000_001_000 }), critical, NODE_MEMORY).oomScoreAdjust, -997);
+});
+
+test('who runs: the container, the pod, the image, root, in this order', () => {
+  const userOf = (own: Container['securityContext'], shared: Pod['spec']['securityContext'], image = {}): unknown => {
+    const subject = container(own === undefined ? {} : { securityContext: own });
+    const pod = podOf([subject], shared === undefined ? {} : { securityContext: shared });
+    const { security } = containerIsolation(pod, subject, { image, nodeMemory: NODE_MEMORY, target: undefined });
+    return [security.user, security.userName];
+  };
+  assert.deepEqual(userOf({ runAsUser: 1 }, { runAsUser: 2 }, { user: 3 }), [1, undefined]);
+  assert.deepEqual(userOf(undefined, { runAsUser: 2 }, { user: 3 }), [2, undefined]);
+  assert.deepEqual(userOf(undefined, undefined, { user: 3 }), [3, undefined]);
+  assert.deepEqual(userOf(undefined, undefined, { userName: 'nobody' }), [undefined, 'nobody']);
+  assert.deepEqual(userOf(undefined, undefined), [0, undefined]);
+  assert.throws(() => userOf({ runAsNonRoot: true }, undefined), /image will run as root/);
+  assert.throws(() => userOf({ runAsNonRoot: true }, { runAsUser: 0 }), /breaks non-root policy/);
+  assert.throws(() => userOf({ runAsNonRoot: true }, undefined, { userName: 'x' }), /non-numeric user \(x\)/);
+  assert.deepEqual(userOf({ runAsNonRoot: true }, undefined, { user: 3 }), [3, undefined]);
+});
+
+test('a sandbox has the namespaces, ports and settings that its pod asks for', () => {
+  const privileged = container({
+    securityContext: { privileged: true },
+    ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 81 }],
+  });
+  const asked = sandboxIsolation(
+    podOf([privileged], {
+      hostPID: true,
+      securityContext: { fsGroup: 5, supplementalGroups: [6], sysctls: [{ name: 'a', value: '1' }] },
+    }),
+    'vm',
+  );
+  assert.deepEqual(asked.namespaces, { network: 'pod', ipc: 'pod', pid: 'node' });
+  assert.deepEqual(asked.ports, [{ protocol: 'TCP', containerPort: 80, hostPort: 8080, hostIp: '' }]);
+  assert.deepEqual(
+    [asked.privileged, asked.handler, asked.sysctls, asked.supplementalGroups],
+    [true, 'vm', { a: '1' }, [6, 5]],
+  );
+  const onNode = sandboxIsolation(
+    podOf([privileged], { hostNetwork: true, hostIPC: true, shareProcessNamespace: true }),
+    undefined,
+  );
+  assert.deepEqual(onNode.namespaces, { network: 'node', ipc: 'node', pid: 'pod' });
+  assert.deepEqual(onNode.ports, []);
+});

@@ -22,7 +22,7 @@ export function createProcessNode(deps: ComponentsDeps, name: string): Service {
   const { machine, bus, front, directory } = deps;
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
-  const node = readMachineFacts({ name, stateDirectory });
+  const node = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
   const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress: node.address });
   const kubelet = createKubelet({
     ...machine,

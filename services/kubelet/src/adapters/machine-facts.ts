@@ -3,12 +3,17 @@ import { arch, availableParallelism, hostname, networkInterfaces, platform, rele
 import type { NodeFacts } from '../domain/node-status.ts';
 import { MAX_PODS_PER_NODE } from '../limits.ts';
 
-/** This machine as a node. Several nodes on one machine each show all of it: nothing here divides it. */
+/**
+ * This machine as a node. Of several nodes on one machine each has all of it as its capacity, and an equal part of it to
+ * give: together they promise no more than there is.
+ */
 export function readMachineFacts(options: {
   readonly name: string;
   readonly stateDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly maxPods?: number;
+  /** How many nodes share the machine. */
+  readonly sharedBy?: number;
 }): NodeFacts {
   const machineId = readText('/etc/machine-id');
   const capacity = {
@@ -24,7 +29,7 @@ export function readMachineFacts(options: {
     runtimeName: 'process',
     labels: options.labels ?? {},
     capacity,
-    allocatable: capacity,
+    allocatable: shareOf(capacity, options.sharedBy ?? 1),
     nodeInfo: {
       architecture: ARCHITECTURES[arch()] ?? arch(),
       bootID: readText('/proc/sys/kernel/random/boot_id'),
@@ -35,6 +40,19 @@ export function readMachineFacts(options: {
       systemUUID: machineId,
     },
   };
+}
+
+/** Pods are not divided: nothing runs out of them. */
+export function shareOf(
+  capacity: Readonly<Record<string, string>>,
+  sharedBy: number,
+): Readonly<Record<string, string>> {
+  if (sharedBy <= 1) return capacity;
+  const entries = Object.entries(capacity).map(([name, text]) => {
+    if (name === 'cpu') return [name, `${Math.floor((Number(text) * 1000) / sharedBy)}m`];
+    return name === 'pods' ? [name, text] : [name, `${Math.floor(Number.parseInt(text, 10) / sharedBy)}Ki`];
+  });
+  return Object.fromEntries(entries);
 }
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };

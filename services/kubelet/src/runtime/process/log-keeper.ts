@@ -1,6 +1,7 @@
-import { copyFileSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { Clock } from '@holdfast/platform';
 import { LOG_CHECK_MS, LOG_MAX_BYTES } from './limits.ts';
+import { timesPath } from './log-times.ts';
 
 /**
  * Keeps one older file per container. The writers hold the file open for appending, so it is emptied in place: lines
@@ -19,4 +20,5 @@ export function rotate(path: string, maxBytes: number = LOG_MAX_BYTES): void {
   if (size <= maxBytes) return;
   copyFileSync(path, `${path}.1`);
   truncateSync(path, 0);
+  rmSync(timesPath(path), { force: true });
 }

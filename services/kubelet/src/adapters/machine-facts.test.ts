@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { readMachineFacts, shareOf } from './machine-facts.ts';
+
+test('nodes of one machine show all of it and give an equal part of it', () => {
+  const capacity = { cpu: '2', memory: '4000Ki', 'ephemeral-storage': '100Ki', pods: '110' };
+  assert.deepEqual(shareOf(capacity, 3), { cpu: '666m', memory: '1333Ki', 'ephemeral-storage': '33Ki', pods: '110' });
+  assert.deepEqual(shareOf(capacity, 1), capacity);
+  const one = readMachineFacts({ name: 'n1', stateDirectory: tmpdir() });
+  const ofTwo = readMachineFacts({ name: 'n1', stateDirectory: tmpdir(), sharedBy: 2 });
+  assert.deepEqual(one.allocatable, one.capacity);
+  assert.deepEqual(ofTwo.capacity, one.capacity);
+  assert.ok(
+    Number.parseInt(ofTwo.allocatable['memory'] ?? '', 10) * 2 <= Number.parseInt(one.capacity['memory'] ?? '', 10),
+  );
+});

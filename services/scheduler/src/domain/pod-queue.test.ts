@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { profileFor } from '../testing/cluster.ts';
 import { ClusterCache } from './cluster-cache.ts';
@@ -97,4 +98,92 @@ test('a deleted pod is never handed out', () => {
   queue.upsert(pod('a'), false, 0);
   queue.delete('uid-default-a');
   assert.deepEqual(drain(queue), []);
+});
+
+const rejectedBy = (queue: PodQueue, name: string, ...plugins: readonly string[]): void => {
+  queue.pop();
+  queue.unschedulable(`uid-default-${name}`, new Set(plugins), 0);
+};
+
+test('an event wakes only the pods that it can help', () => {
+  const queue = createQueue();
+  for (const [name, cpu] of [
+    ['small', '1'],
+    ['large', '8'],
+  ] as const) {
+    queue.upsert(pod(name, 0, cpu), false, 0);
+    rejectedBy(queue, name, 'NodeResourcesFit');
+  }
+  queue.note('node-added', nodeOf('4'), 60_000);
+  assert.deepEqual(drain(queue), ['small'], 'the large pod does not fit the new node either');
+  queue.note('node-allocatable', nodeOf('16'), 60_000);
+  assert.deepEqual(drain(queue), ['large']);
+});
+
+test('a pod that several plugins rejected is woken by what helps one of them, and one that nobody rejected by anything', () => {
+  const queue = createQueue();
+  queue.upsert(pod('a'), false, 0);
+  rejectedBy(queue, 'a', 'NodeResourcesFit', 'TaintToleration');
+  queue.upsert(pod('b'), false, 0);
+  rejectedBy(queue, 'b');
+  queue.note('namespace-changed', 'default', 60_000);
+  assert.deepEqual(drain(queue), ['b']);
+  queue.note('node-taints', nodeOf('1m'), 60_000);
+  assert.deepEqual(drain(queue), ['a'], 'the node has no taint any more');
+});
+
+test('a woken pod that is still in back-off waits for its end; what waits is counted by plugin', () => {
+  const queue = createQueue();
+  queue.upsert(pod('a'), false, 0);
+  rejectedBy(queue, 'a', 'NodeResourcesFit');
+  assert.deepEqual([...queue.unschedulableByPlugin()], [['NodeResourcesFit', 1]]);
+  queue.note('node-added', nodeOf('4'), 500);
+  assert.deepEqual([queue.counts().backoff, queue.counts().unschedulable], [1, 0]);
+  assert.equal(queue.tick(500), 1_000);
+  assert.deepEqual(drain(queue), []);
+  queue.tick(1_000);
+  assert.deepEqual(drain(queue), ['a']);
+  assert.deepEqual([...queue.unschedulableByPlugin()], []);
+});
+
+test('after any events every pod is in exactly one state, and the counts say which', () => {
+  const step = fc.record({
+    op: fc.constantFrom('add', 'gate', 'pop', 'refuse', 'backoff', 'event', 'tick', 'delete'),
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const queue = createQueue();
+      const known = new Set<string>();
+      const underWay = new Set<string>();
+      for (const [i, { op, name }] of steps.entries()) {
+        const nowMs = i * 700;
+        const uid = `uid-default-${name}`;
+        if (op === 'add' || op === 'gate') {
+          queue.upsert(pod(name, i % 3), op === 'gate', nowMs);
+          known.add(name);
+        } else if (op === 'pop') {
+          const next = queue.pop();
+          if (next === undefined) continue;
+          assert.ok(known.has(next.pod.name) && !underWay.has(next.pod.name), 'handed out once');
+          underWay.add(next.pod.name);
+        } else if (op === 'refuse' && underWay.delete(name)) queue.unschedulable(uid, FIT, nowMs);
+        else if (op === 'backoff' && underWay.delete(name)) queue.backOff(uid, nowMs);
+        else if (op === 'event') queue.note('pod-removed', placed('x'), nowMs);
+        else if (op === 'tick') queue.tick(nowMs);
+        else if (op === 'delete') {
+          queue.delete(uid);
+          known.delete(name);
+          underWay.delete(name);
+        }
+        const counts = queue.counts();
+        assert.equal(
+          Object.values(counts).reduce((sum, each) => sum + each, 0),
+          known.size,
+        );
+        assert.equal(counts['in-flight'], underWay.size);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });

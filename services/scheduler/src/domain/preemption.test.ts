@@ -184,3 +184,89 @@ test('[PREEMPT-11] the nominated node is tried first, another one is taken when 
   taken.nominations.set(x, 'b');
   assert.equal(outcome(taken, x.pod), 'a');
 });
+
+const near = (app: string, topologyKey = 'kubernetes.io/hostname') => ({
+  topologyKey,
+  labelSelector: { matchLabels: { app } },
+});
+
+test('[PREEMPT-03] [PREEMPT-20] [EXS-25] a pod that wants to be near its own victim gets nothing, near a more important one it does', () => {
+  const x = withPriority('x', 1000, {
+    cpu: '1',
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near('x')] } },
+  });
+  const low = withPriority('low', 100, { nodeName: 'n', cpu: '1', labels: { app: 'x' } });
+  const alone = clusterOf([buildNode('n', { cpu: '1' })], [low]);
+  assert.equal(
+    told(tryPreempt(alone, x)),
+    "preemption: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
+  );
+  const peer = withPriority('peer', 1000, { nodeName: 'n', labels: { app: 'x' } });
+  const together = clusterOf([buildNode('n', { cpu: '1' })], [low, peer]);
+  assert.equal(told(tryPreempt(together, x)), 'n: low');
+});
+
+test('[PREEMPT-21] [EXS-26] a pod elsewhere that stands in the way over a zone is left alone, and the message says so', () => {
+  const zone = { zone: 'z' };
+  const x = withPriority('x', 1000, {
+    affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near('q', 'zone')] } },
+    spec: { nodeSelector: { 'kubernetes.io/hostname': 'n' } },
+  });
+  const nodes = [buildNode('n', { labels: zone }), buildNode('m', { labels: zone })];
+  const q = withPriority('q', 1, { nodeName: 'm', labels: { app: 'q' } });
+  assert.equal(
+    outcome(clusterOf(nodes, [q]), x),
+    "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod anti-affinity rules. " +
+      'preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.',
+  );
+  assert.equal(outcome(clusterOf(nodes), x), 'n');
+});
+
+test('[PREEMPT-19] quality of service does not matter, priority does', () => {
+  const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
+  const guaranteed = withPriority('guaranteed', 1, {
+    nodeName: 'n',
+    spec: { containers: [{ name: 'c', image: 'i', resources }] },
+  });
+  const burstable = withPriority('burstable', 2, { nodeName: 'n', cpu: '1' });
+  const cluster = clusterOf([buildNode('n', { cpu: '2' })], [burstable, guaranteed]);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 9, { cpu: '1' }))), 'n: guaranteed');
+});
+
+test('[PRIO-13] a pod without a priority counts as 0', () => {
+  const old = buildPod('old', { nodeName: 'n', cpu: '1' });
+  const cluster = clusterOf([buildNode('n', { cpu: '1' })], [old]);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 1, { cpu: '1' }))), 'n: old');
+  assert.match(told(tryPreempt(cluster, withPriority('x', 0, { cpu: '1' }))), /No preemption victims/);
+  const negative = clusterOf([buildNode('n', { cpu: '1' })], [withPriority('p', -1, { nodeName: 'n', cpu: '1' })]);
+  assert.equal(told(tryPreempt(negative, buildPod('x', { cpu: '1' }))), 'n: p');
+});
+
+test('[PREEMPT-24] a victim that is merely on its way out still fills its node', () => {
+  const victim = withPriority('p', 1, { nodeName: 'n', cpu: '1' });
+  const leaving = { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  const cluster = clusterOf([buildNode('n', { cpu: '1' })], [leaving]);
+  assert.equal(decide(cluster, withPriority('x', 5, { cpu: '1' })).kind, 'refuse');
+});
+
+test('[PREEMPT-10] a more important pod that waits for the same node counts in every trial', () => {
+  const cluster = clusterOf([buildNode('n', { cpu: '2' })], [withPriority('p', 1, { nodeName: 'n', cpu: '2' })]);
+  cluster.nominations.set(createPodInfo(withPriority('waits', 9, { cpu: '1' })), 'n');
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), 'n: p');
+  assert.match(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '2' }))), /1 Insufficient cpu/);
+});
+
+test('[PREEMPT-16] a pod that its budget already lists as disrupted is paid for', () => {
+  const placed = [
+    withPriority('a', 1, { nodeName: 'n', cpu: '4', labels: { app: 'a' } }),
+    withPriority('b', 2, { nodeName: 'm', cpu: '4', labels: { app: 'b' } }),
+  ];
+  const nodes = [buildNode('n'), buildNode('m')];
+  const spent = budget('a', 0);
+  const x = withPriority('x', 5, { cpu: '4' });
+  assert.equal(told(tryPreempt(clusterOf(nodes, placed), x, [spent])), 'm: b');
+  const listed = { ...spent, status: { ...spent.status, disruptedPods: { a: '2026-01-01T00:00:00Z' } } };
+  assert.equal(told(tryPreempt(clusterOf(nodes, placed), x, [listed])), 'n: a');
+  const elsewhere = { ...spent, metadata: { ...spent.metadata, namespace: 'other' } };
+  assert.equal(told(tryPreempt(clusterOf(nodes, placed), x, [elsewhere])), 'n: a');
+});

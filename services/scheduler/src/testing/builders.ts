@@ -7,6 +7,10 @@ export interface NodeShape {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
   readonly unschedulable?: boolean;
+  /** Sizes in bytes by name. */
+  readonly images?: Readonly<Record<string, number>>;
+  /** More of what it has: devices, ephemeral storage. */
+  readonly resources?: Readonly<Record<string, string>>;
 }
 
 const NO_NODE_INFO: Node['status']['nodeInfo'] = {
@@ -25,7 +29,8 @@ const NO_NODE_INFO: Node['status']['nodeInfo'] = {
 /** A ready node of 4 cpus and 8 Gi that carries its hostname label. */
 export function buildNode(name: string, shape: NodeShape = {}): Node {
   const { cpu = '4', memory = '8Gi', pods = 110, labels = {}, taints = [], unschedulable = false } = shape;
-  const allocatable = { cpu, memory, pods: String(pods) };
+  const allocatable = { cpu, memory, pods: String(pods), ...shape.resources };
+  const images = Object.entries(shape.images ?? {}).map(([image, sizeBytes]) => ({ names: [image], sizeBytes }));
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -36,6 +41,7 @@ export function buildNode(name: string, shape: NodeShape = {}): Node {
       capacity: allocatable,
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       nodeInfo: NO_NODE_INFO,
+      images,
     },
   };
 }

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, Volume } from '@holdfast/api';
+import type { ClusterCache } from '../domain/cluster-cache.ts';
+import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
+import { clusterOf, decideFully, outcome } from '../testing/cluster.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+function claim(
+  name: string,
+  spec: Partial<PersistentVolumeClaim['spec']> = {},
+  phase = 'Bound',
+): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'default', uid: `uid-${name}` },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+    status: { phase },
+  };
+}
+
+function volume(
+  name: string,
+  spec: PersistentVolume['spec'] = {},
+  labels: Record<string, string> = {},
+): PersistentVolume {
+  const common = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name, labels },
+    spec: { ...common, ...spec },
+    status: { phase: spec.claimRef === undefined ? 'Available' : 'Bound' },
+  };
+}
+
+const storageClass = (
+  name: string,
+  volumeBindingMode: string,
+  provisioner = 'kubernetes.io/no-provisioner',
+): StorageClass => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'StorageClass',
+  metadata: { name },
+  provisioner,
+  volumeBindingMode,
+});
+
+const onNode = (name: string): NonNullable<PersistentVolume['spec']['nodeAffinity']> => ({
+  required: {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [name] }] }],
+  },
+});
+
+function using(name: string, claims: readonly string[], shape: PodShape = {}): Pod {
+  const volumes = claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+  return buildPod(name, { ...shape, spec: { ...shape.spec, volumes } });
+}
+
+interface Storage {
+  readonly claims?: readonly PersistentVolumeClaim[];
+  readonly volumes?: readonly PersistentVolume[];
+  readonly classes?: readonly StorageClass[];
+}
+
+function withStorage(cluster: ClusterCache, { claims = [], volumes = [], classes = [] }: Storage): ClusterCache {
+  for (const each of claims) cluster.volumes.setClaim(each);
+  for (const each of volumes) cluster.volumes.setVolume(each);
+  for (const each of classes) cluster.volumes.setClass(each);
+  return cluster;
+}
+
+const nodes = ['a', 'b'].map((name) => buildNode(name));
+const NOT_HELPFUL = 'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
+
+test('VolumeBinding: a missing, leaving, lost or unbound claim keeps the pod waiting and says why', () => {
+  const gone = claim('gone');
+  const cluster = withStorage(clusterOf(nodes), {
+    claims: [
+      { ...gone, metadata: { ...gone.metadata, deletionTimestamp: 'x' } },
+      claim('lost', { volumeName: 'v' }, 'Lost'),
+      claim('unbound', {}, 'Pending'),
+    ],
+  });
+  const said = (name: string): string => outcome(cluster, using('p', [name]));
+  const message = (text: string): string => `0/2 nodes are available: ${text}. ${NOT_HELPFUL}`;
+  assert.equal(said('none'), message('persistentvolumeclaim "none" not found'));
+  assert.equal(said('gone'), message('persistentvolumeclaim "gone" is being deleted'));
+  assert.equal(said('lost'), message('persistentvolumeclaim "lost" bound to non-existent persistentvolume "v"'));
+  assert.equal(said('unbound'), message('pod has unbound immediate PersistentVolumeClaims'));
+});
+
+test('VolumeBinding: a bound volume ties the pod to the nodes that reach it', () => {
+  const cluster = withStorage(clusterOf(nodes), {
+    claims: [claim('data', { volumeName: 'v' }), claim('broken', { volumeName: 'nothing' })],
+    volumes: [volume('v', { nodeAffinity: onNode('b') })],
+  });
+  assert.equal(outcome(cluster, using('p', ['data'])), 'b');
+  const elsewhere = using('p', ['data'], { spec: { nodeSelector: { 'kubernetes.io/hostname': 'a' } } });
+  assert.match(outcome(cluster, elsewhere), /1 node\(s\) had volume node affinity conflict/);
+  assert.match(
+    outcome(cluster, using('p', ['broken'])),
+    /2 node\(s\) unavailable due to one or more pvc\(s\) bound to non-existent pv\(s\)/,
+  );
+});
+
+test('VolumeBinding: what waits for its consumer takes the smallest volume that suits, where there is one', () => {
+  const wait = storageClass('local', 'WaitForFirstConsumer');
+  const wants = claim('data', { storageClassName: 'local' }, 'Pending');
+  const local = (name: string, node: string, storage: string): PersistentVolume =>
+    volume(name, { storageClassName: 'local', nodeAffinity: onNode(node), capacity: { storage } });
+  const small = withStorage(clusterOf(nodes), {
+    claims: [wants],
+    classes: [wait],
+    volumes: [local('v', 'a', '500Mi')],
+  });
+  assert.match(outcome(small, using('p', ['data'])), /2 node\(s\) didn't find available persistent volumes to bind/);
+  const cluster = withStorage(clusterOf(nodes), {
+    claims: [wants, claim('other', { storageClassName: 'local' }, 'Pending')],
+    classes: [wait],
+    volumes: [local('large', 'b', '5Gi'), local('right', 'b', '2Gi'), local('tiny', 'a', '1Mi')],
+  });
+  assert.equal(outcome(cluster, using('p', ['data'])), 'b');
+  assert.equal(cluster.volumes.volume('right')?.spec.claimRef?.name, 'data', 'it is reserved at once');
+  assert.equal(cluster.volumes.volume('large')?.spec.claimRef, undefined);
+  assert.equal(outcome(cluster, using('q', ['other'])), 'b');
+  assert.equal(cluster.volumes.volume('large')?.spec.claimRef?.name, 'other', 'the next pod takes another one');
+});
+
+test('VolumeBinding: what can be provisioned goes where the class and the capacity allow', () => {
+  const zoned = ['a', 'b'].map((name) => buildNode(name, { labels: { [ZONE]: `z-${name}` } }));
+  const csi = storageClass('csi', 'WaitForFirstConsumer', 'driver.test');
+  const wants = claim('data', { storageClassName: 'csi' }, 'Pending');
+  const limited = { ...csi, allowedTopologies: [{ matchLabelExpressions: [{ key: ZONE, values: ['z-b'] }] }] };
+  const cluster = withStorage(clusterOf(zoned), { claims: [wants], classes: [limited] });
+  assert.equal(outcome(cluster, using('p', ['data'])), 'b');
+  assert.equal(
+    cluster.volumes.claim('default/data')?.metadata.annotations?.['volume.kubernetes.io/selected-node'],
+    'b',
+  );
+  const full = withStorage(clusterOf(zoned), { claims: [wants], classes: [csi] });
+  const driver = { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'driver.test' } };
+  full.volumes.setCsiDriver({ ...driver, spec: { storageCapacity: true } });
+  assert.match(outcome(full, using('p', ['data'])), /2 node\(s\) did not have enough free storage/);
+  full.volumes.setCapacity({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIStorageCapacity',
+    metadata: { name: 'c', namespace: 'default' },
+    storageClassName: 'csi',
+    capacity: '10Gi',
+    nodeTopology: { matchLabels: { [ZONE]: 'z-a' } },
+  });
+  assert.equal(outcome(full, using('p', ['data'])), 'a');
+});
+
+test('VolumeRestrictions: a ReadWriteOncePod claim serves one pod of the cluster, a more important pod takes it over', () => {
+  const claims = [claim('data', { accessModes: ['ReadWriteOncePod'], volumeName: 'v' })];
+  const stored = { claims, volumes: [volume('v')] };
+  const user = using('user', ['data'], { nodeName: 'a' });
+  const cluster = withStorage(clusterOf(nodes, [user]), stored);
+  assert.match(
+    outcome(cluster, using('p', ['data'])),
+    /^0\/2 nodes are available: 2 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode\. preemption: 0\/2/,
+  );
+  const decided = decideFully(cluster, using('p', ['data'], { spec: { priority: 10 } }));
+  assert.ok(decided.kind === 'refuse' && decided.preemption.kind === 'preempt');
+  const { nodeName, victims } = decided.preemption.candidate;
+  assert.deepEqual([nodeName, victims.map(({ name }) => name)], ['a', ['user']]);
+  assert.equal(outcome(withStorage(clusterOf(nodes), stored), using('p', ['data'])).length, 1);
+});
+
+test('VolumeRestrictions: a disk is used once per node unless all only read', () => {
+  const disk = (readOnly: boolean): Volume[] => [{ name: 'd', gcePersistentDisk: { pdName: 'x', readOnly } }];
+  const only = [buildNode('a')];
+  const cluster = clusterOf(only, [buildPod('user', { nodeName: 'a', spec: { volumes: disk(true) } })]);
+  assert.equal(outcome(cluster, buildPod('p', { spec: { volumes: disk(true) } })), 'a');
+  assert.match(
+    outcome(cluster, buildPod('p', { spec: { volumes: disk(false) } })),
+    /1 node\(s\) had no available disk/,
+  );
+});
+
+test('NodeVolumeLimits: a node takes as many volumes of a driver as it reported, each counted once', () => {
+  const csi = (handle: string): PersistentVolume['spec'] => ({ csi: { driver: 'driver.test', volumeHandle: handle } });
+  const cluster = withStorage(clusterOf([buildNode('a')], [using('user', ['one'], { nodeName: 'a' })]), {
+    claims: ['one', 'two'].map((name) => claim(name, { volumeName: name })),
+    volumes: ['one', 'two'].map((name) => volume(name, csi(name))),
+  });
+  const csiNode = (count: number): CSINode => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: 'a' },
+    spec: { drivers: [{ name: 'driver.test', nodeID: 'a', allocatable: { count } }] },
+  });
+  cluster.volumes.setCsiNode(csiNode(1));
+  assert.equal(outcome(cluster, using('p', ['one'])), 'a');
+  assert.match(outcome(cluster, using('p', ['two'])), /1 node\(s\) exceed max volume count/);
+  cluster.volumes.setCsiNode(csiNode(2));
+  assert.equal(outcome(cluster, using('p', ['two'])), 'a');
+});
+
+test('VolumeZone: a volume with zones is used in one of them, by old or new labels; without zones anywhere', () => {
+  const stored = (labels: Record<string, string>): Storage => ({
+    claims: [claim('data', { volumeName: 'v' })],
+    volumes: [volume('v', {}, labels)],
+  });
+  const zoned = ['a', 'b', 'c'].map((name) => buildNode(name, { labels: { [ZONE]: `z-${name}` } }));
+  assert.equal(outcome(withStorage(clusterOf(zoned), stored({ [ZONE]: 'z-b' })), using('p', ['data'])), 'b');
+  const old = stored({ 'failure-domain.beta.kubernetes.io/zone': 'z-b__z-c' });
+  assert.ok(['b', 'c'].includes(outcome(withStorage(clusterOf(zoned), old), using('p', ['data']))));
+  const nowhere = outcome(withStorage(clusterOf(zoned), stored({ [ZONE]: 'z' })), using('p', ['data']));
+  assert.match(nowhere, /3 node\(s\) had no available volume zone/);
+  assert.equal(outcome(withStorage(clusterOf([buildNode('n')]), stored({ [ZONE]: 'z' })), using('p', ['data'])), 'n');
+});

@@ -54,6 +54,9 @@ export const GENERATED_SUFFIX_CHARS = 5;
 /** `metadata.generateName` is cut so that the whole name fits a DNS label. */
 export const GENERATED_BASE_CHARS_MAX = 63 - GENERATED_SUFFIX_CHARS;
 
+/** Name of a field manager: it is repeated in every object that the manager writes. */
+export const FIELD_MANAGER_BYTES_MAX = 128;
+
 /** Seconds a pod tolerates a node that is not ready or unreachable, unless its author says otherwise. */
 export const DEFAULT_TOLERATION_SECONDS = 300;
 

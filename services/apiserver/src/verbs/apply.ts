@@ -5,7 +5,6 @@ import type { Core } from '../core.ts';
 import { asKind, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
-import { invalidOptions } from '../http/options-error.ts';
 import { createObject, placeInNamespace } from './create.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
@@ -21,9 +20,6 @@ export async function apply(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'PatchOptions');
-  if ((context.request.query.get('fieldManager') ?? '') === '') {
-    throw invalidOptions('PatchOptions', 'fieldManager', 'Required value', 'is required for apply patch');
-  }
   const { value: config, duplicates } = parseDocument(bodyText(context.request), 'yaml', definition.kind);
   reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
   checkName(config, context);

@@ -34,7 +34,11 @@ export function routeResource(info: ResourceRequest, definition: ResourceDefinit
   if (!isVerb(info.verb) || !definition.verbs.includes(info.verb)) throw methodNotAllowed();
   const addressesItem = info.name !== '';
   if (info.verb !== 'watch' && ON_ITEMS.has(info.verb) !== addressesItem) throw methodNotAllowed();
-  if (definition.namespaced && info.namespace === '' && (addressesItem || info.verb === 'create')) throw notServed();
+  if (definition.namespaced && info.namespace === '') {
+    if (addressesItem) throw notServed();
+    // All namespaces together can only be looked at.
+    if (info.verb !== 'list' && info.verb !== 'watch') throw methodNotAllowed();
+  }
   return VERBS[info.verb];
 }
 

@@ -1,6 +1,16 @@
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  invalidObject,
+  notSupported,
+  required,
+  tooLong,
+  Verbatim,
+} from '@holdfast/machinery';
 import { mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { invalidOptions } from '../http/options-error.ts';
+import { FIELD_MANAGER_BYTES_MAX } from '../limits.ts';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -9,42 +19,75 @@ export interface WriteOptions {
   readonly force: boolean;
 }
 
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
+
 const FIELD_VALIDATION = ['Ignore', 'Strict', 'Warn'] as const;
 
-export function readWriteOptions(
-  context: ResourceContext,
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
-): WriteOptions {
+/** Everything that is wrong with the options is told at once. */
+export function readWriteOptions(context: ResourceContext, kind: Exclude<OptionsKind, 'DeleteOptions'>): WriteOptions {
   const { query, headers } = context.request;
   const force = query.get('force');
-  if (force !== null && kind === 'PatchOptions' && !isApply(context)) {
-    throw invalidOptions(kind, 'force', 'Forbidden', 'may not be specified for non-apply patch');
-  }
+  const fieldManager = query.get('fieldManager') ?? '';
+  const validation = query.get('fieldValidation') ?? '';
+  const fieldValidation = validation === '' ? 'Warn' : FIELD_VALIDATION.find((each) => each === validation);
+  refuseWrong(kind, [
+    ...(kind === 'PatchOptions' ? patchErrors(isApply(context), force, fieldManager) : []),
+    ...managerErrors(fieldManager),
+    ...dryRunErrors(query.getAll('dryRun')),
+    ...(fieldValidation === undefined ? [notSupported('fieldValidation', validation, ['', ...FIELD_VALIDATION])] : []),
+  ]);
   return {
-    dryRun: readDryRun(query.getAll('dryRun'), kind),
-    fieldManager: query.get('fieldManager') || (headers['user-agent'] ?? '').split('/')[0] || 'unknown',
-    fieldValidation: readFieldValidation(query.get('fieldValidation') ?? '', kind),
+    dryRun: query.has('dryRun'),
+    fieldManager: fieldManager || managerOf(headers['user-agent'] ?? '') || 'unknown',
+    fieldValidation: fieldValidation ?? 'Warn',
     force: force === 'true' || force === '1',
   };
 }
 
-export function readDryRun(values: readonly string[], kind: string): boolean {
-  if (values.length === 0) return false;
-  if (values.every((value) => value === 'All')) return true;
-  const shown = `[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`;
-  throw invalidOptions(kind, 'dryRun', 'Unsupported value', `${shown}: supported values: "All"`);
+export function readDryRun(values: readonly string[], kind: OptionsKind): boolean {
+  refuseWrong(kind, dryRunErrors(values));
+  return values.length > 0;
 }
 
-function readFieldValidation(text: string, kind: string): WriteOptions['fieldValidation'] {
-  if (text === '') return 'Warn';
-  const known = FIELD_VALIDATION.find((each) => each === text);
-  if (known !== undefined) return known;
-  throw invalidOptions(
-    kind,
-    'fieldValidation',
-    'Unsupported value',
-    `${JSON.stringify(text)}: supported values: "", "Ignore", "Strict", "Warn"`,
-  );
+function refuseWrong(kind: OptionsKind, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind, name: '' }, errors);
+}
+
+function dryRunErrors(values: readonly string[]): readonly FieldError[] {
+  if (values.every((value) => value === 'All')) return [];
+  const shown = new Verbatim(`[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`);
+  return [notSupported('dryRun', shown, ['All'])];
+}
+
+function patchErrors(apply: boolean, force: string | null, fieldManager: string): readonly FieldError[] {
+  if (!apply) return force === null ? [] : [forbidden('force', 'may not be specified for non-apply patch')];
+  return fieldManager === '' ? [required('fieldManager', 'is required for apply patch')] : [];
+}
+
+/** Go's notion: letters, marks, numbers, punctuation, symbols and the plain space. */
+const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+function managerErrors(name: string): readonly FieldError[] {
+  const long = Buffer.byteLength(name) > FIELD_MANAGER_BYTES_MAX;
+  const found = UNPRINTABLE.exec(name);
+  if (found === null) return long ? [tooLong('fieldManager', FIELD_MANAGER_BYTES_MAX)] : [];
+  const code = (found[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  const position = Buffer.byteLength(name.slice(0, found.index));
+  return [
+    ...(long ? [tooLong('fieldManager', FIELD_MANAGER_BYTES_MAX)] : []),
+    invalid('fieldManager', name, `invalid character U+${code} (at position ${position})`),
+  ];
+}
+
+/** Who does not name a manager is known by the program: `kubectl/v1.32.0 ...`, as far as it can be printed and kept. */
+function managerOf(userAgent: string): string {
+  let name = '';
+  for (const char of userAgent.split('/')[0] ?? '') {
+    if (UNPRINTABLE.test(char)) continue;
+    if (Buffer.byteLength(name + char) > FIELD_MANAGER_BYTES_MAX) break;
+    name += char;
+  }
+  return name;
 }
 
 export const APPLY_PATCH = 'application/apply-patch+yaml';

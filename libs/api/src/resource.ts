@@ -93,6 +93,8 @@ export interface Strategy<T> {
    * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
    */
   readonly gracefulDeletion?: (object: Readonly<T>, requestedSeconds: number | undefined) => number;
+  /** A delete that does not say what becomes of the dependents leaves them behind, with this warning. */
+  readonly orphansByDefault?: { readonly warning?: string };
 }
 
 export interface SubresourceStrategy<T> {

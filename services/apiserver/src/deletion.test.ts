@@ -138,3 +138,26 @@ test('deletecollection removes what the selector matches and answers with it', a
   assert.deepEqual(left.names(), ['c2']);
   await api.stop();
 });
+
+const JOBS = '/apis/batch/v1/namespaces/default/jobs';
+const jobBody = (name: string): object => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name },
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'task:1' }] } } },
+});
+
+test('a Job that is deleted without a word about its pods leaves them behind, and says so', async () => {
+  const api = await startTestApi();
+  for (const name of ['silent', 'told', 'kept']) await api.call('POST', JOBS, { body: jobBody(name) });
+  const silent = await api.call('DELETE', `${JOBS}/silent`);
+  assert.match(silent.headers['warning'] ?? '', /child pods are preserved by default when jobs are deleted/);
+  assert.deepEqual(silent.at('metadata.finalizers'), ['orphan']);
+  const told = await api.call('DELETE', `${JOBS}/told`, { body: { propagationPolicy: 'Background' } });
+  assert.deepEqual([told.headers['warning'], told.at('status')], [undefined, 'Success']);
+  const kept = await api.call('DELETE', `${JOBS}/kept`, { body: { propagationPolicy: 'Foreground' } });
+  assert.deepEqual(kept.at('metadata.finalizers'), ['foregroundDeletion']);
+  const again = await api.call('DELETE', `${JOBS}/kept`);
+  assert.deepEqual(again.at('metadata.finalizers'), ['foregroundDeletion'], 'what was decided stays');
+  await api.stop();
+});

@@ -12,7 +12,7 @@ import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { readDeleteOptions } from './delete-options.ts';
-import { decideDeletion } from './deletion.ts';
+import { decideDeletion, orphansByDefault } from './deletion.ts';
 import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';
 
 export async function remove(
@@ -22,6 +22,8 @@ export async function remove(
 ): Promise<ApiResponse> {
   const { options, dryRun } = readDeleteOptions(context);
   const target = { namespace: context.info.namespace, name: context.info.name };
+  const { warning } = definition.strategy.orphansByDefault ?? {};
+  if (warning !== undefined && orphansByDefault(definition, options)) context.warn(warning);
   const deleted = await deleteObject(core, context, { definition, target, options, dryRun });
   const graceful = definition.strategy.gracefulDeletion !== undefined;
   if (!deleted.removed || graceful)

@@ -25,7 +25,7 @@ export interface DeletionInput {
 /** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
 export function decideDeletion(input: DeletionInput): DeletionStep {
   const object = structuredClone(input.old) as KubeObject;
-  const finalizersChanged = applyPropagation(object, input.options);
+  const finalizersChanged = applyPropagation(object, input);
   const grace = input.definition.strategy.gracefulDeletion?.(input.old, input.options.gracePeriodSeconds);
   const held = isHeld(input.definition, object);
   if (grace !== undefined) return decideGraceful(input, object, { grace, held, finalizersChanged });
@@ -85,9 +85,11 @@ function markDeleted(object: KubeObject, now: number, graceSeconds: number): boo
 }
 
 /** Foreground and orphan deletion are finalizers that the garbage collector takes away when it is done. */
-function applyPropagation(object: KubeObject, options: DeleteOptions): boolean {
+function applyPropagation(object: KubeObject, { definition, options }: DeletionInput): boolean {
   const before = object.metadata.finalizers ?? [];
-  const wanted = wantedFinalizer(options);
+  const isSettled = before.includes(FOREGROUND) || before.includes(ORPHAN);
+  const orphans = orphansByDefault(definition, options) && !isSettled;
+  const wanted = orphans ? ORPHAN : wantedFinalizer(options);
   if (wanted === undefined) return false;
   const after = before.filter((each) => each !== FOREGROUND && each !== ORPHAN);
   if (wanted !== '') after.push(wanted);
@@ -98,6 +100,12 @@ function applyPropagation(object: KubeObject, options: DeleteOptions): boolean {
   }
   return changed;
 }
+
+/** Kinds that are older than garbage collection leave their dependents behind unless they are told otherwise. */
+export const orphansByDefault = ({ strategy }: ResourceDefinition, options: DeleteOptions): boolean =>
+  strategy.orphansByDefault !== undefined &&
+  options.propagationPolicy === undefined &&
+  options.orphanDependents === undefined;
 
 /** `undefined` = leave the finalizers as they are; '' = neither of the two. */
 function wantedFinalizer(options: DeleteOptions): string | undefined {

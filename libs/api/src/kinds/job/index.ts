@@ -19,6 +19,10 @@ export const jobResource = defineResource(JOBS, {
     generationChanges: specChanged,
     warnings: (job, old) => podTemplateWarnings(job.spec.template, old?.spec.template),
     allowUnconditionalUpdate: true,
+    orphansByDefault: {
+      warning:
+        'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+    },
   },
   status: jobStatusStrategy,
   columns: [

@@ -30,6 +30,7 @@ export const replicationControllerResource = defineResource(REPLICATION_CONTROLL
     ...checked<ReplicationController>(META, (out, controller) => validateSpec(out, controller)),
     generationChanges: specChanged,
     allowUnconditionalUpdate: true,
+    orphansByDefault: {},
   },
   status: statusOnly(checkedUpdate((out, { status }) => validateReplicaStatus(out, status))),
   scale: {

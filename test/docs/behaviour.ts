@@ -21,7 +21,11 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'apps/v1/ReplicaSet': 'replicaset controller',
   'apps/v1/Deployment': 'deployment controller: rolling update, recreate, pause, revisions, progress deadline',
   'apps/v1/StatefulSet':
-    'statefulset controller: ordered and parallel, at most one pod per name, rolling update, partition',
+    'statefulset controller: ordered and parallel, at most one pod per name, rolling update, partition, retention of claims',
+  'v1/ReplicationController': 'replicationcontroller controller',
+  'batch/v1/Job':
+    'job controller: exact counts, indexes, backoff, failure and success policies, suspension; ttl-after-finished',
+  'batch/v1/CronJob': 'cronjob controller: schedules in time zones, concurrency, deadlines, history',
   'apps/v1/DaemonSet': 'daemonset controller: rolling update with surge',
   'apps/v1/ControllerRevision': 'history of StatefulSets and DaemonSets',
   'coordination.k8s.io/v1/Lease': 'heartbeats of nodes; leader election',

@@ -57,6 +57,11 @@ class NatsBus implements Bus {
   readonly #inboxPrefix: string;
   readonly #open = new Set<Subscription>();
   readonly retained?: Retained;
+  /**
+   * After a purge that moved the next sequence on, the server (2.9) goes on comparing with its count from before: how far that
+   * is behind, as learned on this connection. Knowing it saves asking again for every change.
+   */
+  #behind: { readonly on: NatsConnection; readonly by: number } | undefined;
 
   constructor(options: NatsBusOptions) {
     this.#options = options;
@@ -84,15 +89,17 @@ class NatsBus implements Bus {
   }
 
   async #storeInPlace(connection: NatsConnection, wire: WireMessage, revision: number): Promise<number> {
+    const behind = this.#behind?.on === connection ? this.#behind.by : 0;
     try {
-      return decodeAcknowledgement(await this.#store(connection, wire, revision - 1));
+      return decodeAcknowledgement(await this.#store(connection, wire, revision - 1 - behind));
     } catch (error) {
       if (!(error instanceof OutOfPlace)) throw error;
       const { lastSequence } = await this.#stateOf(requestOn(connection));
       if (lastSequence !== revision - 1) throw new OutOfPlace(lastSequence);
-      // After a purge that moved the next sequence on, the server goes on comparing with the last sequence before it. Two
-      // publishers that both come here still exclude each other: the first message stored ends it.
-      return decodeAcknowledgement(await this.#store(connection, wire, error.last));
+      // Two publishers that both come here still exclude each other: the server counts the first message stored.
+      const sequence = decodeAcknowledgement(await this.#store(connection, wire, error.last));
+      this.#behind = { on: connection, by: lastSequence - error.last };
+      return sequence;
     }
   }
 
@@ -170,6 +177,7 @@ class NatsBus implements Bus {
       },
       restartAfter: async (revision) => {
         const on = await request();
+        this.#behind = undefined;
         if ((await this.#stateOf(on)).lastSequence > revision) {
           await deleteStream(on);
           await ensureStream(on, this.#description());

@@ -1,3 +1,4 @@
+import { nextTurn } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import type { Script } from './scripts.ts';
 
@@ -9,6 +10,21 @@ export class NotExecuted extends Error {
 /** Error answers that come before any effect. */
 const BEFORE_EFFECT =
   /^-?(LOADING|BUSY|READONLY|OOM|NOREPLICAS|MISCONF|NOSCRIPT|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
+
+const gathering = new WeakSet<Redis>();
+
+/** What is called within one turn of the event loop leaves in one packet: a system call each would cost more than the rest. */
+export function gather(redis: Redis): Redis {
+  const { stream } = redis;
+  if (gathering.has(redis) || stream === undefined || stream === null) return redis;
+  gathering.add(redis);
+  stream.cork();
+  void nextTurn().then(() => {
+    gathering.delete(redis);
+    stream.uncork();
+  });
+  return redis;
+}
 
 export interface ScriptCall {
   readonly script: Script;
@@ -22,6 +38,7 @@ export interface ScriptCall {
  */
 export async function callScript(redis: Redis, call: ScriptCall): Promise<unknown> {
   const { script, keys } = call;
+  gather(redis);
   try {
     return await redis.evalsha(script.sha, keys.length, ...keys, ...call.arguments);
   } catch (error) {

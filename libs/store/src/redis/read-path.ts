@@ -1,4 +1,4 @@
-import { invariant } from '@holdfast/platform';
+import { invariant, nextTurn } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import { objectAfter } from '../internal/operations.ts';
 import { FEED_BATCH_CHANGES, REDIS_LIST_ATTEMPTS, REDIS_LIST_PAGE_OBJECTS } from '../limits.ts';
@@ -51,6 +51,7 @@ interface Gathered {
 export class ReadPath {
   readonly #link: Link;
   readonly #standing: Standing;
+  #nextRevision: Promise<Revision> | undefined;
 
   constructor(options: { readonly link: Link; readonly standing: Standing }) {
     this.#link = options.link;
@@ -65,7 +66,16 @@ export class ReadPath {
     return { revision, object };
   }
 
-  async revision(): Promise<Revision> {
+  /** Calls of one turn of the event loop share an answer: it is asked for after all of them began. */
+  revision(): Promise<Revision> {
+    this.#nextRevision ??= nextTurn().then(() => {
+      this.#nextRevision = undefined;
+      return this.#readRevision();
+    });
+    return this.#nextRevision;
+  }
+
+  async #readRevision(): Promise<Revision> {
     const { revision } = await this.#observed(async (redis) => {
       const [state, revision] = await redis.hmget(META_KEY, 'state', 'rev');
       return { state: state ?? 'absent', revision: number(revision ?? '0') };

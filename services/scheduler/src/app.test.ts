@@ -1,59 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Event, type KubeObject, NODES, PODS, type Pod } from '@holdfast/api';
-import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
-import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
-import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import type { Pod } from '@holdfast/api';
+import { TransportError } from '@holdfast/client';
+import type { FakeApi } from '@holdfast/client/testing';
+import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
-import { createScheduler, type Scheduler, type SchedulerDeps } from './app.ts';
-import { buildNode, buildPod, type NodeShape, type PodShape } from './testing/builders.ts';
-
-interface Rig {
-  readonly clock: VirtualClock;
-  readonly api: FakeApi;
-  readonly schedulers: readonly Scheduler[];
-  readonly addNode: (name: string, shape?: NodeShape) => void;
-  readonly addPod: (name: string, shape?: PodShape) => void;
-  readonly pod: (name: string) => Pod | undefined;
-  readonly events: (reason: string) => readonly Event[];
-  readonly stop: () => Promise<void>;
-}
-
-const podPath = (name: string): string => pathFor(PODS, 'default', name);
-const asPod = (object: KubeObject | undefined): Pod | undefined => object as Pod | undefined;
-
-async function rig(schedulers = 1, extra: Partial<SchedulerDeps> = {}): Promise<Rig> {
-  const clock = createVirtualClock();
-  const api = new FakeApi(clock);
-  const running = Array.from({ length: schedulers }, (_, i) => {
-    const random = createSeededRandom(i, 'scheduler');
-    const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: `scheduler-${i}` });
-    const ids = createIds(random);
-    return createScheduler({ client, clock, random, ids, log: createSilentLog(), ...extra });
-  });
-  for (const each of running) await each.start();
-  await clock.advance(10);
-  return {
-    clock,
-    api,
-    schedulers: running,
-    addNode: (name, shape) => void api.put(pathFor(NODES, '', name), buildNode(name, shape)),
-    addPod: (name, shape) => void api.put(podPath(name), buildPod(name, shape)),
-    pod: (name) => asPod(api.objects().get(podPath(name))),
-    events: (reason) =>
-      [...api.objects().values()].flatMap((object) => {
-        const event = object as Event;
-        return object.kind === 'Event' && event.reason === reason ? [event] : [];
-      }),
-    stop: async () => {
-      const stopped = Promise.all(running.map((each) => each.stop()));
-      await clock.advance(5_000);
-      await stopped;
-    },
-  };
-}
-
-const nodeOf = (pod: Pod | undefined): string | undefined => pod?.spec.nodeName;
+import { buildPod } from './testing/builders.ts';
+import { asPod, nodeOf, podPath, rig, slowDeletions } from './testing/rig.ts';
 
 test('binds a pod, says so in an event, and holds no assumption once it saw the binding', async () => {
   const { clock, schedulers, addNode, addPod, pod, events, stop } = await rig();
@@ -292,15 +245,7 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   addNode('n1', { cpu: '2' });
   addPod('low', { cpu: '2', spec: { priority: 0 } });
   await clock.advance(1_000);
-  // The victim takes its time: it is gone when its process is, not when it is asked.
-  api.before = ({ method, path }) => {
-    if (method !== 'DELETE') return;
-    const victim = pod('low');
-    if (victim !== undefined && victim.metadata.deletionTimestamp === undefined) {
-      api.put(path, { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:10Z' } });
-    }
-    throw new TransportError('asked, and not yet gone');
-  };
+  slowDeletions({ api, pod });
   addPod('p', { cpu: '2', spec: { priority: 100 } });
   await clock.advance(2_000);
   assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
@@ -311,5 +256,160 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   assert.equal(nodeOf(pod('h')), 'n1');
   assert.equal(nodeOf(pod('p')), undefined);
   assert.equal(pod('p')?.status.nominatedNodeName ?? null, null);
+  await stop();
+});
+
+test('[EXS-23] [PREEMPT-11] a node that comes meanwhile takes the pod, whatever it was nominated for', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '2' });
+  addPod('low', { cpu: '2' });
+  await clock.advance(1_000);
+  slowDeletions({ api, pod });
+  addPod('p', { cpu: '2', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  addNode('m', { cpu: '2' });
+  await clock.advance(12_000);
+  assert.deepEqual([nodeOf(pod('p')), pod('p')?.status.nominatedNodeName], ['m', 'n1']);
+  await stop();
+});
+
+test('[PREEMPT-12] [PREEMPT-15] while victims end others are scheduled, and when they are gone the pod moves in', async () => {
+  const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '2' });
+  addNode('n2', { cpu: '1' });
+  addPod('low', { cpu: '2' });
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('low')), 'n1');
+  slowDeletions({ api, pod });
+  addPod('p', { cpu: '2', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  addPod('small', { cpu: '1' });
+  await clock.advance(2_000);
+  assert.equal(nodeOf(pod('small')), 'n2');
+  await clock.advance(26_000);
+  assert.equal(nodeOf(pod('p')), undefined);
+  assert.equal(schedulers[0]?.counters().preemptions, 1, 'it takes no more while its victim ends');
+  api.remove(podPath('low'));
+  await clock.advance(10_000);
+  assert.equal(nodeOf(pod('p')), 'n1');
+  await stop();
+});
+
+test('[PREEMPT-24] a victim that never ends is never taken for gone', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addPod('low', { cpu: '1' });
+  await clock.advance(1_000);
+  slowDeletions({ api, pod });
+  addPod('p', { cpu: '1', spec: { priority: 100 } });
+  await clock.advance(20 * 60_000);
+  assert.deepEqual([nodeOf(pod('p')), pod('p')?.status.nominatedNodeName], [undefined, 'n1']);
+  assert.match(
+    pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled')?.message ?? '',
+    /preemption: not eligible due to a terminating pod on the nominated node\.$/,
+  );
+  addNode('n2', { cpu: '1' });
+  await clock.advance(15_000);
+  assert.equal(nodeOf(pod('p')), 'n2', 'another node takes it');
+  await stop();
+});
+
+test('[PRIO-18] [EXS-21] a pod that never preempts waits for room, and is then before less important ones that came earlier', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addPod('running', { cpu: '1' });
+  await clock.advance(1_000);
+  addPod('older', { cpu: '1', spec: { priority: 0 } });
+  addPod('patient', { cpu: '1', spec: { priority: 1_000_000, preemptionPolicy: 'Never' } });
+  await clock.advance(60_000);
+  assert.equal(api.requests.filter(({ method }) => method === 'DELETE').length, 0);
+  assert.equal(pod('patient')?.status.nominatedNodeName, undefined);
+  assert.equal(nodeOf(pod('patient')), undefined);
+  api.remove(podPath('running'));
+  await clock.advance(1_000);
+  assert.deepEqual([nodeOf(pod('patient')), nodeOf(pod('older'))], ['n1', undefined]);
+  addPod('vip', { cpu: '1', spec: { priority: 2_000_000 } });
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('vip')), 'n1', 'it can itself be preempted');
+  await stop();
+});
+
+test('[PRIO-14] without PodPriority pods go in the order of arrival and nobody makes room', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig(1, { podPriority: false });
+  addPod('first', { cpu: '1', spec: { priority: 0 } });
+  addPod('second', { cpu: '1', spec: { priority: 1_000_000 } });
+  await clock.advance(100);
+  addNode('n1', { cpu: '1' });
+  await clock.advance(60_000);
+  assert.deepEqual([nodeOf(pod('first')), nodeOf(pod('second'))], ['n1', undefined]);
+  assert.equal(api.requests.filter(({ method }) => method === 'DELETE').length, 0);
+  assert.equal(pod('second')?.spec.priority, 1_000_000, 'what the pod says stays');
+  await stop();
+});
+
+test('[PREEMPT-09] a nomination that does not help any more is taken back and forgotten', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '2' });
+  const waits = buildPod('waits', { cpu: '8', spec: { priority: 10 } });
+  const nominated: Pod = { ...waits, status: { phase: 'Pending', nominatedNodeName: 'n1' } };
+  api.put(podPath('waits'), nominated);
+  addPod('low', { cpu: '2' });
+  await clock.advance(3_000);
+  assert.equal(nodeOf(pod('low')), 'n1');
+  assert.equal(pod('waits')?.status.nominatedNodeName ?? null, null);
+  await stop();
+});
+
+test('[DISR-27] [DISR-28] a victim says in its conditions why it has to go, before it is asked to', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addPod('low', { cpu: '1' });
+  await clock.advance(1_000);
+  slowDeletions({ api, pod });
+  addPod('p', { cpu: '1', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  const condition = pod('low')?.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  assert.deepEqual(
+    [condition?.status, condition?.reason, condition?.message],
+    ['True', 'PreemptionByScheduler', 'default-scheduler: preempting to accommodate a higher priority pod'],
+  );
+  const writes = api.requests.filter(
+    ({ path, method }) => path.includes('/low') && ['PATCH', 'DELETE'].includes(method),
+  );
+  assert.deepEqual(
+    writes.slice(0, 2).map(({ method }) => method),
+    ['PATCH', 'DELETE'],
+  );
+  await stop();
+});
+
+test('what is measured has the names that dashboards know, and the cache is what the API says', async () => {
+  const { clock, schedulers, addNode, addPod, stop } = await rig();
+  addNode('n1', { cpu: '1' });
+  addPod('a', { cpu: '1' });
+  await clock.advance(1_000);
+  addPod('b', { cpu: '1' });
+  addPod('gated', { spec: { schedulingGates: [{ name: 'g' }] } });
+  await clock.advance(1_000);
+  const [scheduler] = schedulers;
+  const metrics = scheduler?.metrics() ?? '';
+  for (const line of [
+    'scheduler_pending_pods{queue="unschedulable"} 1',
+    'scheduler_pending_pods{queue="gated"} 1',
+    'scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1',
+    'scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1',
+    'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 1',
+    'scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",profile="default-scheduler",status="Success"} 2',
+    'scheduler_unschedulable_pods{plugin="NodeResourcesFit"} 1',
+    'scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 2',
+    'scheduler_cache_size{type="pods"} 1',
+    'scheduler_preemption_attempts_total 1',
+  ]) {
+    assert.ok(metrics.split('\n').includes(line), line);
+  }
+  const none = { missing: [], redundant: [] };
+  assert.deepEqual(await scheduler?.compareCache(), { nodes: none, pods: { ...none, onOtherNode: [] }, assumed: [] });
   await stop();
 });

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type KubeObject, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES } from '@holdfast/api';
+import { pathFor } from '@holdfast/client/testing';
+import type { JsonObject } from '@holdfast/machinery';
+import { configured } from './testing/cluster.ts';
+import { nodeOf, type Rig, rig } from './testing/rig.ts';
+
+const claimPath = pathFor(PERSISTENT_VOLUME_CLAIMS, 'default', 'data');
+const volumePath = pathFor(PERSISTENT_VOLUMES, '', 'v');
+
+async function withClaim(provisioner: string, args: JsonObject = {}): Promise<Rig> {
+  const made = await rig(1, { configuration: configured('VolumeBinding', args) });
+  const put = (path: string, object: KubeObject & Record<string, unknown>): unknown => made.api.put(path, object);
+  put(pathFor(STORAGE_CLASSES, '', 'wait'), {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'wait' },
+    provisioner,
+    volumeBindingMode: 'WaitForFirstConsumer',
+  });
+  put(claimPath, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'default', uid: 'uid-data' },
+    spec: { storageClassName: 'wait', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    status: { phase: 'Pending' },
+  });
+  put(volumePath, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'v' },
+    spec: { storageClassName: 'wait', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } },
+    status: { phase: provisioner === 'kubernetes.io/no-provisioner' ? 'Available' : 'Bound' },
+  });
+  made.addNode('n1');
+  await made.clock.advance(100);
+  made.addPod('p', { spec: { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] } });
+  await made.clock.advance(3_000);
+  return made;
+}
+
+/** What the controller of volumes does. */
+function bindClaim({ api }: Rig): void {
+  const claim = api.objects().get(claimPath) as KubeObject & { spec: object };
+  api.put(claimPath, {
+    ...claim,
+    spec: { ...claim.spec, volumeName: 'v' },
+    status: { phase: 'Bound' },
+  } as KubeObject);
+}
+
+test('a volume that waited for its consumer is reserved and bound before the pod is', async () => {
+  const made = await withClaim('kubernetes.io/no-provisioner');
+  const { clock, api, pod, schedulers, stop } = made;
+  const volume = api.objects().get(volumePath) as KubeObject & { spec: { claimRef?: { uid?: string } } };
+  assert.equal(volume.spec.claimRef?.uid, 'uid-data');
+  assert.deepEqual([nodeOf(pod('p')), schedulers[0]?.counters().assumed], [undefined, 1]);
+  bindClaim(made);
+  await clock.advance(3_000);
+  assert.equal(nodeOf(pod('p')), 'n1');
+  await stop();
+});
+
+test('a volume that has to be made is asked for on the node of the pod', async () => {
+  const made = await withClaim('driver.test');
+  const { clock, api, pod, stop } = made;
+  const claim = api.objects().get(claimPath);
+  assert.equal(claim?.metadata.annotations?.['volume.kubernetes.io/selected-node'], 'n1');
+  bindClaim(made);
+  await clock.advance(3_000);
+  assert.equal(nodeOf(pod('p')), 'n1');
+  await stop();
+});
+
+test('a volume that is not bound in time gives the place back, says so, and is tried again', async () => {
+  const made = await withClaim('driver.test', { bindTimeoutSeconds: 20 });
+  const { clock, pod, schedulers, stop } = made;
+  await clock.advance(18_500);
+  const condition = pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled');
+  assert.deepEqual(
+    [condition?.reason, condition?.message],
+    ['SchedulerError', 'binding volumes: context deadline exceeded'],
+  );
+  await clock.advance(10_000);
+  assert.equal(schedulers[0]?.counters().assumed, 1, 'it is on its way again');
+  bindClaim(made);
+  await clock.advance(15_000);
+  assert.equal(nodeOf(pod('p')), 'n1');
+  await stop();
+});
+
+test('a provisioner that takes the node back ends the wait at once', async () => {
+  const made = await withClaim('driver.test');
+  const { clock, api, pod, stop } = made;
+  const claim = api.objects().get(claimPath);
+  assert.ok(claim !== undefined);
+  api.put(claimPath, { ...claim, metadata: { ...claim.metadata, annotations: {} } });
+  await clock.advance(1_500);
+  const condition = pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled');
+  assert.match(condition?.message ?? '', /provisioning failed for PVC "data"/);
+  await stop();
+});

@@ -45,6 +45,9 @@ export const FEED_BROKEN_ENDS_WATCHES_MS = 30_000;
 /** Compare-and-swap attempts of a write that carries no precondition of its own. */
 export const WRITE_ATTEMPTS_MAX = 16;
 
+/** The same for the count of a quota: many servers may write in one namespace, and each of them may be faster. */
+export const QUOTA_ATTEMPTS_MAX = 64;
+
 /** Names tried for `metadata.generateName` before the client is told to try again. */
 export const GENERATE_NAME_ATTEMPTS_MAX = 8;
 

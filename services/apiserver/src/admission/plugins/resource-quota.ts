@@ -10,7 +10,7 @@ import { conflict, forbiddenError, MODIFIED_CONCURRENTLY, type StatusError } fro
 import { invariant } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
-import { WRITE_ATTEMPTS_MAX } from '../../limits.ts';
+import { QUOTA_ATTEMPTS_MAX } from '../../limits.ts';
 import { keyOf } from '../../served.ts';
 import {
   type AdmissionDeps,
@@ -78,7 +78,7 @@ function companionFor(deps: AdmissionDeps, charge: Charge, turns: Turns): WriteC
   return {
     write: (commit, before) =>
       turns.take(charge.request.namespace, async () => {
-        for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+        for (let attempt = 1; attempt <= QUOTA_ATTEMPTS_MAX; attempt++) {
           const charged = await decide(deps, charge);
           const result = await commit(charged.map(updateOf));
           if (!lostOwn(result, before)) return result;

@@ -24,6 +24,7 @@ export interface ContainerConfigDeps {
 export interface ContainerLifeFacts {
   readonly restartCount: number;
   readonly podIp: string;
+  readonly morePodIps: readonly string[];
   /** Absent: the runtime has no images. */
   readonly image: ImageStatus | undefined;
   /** Id of the container whose processes an ephemeral one is to see. */
@@ -45,7 +46,8 @@ export async function containerConfig(
   }
   const { allocatable, hostIp } = deps;
   const links = await serviceLinks(deps, pod);
-  const environment = buildEnvironment(container, { pod, podIp: life.podIp, hostIp, allocatable, data, links });
+  const { podIp, morePodIps } = life;
+  const environment = buildEnvironment(container, { pod, podIp, morePodIps, hostIp, allocatable, data, links });
   const separation = separationOf(deps, pod, container, life);
   const volumes = await deps.volumes?.(environment);
   return {

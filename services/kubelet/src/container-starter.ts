@@ -121,12 +121,12 @@ export class ContainerStarter {
     const { container, restartCount, sandboxId } = action;
     const { name } = container;
     try {
-      const podIp = sandboxes.find(({ id }) => id === sandboxId)?.ip ?? '';
+      const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
       // Those of the first sandbox: a later one of the same pod finds what was written.
       const path = sandboxes[0]?.volumesPath;
       const place = { pod, container, restartCount, podIp, path };
       const image = await this.#images?.ensure(pod, container);
-      const life = { restartCount, podIp, image, target: targetOf(container, sandboxes) };
+      const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes) };
       const config = await containerConfig(this.#configDeps(place), pod, container, life);
       const id = await runtime.createContainer(sandboxId, config);
       if (image === undefined) tell(pod, alreadyPresent(container));

@@ -11,6 +11,8 @@ import { waitFor } from '../../support/wait.ts';
 /** A containerd of its own: own socket, state, images, cgroups and network. */
 export class TestContainerd implements AsyncDisposable {
   readonly directory: string;
+  /** Pods have two addresses where the machine has both families. */
+  readonly hasIpv6: boolean = hasIpv6();
   readonly #bridge: string;
   #child: ChildProcess | undefined;
 
@@ -68,11 +70,10 @@ export class TestContainerd implements AsyncDisposable {
     rmSync(this.socket, { force: true });
   }
 
-  /** Two address families where the machine has both. */
   configureNetwork(): void {
     const octet = 64 + (process.pid % 128);
     const ranges = [[{ subnet: `10.${octet}.${(process.pid >> 7) % 250}.0/24` }]];
-    if (hasIpv6()) ranges.push([{ subnet: `fd00:${(process.pid % 0xffff).toString(16)}::/64` }]);
+    if (this.hasIpv6) ranges.push([{ subnet: `fd00:${(process.pid % 0xffff).toString(16)}::/64` }]);
     const bridge = {
       type: 'bridge',
       bridge: this.#bridge,

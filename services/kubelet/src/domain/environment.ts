@@ -12,6 +12,8 @@ export class ContainerConfigError extends Error {
 export interface EnvironmentSources {
   readonly pod: Pod;
   readonly podIp: string;
+  /** Of the other address family. */
+  readonly morePodIps?: readonly string[];
   readonly hostIp: string;
   /** Node allocatable: stands in for limits that are not set. */
   readonly allocatable: Readonly<Record<string, string>>;
@@ -94,7 +96,10 @@ function keyOf(
   throw new ContainerConfigError(`couldn't find key ${key} in ${kind} ${namespace}/${name}`);
 }
 
-export function podField(path: string, { pod, podIp, hostIp }: Omit<EnvironmentSources, 'data'>): string {
+export function podField(
+  path: string,
+  { pod, podIp, morePodIps = [], hostIp }: Omit<EnvironmentSources, 'data'>,
+): string {
   const { metadata, spec } = pod;
   const keyed = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(path);
   if (keyed !== null) return (keyed[1] === 'labels' ? metadata.labels : metadata.annotations)?.[keyed[2] ?? ''] ?? '';
@@ -113,8 +118,9 @@ export function podField(path: string, { pod, podIp, hostIp }: Omit<EnvironmentS
     case 'status.hostIPs':
       return hostIp;
     case 'status.podIP':
-    case 'status.podIPs':
       return podIp;
+    case 'status.podIPs':
+      return [podIp, ...morePodIps].join(',');
     default:
       throw new ContainerConfigError(`unsupported fieldPath: ${path}`);
   }

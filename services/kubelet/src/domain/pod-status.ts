@@ -1,6 +1,7 @@
 import type { ContainerStatus as ApiContainerStatus, Pod, PodStatus } from '@holdfast/api';
 import { semanticEqual } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
+import type { SandboxStatus } from '../runtime/port.ts';
 import { containerStatus, type StatusContext } from './container-status.ts';
 import { podConditions } from './pod-conditions.ts';
 import type { NodeFacts, PodAction, PodFailure, PodMemory } from './pod-worker-types.ts';
@@ -17,7 +18,6 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
   const ephemeral = (pod.spec.ephemeralContainers ?? []).map((each) => containerStatus(each, context));
   const phase = podPhase(context, { containers, initContainers }, failure);
   const sandbox = context.sandboxes.at(-1);
-  const ip = sandbox?.state === 'ready' ? sandbox.ip : old.podIP;
   return {
     ...old,
     phase,
@@ -28,7 +28,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral } : {}),
     hostIP: node.address,
     hostIPs: [{ ip: node.address }],
-    ...(ip === undefined || ip === '' ? {} : { podIP: ip, podIPs: [{ ip }] }),
+    ...addresses(sandbox),
     qosClass: old.qosClass ?? qosClass(pod),
     startTime: old.startTime ?? formatTime(context.now),
   };
@@ -38,6 +38,13 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
 export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, now: number): PodStatus {
   const { qosClass: known, startTime = formatTime(now) } = pod.status;
   return { ...pod.status, phase: 'Failed', reason, message, startTime, qosClass: known ?? qosClass(pod) };
+}
+
+/** Those of its life, also when that is over: without a sandbox they stay as they were told. */
+function addresses(sandbox: SandboxStatus | undefined): Pick<PodStatus, 'podIP' | 'podIPs'> {
+  if (sandbox?.state !== 'ready' || sandbox.ip === '') return {};
+  const { ip, moreIps = [] } = sandbox;
+  return { podIP: ip, podIPs: [ip, ...moreIps].map((each) => ({ ip: each })) };
 }
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';

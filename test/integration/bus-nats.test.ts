@@ -5,6 +5,7 @@ import { resourcePattern } from '@holdfast/bus';
 import { busContract, collect, eventually, message, publishAll } from '@holdfast/bus/contract';
 import { createNatsBus, type NatsBusOptions } from '@holdfast/bus/nats';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { connect } from 'nats';
 import { type NatsServer, startNatsServer } from './support/nats-server.ts';
 
 const THINGS = resourcePattern('test.dev', 'things');
@@ -122,6 +123,34 @@ test('of two publishers racing for a revision exactly one wins', async () => {
     assert.deepEqual(outcomes.map((each) => each.status).toSorted(), ['fulfilled', 'rejected']);
   }
   assert.equal((await one.retained?.position())?.last, 50);
+});
+
+test('a stream that went on at a later place takes a change with one request, and two publishers still agree', async () => {
+  await using server = await startNatsServer();
+  await using one = connectTo(server);
+  await using other = connectTo(server);
+  let questions = 0;
+  const spy = await connect({ servers: server.url });
+  spy.subscribe('$JS.API.STREAM.INFO.>', { callback: () => void questions++ });
+  await spy.flush();
+  await one.retained?.restartAfter(25);
+  await one.publish(message(26));
+  await other.retained?.position();
+  const before = questions;
+  for (let revision = 27; revision <= 60; revision++) await one.publish(message(revision));
+  await spy.flush();
+  assert.equal(questions - before, 0, 'nobody had to ask where the stream stands');
+  await other.publish(message(61));
+  await other.retained?.restartAfter(100);
+  // A round trip each: the notice has arrived then.
+  for (const bus of [other, one]) await bus.retained?.position();
+  await assert.rejects(one.publish(message(62)), { name: 'OutOfPlace', last: 100 });
+  await one.publish(message(101));
+  await other.publish(message(102));
+  await server.restart();
+  await persist(one, 103);
+  await spy.close();
+  assert.equal((await one.retained?.position())?.last, 103);
 });
 
 test('[TEST-10] the stream of another store is dropped, not continued', async () => {

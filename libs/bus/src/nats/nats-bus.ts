@@ -70,7 +70,15 @@ class NatsBus implements Bus {
       if (options.role === 'publisher') await this.#prepareStream(requestOn(connection));
     };
     this.#link = new NatsLink(options, { ...options, inboxPrefix: this.#inboxPrefix, prepare });
-    if (options.role === 'publisher') this.retained = this.#createRetained();
+    if (options.role !== 'publisher') return;
+    this.retained = this.#createRetained();
+    this.#link.onConnection((connection) => {
+      connection.subscribe(RESTART_SUBJECT, {
+        callback: () => {
+          this.#behind = undefined;
+        },
+      });
+    });
   }
 
   async publish(message: BusMessage): Promise<void> {

@@ -5,8 +5,18 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { createCriRuntime } from '@holdfast/kubelet/cri-runtime';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { type RuntimeHarness, testContainerRuntime } from '../../services/kubelet/src/runtime/contract.ts';
+import {
+  containerConfig,
+  containerOf,
+  eventually,
+  exited,
+  type RuntimeHarness,
+  sandboxConfig,
+  testContainerRuntime,
+} from '../../services/kubelet/src/runtime/contract.ts';
 import { testRuntimeStreams } from '../../services/kubelet/src/runtime/contract-streams.ts';
+import { CriConnection } from '../../services/kubelet/src/runtime/cri/connection.ts';
+import { rotateLog } from '../../services/kubelet/src/runtime/cri/log-keeper.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
 import { TestContainerd } from './support/containerd.ts';
 
@@ -107,6 +117,48 @@ testRuntimeStreams(
   },
   createHarness,
 );
+
+test('cri runtime: a log that grew too long is replaced, and no line is lost', async () => {
+  const harness = await createHarness();
+  const connection = new CriConnection(containerd.endpoint, clock);
+  try {
+    const { runtime } = harness;
+    const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+    const count = 'i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo line $i; usleep 1000; done';
+    const id = await runtime.createContainer(sandbox, containerConfig(shell(count)));
+    await runtime.startContainer(id);
+    const { logPath = '' } = await containerOf(runtime, id);
+    await eventually(async () => {
+      await rotateLog({ connection }, id, logPath, 1_000);
+      return existsSync(`${logPath}.1`);
+    }, 'the log was replaced');
+    const ended = await exited(runtime, id);
+    const lines = `${await output({ ...ended, logPath: `${logPath}.1` })}${await output(ended)}`.trim().split('\n');
+    assert.deepEqual([lines.length, lines[0], lines.at(-1)], [400, 'line 1', 'line 400']);
+  } finally {
+    connection.close();
+    await harness.dispose();
+  }
+});
+
+test('cri runtime: what running containers use is measured', async () => {
+  const harness = await createHarness();
+  try {
+    const { runtime } = harness;
+    const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+    const busy = shell('i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 600');
+    const id = await runtime.createContainer(sandbox, containerConfig(busy));
+    await runtime.startContainer(id);
+    const [used] = await eventually(async () => {
+      const all = (await runtime.usage?.()) ?? [];
+      return (all[0]?.cpuNanoseconds ?? 0) > 0 && all;
+    }, 'it used a processor');
+    assert.deepEqual([used?.podUid, used?.container], ['u1', 'main']);
+    assert.ok((used?.memoryBytes ?? 0) > 0 && (used?.at ?? 0) > 0);
+  } finally {
+    await harness.dispose();
+  }
+});
 
 test('cri runtime: it names itself', async () => {
   const harness = await createHarness();

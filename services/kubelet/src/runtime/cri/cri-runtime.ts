@@ -6,6 +6,7 @@ import { CriContainers } from './containers.ts';
 import { readHealth, readUsage, readVersion } from './health.ts';
 import { createImages } from './images.ts';
 import { podUidOf } from './labels.ts';
+import { CriLogKeeper } from './log-keeper.ts';
 import { createPodFiles } from './pod-files.ts';
 import { CriSandboxes } from './sandboxes.ts';
 import { CriStore } from './store.ts';
@@ -47,6 +48,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const store = new CriStore({ connection, clock, node, nodeAddress, volumesPath: files.volumesPath });
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
+  const logs = new CriLogKeeper({ connection, store, clock, log });
   const watch = new CriWatch({ connection, store, clock, log });
   /** Whoever changed something himself need not wait for the next look. */
   const telling = async <T>(podUid: Promise<string | undefined>, work: Promise<T>): Promise<T> => {
@@ -75,9 +77,13 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     removeContainer: (id) => containers.remove(id),
     exec: (id, command, timeoutMs) => containers.exec(id, command, timeoutMs),
     list: (filter) => store.list(filter?.podUid),
-    onChange: (listener) => watch.onChange(listener),
+    onChange: (listener) => {
+      logs.start();
+      return watch.onChange(listener);
+    },
     close: async () => {
       watch.stop();
+      logs.stop();
       connection.close();
     },
   };

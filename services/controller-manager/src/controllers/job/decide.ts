@@ -1,7 +1,7 @@
 import type { Job, JobStatus, Pod } from '@holdfast/api';
 import type { EventText } from '@holdfast/client';
 import { claim } from '../../common/claim.ts';
-import { isTerminating, uidOf } from '../../common/meta.ts';
+import { isControlledBy, isTerminating, uidOf } from '../../common/meta.ts';
 import { account } from './accounting.ts';
 import { isIndexed } from './facts.ts';
 import { pictureOf } from './picture.ts';
@@ -46,7 +46,10 @@ const NOTHING: JobDecision = {
 
 export function decide(snapshot: JobSnapshot, now: number): JobDecision {
   const { job, caughtUp, unansweredDeletes, foreignNames } = snapshot;
-  const { owned, adopt, release } = claim(job, snapshot.pods);
+  const { owned, adopt } = claim(job, snapshot.pods);
+  const counted = new Set(owned);
+  // Even one that is being deleted: nobody else would take its finalizer away.
+  const release = snapshot.pods.filter((pod) => isControlledBy(pod, uidOf(job)) && !counted.has(pod));
   if (adopt.length + release.length > 0) return { ...NOTHING, adopt, release };
   if (!caughtUp) return { ...NOTHING, delete: owned.filter((pod) => unansweredDeletes.has(uidOf(pod))) };
   const picture = pictureOf(job, inIndexOrder(job, owned), now);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JOBS, PODS } from '@holdfast/api';
 import { controllerOf, isControlledBy, isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
-import { jobTemplate, pod } from '../../testing/builders.ts';
-import { DrivenController } from '../../testing/harness.ts';
+import { job, jobTemplate, pod } from '../../testing/builders.ts';
+import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { endPod, runKubelets } from '../../testing/kubelet-model.ts';
 import { TRACKING_FINALIZER } from './facts.ts';
 import { jobController } from './index.ts';
@@ -197,16 +197,37 @@ test('a restarted manager lets pods go whose Job vanished while it was away, and
   await next.settle();
   assert.equal(of.world.api.list(PODS)[0]?.metadata.finalizers, undefined);
   next.kill();
-  const late = await worldWith();
-  late.world.api.cache(JOBS).freeze();
-  await late.controller.settle();
-  late.world.api.cache(JOBS).thaw();
-  late.controller.kill();
-  const informers = late.world.api.newInformers();
+  const world = createWorld();
+  const informers = world.api.newInformers();
   informers.of(JOBS).freeze();
-  await new DrivenController(late.world, jobController, informers).settle();
-  await new DrivenController(late.world, jobController).settle();
-  assert.deepEqual(activePods(late.world)[0]?.metadata.finalizers, [TRACKING_FINALIZER]);
+  await world.api.client('user').create(JOBS, job());
+  await new DrivenController(world, jobController).settle();
+  await new DrivenController(world, jobController, informers).settle();
+  assert.deepEqual(activePods(world)[0]?.metadata.finalizers, [TRACKING_FINALIZER]);
+});
+
+test('a pod that loses its labels while it is being deleted is not held for ever', async () => {
+  const of = await worldWith();
+  await of.controller.settle();
+  runKubelets(of.world);
+  const [first] = activePods(of.world);
+  assert.ok(first);
+  await of.world.api.client('user').delete(PODS, targetOf(first));
+  const ending = of.world.api.get(PODS, targetOf(first));
+  of.world.api.put(PODS, { ...ending, metadata: { ...ending.metadata, labels: {} } });
+  await of.controller.settle();
+  assert.equal(of.world.api.get(PODS, targetOf(first)).metadata.finalizers, undefined);
+});
+
+test('a pod that is ended with its Job has failed, although the Job would have waited for its end', async () => {
+  const of = await worldWith({ activeDeadlineSeconds: 30, podReplacementPolicy: 'Failed' });
+  await of.controller.settle();
+  runKubelets(of.world);
+  of.world.clock.advance(30_000);
+  await of.controller.settle();
+  runKubelets(of.world);
+  await of.controller.settle();
+  assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.failed], ['Failed DeadlineExceeded', 1]);
 });
 
 test('a Job that is being deleted starts nothing and holds nobody', async () => {

@@ -15,6 +15,9 @@ const PROGRAMS = {
   images: ['scripts/images/build.ts'],
 };
 
+/** Each helper thread of V8 costs about 3 MB; two are as good as four where the cores are shared with pods. */
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=2'];
+
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
 if (program === undefined) fail(`unknown command "${command}"`, 'Use `npm start`, `npm test` or `npm run images`.');
@@ -67,7 +70,7 @@ function manifestHash() {
 
 /** Runs the program in the foreground. The IPC channel only tells it when this process dies, so nothing is left behind. */
 function handOver(binary, [script, ...fixed], args) {
-  const child = spawn(binary, ['--disable-warning=ExperimentalWarning', path.join(root, script), ...fixed, ...args], {
+  const child = spawn(binary, [...NODE_FLAGS, path.join(root, script), ...fixed, ...args], {
     cwd: process.env.INIT_CWD ?? root,
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, HOLDFAST_ROOT: root },

@@ -98,7 +98,8 @@ async function apiServerCommand(directory: string, links: readonly string[]): Pr
 
 async function run(command: Command, cleanUp: (() => Promise<unknown>)[]): Promise<Omit<Started, 'stop'>> {
   const startedAt = performance.now();
-  const flags = ['--disable-warning=ExperimentalWarning'];
+  // As `npm start` runs it.
+  const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=2'];
   const child = spawn(process.execPath, [...flags, ...command.parameters], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,9 +8,11 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { HttpsLimits } from '@holdfast/apiserver/https';
 import { createClusterPki } from '@holdfast/holdfast/pki';
 import { createSystemClock } from '@holdfast/platform';
+import { waitFor } from './wait.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'abused-api-main.ts');
 const clock = createSystemClock();
+const DEADLINE_MS = 30_000;
 
 export interface Reply {
   readonly status: number;
@@ -48,6 +50,20 @@ export class AbusedApi implements AsyncDisposable {
     return (await this.#measure()).bytes;
   }
 
+  /** What the server holds beyond `before` falls below the bound: freed buffers are given back some time after the last use. */
+  async givesBack(before: number, bound: number): Promise<void> {
+    let held = 0;
+    const isBelow = async (): Promise<boolean> => {
+      held = (await this.memory()) - before;
+      return held < bound;
+    };
+    try {
+      await waitFor('the server gives its memory back', isBelow);
+    } catch (error) {
+      throw new Error(`${held} bytes are held, ${bound} are allowed`, { cause: error });
+    }
+  }
+
   /** Connections that are open in the server's view. */
   async connections(): Promise<number> {
     return (await this.#measure()).connections;
@@ -61,7 +77,9 @@ export class AbusedApi implements AsyncDisposable {
 
   /** What a normal client gets, over a connection of its own. */
   call(method: string, url: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    // Node tells no length of the body of a DELETE by itself: the server would take the body for another request.
+    const length = { 'content-length': `${Buffer.byteLength(body ?? '')}` };
+    const type = body === undefined ? {} : { 'content-type': 'application/json', ...length };
     const all = { authorization: 'Bearer admin', ...type, ...headers };
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const options = { host: '127.0.0.1', port: this.port, method, path: url, headers: all, agent: this.#agent };
@@ -159,6 +177,33 @@ export class RawConnection {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Resolves when the server has ended it. */
+  async closed(): Promise<void> {
+    await this.#until('the server ends the connection', ['close'], () => this.#ended);
+  }
+
+  /** Waits until the server took it, or ended the connection. */
+  async write(bytes: Buffer | string): Promise<void> {
+    if (this.socket.write(bytes)) return;
+    const taken = (): boolean => this.#ended || !this.socket.writableNeedDrain;
+    await this.#until('the server takes what is sent', ['drain', 'close'], taken);
+  }
+
+  async #until(what: string, events: readonly string[], reached: () => boolean): Promise<void> {
+    if (reached()) return;
+    const deadline = new AbortController();
+    const timer = clock.timer(DEADLINE_MS, () => deadline.abort(new Error(`${what}: not within ${DEADLINE_MS} ms`)));
+    try {
+      await Promise.race(events.map((event) => once(this.socket, event, { signal: deadline.signal })));
+    } catch {
+      // An error of the connection is followed by its end.
+      if (deadline.signal.aborted) throw deadline.signal.reason;
+      await waitFor(what, reached);
+    } finally {
+      timer.cancel();
+    }
   }
 }
 

@@ -3,7 +3,6 @@ import type { ApiRequest } from '@holdfast/client';
 import {
   badRequest,
   isJsonObject,
-  type Json,
   type JsonObject,
   JsonSyntaxError,
   jsonTypeName,
@@ -11,9 +10,9 @@ import {
   parseJson,
   StatusError,
 } from '@holdfast/machinery';
-import { parse as parseYaml } from 'yaml';
 import { BODY_DEPTH_MAX, REQUEST_BODY_BYTES_MAX } from '../limits.ts';
 import { groupVersion } from '../served.ts';
+import { parseYamlText } from './yaml-body.ts';
 
 export function bodyText(request: ApiRequest): string {
   const { body } = request;
@@ -66,15 +65,6 @@ const unrecognized = (wanted: string, why: string): StatusError =>
   badRequest(
     `the object provided is unrecognized (must be of type ${wanted}): couldn't get version/kind; json parse error: ${why}`,
   );
-
-function parseYamlText(text: string): ParsedJson {
-  try {
-    const value = (parseYaml(text, { version: '1.1', merge: true, maxAliasCount: 100 }) ?? null) as Json;
-    return { value, duplicates: [] };
-  } catch (error) {
-    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
-  }
-}
 
 function shorten(text: string): string {
   const limit = 2_048;

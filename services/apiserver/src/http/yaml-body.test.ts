@@ -1,0 +1,63 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { StatusError } from '@holdfast/machinery';
+import { YAML_TOKENS_MAX } from '../limits.ts';
+import { parseYamlText } from './yaml-body.ts';
+
+const refusedWith = (code: number, message: RegExp) => (error: unknown) =>
+  error instanceof StatusError && error.code === code && message.test(error.message);
+
+test('anchors, aliases and merges are replaced; booleans are those of YAML 1.1', () => {
+  const text = 'base: &b {a: 1, on: yes}\ncopy: *b\nmerged:\n  <<: *b\n  c: "2"\n';
+  const base = { a: 1, true: true };
+  assert.deepEqual(parseYamlText(text).value, { base, copy: base, merged: { ...base, c: '2' } });
+  assert.deepEqual(parseYamlText('').value, null);
+});
+
+test('a key that stands twice is named with its line, and the last one counts', () => {
+  const { value, duplicates } = parseYamlText('data:\n  a: first\n  b: x\n  a: last\n');
+  assert.deepEqual(value, { data: { a: 'last', b: 'x' } });
+  assert.deepEqual(duplicates, ['yaml: unmarshal errors:\n  line 4: key "a" already set in map']);
+});
+
+test('JSON under the name of YAML is read as what it is', () => {
+  assert.deepEqual(parseYamlText('{"a": [1, "yes"]}'), { value: { a: [1, 'yes'] }, duplicates: [] });
+  assert.deepEqual(parseYamlText('{"a": 1, "a": 2}').duplicates, [
+    'yaml: unmarshal errors:\n  line 1: key "a" already set in map',
+  ]);
+  assert.deepEqual(parseYamlText('{a: b}').value, { a: 'b' });
+});
+
+test('documents that grow by their aliases, or contain themselves, are refused', () => {
+  const doubling = Array.from({ length: 40 }, (_, i) => `a${i}: &a${i} [${i === 0 ? 'x,x' : `*a${i - 1},*a${i - 1}`}]`);
+  assert.throws(() => parseYamlText(doubling.join('\n')), refusedWith(400, /excessive aliasing/));
+  const many = `a: &a x\nb:\n${'- *a\n'.repeat(1_001)}`;
+  assert.throws(() => parseYamlText(many), refusedWith(400, /excessive aliasing/));
+  for (const cycle of ['a: &a {b: *a, c: *a}', 'x: &a y\na: &a {b: *a, c: *a}', 'a: *a'])
+    assert.throws(() => parseYamlText(cycle), refusedWith(400, /contains itself/), cycle);
+});
+
+test('a text of mistakes is refused with the first of them and its line', () => {
+  for (const text of [
+    'a: b\n&a &b c',
+    `a: b\n${'&a '.repeat(2_000)}`,
+    `a: b\n${'!!str '.repeat(2_000)}`,
+    `\n${']'.repeat(2_000)}`,
+  ])
+    assert.throws(
+      () => parseYamlText(text),
+      refusedWith(400, /^error converting YAML to JSON: yaml: line 2: /),
+      text.slice(0, 20),
+    );
+});
+
+test('more tokens than are parsed in good time are 413', () => {
+  assert.throws(() => parseYamlText('- a\n'.repeat(YAML_TOKENS_MAX / 4 + 1)), refusedWith(413, /send the object as JSON/));
+});
+
+test('deep texts are refused, and unknown tags are not printed', (t) => {
+  const print = t.mock.method(process, 'emitWarning');
+  assert.throws(() => parseYamlText('['.repeat(10_000)), refusedWith(400, /./));
+  assert.deepEqual(parseYamlText('a: !unknown b').value, { a: 'b' });
+  assert.equal(print.mock.callCount(), 0);
+});

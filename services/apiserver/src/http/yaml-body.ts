@@ -1,0 +1,127 @@
+import { badRequest, type Json, JsonSyntaxError, type ParsedJson, parseJson, StatusError } from '@holdfast/machinery';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  Lexer,
+  parseDocument,
+} from 'yaml';
+import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
+
+/**
+ * Reads a YAML text at a cost that grows with its length and no faster. The parser alone does not promise that: it compares every key with every
+ * other, words every mistake with the whole text before it, and prints what it does not know.
+ */
+export function parseYamlText(text: string): ParsedJson {
+  try {
+    return asJson(text) ?? parseBounded(text);
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+/** Every client of server-side apply sends JSON under the name of YAML. */
+function asJson(text: string): ParsedJson | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    const parsed = parseJson(text);
+    return parsed.duplicates.length === 0 ? parsed : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function parseBounded(text: string): ParsedJson {
+  refuseTooManyTokens(text);
+  const document = parseDocument(text, {
+    version: '1.1',
+    merge: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const [mistake] = document.errors;
+  if (mistake !== undefined) throw new Error(`yaml: line ${lineOf(text, mistake.pos[0])}: ${mistake.message}`);
+  const repeated = inspect(document);
+  const value = (document.toJS({ maxAliasCount: -1 }) ?? null) as Json;
+  return { value, duplicates: repeated.length === 0 ? [] : [describeRepeated(text, repeated)] };
+}
+
+function refuseTooManyTokens(text: string): void {
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text)) {
+    tokens += 1;
+    if (tokens > YAML_TOKENS_MAX) throw tooManyTokens();
+  }
+}
+
+const tooManyTokens = (): StatusError =>
+  new StatusError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: limit is ${YAML_TOKENS_MAX} tokens of YAML; send the object as JSON`,
+  });
+
+const lineOf = (text: string, position: number): number => text.slice(0, position).split('\n').length;
+
+interface RepeatedKey {
+  readonly key: string;
+  readonly position: number;
+}
+
+/** Finds keys that stand twice in a map; refuses documents that grow too large, or without end, when their aliases are replaced. */
+function inspect(document: Document): readonly RepeatedKey[] {
+  const repeated: RepeatedKey[] = [];
+  const sizes = new Map<string, number>();
+  let aliases = 0;
+  const sizeOfAlias = ({ source }: Alias): number => {
+    aliases += 1;
+    if (aliases > YAML_ALIASES_MAX) throw new Error('yaml: document contains excessive aliasing');
+    const size = sizes.get(source);
+    if (size === undefined)
+      throw new Error(`yaml: unknown anchor ${JSON.stringify(source)}, or its value contains itself`);
+    return size;
+  };
+  const sizeOf = (node: unknown): number => {
+    if (isAlias(node)) return sizeOfAlias(node);
+    if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
+    if (!isNode(node)) return 1;
+    // From here to its end the name means this node, which cannot be a part of itself.
+    if (node.anchor !== undefined) sizes.delete(node.anchor);
+    let size = 1;
+    if (isMap(node)) addRepeatedKeys(node.items, repeated);
+    if (isCollection(node)) for (const item of node.items) size += sizeOf(item);
+    if (size > YAML_NODES_MAX) throw new Error('yaml: document contains excessive aliasing');
+    if (node.anchor !== undefined) sizes.set(node.anchor, size);
+    return size;
+  };
+  sizeOf(document.contents);
+  return repeated;
+}
+
+function addRepeatedKeys(items: readonly { readonly key: unknown }[], repeated: RepeatedKey[]): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    if (!isScalar(key) || key.value === MERGE_KEY) continue;
+    if (seen.has(key.value)) repeated.push({ key: String(key.value), position: key.range?.[0] ?? 0 });
+    seen.add(key.value);
+  }
+}
+
+const MERGE_KEY = '<<';
+/** More are not told to the client. */
+const REPEATED_KEYS_TOLD = 10;
+
+function describeRepeated(text: string, repeated: readonly RepeatedKey[]): string {
+  const lines = repeated
+    .slice(0, REPEATED_KEYS_TOLD)
+    .map(({ key, position }) => `  line ${lineOf(text, position)}: key ${JSON.stringify(key)} already set in map`);
+  return ['yaml: unmarshal errors:', ...lines].join('\n');
+}

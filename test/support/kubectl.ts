@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 
-const KUBECTL_DEADLINE_MS = 60_000;
+export const KUBECTL_DEADLINE_MS = 60_000;
 /** Long enough for any test to see what it waits for; a forgotten watch ends by itself. */
 const WATCH_DEADLINE_MS = 120_000;
 
@@ -12,8 +12,13 @@ export interface KubectlResult {
 }
 
 /** Runs kubectl with this kubeconfig; never rejects for a non-zero exit. */
-export function tryKubectl(kubeconfig: string, args: readonly string[], input = ''): Promise<KubectlResult> {
-  const child = spawnKubectl(kubeconfig, args, KUBECTL_DEADLINE_MS);
+export function tryKubectl(
+  kubeconfig: string,
+  args: readonly string[],
+  input: string | Uint8Array = '',
+  environment: readonly string[] = [],
+): Promise<KubectlResult> {
+  const child = spawnKubectl(kubeconfig, args, KUBECTL_DEADLINE_MS, environment);
   child.stdin?.end(input);
   return finished(child);
 }
@@ -48,6 +53,15 @@ export interface Kubectl {
   readonly edit: (editor: string, ...args: readonly string[]) => Promise<KubectlResult>;
   readonly follow: (...args: readonly string[]) => KubectlStream;
 }
+
+/** kubectl speaks WebSocket by itself, and SPDY, as older ones do, when it is told to. */
+export const STREAM_PROTOCOLS = [
+  { name: 'WebSocket', environment: [] },
+  {
+    name: 'SPDY',
+    environment: ['KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false', 'KUBECTL_PORT_FORWARD_WEBSOCKETS=false'],
+  },
+] as const;
 
 /** `kubeconfig` is asked for at each call: tests bind the commands before their cluster runs. */
 export function createKubectl(kubeconfig: () => string): Kubectl {
@@ -91,7 +105,7 @@ export class KubectlStream implements AsyncDisposable {
 }
 
 /** The discovery cache lies beside the kubeconfig: nothing of a test stays behind in the user's home. */
-function spawnKubectl(
+export function spawnKubectl(
   kubeconfig: string,
   args: readonly string[],
   timeout: number,

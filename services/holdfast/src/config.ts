@@ -36,6 +36,11 @@ export const START_SETTINGS = {
     min: 20,
     max: 3600,
   },
+  'scheduler-config': { kind: 'string', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
+  'scheduler-status-address': {
+    kind: 'string',
+    help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTP, without credentials',
+  },
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'error' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -61,6 +66,8 @@ export interface StartConfig {
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number;
+  readonly schedulerConfig: string | undefined;
+  readonly schedulerStatusAddress: string | undefined;
   readonly json: boolean;
   readonly logLevel: LogLevel;
   readonly help: boolean;
@@ -83,6 +90,8 @@ export function readStartConfig(source: SettingSource): StartConfig {
     hollowNodes: settings['hollow-nodes'],
     without: partsOf(settings.without),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
+    schedulerConfig: settings['scheduler-config'],
+    schedulerStatusAddress: settings['scheduler-status-address'],
     json: settings.json,
     logLevel: logLevelOf(settings.verbosity),
     help: settings.help,

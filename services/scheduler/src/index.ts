@@ -1,3 +1,4 @@
+export { createStatusServer, type StatusServer } from './adapters/status-server.ts';
 export { createScheduler, type Scheduler, type SchedulerCounters, type SchedulerDeps } from './app.ts';
 export { SCHEDULER_SETTINGS, type SchedulerSettings } from './config.ts';
 export type { SchedulerConfiguration } from './configuration/configuration.ts';

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Service } from '@holdfast/platform';
+import { readConfigurationFile } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { formatKubeconfig } from '../pki/kubeconfig.ts';
@@ -40,6 +41,9 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
+    // Read first: a mistake in it is told before anything runs.
+    const scheduling =
+      config.schedulerConfig === undefined ? undefined : await readConfigurationFile(config.schedulerConfig);
     const credentials = directory.credentials(nodeNames.all);
     const pki = await progress.step('certificates', () =>
       directory.certificates(serverNames(config.host), machine.clock.now()),
@@ -65,7 +69,9 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startAll(createComponents({ machine, config, bus, front, directory, nodeNames, rootCa: pki.caCertificate })),
+      startAll(
+        createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, rootCa: pki.caCertificate }),
+      ),
     );
     warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
   };

@@ -1,7 +1,7 @@
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager } from '@holdfast/controller-manager';
 import type { Service } from '@holdfast/platform';
-import { createScheduler } from '@holdfast/scheduler';
+import { createScheduler, createStatusServer, type SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
 import type { NodeNames } from './cluster.ts';
@@ -17,6 +17,8 @@ export interface ComponentsDeps {
   readonly front: ApiFront;
   readonly directory: DataDirectory;
   readonly nodeNames: NodeNames;
+  /** Absent: the default profile. */
+  readonly scheduling: SchedulerConfiguration | undefined;
   /** PEM of the authority that signed the API server's certificate. */
   readonly rootCa: string;
 }
@@ -29,15 +31,22 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     runtimeEndpoint === undefined ? createProcessNode(deps, name) : createContainerNode(deps, name, runtimeEndpoint),
   );
   return [
-    ...(config.without.has('scheduler') ? [] : [createEmbeddedScheduler(deps)]),
+    ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
     ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
     ...nodes,
     ...createHollowNodes(deps, nodeNames.hollow),
   ];
 }
 
-function createEmbeddedScheduler({ machine, bus, front }: ComponentsDeps): Service {
-  return createScheduler({ ...machine, bus, client: front.clientOf(SCHEDULER_USER) });
+function createEmbeddedScheduler({ machine, bus, front, config, scheduling }: ComponentsDeps): readonly Service[] {
+  const scheduler = createScheduler({
+    ...machine,
+    bus,
+    client: front.clientOf(SCHEDULER_USER),
+    ...(scheduling === undefined ? {} : { configuration: scheduling }),
+  });
+  const address = config.schedulerStatusAddress;
+  return address === undefined ? [scheduler] : [scheduler, createStatusServer(address, scheduler)];
 }
 
 function createControllers({ machine, bus, front, config, rootCa }: ComponentsDeps): Service {

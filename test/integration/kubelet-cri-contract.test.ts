@@ -18,6 +18,7 @@ import { testRuntimeStreams } from '../../services/kubelet/src/runtime/contract-
 import { CriConnection } from '../../services/kubelet/src/runtime/cri/connection.ts';
 import { rotateLog } from '../../services/kubelet/src/runtime/cri/log-keeper.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
+import type { ContainerIsolation, SandboxIsolation } from '../../services/kubelet/src/runtime/port-isolation.ts';
 import { TestContainerd } from './support/containerd.ts';
 
 const containerd = await TestContainerd.start();
@@ -117,6 +118,54 @@ testRuntimeStreams(
   },
   createHarness,
 );
+
+/** Every container is the first process of a namespace of its own: it lives on without the sandbox's. */
+const OWN_PROCESSES: SandboxIsolation = {
+  ports: [],
+  namespaces: { network: 'pod', ipc: 'pod', pid: 'container' },
+  sysctls: {},
+  privileged: false,
+  supplementalGroups: [],
+  annotations: {},
+};
+
+const PLAIN: ContainerIsolation = {
+  resources: { cpuShares: 2, oomScoreAdjust: 1000 },
+  security: {
+    privileged: false,
+    addCapabilities: [],
+    dropCapabilities: [],
+    supplementalGroups: [],
+    readOnlyRoot: false,
+    noNewPrivileges: false,
+    unmasked: false,
+  },
+};
+
+test('[SAFE-12] cri runtime: containers that outlived their sandbox end before the next one begins', async () => {
+  const harness = await createHarness();
+  try {
+    const { runtime } = harness;
+    const first = await runtime.runSandbox({ ...sandboxConfig('u1'), isolation: OWN_PROCESSES });
+    const config = containerConfig(shell('trap "exit 0" TERM; sleep 600 & wait'), { isolation: PLAIN });
+    const id = await runtime.createContainer(first, config);
+    await runtime.startContainer(id);
+    containerd.ctr(['tasks', 'kill', '-s', 'SIGKILL', first]);
+    await eventually(async () => (await runtime.list())[0]?.state === 'notReady', 'the sandbox is seen to be gone');
+    assert.equal((await containerOf(runtime, id)).state, 'running');
+    const second = await runtime.runSandbox(sandboxConfig('u1', 1));
+    assert.equal((await containerOf(runtime, id)).state, 'exited');
+    assert.deepEqual(
+      (await runtime.list()).map((sandbox) => [sandbox.id, sandbox.state]),
+      [
+        [first, 'notReady'],
+        [second, 'ready'],
+      ],
+    );
+  } finally {
+    await harness.dispose();
+  }
+});
 
 test('cri runtime: a log that grew too long is replaced, and no line is lost', async () => {
   const harness = await createHarness();

@@ -6,6 +6,8 @@ export const QUICK_DEADLINE_MS = 10_000;
 export const WORK_DEADLINE_MS = 120_000;
 /** A stop that takes this much longer than its grace is not confirmed. */
 export const STOP_CONFIRM_MS = 30_000;
+/** For containers that outlived their sandbox. */
+export const LEFT_OVER_GRACE_MS = 2_000;
 /** Between looks at what runs, where the runtime tells no events. */
 export const RELIST_MS = 1_000;
 /** Between attempts to listen to a runtime that went away. */

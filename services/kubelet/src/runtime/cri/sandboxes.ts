@@ -1,8 +1,8 @@
 import { RuntimeError, type SandboxConfig } from '../port.ts';
 import { type CallLimits, type CriConnection, isCode } from './connection.ts';
 import { type CriContainers, isAlive } from './containers.ts';
-import { selectorOf } from './labels.ts';
-import { QUICK_DEADLINE_MS, WORK_DEADLINE_MS } from './limits.ts';
+import type { PodSandbox } from './generated/cri_pb.js';
+import { LEFT_OVER_GRACE_MS, WORK_DEADLINE_MS } from './limits.ts';
 import type { PodFiles } from './pod-files.ts';
 import { sandboxRequest } from './requests.ts';
 import type { CriStore } from './store.ts';
@@ -26,8 +26,11 @@ export class CriSandboxes {
 
   async run(config: SandboxConfig): Promise<string> {
     const { connection, files, node } = this.#deps;
-    const same = await this.#find(config);
-    if (same !== undefined) return same;
+    const earlier = await this.#sandboxesOf(config.podUid);
+    const same = earlier.find(({ metadata }) => metadata?.attempt === config.attempt);
+    if (same !== undefined) return same.id;
+    // A sandbox may end without its containers: nothing of the pod may run twice.
+    await Promise.all(earlier.map(({ id }) => this.stop(id, LEFT_OVER_GRACE_MS)));
     files.prepare(config);
     const request = {
       config: sandboxRequest(config, {
@@ -69,18 +72,14 @@ export class CriSandboxes {
         `container ${alive.metadata?.name ?? alive.id} of sandbox ${id} still runs`,
       );
     await connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options));
-    const [sandboxes] = await store.listIds(found.config.podUid);
+    const sandboxes = await this.#sandboxesOf(found.config.podUid);
     if (sandboxes.every((sandbox) => sandbox.id === id)) files.remove(found.config);
     await connection.call(WORK, ({ runtime }, options) => runtime.removePodSandbox({ podSandboxId: id }, options));
     store.unburyAll(id);
   }
 
-  async #find({ podUid, attempt }: SandboxConfig): Promise<string | undefined> {
-    const { connection, node } = this.#deps;
-    const filter = { labelSelector: selectorOf(node, podUid) };
-    const { items } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
-      runtime.listPodSandbox({ filter }, options),
-    );
-    return items.find(({ metadata }) => metadata?.attempt === attempt)?.id;
+  async #sandboxesOf(podUid: string): Promise<readonly PodSandbox[]> {
+    const [sandboxes] = await this.#deps.store.listIds(podUid);
+    return sandboxes;
   }
 }

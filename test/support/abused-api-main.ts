@@ -27,9 +27,10 @@ process.on('message', () => process.send?.(measure()));
 process.on('disconnect', () => process.exit(0));
 process.send?.({ port: https.address().port });
 
-function measure(): { readonly bytes: number; readonly connections: number } {
+function measure(): { readonly bytes: number; readonly connections: number; readonly cpuMs: number } {
+  const { user, system } = process.cpuUsage();
   global.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   const connections = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-  return { bytes: heapUsed + external, connections };
+  return { bytes: heapUsed + external, connections, cpuMs: (user + system) / 1_000 };
 }

@@ -20,6 +20,12 @@ export interface Reply {
   readonly text: string;
 }
 
+interface Measured {
+  readonly bytes: number;
+  readonly connections: number;
+  readonly cpuMs: number;
+}
+
 /** An API server in a process of its own, and what well-behaved and other clients do to it. */
 export class AbusedApi implements AsyncDisposable {
   readonly port: number;
@@ -69,10 +75,15 @@ export class AbusedApi implements AsyncDisposable {
     return (await this.#measure()).connections;
   }
 
-  async #measure(): Promise<{ readonly bytes: number; readonly connections: number }> {
+  /** Time that the server has worked, measured before the rubbish of this question is collected. */
+  async cpuMs(): Promise<number> {
+    return (await this.#measure()).cpuMs;
+  }
+
+  async #measure(): Promise<Measured> {
     const answer = answerOf(this.#child);
     this.#child.send('measure');
-    return (await answer) as { readonly bytes: number; readonly connections: number };
+    return (await answer) as Measured;
   }
 
   /** What a normal client gets, over a connection of its own. */

@@ -5,6 +5,7 @@ import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, decide, outcome } from '../testing/cluster.ts';
+import { createPodInfo } from './pod-info.ts';
 import { feasibleToFind } from './schedule.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -25,6 +26,11 @@ const podArbitrary = fc.record({
   anti: fc.boolean(),
   near: fc.boolean(),
   spread: fc.constantFrom(undefined, 1, 2),
+  minDomains: fc.constantFrom(undefined, 2, 3),
+  honorsTaints: fc.boolean(),
+  port: fc.boolean(),
+  /** A pod that was placed before goes away first. */
+  leaves: fc.boolean(),
 });
 type NodeCase = typeof nodeArbitrary extends fc.Arbitrary<infer T> ? T : never;
 type PodCase = typeof podArbitrary extends fc.Arbitrary<infer T> ? T : never;
@@ -43,14 +49,16 @@ function podFor(shape: PodCase, name: string): Pod {
   const labelSelector = { matchLabels: { app: shape.app } };
   const anti = { topologyKey: 'kubernetes.io/hostname', labelSelector };
   const near = { topologyKey: ZONE, labelSelector };
+  const ports = shape.port ? [{ containerPort: 80, hostPort: 80 }] : [];
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: shape.cpu } }, ports }];
   return buildPod(name, {
-    cpu: shape.cpu,
     labels: { app: shape.app },
     affinity: {
       ...(shape.anti ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [anti] } } : {}),
       ...(shape.near ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } } : {}),
     },
     spec: {
+      containers,
       ...(shape.disk === undefined ? {} : { nodeSelector: { disk: shape.disk } }),
       ...(shape.tolerates === undefined
         ? {}
@@ -65,7 +73,14 @@ function podFor(shape: PodCase, name: string): Pod {
         ? {}
         : {
             topologySpreadConstraints: [
-              { maxSkew: shape.spread, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector },
+              {
+                maxSkew: shape.spread,
+                topologyKey: ZONE,
+                whenUnsatisfiable: 'DoNotSchedule',
+                labelSelector,
+                ...(shape.minDomains === undefined ? {} : { minDomains: shape.minDomains }),
+                nodeTaintsPolicy: shape.honorsTaints ? 'Honor' : 'Ignore',
+              },
             ],
           }),
     },
@@ -75,9 +90,13 @@ function podFor(shape: PodCase, name: string): Pod {
 interface Placed {
   readonly shape: PodCase;
   readonly node: number;
+  readonly uid: string;
 }
 
 const millis = (shape: PodCase): number => ({ '250m': 250, '1': 1000, '2': 2000 })[shape.cpu] ?? 0;
+
+const naivelyTolerates = (pod: PodCase, { taint }: NodeCase): boolean =>
+  taint === undefined || pod.tolerates === '*' || pod.tolerates === taint;
 
 /** The rules once more, as naively as they can be said. */
 function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod: PodCase, at: number): boolean {
@@ -88,7 +107,8 @@ function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod:
   const inZone = (zone: string | undefined): readonly Placed[] =>
     placed.filter((each) => nodes[each.node]?.zone === zone && zone !== undefined);
   if (node.unschedulable && pod.tolerates !== '*') return false;
-  if (node.taint !== undefined && pod.tolerates !== '*' && pod.tolerates !== node.taint) return false;
+  if (!naivelyTolerates(pod, node)) return false;
+  if (pod.port && here.some((each) => each.shape.port)) return false;
   if (pod.disk !== undefined && pod.disk !== node.disk) return false;
   if (here.length + 1 > node.pods) return false;
   if (here.reduce((sum, each) => sum + millis(each.shape), millis(pod)) > node.cpu * 1000) return false;
@@ -102,12 +122,18 @@ function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod:
   if (pod.spread === undefined) return true;
   if (node.zone === undefined) return false;
   const eligible = nodes.flatMap((each, i) =>
-    each.zone === undefined || (pod.disk !== undefined && each.disk !== pod.disk) ? [] : [i],
+    each.zone === undefined ||
+    (pod.disk !== undefined && each.disk !== pod.disk) ||
+    (pod.honorsTaints && !naivelyTolerates(pod, each))
+      ? []
+      : [i],
   );
   const countOf = (zone: string): number =>
     placed.filter((each) => eligible.includes(each.node) && nodes[each.node]?.zone === zone && selects(pod, each.shape))
       .length;
-  const fewest = Math.min(...eligible.map((i) => countOf(nodes[i]?.zone ?? '')));
+  const zones = new Set(eligible.map((i) => nodes[i]?.zone));
+  const least = Math.min(...eligible.map((i) => countOf(nodes[i]?.zone ?? '')));
+  const fewest = zones.size < (pod.minDomains ?? 1) ? 0 : least;
   return countOf(node.zone) + 1 - fewest <= pod.spread;
 }
 
@@ -115,27 +141,33 @@ test('[SPREAD-10] [SPREAD-12] [SPREAD-14] equals a naive reference on random clu
   fc.assert(
     fc.property(
       fc.array(nodeArbitrary, { maxLength: 6 }),
-      fc.array(podArbitrary, { maxLength: 10 }),
+      fc.array(podArbitrary, { maxLength: 12 }),
       fc.integer(),
       (nodes, pods, seed) => {
         const random = createSeededRandom(seed, 'ties');
-        const placed: Placed[] = [];
-        const placedPods: Pod[] = [];
+        const cluster = clusterOf(nodes.map(nodeFor));
+        let placed: readonly Placed[] = [];
         for (const [i, shape] of pods.entries()) {
+          const [first] = placed;
+          if (shape.leaves && first !== undefined) {
+            cluster.removePod(first.uid);
+            placed = placed.slice(1);
+          }
           const pod = podFor(shape, `p${i}`);
-          const decision = decide(clusterOf(nodes.map(nodeFor), placedPods), pod, { random });
+          const decision = decide(cluster, pod, { random });
           const fitting = nodes.flatMap((_, at) => (naivelyFits(nodes, placed, shape, at) ? [`n${at}`] : []));
           if (decision.kind === 'refuse') {
             assert.deepEqual(fitting, []);
             continue;
           }
           assert.ok(fitting.includes(decision.nodeName), `${decision.nodeName} is not one of ${fitting.join(', ')}`);
-          placed.push({ shape, node: Number(decision.nodeName.slice(1)) });
-          placedPods.push({ ...pod, spec: { ...pod.spec, nodeName: decision.nodeName } });
+          const info = createPodInfo(pod);
+          cluster.assume(info, decision.nodeName);
+          placed = [...placed, { shape, node: Number(decision.nodeName.slice(1)), uid: info.uid }];
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 500 },
   );
 });
 

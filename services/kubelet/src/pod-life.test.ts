@@ -315,3 +315,49 @@ test('[SAFE-07] an API that is away for minutes ends nothing, and hears everythi
   assert.ok(pod.isGone);
   await pod.stop();
 });
+
+test('[LIFE-22] [TERM-04] a clock that is set, forth or back, ends nothing early and keeps nobody waiting for long', async () => {
+  for (const jump of [3_600, -3_600, 86_400 * 365, -86_400 * 365]) {
+    const deaf = app('deaf', { command: ['ignore-stop'] });
+    const pod = await new VirtualPod({ containers: [deaf, app('flaky', { command: exits(5, 1) })] }).run(12);
+    pod.jumpClock(jump);
+    const before = pod.began.length;
+    await pod.run(11);
+    assert.ok(pod.began.length > before, `the next start comes after a jump of ${jump} s`);
+    pod.remove(30);
+    await pod.run(5);
+    pod.jumpClock(-jump);
+    await pod.run(24);
+    assert.ok(!pod.ended.some(({ container }) => container === 'deaf'), 'the grace is not over');
+    await pod.run(2);
+    assert.deepEqual(
+      pod.ended.filter(({ container }) => container === 'deaf'),
+      [{ container: 'deaf', at: 53 }],
+    );
+    assert.ok(pod.isGone);
+    await pod.stop();
+  }
+});
+
+test('[LIFE-22] [LIFE-24] a kubelet that restarts begins the back-off anew and never counts a restart twice', async () => {
+  const pod = await new VirtualPod({ containers: [app('main', { command: exits(1, 1) })] }).run(40);
+  const count = pod.container('main').restartCount;
+  await pod.restartKubelet();
+  await pod.run(3);
+  assert.equal(pod.container('main').restartCount, count + 1, 'the first restart that it sees is immediate');
+  await pod.run(600);
+  const starts = pod.began.length;
+  assert.equal(pod.container('main').restartCount, starts - 1);
+  await pod.stop();
+});
+
+test('a storm of events about a pod is one look at it after another, and changes nothing', async () => {
+  const pod = await new VirtualPod({}).run(5);
+  const statuses = pod.statuses.length;
+  for (let event = 0; event < 10_000; event++)
+    pod.change((object) => ({ ...object, metadata: { ...object.metadata, labels: { n: String(event) } } }));
+  await pod.run(1);
+  assert.deepEqual([pod.statuses.length, pod.began.length, pod.stops], [statuses, 1, []]);
+  assert.ok(pod.looks < 30, `${pod.looks} looks at the runtime`);
+  await pod.stop();
+});

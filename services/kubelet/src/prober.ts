@@ -112,8 +112,9 @@ class ProbeLoop {
     this.#kind = kind;
     this.#subject = subject;
     const startedAt = subject.container.startedAt ?? deps.clock.now();
-    const delayMs = startedAt + (subject.probe.initialDelaySeconds ?? 0) * 1000 - deps.clock.now();
-    this.#schedule(Math.max(0, delayMs));
+    const initialMs = (subject.probe.initialDelaySeconds ?? 0) * 1000;
+    // A clock that was set back since must not keep the probe away.
+    this.#schedule(Math.min(initialMs, Math.max(0, startedAt + initialMs - deps.clock.now())));
   }
 
   verdict(): ProbeCount['verdict'] {

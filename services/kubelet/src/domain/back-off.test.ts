@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type BackOff, formatDuration, nextBackOff, restartDelay } from './back-off.ts';
+import { type BackOff, formatDuration, nextBackOff, restartDelay, untilRetry } from './back-off.ts';
 
 test('[LIFE-22] [LIFE-24] the first restart is immediate, then 10 s, 20 s, 40 s ... 300 s', () => {
   let now = 1_000_000;
@@ -38,6 +38,11 @@ test('[LIFE-22] back-off stays within its bounds for any history and any jump of
       }
     }),
   );
+});
+
+test('a retry that a clock noted before it was set back does not wait for that time to come again', () => {
+  assert.deepEqual([untilRetry(undefined, 5), untilRetry(9, 5), untilRetry(3, 5)], [0, 4, 0]);
+  assert.equal(untilRetry(3_600_000, 5), 0);
 });
 
 test('durations are printed as Go prints them', () => {

@@ -11,8 +11,9 @@ export interface BackOff {
 /** Milliseconds until the container that ended at `finishedAt` may start again; 0 = now. The first restart is immediate. */
 export function restartDelay(backOff: BackOff | undefined, finishedAt: number, now: number): number {
   if (backOff === undefined || ranLongEnough(backOff, finishedAt)) return 0;
-  // The wall clock may jump back: nobody waits longer than the back-off itself.
-  return Math.min(backOff.delayMs, Math.max(0, finishedAt + backOff.delayMs - now));
+  // The wall clock was set back: waiting until it is there again could take a year, and this happens once for a setting.
+  if (finishedAt > now) return 0;
+  return Math.max(0, finishedAt + backOff.delayMs - now);
 }
 
 export function nextBackOff(backOff: BackOff | undefined, finishedAt: number, now: number): BackOff {
@@ -23,6 +24,12 @@ export function nextBackOff(backOff: BackOff | undefined, finishedAt: number, no
 
 function ranLongEnough(backOff: BackOff, finishedAt: number): boolean {
   return finishedAt - backOff.startedAt > CONTAINER_BACK_OFF_RESET_MS;
+}
+
+/** Milliseconds until something may be tried again. A time that is too far away was noted by a clock that was set since. */
+export function untilRetry(retryAt: number | undefined, now: number): number {
+  const left = (retryAt ?? now) - now;
+  return left > CONTAINER_BACK_OFF_MAX_MS ? 0 : Math.max(0, left);
 }
 
 /** As Go prints durations: `10s`, `1m20s`, `5m0s`. */

@@ -1,7 +1,7 @@
 import type { Container, Pod } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
-import { nextBackOff } from './back-off.ts';
+import { nextBackOff, untilRetry } from './back-off.ts';
 import { isStarted } from './container-status.ts';
 import { decideKill } from './decide-kill.ts';
 import { containerGrace, effectivePodGrace, type KillCause } from './grace.ts';
@@ -49,10 +49,10 @@ function decideComplete(observation: PodObservation, pod: Pod, { memory, now }: 
 
 /** A pod's sandbox that was stopped (the machine went down) is replaced; its init containers run again in the new one. */
 function startSandbox(observation: PodObservation, pod: Pod, at: At): Decision {
-  const failure = at.memory.failures[''];
-  if (failure !== undefined && failure.retryAt > at.now) {
+  const waitMs = untilRetry(at.memory.failures['']?.retryAt, at.now);
+  if (waitMs > 0) {
     const told = report(observation, pod, at);
-    return { ...told, wakeAfterMs: earliest(told.wakeAfterMs, failure.retryAt - at.now) };
+    return { ...told, wakeAfterMs: earliest(told.wakeAfterMs, waitMs) };
   }
   const attempt = (observation.sandboxes.at(-1)?.config.attempt ?? -1) + 1;
   return { actions: [{ kind: 'runSandbox', attempt }], memory: at.memory, wakeAfterMs: undefined };
@@ -128,9 +128,9 @@ class Steps {
       this.#killUnhealthy(container, life);
       return;
     }
-    const failure = this.memory.failures[container.name];
-    if (failure !== undefined && failure.retryAt > this.#now) {
-      this.#wakeIn(failure.retryAt - this.#now);
+    const waitMs = untilRetry(this.memory.failures[container.name]?.retryAt, this.#now);
+    if (waitMs > 0) {
+      this.#wakeIn(waitMs);
       return;
     }
     if (life === undefined || life.state === 'created')
@@ -176,7 +176,7 @@ class Steps {
 
   #stop(container: Container, life: ContainerLife, cause: KillCause, message: string): void {
     if (this.memory.stopping[life.id] !== undefined) return;
-    const retryInMs = (this.memory.stopRetryAt[life.id] ?? this.#now) - this.#now;
+    const retryInMs = untilRetry(this.memory.stopRetryAt[life.id], this.#now);
     if (retryInMs > 0) {
       this.#wakeIn(retryInMs);
       return;

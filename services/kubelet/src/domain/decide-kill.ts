@@ -1,6 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import { MIN_CONTAINER_GRACE_SECONDS } from '../limits.ts';
 import type { ContainerStatus } from '../runtime/port.ts';
+import { untilRetry } from './back-off.ts';
 import { containerGrace } from './grace.ts';
 import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
 
@@ -45,7 +46,7 @@ function stopAll(
   const stopping = { ...memory.stopping };
   let wakeAfterMs: number | undefined;
   for (const { id, config } of targets) {
-    const retryInMs = (memory.stopRetryAt[id] ?? now) - now;
+    const retryInMs = untilRetry(memory.stopRetryAt[id], now);
     if (retryInMs > 0) {
       wakeAfterMs = Math.min(wakeAfterMs ?? retryInMs, retryInMs);
       continue;

@@ -5,6 +5,8 @@ const EPOCH_MS = 1_767_225_600_000;
 export interface VirtualClock extends Clock {
   /** Lets time pass, firing timers in order and letting promises settle in between. */
   advance(ms: number): Promise<void>;
+  /** Somebody sets the wall clock; time itself goes on as before. */
+  jump(ms: number): void;
 }
 
 interface Pending {
@@ -15,6 +17,7 @@ interface Pending {
 export function createVirtualClock(): VirtualClock {
   const pending = new Set<Pending>();
   let nowMs = 0;
+  let skewMs = 0;
   const timer = (delayMs: number, fire: () => void): Timer => {
     const entry = { atMs: nowMs + Math.max(0, delayMs), fire };
     pending.add(entry);
@@ -28,7 +31,10 @@ export function createVirtualClock(): VirtualClock {
     return first;
   };
   return {
-    now: () => EPOCH_MS + nowMs,
+    now: () => EPOCH_MS + nowMs + skewMs,
+    jump: (ms) => {
+      skewMs += ms;
+    },
     monotonic: () => nowMs,
     timer,
     sleep: (delayMs, signal) => sleepOn(timer, delayMs, signal),

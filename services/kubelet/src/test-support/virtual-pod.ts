@@ -40,6 +40,8 @@ export class VirtualPod {
   #worker: PodWorker;
   #pod: Pod | undefined;
   #version = 1;
+  /** How often the runtime was asked what there is. */
+  looks = 0;
   /** Nobody answers at the API. */
   apiIsAway = false;
 
@@ -113,6 +115,10 @@ export class VirtualPod {
     this.#worker.offer(this.#pod);
   }
 
+  jumpClock(seconds: number): void {
+    this.#clock.jump(seconds * 1000);
+  }
+
   /** The object vanishes, as by a deletion with grace 0. */
   vanish(): void {
     this.#pod = undefined;
@@ -167,6 +173,10 @@ export class VirtualPod {
     };
     return {
       ...inner,
+      list: (filter) => {
+        this.looks += 1;
+        return inner.list(filter);
+      },
       stopContainer: async (id, graceMs) => {
         this.stops.push({ container: await nameOf(id), graceSeconds: graceMs / 1000, at: this.seconds });
         return inner.stopContainer(id, graceMs);

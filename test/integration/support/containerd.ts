@@ -134,13 +134,30 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   disable_apparmor = true
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "overlayfs"
+    snapshotter = ${JSON.stringify(canOverlay(directory) ? 'overlayfs' : 'native')}
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${JSON.stringify(CNI_PLUGINS)}
     conf_dir = ${quoted('net.d')}
 `;
+}
+
+/** A file system that is one itself takes no other on top of it: then layers are copied. */
+function canOverlay(directory: string): boolean {
+  const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map((name) => {
+    const folder = path.join(directory, 'trial', name);
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  });
+  const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+  try {
+    execFileSync('mount', ['-t', 'overlay', 'trial', '-o', options, merged ?? ''], { stdio: 'ignore' });
+    execFileSync('umount', [merged ?? ''], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function answers(socket: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEPLOYMENTS, type Deployment, PODS, type Pod, REPLICA_SETS, STATEFUL_SETS } from '@holdfast/api';
+import { DEPLOYMENTS, type Deployment, JOBS, PODS, type Pod, REPLICA_SETS, STATEFUL_SETS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { eventually, startCluster } from './support/controller-cluster.ts';
 
@@ -107,4 +107,31 @@ test('[SAFE-22] [SAFE-24] a StatefulSet fills its names in order, each name once
     return current.status.readyReplicas === 3 ? current : undefined;
   });
   assert.equal(set.status.currentRevision, set.status.updateRevision);
+});
+
+test('a Job counts each of its pods once, with two managers at work', async () => {
+  await using cluster = await startCluster({ managers: 2 });
+  const { admin } = cluster;
+  const target = { namespace: 'default', name: 'task' };
+  const containers = [{ name: 'main', image: 'task:1', resources: {} }];
+  await admin.create(JOBS, {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { ...target },
+    spec: { completions: 12, parallelism: 4, template: { metadata: {}, spec: { restartPolicy: 'Never', containers } } },
+    status: {},
+  });
+  const job = await eventually('a complete Job', async () => {
+    for (const pod of await podsOf(admin)) {
+      if (pod.status.phase === 'Succeeded') continue;
+      await admin.updateStatus(PODS, { ...pod, status: { ...pod.status, phase: 'Succeeded' } }).catch(() => {});
+    }
+    const current = await admin.get(JOBS, target);
+    return current.status.completionTime === undefined ? undefined : current;
+  });
+  const succeeded = (await podsOf(admin)).filter(({ status }) => status.phase === 'Succeeded').length;
+  assert.deepEqual([job.status.succeeded, job.status.uncountedTerminatedPods], [succeeded, {}]);
+  await eventually('pods that nobody holds', async () =>
+    (await podsOf(admin)).every(({ metadata }) => (metadata.finalizers ?? []).length === 0),
+  );
 });

@@ -3,6 +3,9 @@ import type { ControllerDefinition } from './common/context.ts';
 import { cronJobController } from './controllers/cronjob/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
+import { disruptionController } from './controllers/disruption/index.ts';
+import { endpointSliceController } from './controllers/endpoint-slice/index.ts';
+import { endpointsController } from './controllers/endpoints/index.ts';
 import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
@@ -38,5 +41,8 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   namespaceController(settings),
   serviceAccountController,
   resourceQuotaController(settings),
+  disruptionController,
+  endpointsController,
+  endpointSliceController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

@@ -17,7 +17,9 @@ function mayComponent(user: User, info: ResourceRequest): boolean {
 }
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
-const isRead = (info: ResourceRequest): boolean => READ_VERBS.has(info.verb) && info.resource !== 'secrets';
+/** `get` of a stream is a command in somebody's pod, and of a proxy whatever is behind it. */
+const isRead = (info: ResourceRequest): boolean =>
+  READ_VERBS.has(info.verb) && info.resource !== 'secrets' && !NO_CONTROLLER_WRITES.has(qualified(info));
 
 const WRITE_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 const REMOVAL_VERBS: ReadonlySet<string> = new Set(['delete', 'deletecollection']);

@@ -205,6 +205,58 @@ check(
 );
 
 check(
+  '[SAFE-06] [SAFE-26] [SAFE-30] deleted, made again, deleted again while the first one dies: one process at a time, and the last one runs',
+  async ({ admin, node }) => {
+    const deaf = { containers: withCommand(['ignore-stop']), terminationGracePeriodSeconds: 1 };
+    const uids: (string | undefined)[] = [];
+    const make = async (): Promise<void> => {
+      uids.push((await admin.create(PODS, podManifest('web', deaf))).metadata.uid);
+    };
+    const remove = (gracePeriodSeconds: number): Promise<void> =>
+      admin.delete(PODS, { namespace: 'default', name: 'web' }, { gracePeriodSeconds });
+    await make();
+    await running(admin, 'web');
+    for (let again = 0; again < 3; again++) {
+      await remove(0);
+      await make();
+    }
+    await remove(1);
+    await gone(admin, 'web', uids.at(-1));
+    await make();
+    await running(admin, 'web');
+    const story = node.facts.map(({ kind, podUid }) => `${kind} ${uids.indexOf(podUid)}`);
+    assert.equal(story[0], 'started 0');
+    assert.equal(story.at(-1), `started ${uids.length - 1}`);
+    // A slow machine may have let one of those in between begin: then it ended before the next one.
+    for (const [index, fact] of node.facts.entries()) {
+      const next = node.facts[index + 1];
+      if (fact.kind !== 'started' || next === undefined) continue;
+      assert.deepEqual([next.kind, next.podUid], ['ended', fact.podUid], story.join(', '));
+    }
+  },
+);
+
+check(
+  '[POD-17] [POD-27] a kubelet looks at pods, never at templates, and every pod has an address of its own',
+  async ({ admin, node }) => {
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await admin.create(PODS, podManifest(name));
+    const pods = await Promise.all(names.map((name) => running(admin, name)));
+    const addresses = pods.map(({ status }) => status.podIP);
+    assert.equal(new Set(addresses).size, names.length);
+    assert.deepEqual(
+      pods.map(({ status }) => status.podIPs?.map(({ ip }) => ip)),
+      addresses.map((ip) => [ip]),
+    );
+    const asked = new Set(
+      node.wire.map(({ path }) => /\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/[^/]+)?\/([a-z]+)/.exec(path)?.[1]),
+    );
+    for (const kind of asked)
+      assert.ok(['pods', 'nodes', 'leases', 'events'].includes(kind ?? ''), `asked for ${kind}`);
+  },
+);
+
+check(
   '[SAFE-29] [TEST-05] a restarted kubelet takes up its pods: nothing restarts, nothing is written',
   async ({ admin, node }) => {
     await admin.create(PODS, podManifest('web'));

@@ -92,15 +92,19 @@ function isReferred(reader: ObjectReader, node: string, info: ResourceRequest): 
 }
 
 function references(pod: Pod, resource: string): ReadonlySet<string | undefined> {
-  const { spec } = pod;
-  const volumes = (spec?.volumes ?? []).flatMap((volume) => inVolume(volume, resource));
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const { spec, metadata } = pod;
+  const volumes = (spec?.volumes ?? []).flatMap((volume) => inVolume(volume, resource, metadata.name ?? ''));
+  const containers = [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ];
   const inContainers = containers.flatMap((container) => inContainer(container, resource));
   const pulls = resource === 'secrets' ? (spec?.imagePullSecrets ?? []).map((each) => each.name) : [];
   return new Set([...volumes, ...inContainers, ...pulls]);
 }
 
-function inVolume(volume: Volume, resource: string): readonly (string | undefined)[] {
+function inVolume(volume: Volume, resource: string, podName: string): readonly (string | undefined)[] {
   const projected = volume.projected?.sources ?? [];
   switch (resource) {
     case 'secrets':
@@ -108,7 +112,7 @@ function inVolume(volume: Volume, resource: string): readonly (string | undefine
     case 'configmaps':
       return [volume.configMap?.name, ...projected.map((each) => each.configMap?.name)];
     default:
-      return [volume.persistentVolumeClaim?.claimName];
+      return [volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${podName}-${volume.name}`];
   }
 }
 

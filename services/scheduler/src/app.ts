@@ -338,6 +338,12 @@ class SchedulerLoop implements Scheduler {
 
   #apply(next: Popped, profile: Profile, outcome: Outcome): void {
     const { pod } = next;
+    if (!this.#queue.has(pod.uid)) {
+      // Deleted or bound while extenders were asked: nobody has to make room for it any more.
+      this.#queue.placed();
+      if (outcome.kind === 'place') this.#decider.unreserve(profile, pod, outcome.nodeName);
+      return;
+    }
     switch (outcome.kind) {
       case 'place':
         this.#place(next, profile, outcome);
@@ -355,10 +361,6 @@ class SchedulerLoop implements Scheduler {
   #place(next: Popped, profile: Profile, { nodeName, waits }: Extract<Outcome, { kind: 'place' }>): void {
     const { pod, attempts, addedMs } = next;
     this.#queue.placed();
-    if (!this.#queue.has(pod.uid)) {
-      this.#decider.unreserve(profile, pod, nodeName);
-      return;
-    }
     this.#cache.nominations.clear(pod.uid);
     this.#cache.assume(pod, nodeName);
     const placed = this.#cache.placed(pod.uid);
@@ -399,6 +401,7 @@ class SchedulerLoop implements Scheduler {
   }
 
   #fail(pod: PodInfo, { schedulerName }: Profile, message: string): void {
+    if (!this.#queue.has(pod.uid)) return;
     this.#queue.backOff(pod.uid, this.#deps.clock.monotonic());
     this.#writer.notScheduled(pod, { reason: 'SchedulerError', message }, undefined);
     this.#recorderOf(schedulerName).event(pod.pod, { type: 'Warning', reason: 'FailedScheduling', message });

@@ -1,5 +1,5 @@
 import { connectComponent, logLevelOf } from '@holdfast/client/component-config';
-import { createIds, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { createIds, createSystemClock, createSystemRandom, OperatorError, openTracing } from '@holdfast/platform';
 import { describeSettings, readSettings } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
 import { createStatusServer } from './adapters/status-server.ts';
@@ -22,7 +22,8 @@ async function main(argv: readonly string[]): Promise<void> {
   const clock = createSystemClock();
   const random = createSystemRandom();
   const log = createPinoLog({ level: logLevelOf(settings), service: 'scheduler' });
-  const connection = await connectComponent(settings, { clock, log, userAgent: 'holdfast-scheduler' });
+  const { tracer, ...tracing } = await openTracing('scheduler', settings['tracing-endpoint']);
+  const connection = await connectComponent(settings, { clock, log, userAgent: 'holdfast-scheduler', tracer });
   const scheduler = createScheduler({
     client: connection.client,
     bus: connection.bus,
@@ -45,6 +46,7 @@ async function main(argv: readonly string[]): Promise<void> {
   await scheduler.stop();
   await status?.stop();
   await connection.close();
+  await tracing.stop();
 }
 
 try {

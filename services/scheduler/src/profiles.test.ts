@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '@holdfast/machinery';
 import { decodeConfiguration } from './configuration/configuration.ts';
-import { nodeOf, rig } from './testing/rig.ts';
+import { nodeOf, podPath, rig } from './testing/rig.ts';
 
 const FILE = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' };
 
@@ -143,4 +143,29 @@ test('an extender chooses victims and binds', async () => {
   assert.deepEqual(bind?.body, { PodName: 'p', PodNamespace: 'default', PodUID: 'uid-default-p', Node: 'a' });
   assert.equal(binding.api.requests.filter(({ path }) => path.endsWith('/binding')).length, 0);
   await binding.stop();
+});
+
+test('a pod that is deleted while an extender is asked takes nothing from anybody', async () => {
+  const asked = Promise.withResolvers<void>();
+  const configuration = decodeConfiguration({
+    ...FILE,
+    extenders: [{ urlPrefix: 'http://extender', preemptVerb: 'preempt', nodeCacheCapable: true }],
+  });
+  const answer = { NodeNameToMetaVictims: { a: { Pods: [{ UID: 'uid-default-low' }] } } };
+  const { clock, api, addNode, addPod, schedulers, stop } = await rig(1, {
+    configuration,
+    post: () => asked.promise.then(() => answer),
+  });
+  addNode('a', { cpu: '1' });
+  addPod('low', { cpu: '1' });
+  await clock.advance(1_000);
+  addPod('high', { cpu: '1', spec: { priority: 10 } });
+  await clock.advance(1_000);
+  api.remove(podPath('high'));
+  await clock.advance(1_000);
+  asked.resolve();
+  await clock.advance(1_000);
+  assert.equal(schedulers[0]?.counters().preemptions, 0);
+  assert.equal(api.requests.filter(({ method }) => method === 'DELETE').length, 0);
+  await stop();
 });

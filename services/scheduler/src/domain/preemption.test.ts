@@ -270,3 +270,14 @@ test('[PREEMPT-16] a pod that its budget already lists as disrupted is paid for'
   const elsewhere = { ...spent, metadata: { ...spent.metadata, namespace: 'other' } };
   assert.equal(told(tryPreempt(clusterOf(nodes, placed), x, [elsewhere])), 'n: a');
 });
+
+test('[PREEMPT-17] of equal sums the one with fewer victims is taken', () => {
+  const lowest = -(2 ** 31);
+  const placed = [
+    withPriority('a1', lowest, { nodeName: 'a', cpu: '2' }),
+    withPriority('a2', lowest, { nodeName: 'a', cpu: '2' }),
+    withPriority('b1', lowest, { nodeName: 'b', cpu: '4' }),
+  ];
+  const cluster = clusterOf([buildNode('a'), buildNode('b')], placed);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 1, { cpu: '4' }))), 'b: b1');
+});

@@ -32,10 +32,16 @@ export class HoldfastProcess implements AsyncDisposable {
     this.#ownsDataDir = ownsDataDir;
   }
 
-  static async start(flags: readonly string[] = [], keptDataDir?: string): Promise<HoldfastProcess> {
+  /** `environment`: NAME=value, beside what this process has. */
+  static async start(
+    flags: readonly string[] = [],
+    keptDataDir?: string,
+    environment: readonly string[] = [],
+  ): Promise<HoldfastProcess> {
     const dataDir = keptDataDir ?? mkdtempSync(path.join(tmpdir(), 'holdfast-e2e-'));
     const args = [MAIN, 'start', '--json', '--port', '0', '--data-dir', dataDir, ...flags];
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+    const child = spawn('env', [...environment, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const ready = await waitUntilReady(child);

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Bus } from '@holdfast/bus';
-import { type Clock, LOG_LEVELS, type Log, type LogLevel, OperatorError } from '@holdfast/platform';
+import {
+  type Clock,
+  LOG_LEVELS,
+  type Log,
+  type LogLevel,
+  OperatorError,
+  TRACING_SETTING,
+  type Tracer,
+} from '@holdfast/platform';
 import { requireSettings, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import { createApiClient } from './api-client.ts';
 import { TOKEN_RELOAD_MS } from './limits.ts';
@@ -16,6 +24,7 @@ export const COMPONENT_SETTINGS = {
   bus: { kind: 'string', help: 'NATS servers of the event bus, separated by commas; without it the API is watched' },
   'bus-user': { kind: 'string', help: 'user name on the bus' },
   'bus-password': { kind: 'string', help: 'password on the bus' },
+  'tracing-endpoint': TRACING_SETTING,
   'log-level': { kind: 'string', help: `one of ${LOG_LEVELS.join(', ')}`, default: 'info' },
 } as const satisfies SettingSpecs;
 
@@ -31,12 +40,12 @@ export interface ComponentConnection {
 /** Opens what a component needs of the outside world. Nothing is sent yet, so it works while the servers are down. */
 export async function connectComponent(
   settings: ComponentSettings,
-  deps: { readonly clock: Clock; readonly log: Log; readonly userAgent: string },
+  deps: { readonly clock: Clock; readonly log: Log; readonly userAgent: string; readonly tracer?: Tracer | undefined },
 ): Promise<ComponentConnection> {
   const needed = requireSettings(settings, ['api-servers', 'ca-file', 'token-file']);
   const servers = splitList(needed['api-servers']);
   const caPem = readSettingFile('ca-file', needed['ca-file']);
-  const transport = createHttpsTransport({ servers, caPem, clock: deps.clock });
+  const transport = createHttpsTransport({ servers, caPem, clock: deps.clock, tracer: deps.tracer });
   const token = createTokenReader(needed['token-file'], deps);
   const client = createApiClient({ transport, token, userAgent: deps.userAgent });
   const bus = await connectBus(settings, deps);

@@ -1,5 +1,5 @@
 import { StatusError } from '@holdfast/machinery';
-import type { Clock, Log, Service } from '@holdfast/platform';
+import { type Clock, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
 import { IMMEDIATE_CONFLICT_RETRIES, RECONCILE_DEADLINE_MS } from './limits.ts';
 import type { ReconcileResult, WorkQueue } from './port.ts';
 
@@ -17,6 +17,7 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   readonly clock: Clock;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
   readonly deadlineMs?: number;
 }
 
@@ -109,10 +110,15 @@ class ControllerLoop implements Controller {
   }
 
   async #attempt(key: string, signal: AbortSignal): Promise<Outcome> {
+    const { reconcile, tracer = NO_TRACER } = this.#options;
+    const attributes = { 'holdfast.controller': this.name, 'holdfast.key': key };
     this.#totals.passes++;
     this.#totals.active++;
     try {
-      return { kind: 'done', result: await this.#options.reconcile(key, signal) };
+      const span = tracer.span(`reconcile ${this.name}`, { kind: 'internal', attributes }, () =>
+        reconcile(key, signal),
+      );
+      return { kind: 'done', result: await span };
     } catch (error) {
       return { kind: 'failed', error };
     } finally {

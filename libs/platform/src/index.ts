@@ -8,3 +8,13 @@ export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } 
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
 export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';
+export {
+  NO_TRACER,
+  openTracing,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+  TRACING_SETTING,
+  type Tracer,
+  type Tracing,
+} from './tracer.ts';

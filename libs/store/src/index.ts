@@ -16,3 +16,4 @@ export {
   type WriteOperation,
   type WriteResult,
 } from './port.ts';
+export { traceWrites } from './traced-store.ts';

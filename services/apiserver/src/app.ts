@@ -1,7 +1,7 @@
 import { allResources } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
-import type { Clock, Ids, Log, Service } from '@holdfast/platform';
-import type { Store } from '@holdfast/store';
+import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
+import { type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
@@ -39,6 +39,7 @@ export interface ApiServerDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly tracer?: Tracer;
   readonly tokens: StaticTokens;
   readonly defaultTolerationSeconds?: number;
   /** Addresses of services; every apiserver of a cluster has the same. */
@@ -104,7 +105,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
 const SYSTEM: User = { name: 'system:apiserver', groups: [MASTERS_GROUP] };
 
 function createCore(deps: ApiServerDeps): Core {
-  const { store, clock, ids, log } = deps;
+  const { clock, ids, log, tracer = NO_TRACER } = deps;
+  const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
   const addresses = serviceAddresses(deps);
   const cache = new WatchCache({ store, clock, log, fieldsOf: selectableFieldsOf });
   const reader = createReader({ store, cache });
@@ -123,7 +125,22 @@ function createCore(deps: ApiServerDeps): Core {
   const writeGate = createWriteGate();
   const metrics = createApiMetrics({ cache, writeGate });
   const nodes = deps.nodes?.(reader);
-  return { store, cache, reader, access, admission, openApi, services, writeGate, metrics, nodes, clock, ids, log };
+  return {
+    store,
+    cache,
+    reader,
+    access,
+    admission,
+    openApi,
+    services,
+    writeGate,
+    metrics,
+    tracer,
+    nodes,
+    clock,
+    ids,
+    log,
+  };
 }
 
 const serviceAddresses = (deps: ApiServerDeps): Range => addressRange(deps.serviceNetwork ?? DEFAULT_SERVICE_NETWORK);

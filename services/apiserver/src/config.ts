@@ -1,4 +1,4 @@
-import { LOG_LEVELS, type LogLevel, OperatorError } from '@holdfast/platform';
+import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
@@ -38,6 +38,7 @@ export const APISERVER_SETTINGS = {
     help: 'IPv4 network that services get their addresses from; the same for every apiserver of a cluster',
     default: DEFAULT_SERVICE_NETWORK,
   },
+  'tracing-endpoint': TRACING_SETTING,
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
@@ -57,6 +58,7 @@ export interface ApiServerConfig {
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly serviceNetwork: string;
+  readonly tracingEndpoint: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -103,6 +105,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
+    tracingEndpoint: settings['tracing-endpoint'],
     logLevel: logLevel(settings.verbosity),
   };
 }

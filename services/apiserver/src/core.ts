@@ -1,4 +1,4 @@
-import type { Clock, Ids, Log } from '@holdfast/platform';
+import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
@@ -19,6 +19,7 @@ export interface Core {
   readonly services: ServiceAllocator;
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
+  readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly access: Access;

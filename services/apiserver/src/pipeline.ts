@@ -1,5 +1,6 @@
 import { allResources, findResource } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import type { SpanOptions } from '@holdfast/platform';
 import { impersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
@@ -31,8 +32,44 @@ export interface Incoming {
 
 /** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
 export async function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
-  const { clock, metrics, log } = pipeline.core;
+  const { tracer } = pipeline.core;
   const info = readRequestInfo(incoming.request);
+  return tracer.span(spanName(info), spanOptions(info, incoming), async (span) => {
+    const response = await answerCounted(pipeline, incoming, info);
+    span.set({ 'http.response.status_code': response.status });
+    return response;
+  });
+}
+
+const spanName = (info: RequestInfo): string =>
+  info.kind === 'path' ? `${info.verb} ${info.path.slice(0, SPAN_NAME_MAX)}` : `${info.verb} ${resourceText(info)}`;
+
+const SPAN_NAME_MAX = 100;
+
+const resourceText = ({ resource, subresource }: ResourceRequest): string =>
+  subresource === '' ? resource : `${resource}/${subresource}`;
+
+function spanOptions(info: RequestInfo, { request, user }: Incoming): SpanOptions {
+  const about =
+    info.kind === 'path'
+      ? {}
+      : {
+          'holdfast.api.group': info.group,
+          'holdfast.api.resource': resourceText(info),
+          'holdfast.api.namespace': info.namespace,
+          'holdfast.api.name': info.name,
+        };
+  const attributes = {
+    'http.request.method': request.method,
+    'holdfast.api.verb': info.verb,
+    'user.name': user.name,
+    ...about,
+  };
+  return { kind: 'server', attributes, traceparent: request.headers['traceparent'] };
+}
+
+async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { clock, metrics, log } = pipeline.core;
   const began = clock.monotonic();
   const done = (code: number): void => metrics.requestDone(info, code, (clock.monotonic() - began) / 1000);
   try {

@@ -8,6 +8,7 @@ import {
   createSystemRandom,
   type Log,
   OperatorError,
+  openTracing,
   type Service,
 } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
@@ -32,6 +33,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
   const nodes = await readKubeletAccess(config, clock);
+  const tracing = await openTracing('apiserver', config.tracingEndpoint);
   const store = await openStore(config, { clock, log, ids });
   const api = createApiServer({
     store,
@@ -43,6 +45,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     serviceNetwork: config.serviceNetwork,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),
+    ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),
   });
   const https = createHttpsServer({
     handle: api.handle,
@@ -61,6 +64,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     stop: async () => {
       for (const service of services.toReversed()) await service.stop();
       await store.close();
+      await tracing.stop();
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   createLeaderElector,
   createWorkQueue,
 } from '@holdfast/client';
-import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
@@ -21,6 +21,7 @@ export interface ControllerManagerDeps {
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
   /** Without a bus the API is watched. */
   readonly bus?: Bus | undefined;
   /** One client per identity: the API server decides by identity who may end a pod. */
@@ -146,9 +147,9 @@ class ControllerManager implements Service {
   }
 
   #runLoop(loop: Loop, log: Log): { readonly controller: Controller; readonly unsubscribe: () => void } {
-    const { clock } = this.#deps;
+    const { clock, tracer } = this.#deps;
     const queue = createWorkQueue({ clock });
-    const controller = createController({ ...loop, queue, clock, log });
+    const controller = createController({ ...loop, queue, clock, log, tracer });
     const stops = loop.wake((key) => queue.add(key));
     for (const key of loop.initialKeys()) queue.add(key);
     void controller.start();

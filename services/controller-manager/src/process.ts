@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { connectComponent } from '@holdfast/client/component-config';
-import { createIds, createSystemClock, createSystemRandom, type Log, type Service } from '@holdfast/platform';
+import {
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  type Log,
+  openTracing,
+  type Service,
+} from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
 import { createControllerManager } from './app.ts';
 import type { ControllerManagerConfig } from './config.ts';
@@ -10,15 +17,22 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
   const clock = createSystemClock();
   const random = createSystemRandom();
   const userAgent = 'holdfast-controller-manager';
-  const manager = await connectComponent(config.component, { clock, log, userAgent });
+  const { tracer, ...tracing } = await openTracing('controller-manager', config.component['tracing-endpoint']);
+  const manager = await connectComponent(config.component, { clock, log, userAgent, tracer });
   const { bus: _noBus, ...withoutBus } = config.component;
   const podGcSettings = { ...withoutBus, bus: undefined, 'token-file': config.podGcTokenFile };
-  const podGc = await connectComponent(podGcSettings, { clock, log, userAgent: `${userAgent}/pod-garbage-collector` });
+  const podGc = await connectComponent(podGcSettings, {
+    clock,
+    log,
+    userAgent: `${userAgent}/pod-garbage-collector`,
+    tracer,
+  });
   const service = createControllerManager({
     clock,
     random,
     ids: createIds(random),
     log,
+    tracer,
     bus: manager.bus,
     clients: { manager: manager.client, podGc: podGc.client },
     settings: {
@@ -34,6 +48,7 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
       await service.stop();
       await podGc.close();
       await manager.close();
+      await tracing.stop();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { LOG_LEVELS, type LogLevel, OperatorError } from '@holdfast/platform';
+import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 
 const NODES_MAX = 50;
@@ -41,6 +41,7 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTP, without credentials',
   },
+  'tracing-endpoint': TRACING_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'error' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -68,6 +69,7 @@ export interface StartConfig {
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
+  readonly tracingEndpoint: string | undefined;
   readonly json: boolean;
   readonly logLevel: LogLevel;
   readonly help: boolean;
@@ -92,6 +94,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
+    tracingEndpoint: settings['tracing-endpoint'],
     json: settings.json,
     logLevel: logLevelOf(settings.verbosity),
     help: settings.help,

@@ -1,4 +1,11 @@
-import { createIds, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
+import {
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  OperatorError,
+  openTracing,
+  type Tracing,
+} from '@holdfast/platform';
 import { describeSettings, type SettingSource } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
 import { readStartConfig, START_SETTINGS, type StartConfig } from './config.ts';
@@ -24,14 +31,16 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
   }
   const clock = createSystemClock();
   const random = createSystemRandom();
+  const tracing = await openTracing('holdfast', config.tracingEndpoint);
   const machine = {
     clock,
     random,
     ids: createIds(random),
     log: createPinoLog({ level: config.logLevel, service: 'holdfast' }),
+    ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),
   };
   const progress = createProgress(config, line, () => clock.monotonic());
-  const cluster = createEmbeddedCluster({ machine, config, progress });
+  const cluster = tracedUntilTheEnd(createEmbeddedCluster({ machine, config, progress }), tracing);
   try {
     await cluster.start();
   } catch (error) {
@@ -46,6 +55,15 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
     rssMb: line.rssMb(),
   });
   return cluster;
+}
+
+/** The last spans are sent when nothing makes more of them. */
+function tracedUntilTheEnd(cluster: EmbeddedCluster, tracing: Tracing): EmbeddedCluster {
+  const stop = async (): Promise<void> => {
+    await cluster.stop();
+    await tracing.stop();
+  };
+  return { ...cluster, stop };
 }
 
 function createProgress(config: StartConfig, line: CommandLine, monotonic: () => number): Progress {

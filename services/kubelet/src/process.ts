@@ -9,6 +9,7 @@ import {
   createSystemRandom,
   invariant,
   type Log,
+  openTracing,
   type Service,
 } from '@holdfast/platform';
 import { readMachineFacts } from './adapters/machine-facts.ts';
@@ -29,7 +30,8 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   const machine = readMachineFacts({ name, labels, stateDirectory, maxPods });
   const userAgent = `holdfast-kubelet/${name}`;
-  const connection = await connectComponent(config.component, { clock, log, userAgent });
+  const { tracer, ...tracing } = await openTracing('kubelet', config.component['tracing-endpoint']);
+  const connection = await connectComponent(config.component, { clock, log, userAgent, tracer });
   const { runtime, runtimeName } = await openRuntime(config, machine, { clock, log });
   const { client, bus } = connection;
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
@@ -48,6 +50,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
       await kubelet.stop();
       await runtime.close();
       await connection.close();
+      await tracing.stop();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { Agent } from 'node:https';
-import { type Clock, OperatorError } from '@holdfast/platform';
+import { type Clock, OperatorError, type Tracer } from '@holdfast/platform';
 import {
   CONNECT_TIMEOUT_MS,
   REQUEST_DEADLINE_MS,
@@ -17,6 +17,8 @@ export interface HttpsTransportOptions {
   /** Certificate authority of the servers. */
   readonly caPem: string;
   readonly clock: Clock;
+  /** Servers are told of the span that asks them. */
+  readonly tracer?: Tracer | undefined;
   /** For clients that authenticate with a certificate instead of a token. */
   readonly clientCertificate?: { readonly certPem: string; readonly keyPem: string };
   readonly requestDeadlineMs?: number;
@@ -83,7 +85,7 @@ class HttpsTransport implements ApiTransport {
     const watch = isWatch(request);
     const response = await exchange({
       server,
-      request,
+      request: this.#traced(request),
       watch,
       agent: watch ? this.#watches : this.#requests,
       clock,
@@ -96,6 +98,11 @@ class HttpsTransport implements ApiTransport {
     if (response.status === 503) this.#pool.failed(server);
     else this.#pool.served(server);
     return response;
+  }
+
+  #traced(request: ApiRequest): ApiRequest {
+    const traceparent = this.#options.tracer?.traceparent();
+    return traceparent === undefined ? request : { ...request, headers: { ...request.headers, traceparent } };
   }
 
   #given(request: ApiRequest): boolean {

@@ -52,7 +52,10 @@ test('a text of mistakes is refused with the first of them and its line', () => 
 });
 
 test('more tokens than are parsed in good time are 413', () => {
-  assert.throws(() => parseYamlText('- a\n'.repeat(YAML_TOKENS_MAX / 4 + 1)), refusedWith(413, /send the object as JSON/));
+  assert.throws(
+    () => parseYamlText('- a\n'.repeat(YAML_TOKENS_MAX / 4 + 1)),
+    refusedWith(413, /send the object as JSON/),
+  );
 });
 
 test('deep texts are refused, and unknown tags are not printed', (t) => {

@@ -1,4 +1,4 @@
-import type { Clock, Ids, Log, Random } from '@holdfast/platform';
+import type { Clock, Ids, Log, Random, Tracer } from '@holdfast/platform';
 
 /** What every component of one process shares of the machine it runs on. */
 export interface Machine {
@@ -6,4 +6,6 @@ export interface Machine {
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
+  /** Absent: nobody wants traces. */
+  readonly tracer?: Tracer;
 }

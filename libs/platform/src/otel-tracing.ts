@@ -1,0 +1,74 @@
+import { type Context, context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { describeError, OperatorError } from './errors.ts';
+import type { SpanOptions, Tracer, Tracing } from './tracer.ts';
+
+/** A receiver that does not answer must not keep a process from ending. */
+const LAST_SPANS_MS = 5_000;
+
+/** The OpenTelemetry SDK, which is one per process. More than the address is set by its own variables (`OTEL_...`). */
+export function createOtelTracing(service: string, endpoint: string): Tracing & { readonly tracer: Tracer } {
+  requireUrl(endpoint);
+  // The SDK takes the address of its own exporter from the environment only.
+  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = endpoint;
+  process.env['OTEL_TRACES_EXPORTER'] ??= 'otlp';
+  process.env['OTEL_METRICS_EXPORTER'] ??= 'none';
+  process.env['OTEL_LOGS_EXPORTER'] ??= 'none';
+  const sdk = new NodeSDK({ serviceName: process.env['OTEL_SERVICE_NAME'] ?? service });
+  sdk.start();
+  return { tracer: createOtelTracer(service), stop: () => shutDown(sdk) };
+}
+
+function createOtelTracer(service: string): Tracer {
+  const tracer = trace.getTracer(`holdfast-${service}`);
+  return {
+    span: (name, options, work) =>
+      tracer.startActiveSpan(
+        name,
+        { kind: KINDS[options.kind], ...attributesOf(options) },
+        parentOf(options),
+        async (span) => {
+          try {
+            return await work({ set: (attributes) => void span.setAttributes(attributes) });
+          } catch (error) {
+            span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) });
+            throw error;
+          } finally {
+            span.end();
+          }
+        },
+      ),
+    traceparent: () => {
+      const carrier: Record<string, string> = {};
+      propagation.inject(context.active(), carrier);
+      return carrier['traceparent'];
+    },
+  };
+}
+
+const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL } as const;
+
+const attributesOf = ({ attributes }: SpanOptions) =>
+  attributes === undefined ? {} : { attributes: { ...attributes } };
+
+function parentOf({ traceparent }: SpanOptions): Context {
+  return traceparent === undefined ? context.active() : propagation.extract(context.active(), { traceparent });
+}
+
+function requireUrl(endpoint: string): void {
+  if (/^https?:\/\//.test(endpoint) && URL.canParse(endpoint)) return;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `the receiver of traces is an address like http://host:4318, not "${endpoint}"`,
+    nextStep: 'Correct --tracing-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT, or leave both out.',
+    exitCode: 2,
+  });
+}
+
+async function shutDown(sdk: NodeSDK): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, LAST_SPANS_MS);
+  // Spans that cannot be sent are lost; nothing else depends on them.
+  await Promise.race([sdk.shutdown().catch(() => {}), late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,29 @@
+import type { Tracer } from '@holdfast/platform';
+import type { Store, WriteOperation } from './port.ts';
+
+/** The same store; every write is a span. */
+export function traceWrites(store: Store, tracer: Tracer): Store {
+  const { cautions } = store;
+  return {
+    get: (key) => store.get(key),
+    list: (prefix, options) => store.list(prefix, options),
+    write: (operations, options) =>
+      tracer.span('store.write', { kind: 'internal', attributes: describe(operations) }, async (span) => {
+        const result = await store.write(operations, options);
+        span.set({ 'holdfast.store.outcome': result.outcome });
+        return result;
+      }),
+    changes: (options) => store.changes(options),
+    currentRevision: () => store.currentRevision(),
+    compactedRevision: () => store.compactedRevision(),
+    compact: (upTo) => store.compact(upTo),
+    health: () => store.health(),
+    ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
+    close: () => store.close(),
+  };
+}
+
+const describe = (operations: readonly WriteOperation[]) => ({
+  'holdfast.store.operations': operations.length,
+  'holdfast.store.key': operations[0]?.key ?? '',
+});

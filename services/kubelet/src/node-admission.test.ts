@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject, Node, Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { hollowNodeFacts } from './hollow-facts.ts';
+import { createNodeAdmission, type NodeAdmission } from './node-admission.ts';
+
+const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1', capacity: { cpu: '2' } });
+const podOf = (uid: string, cpu: string, spec: Partial<Pod['spec']> = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: uid, namespace: 'default', uid },
+  spec: { containers: [{ name: 'c', resources: { requests: { cpu } } }], ...spec },
+  status: {},
+});
+const nodeOf = (labels: Record<string, string>): Node =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n1', labels },
+    spec: {},
+    status: {},
+  }) as Node;
+
+function admissionWith(cached: Node | undefined, stored: Node | undefined): NodeAdmission & { reads: () => number } {
+  let reads = 0;
+  const refuse = (): never => assert.fail('not asked for here');
+  const find = <T extends KubeObject>(): Promise<T | undefined> => {
+    reads += 1;
+    // The one object is a node, whatever kind the caller names.
+    return Promise.resolve(stored as KubeObject as T | undefined);
+  };
+  const client: Partial<ApiClient> = { find, get: refuse };
+  const admission = createNodeAdmission({ client: client as ApiClient, facts, node: () => cached });
+  return { ...admission, reads: () => reads };
+}
+
+const reasonOf = async (admission: NodeAdmission, pod: Pod): Promise<string | undefined> =>
+  (await admission.admit(pod))?.reason;
+
+test('[LIFE-32] what one pod was given another does not get, until it is given back', async () => {
+  const admission = admissionWith(undefined, undefined);
+  const asked = await Promise.all(['a', 'b', 'c'].map((uid) => reasonOf(admission, podOf(uid, '1'))));
+  assert.deepEqual(asked, [undefined, undefined, 'OutOfcpu']);
+  assert.equal(await reasonOf(admission, podOf('a', '1')), undefined, 'who has its share is not refused it');
+  admission.release('b');
+  assert.equal(await reasonOf(admission, podOf('c', '1')), undefined);
+  admission.release('a');
+  admission.hold(podOf('d', '2'));
+  assert.equal(await reasonOf(admission, podOf('e', '1')), 'OutOfcpu', 'what runs has its share without asking');
+  assert.equal(admission.reads(), 0);
+});
+
+test('[LIFE-32] nobody is refused because of labels that changed since the node was last read', async () => {
+  const asking = podOf('a', '1', { nodeSelector: { disk: 'ssd' } });
+  const late = admissionWith(nodeOf({}), nodeOf({ disk: 'ssd' }));
+  assert.deepEqual([await reasonOf(late, asking), late.reads()], [undefined, 1]);
+  const never = admissionWith(nodeOf({}), nodeOf({}));
+  assert.deepEqual([await reasonOf(never, asking), never.reads()], ['NodeAffinity', 1]);
+  const known = admissionWith(nodeOf({ disk: 'ssd' }), undefined);
+  assert.deepEqual([await reasonOf(known, asking), known.reads()], [undefined, 0]);
+});

@@ -45,6 +45,12 @@ export const FEED_BROKEN_ENDS_WATCHES_MS = 30_000;
 /** Compare-and-swap attempts of a write that carries no precondition of its own. */
 export const WRITE_ATTEMPTS_MAX = 16;
 
+/** A budget that remembers more disrupted pods than this is not being looked after by its controller. */
+export const DISRUPTED_PODS_MAX = 2_000;
+
+/** When to ask again for an eviction that a budget could not judge. */
+export const EVICTION_RETRY_SECONDS = 10;
+
 /** The same for the count of a quota: many servers may write in one namespace, and each of them may be faster. */
 export const QUOTA_ATTEMPTS_MAX = 64;
 

@@ -1,40 +1,34 @@
 import type { DeleteOptions, Eviction, KubeObject, Pod, PodDisruptionBudget } from '@holdfast/api';
-import { findResource, POD_DISRUPTION_BUDGETS } from '@holdfast/api';
-import { badRequest, compileLabelSelector, StatusError, unclassifiedError } from '@holdfast/machinery';
-import { formatTime, invariant } from '@holdfast/platform';
+import { badRequest, conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
-import type { CachedObject } from '../cache/cached-object.ts';
+import { createTurns, type Turns } from '../admission/turns.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer } from '../http/answers.ts';
+import type { ResourceContext } from '../http/context.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
-import { keyOf } from '../served.ts';
-import { deleteObject } from '../verbs/delete.ts';
+import { keyOf, subjectOf } from '../served.ts';
+import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { readDryRun } from '../verbs/write-options.ts';
-import { missing, updateStored } from '../verbs/write-results.ts';
+import { missing } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
+import { findBudget, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
-/** A budget that remembers more disrupted pods than this is not being looked after by its controller. */
-const DISRUPTED_PODS_MAX = 2_000;
 
 /** Deletes a pod if its disruption budget has room for it. */
 const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const { deleteOptions = {}, metadata } = readReview(context, KIND) as Eviction;
-  if ((metadata?.name ?? '') !== '' && metadata?.name !== name) {
-    throw badRequest('name in URL does not match name in Eviction object');
-  }
-  const pod = await readLatest(core, keyOf(definition, namespace, name));
-  if (pod === undefined) throw missing(definition, name);
+  if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
   const dryRun = readDryRun(
     [...(deleteOptions.dryRun ?? []), ...context.request.query.getAll('dryRun')],
     'DeleteOptions',
   );
-  const options = withUid(deleteOptions, pod.object);
-  if (!mayIgnoreBudget(decodePod(pod.object))) await spendBudget(core, decodePod(pod.object), dryRun);
-  await deleteObject(core, context, { definition, target: { namespace, name }, options, dryRun });
+  const deletion = { definition, target: { namespace, name }, options: deleteOptions, dryRun, prepare: markEvicted };
+  await inTurn({ core, context, deletion });
   return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 };
 
@@ -45,87 +39,109 @@ export const eviction: Subresource = {
   body: KIND,
 };
 
-/** The budget was spent for this pod, not for a later one of the same name. */
-function withUid(options: DeleteOptions, { metadata }: KubeObject): DeleteOptions {
-  const uid = options.preconditions?.uid ?? metadata.uid;
-  return { ...options, preconditions: { ...options.preconditions, ...(uid === undefined ? {} : { uid }) } };
+interface EvictionRequest {
+  readonly core: Core;
+  readonly context: ResourceContext;
+  readonly deletion: Deletion;
 }
 
-/** Pods that serve nobody, or are on their way out already, cost no budget. */
-function mayIgnoreBudget({ metadata, status }: Pod): boolean {
-  const phase = status?.phase ?? '';
-  return metadata.deletionTimestamp !== undefined || phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
+const turnsOf = new WeakMap<Core, Turns>();
+
+/** Evictions under one budget go one after the other in this process; between processes the budget's revision decides. */
+async function inTurn(request: EvictionRequest): Promise<void> {
+  const { core } = request;
+  const pod = await readPod(request);
+  const budget = costsNothing(pod) ? undefined : await findBudget(core, pod);
+  if (budget === undefined) return tryOften(request);
+  const turns = turnsOf.get(core) ?? createTurns();
+  turnsOf.set(core, turns);
+  return turns.take(budget.metadata.uid ?? '', () => tryOften(request));
 }
 
-async function spendBudget(core: Core, pod: Pod, dryRun: boolean): Promise<void> {
-  const budgets = core.reader
-    .list(POD_DISRUPTION_BUDGETS, pod.metadata.namespace)
-    .filter((each) => compileLabelSelector(each.spec?.selector).matches(pod.metadata.labels ?? {}));
-  const [budget, second] = budgets;
-  if (budget === undefined) return;
-  if (second !== undefined) {
-    throw unclassifiedError(
-      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
-    );
+/** A pod that changed between the look and the deletion is looked at again, unless the client named a revision itself. */
+async function tryOften(request: EvictionRequest): Promise<void> {
+  const { definition, target, options } = request.deletion;
+  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
+    try {
+      await evictOnce(request);
+      return;
+    } catch (error) {
+      if (!(error instanceof PodChanged)) throw error;
+      if (options.preconditions?.resourceVersion !== undefined) throw error.cause;
+    }
   }
-  if (!isReady(pod) && unhealthyMayGo(budget)) return;
-  for (let attempt = 0; attempt < WRITE_ATTEMPTS_MAX; attempt++) {
-    if (await trySpend(core, pod, budget.metadata.name ?? '', dryRun)) return;
+  throw conflict(subjectOf(definition, target.name), MODIFIED_CONCURRENTLY);
+}
+
+async function evictOnce(request: EvictionRequest): Promise<void> {
+  const pod = await readPod(request);
+  if (costsNothing(pod)) return remove(request, pod, isOver(pod) ? 'any state' : 'this state');
+  const budget = await findBudget(request.core, pod);
+  if (budget === undefined) return remove(request, pod, 'any state');
+  if (!isReady(pod) && unhealthyMayGo(budget)) return removeUnhealthy(request, pod, budget);
+  await spend(request.core, { budget, pod, dryRun: request.deletion.dryRun });
+  return remove(request, pod, 'any state');
+}
+
+async function readPod({ core, deletion: { definition, target } }: EvictionRequest): Promise<Pod> {
+  const stored = await readLatest(core, keyOf(definition, target.namespace, target.name));
+  if (stored === undefined) throw missing(definition, target.name);
+  return decodePod(stored.object);
+}
+
+/** The pod is not what the decision was about any more. */
+class PodChanged extends Error {}
+
+/** What a decision was about: this pod in whatever state, or in the state that was seen, because in another it would cost. */
+type Decided = 'any state' | 'this state';
+
+async function remove({ core, context, deletion }: EvictionRequest, pod: Pod, about: Decided): Promise<void> {
+  const named = deletion.options.preconditions;
+  const preconditions = {
+    uid: named?.uid ?? pod.metadata.uid,
+    ...(about === 'this state' ? { resourceVersion: pod.metadata.resourceVersion } : {}),
+    ...(named?.resourceVersion === undefined ? {} : { resourceVersion: named.resourceVersion }),
+  };
+  const options = { ...deletion.options, preconditions } as DeleteOptions;
+  try {
+    await deleteObject(core, context, { ...deletion, options });
+  } catch (error) {
+    const lost = about === 'this state' && error instanceof StatusError && error.reason === 'Conflict';
+    throw lost ? new PodChanged('the pod changed', { cause: error }) : error;
   }
-  throw tooMany('the budget is changing too fast; try again');
 }
 
-function unhealthyMayGo({ spec, status }: PodDisruptionBudget): boolean {
-  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
-  return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
-}
-
-/** One compare-and-swap on the budget: two evictions cannot spend the same disruption. False = try again. */
-async function trySpend(core: Core, pod: Pod, name: string, dryRun: boolean): Promise<boolean> {
-  const definition = findResource('policy', 'v1', 'poddisruptionbudgets');
-  invariant(definition !== undefined, 'a budget that was found is of a kind that is served');
-  const stored: CachedObject | undefined = await readLatest(
-    core,
-    keyOf(definition, pod.metadata.namespace ?? '', name),
-  );
-  if (stored === undefined) return true;
-  const budget = stored.mutableCopy() as PodDisruptionBudget;
-  checkBudget(budget);
-  if (dryRun) return true;
-  if (budget.status === undefined) return true;
-  const disruptedPods = { ...budget.status.disruptedPods, [pod.metadata.name ?? '']: formatTime(core.clock.now()) };
-  const disruptionsAllowed = budget.status.disruptionsAllowed - 1;
-  budget.status = { ...budget.status, disruptionsAllowed, disruptedPods };
-  return (await updateStored(core, definition, { old: stored, object: budget })).outcome === 'done';
-}
-
-function checkBudget({ metadata, status }: PodDisruptionBudget): void {
-  const name = metadata.name ?? '';
-  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
-    throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
+/** One that becomes healthy meanwhile has to be paid for: the client asks again. */
+async function removeUnhealthy(request: EvictionRequest, pod: Pod, budget: PodDisruptionBudget): Promise<void> {
+  try {
+    await remove(request, pod, 'this state');
+  } catch (error) {
+    const isOurs = request.deletion.options.preconditions?.resourceVersion === undefined;
+    throw error instanceof PodChanged && isOurs ? notYetCounted(budget) : error;
   }
-  const allowed = status?.disruptionsAllowed ?? 0;
-  if (allowed < 0) throw unclassifiedError('pdb disruptions allowed is negative');
-  if (Object.keys(status?.disruptedPods ?? {}).length > DISRUPTED_PODS_MAX) {
-    throw unclassifiedError('DisruptedPods map too big - too many evictions not confirmed by PDB controller');
-  }
-  if (allowed > 0) return;
-  throw tooMany(
-    `The disruption budget ${name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`,
-  );
 }
 
-function tooMany(cause: string, retryAfterSeconds?: number): StatusError {
-  return new StatusError({
-    code: 429,
-    reason: 'TooManyRequests',
-    message: "Cannot evict pod as it would violate the pod's disruption budget.",
-    details: {
-      causes: [{ reason: 'DisruptionBudget', message: cause }],
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    },
-  });
-}
+const isOver = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** Pods that serve nobody yet, or are on their way out already, cost no budget. */
+const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase === 'Pending';
 
 const isReady = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
+
+/** The pod says why it goes, in the same write that lets it go. */
+function markEvicted(object: KubeObject, now: number): KubeObject {
+  const pod = decodePod(object);
+  const conditions = pod.status?.conditions ?? [];
+  const old = conditions.find(({ type }) => type === 'DisruptionTarget');
+  const lastTransitionTime = old?.status === 'True' ? old.lastTransitionTime : formatTime(now);
+  const mark = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+  };
+  return { ...pod, status: { ...pod.status, conditions: [...conditions.filter((each) => each !== old), mark] } } as Pod;
+}

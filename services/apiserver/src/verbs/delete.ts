@@ -1,4 +1,4 @@
-import type { DeleteOptions, ResourceDefinition } from '@holdfast/api';
+import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { AdmissionRequest } from '../admission/port.ts';
@@ -36,6 +36,8 @@ export interface Deletion {
   readonly target: { readonly namespace: string; readonly name: string };
   readonly options: DeleteOptions;
   readonly dryRun: boolean;
+  /** What else is said of the object in the write that marks it as being deleted. */
+  readonly prepare?: (object: KubeObject, now: number) => KubeObject;
 }
 
 export interface Deleted {
@@ -65,17 +67,19 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
 
 async function applyDeletion(core: Core, current: CachedObject, deletion: Deletion): Promise<Deleted | undefined> {
   const { definition, options } = deletion;
-  const step = decideDeletion({ definition, old: current.object, options, now: core.clock.now() });
+  const now = core.clock.now();
+  const step = decideDeletion({ definition, old: current.object, options, now });
+  const { prepare = (object: KubeObject): KubeObject => object } = deletion;
   if (deletion.dryRun) return { removed: step.kind === 'remove' || step.kind === 'markAndRemove', object: current };
   switch (step.kind) {
     case 'keep':
       return { removed: false, object: current };
     case 'mark':
-      return settled(await updateStored(core, definition, { old: current, object: step.object }), false);
+      return settled(await updateStored(core, definition, { old: current, object: prepare(step.object, now) }), false);
     case 'remove':
       return settled(await deleteStored(core, definition, { old: current, object: current.mutableCopy() }), true);
     case 'markAndRemove':
-      return markAndRemove(core, definition, { old: current, object: step.object });
+      return markAndRemove(core, definition, { old: current, object: prepare(step.object, now) });
   }
 }
 

@@ -1,0 +1,70 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, describeError } from '@holdfast/platform';
+import { KUBELET_ANSWER_MS } from './limits.ts';
+
+/** A request that goes on to somebody behind this server, and the answer as it comes, also one that changes the protocol. */
+export function exchangeOverHttp(sent: ClientRequest, request: ApiRequest, clock: Clock): Promise<ApiResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
+  const deadline = clock.timer(KUBELET_ANSWER_MS, () => sent.destroy(new Error('no answer in time')));
+  sent.on('error', (error) => reject(brokenBackend(`error dialing backend: ${describeError(error)}`, error)));
+  sent.once('response', (answer) => resolve(streamed(answer)));
+  sent.once('upgrade', (answer, socket, head) => resolve(upgraded(answer, socket, head)));
+  sent.end(request.body);
+  return promise.finally(() => deadline.cancel());
+}
+
+export const brokenBackend = (why: string, cause?: unknown): StatusError =>
+  new StatusError({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${why}`, cause });
+
+/** What concerns one connection only. */
+const HOP_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'date',
+  'content-length',
+]);
+
+function headersOf({ headers }: IncomingMessage, without: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || without.has(name) ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+const streamed = (answer: IncomingMessage): ApiResponse => ({
+  status: answer.statusCode ?? 502,
+  headers: headersOf(answer, HOP_HEADERS),
+  body: { kind: 'stream', chunks: answer },
+});
+
+function upgraded(answer: IncomingMessage, kubelet: Duplex, head: Buffer): ApiResponse {
+  // Until somebody takes it.
+  kubelet.on('error', () => kubelet.destroy());
+  if (head.length > 0) kubelet.unshift(head);
+  return {
+    status: answer.statusCode ?? 101,
+    headers: headersOf(answer, NONE),
+    body: { kind: 'empty' },
+    upgrade: (client, clientHead) => joinConnections(client, clientHead, kubelet),
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** From here on this server only passes bytes on; whoever is slow makes the other wait, and the end of one is the end of both. */
+function joinConnections(client: Duplex, clientHead: Uint8Array, other: Duplex): void {
+  if (clientHead.length > 0) client.unshift(clientHead);
+  for (const [from, to] of [
+    [client, other],
+    [other, client],
+  ] as const) {
+    from.on('error', () => from.destroy());
+    from.once('close', () => to.destroy());
+    from.pipe(to);
+  }
+}

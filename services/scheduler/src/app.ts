@@ -8,7 +8,7 @@ import {
   type LeaderElector,
   type RunningEventRecorder,
 } from '@holdfast/client';
-import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import { Bindings, type Placed } from './adapters/binding.ts';
 import { type CacheComparison, compareCache } from './adapters/cache-comparer.ts';
 import { Evictor } from './adapters/evictor.ts';
@@ -35,6 +35,7 @@ export interface SchedulerDeps {
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
   /** Pods that name one of its profiles are ours. */
   readonly configuration?: SchedulerConfiguration;
   /** With it only one of several schedulers works; without it all do, and the API decides who bound first. */
@@ -124,7 +125,7 @@ class SchedulerLoop implements Scheduler {
       budgets: () => this.#feed.budgets(),
     });
     this.#bindings = new Bindings(
-      { client, recorderOf, extenders, clock, random, log },
+      { client, recorderOf, extenders, clock, random, log, tracer: deps.tracer },
       {
         onBound: (placed) => this.#onBound(placed),
         onGivenUp: (placed, why) => this.#onGivenUp(placed, why),

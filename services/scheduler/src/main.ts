@@ -31,6 +31,7 @@ async function main(argv: readonly string[]): Promise<void> {
     random,
     ids: createIds(random),
     log,
+    tracer,
     configuration,
     leaderElection: settings['leader-elect'] || configuration.leaderElect === true,
     podPriority,

@@ -1,7 +1,7 @@
 import { PODS, type Pod } from '@holdfast/api';
 import { type ApiClient, createBackoff, type EventRecorder } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, describeError, type Log, type Random } from '@holdfast/platform';
+import { type Clock, describeError, type Log, NO_TRACER, type Random, type Tracer } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Permission, Placing } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
@@ -16,6 +16,7 @@ export interface BindingDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** A pod that was given a node. */
@@ -78,9 +79,17 @@ export class Bindings {
     await this.#limiter.idle();
   }
 
+  /** One span from the decision to the answer; waits for other parts are no part of it. */
+  #bindTraced(placed: Placed): Promise<void> {
+    const { tracer = NO_TRACER } = this.#deps;
+    const { namespace, name } = placed.pod;
+    const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.node': placed.nodeName };
+    return tracer.span('bind pod', { kind: 'internal', root: true, attributes }, () => this.#bind(placed));
+  }
+
   start(placed: Placed): void {
     if (placed.waits.length === 0 && placed.profile.preBinds.length === 0) {
-      this.#limiter.start(() => this.#bind(placed));
+      this.#limiter.start(() => this.#bindTraced(placed));
       return;
     }
     const prepared = this.#prepare(placed).finally(() => this.#waiting.delete(prepared));
@@ -103,7 +112,7 @@ export class Bindings {
       this.#outcomes.onGivenUp(placed, { message: describeError(error), ...plugin });
       return;
     }
-    this.#limiter.start(() => this.#bind(placed));
+    this.#limiter.start(() => this.#bindTraced(placed));
   }
 
   #placing({ pod, nodeName }: Placed): Placing {

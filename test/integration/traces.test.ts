@@ -59,7 +59,7 @@ test('one trace leads from a client through the API to the store, and from a con
   const receiver = await Receiver.start();
   t.after(() => receiver[Symbol.asyncDispose]());
   const environment = ['OTEL_EXPORTER_OTLP_PROTOCOL=http/json', 'OTEL_BSP_SCHEDULE_DELAY=100'];
-  const flags = ['--memory', '--nodes', '0', '--tracing-endpoint', receiver.url];
+  const flags = ['--memory', '--nodes', '0', '--hollow-nodes', '1', '--tracing-endpoint', receiver.url];
   const cluster = await HoldfastProcess.start(flags, undefined, environment);
   t.after(() => cluster[Symbol.asyncDispose]());
   const asked = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
@@ -90,6 +90,13 @@ test('one trace leads from a client through the API to the store, and from a con
   assert.match(pass.name, /^reconcile deployment/);
   assert.equal(pass.traceId, byController.traceId);
   await partOf(byController, 'store.write');
+
+  const binding = await waitFor('the span of the binding', () =>
+    receiver.spans.find(({ name }) => name === 'bind pod'),
+  );
+  await partOf(await partOf(binding, 'create pods/binding'), 'store.write');
+  const sync = await waitFor('the span of the kubelet', () => receiver.spans.find(({ name }) => name === 'sync pod'));
+  for (const root of [pass, binding, sync]) assert.equal(root.parentSpanId ?? '', '', root.name);
 });
 
 const DEPLOYMENT = {

@@ -115,7 +115,7 @@ class ControllerLoop implements Controller {
     this.#totals.passes++;
     this.#totals.active++;
     try {
-      const span = tracer.span(`reconcile ${this.name}`, { kind: 'internal', attributes }, () =>
+      const span = tracer.span(`reconcile ${this.name}`, { kind: 'internal', root: true, attributes }, () =>
         reconcile(key, signal),
       );
       return { kind: 'done', result: await span };

@@ -1,4 +1,4 @@
-import { type Context, context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Context, context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { describeError, OperatorError } from './errors.ts';
 import type { SpanOptions, Tracer, Tracing } from './tracer.ts';
@@ -51,7 +51,8 @@ const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL } as const;
 const attributesOf = ({ attributes }: SpanOptions) =>
   attributes === undefined ? {} : { attributes: { ...attributes } };
 
-function parentOf({ traceparent }: SpanOptions): Context {
+function parentOf({ root, traceparent }: SpanOptions): Context {
+  if (root === true) return ROOT_CONTEXT;
   return traceparent === undefined ? context.active() : propagation.extract(context.active(), { traceparent });
 }
 

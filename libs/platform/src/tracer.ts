@@ -9,6 +9,8 @@ export interface Tracer {
 export interface SpanOptions {
   readonly kind: 'server' | 'internal';
   readonly attributes?: SpanAttributes;
+  /** A beginning of its own: work that only a timer or a queue has woken is no part of what set the timer. */
+  readonly root?: boolean;
   /** The span of another process that asked for this one. */
   readonly traceparent?: string | undefined;
 }

@@ -2,7 +2,7 @@ import { type Service as KubeService, PODS, type Pod, SERVICES } from '@holdfast
 import { type Bus, nodePodsPattern } from '@holdfast/bus';
 import { type ApiClient, type ApiHandler, createEventRecorder, createInformer, type Informer } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
-import type { Clock, Ids, Log, Random, Service } from '@holdfast/platform';
+import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { isMirror } from './domain/static-pod.ts';
@@ -31,6 +31,7 @@ export interface KubeletDeps {
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Kubelet extends Service {
@@ -175,8 +176,9 @@ interface WorkerParts {
 }
 
 function workerDeps(deps: KubeletDeps & WorkerParts) {
-  const { client, runtime, events, clock, log, network, node, services, dns = NO_CLUSTER_DNS } = deps;
+  const { client, runtime, events, clock, log, tracer, network, node, services, dns = NO_CLUSTER_DNS } = deps;
   return {
+    tracer,
     client,
     runtime,
     events,

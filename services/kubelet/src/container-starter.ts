@@ -1,6 +1,6 @@
 import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { type Clock, describeError, type Log, type Tracer } from '@holdfast/platform';
 import { type ContainerConfigDeps, containerConfig } from './container-config.ts';
 import { containerFiles } from './container-files.ts';
 import { ContainerConfigError } from './domain/environment.ts';
@@ -21,6 +21,7 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
   readonly node: NodeFacts;
   readonly dns: ClusterDns;
   readonly admission: NodeAdmission;

@@ -1,7 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import type { Timer } from '@holdfast/platform';
+import { NO_TRACER, type Timer } from '@holdfast/platform';
 import { LastWords } from './container-files.ts';
 import { ContainerStarter, type ContainerStarterDeps } from './container-starter.ts';
 import { applyStop, type StopTask } from './container-stop.ts';
@@ -124,12 +124,19 @@ export class PodWorker {
       this.#wanted = false;
       this.#timer?.cancel();
       try {
-        await this.#pass();
+        await this.#tracedPass();
         this.#failures = 0;
       } catch (error) {
         this.#retryLater(error);
       }
     }
+  }
+
+  #tracedPass(): Promise<void> {
+    const { tracer = NO_TRACER } = this.#deps;
+    const { namespace, name, uid } = this.identity;
+    const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.pod.uid': uid };
+    return tracer.span('sync pod', { kind: 'internal', root: true, attributes }, () => this.#pass());
   }
 
   async #pass(): Promise<void> {

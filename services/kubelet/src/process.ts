@@ -40,7 +40,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const ids = createIds(random);
   const staticPods = await openStaticPods(config, { clock, log });
   const { dns } = config;
-  const parts = { client, bus, runtime, network, node, dns, staticPods, clock, random, ids, log };
+  const parts = { client, bus, runtime, network, node, dns, staticPods, clock, random, ids, log, tracer };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   return {

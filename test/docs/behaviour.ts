@@ -6,7 +6,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/Namespace': 'made Active; deletion removes everything in it, gracefully, with honest conditions',
   'v1/Node': 'kept by its kubelet; lifecycle controller (heartbeats, taints, eviction)',
   'v1/Pod':
-    'scheduler, kubelet, pod garbage collector, node lifecycle; `log` is answered in the embedded form and is 501 in the distributed one',
+    'scheduler, kubelet, pod garbage collector, node lifecycle; logs and streams are answered by the kubelet of its node',
   'v1/Secret': 'environment and volumes of containers',
   'v1/ConfigMap': 'environment and volumes of containers; `kube-root-ca.crt` is published to every namespace',
   'v1/Service': 'gets its address, node ports and health check port; nothing routes traffic to it',
@@ -40,4 +40,4 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
 };
 
 /** Routes that discovery names, as in Kubernetes, and that answer an honest 501. */
-export const NOT_IMPLEMENTED: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward']);
+export const NOT_IMPLEMENTED: ReadonlySet<string> = new Set();

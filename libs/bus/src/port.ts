@@ -96,6 +96,10 @@ export interface Heartbeat {
    * are still on their way: only a channel that is behind in two heartbeats in a row has lost something.
    */
   readonly tails: Readonly<Record<string, number>>;
+  /** The channels that are not named have had no change above this: who was complete up to here misses nothing of them. */
+  readonly quiet: number;
+  /** More channels changed lately than are named, so being below `quiet` proves nothing wrong. */
+  readonly crowded?: boolean;
 }
 
 export interface Retained {

@@ -128,14 +128,14 @@ function replayContract(title: Title, create: CreateBusFixture): void {
       subject: HEARTBEAT_SUBJECT,
       revision: 1,
       previous: undefined,
-      data: '{"rev":1,"floor":0,"since":0,"tails":{}}',
+      data: '{"rev":1,"floor":0,"since":0,"tails":{},"quiet":0}',
     };
     const early = await collect(fixture.other, HEARTBEAT_SUBJECT);
     await fixture.bus.publish(beat);
     await eventually(() => early.received.length === 1, 'the first heartbeat has passed');
     const seen = await collect(fixture.other, HEARTBEAT_SUBJECT, { after: 100 });
     await eventually(async () => {
-      await fixture.bus.publish({ ...beat, data: '{"rev":1,"floor":0,"since":0,"tails":{"late":1}}' });
+      await fixture.bus.publish({ ...beat, data: '{"rev":1,"floor":0,"since":0,"tails":{"late":1},"quiet":0}' });
       return seen.received.length > 0;
     }, 'a heartbeat arrives');
     assert.ok(seen.received.every((each) => each.data.includes('late')));

@@ -1,21 +1,8 @@
-import assert from 'node:assert/strict';
-import { createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import type { Bus, BusMessage, SubscribeOptions, Subscription } from '../port.ts';
 import { changeSubject } from '../subjects.ts';
 
-const DEADLINE_MS = 20_000;
-const LOOK_EVERY_MS = 5;
-
-const clock = createSystemClock();
-
-/** Waits until the condition holds; fails with `what` after a generous deadline. */
-export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = clock.monotonic() + DEADLINE_MS;
-  while (!(await condition())) {
-    if (clock.monotonic() > deadline) assert.fail(`not within ${DEADLINE_MS / 1000} s: ${what}`);
-    await clock.sleep(LOOK_EVERY_MS);
-  }
-}
+export { eventually };
 
 /** A change of a ConfigMap-like object of resource `things`, unless a subject is given. */
 export function message(revision: number, parts: Partial<BusMessage> = {}): BusMessage {

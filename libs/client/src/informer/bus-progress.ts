@@ -2,7 +2,10 @@ import { type BusMessage, channelOf, type Heartbeat, matchesSubject } from '@hol
 
 export type Continuity = 'next' | 'seen' | 'gap';
 
-/** `lost`: a channel that was behind at the heartbeat before got nothing since, or the publishers left something out. */
+/**
+ * `lost`: a channel that was behind at the heartbeat before got nothing since, the publishers left something out, or so many
+ * heartbeats did not arrive that a channel may have moved and is not named any more.
+ */
 export type HeartbeatFinding = 'current' | 'behind' | 'lost';
 
 /**
@@ -49,6 +52,8 @@ export class BusProgress {
     const lost = [...behind].some(([channel, last]) => this.#behindBefore.get(channel) === last);
     this.#behindBefore = behind;
     if (lost || heartbeat.since > this.#floor) return 'lost';
+    // Below this nobody says what the channels did that are not named.
+    if (heartbeat.quiet > this.#floor) return heartbeat.crowded === true ? 'behind' : 'lost';
     return behind.size === 0 ? 'current' : 'behind';
   }
 

@@ -23,12 +23,15 @@ const nodeOf = (object: KubeObject | undefined): string =>
   object === undefined || !('spec' in object) ? '' : ((object as Pod).spec.nodeName ?? '');
 
 /** Publishes every change as the relay does, on a hub that never fails; loss is the business of `lossy`. */
-function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean): { beat(): void } {
+function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean): { beat(): void; crowded: boolean } {
+  const publisher = { beat, crowded: false };
   const tails = new Map<string, number>();
+  const movedAt = new Map<string, number>();
   const advance = (subject: string, revision: number): number | undefined => {
     const channel = channelOf(subject);
     const before = tails.get(channel);
     tails.set(channel, revision);
+    movedAt.set(channel, clock.monotonic());
     return before;
   };
   const subjectOf = (object: KubeObject): string =>
@@ -48,14 +51,22 @@ function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean)
     const departure = left === subject ? {} : { departure: { subject: left, previous: advance(left, revision), data } };
     void hub.publish({ ...base, ...departure });
   });
-  const beat = (): void => {
-    const heartbeat: Heartbeat = { rev: api.revision, floor: 0, since: 0, tails: Object.fromEntries(tails) };
+  function beat(): void {
+    const isNamed = (channel: string): boolean =>
+      !publisher.crowded && clock.monotonic() - (movedAt.get(channel) ?? 0) <= TAIL_WINDOW_MS;
+    const named = Object.fromEntries([...tails].filter(([channel]) => isNamed(channel)));
+    const quiet = Math.max(0, ...[...tails].filter(([channel]) => !isNamed(channel)).map(([, revision]) => revision));
+    const { crowded } = publisher;
+    const heartbeat: Heartbeat = { rev: api.revision, floor: 0, since: 0, tails: named, quiet, crowded };
     const data = JSON.stringify(heartbeat);
     void hub.publish({ subject: HEARTBEAT_SUBJECT, revision: api.revision, previous: undefined, data });
-    clock.timer(5_000, beat);
-  };
-  return { beat };
+    clock.timer(HEARTBEAT_MS, beat);
+  }
+  return publisher;
 }
+
+const HEARTBEAT_MS = 5_000;
+const TAIL_WINDOW_MS = 4 * HEARTBEAT_MS;
 
 interface Weather {
   loss: number;
@@ -236,6 +247,43 @@ test('indexes follow the objects', async () => {
     ['b'],
   );
   assert.equal(Object.isFrozen(informer.get({ namespace: 'default', name: 'b' })?.spec), true);
+  await informer.stop();
+});
+
+test('[TEST-10] a change that is lost together with every heartbeat that names its channel is found by the next one', async () => {
+  const { clock, api, publisher, weather, informer } = rig(1, { heartbeatTimeoutMs: 10 * TAIL_WINDOW_MS });
+  publisher.beat();
+  api.put(path('a'), pod('a'));
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await clock.advance(11_000);
+  weather.loss = 1;
+  api.put(path('b'), pod('b'));
+  await clock.advance(TAIL_WINDOW_MS + HEARTBEAT_MS);
+  assert.equal(informer.list().length, 1);
+  weather.loss = 0;
+  await clock.advance(2 * HEARTBEAT_MS);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  await informer.stop();
+});
+
+test('[TEST-10] what no heartbeat can name because too much goes on is found by the periodic check', async () => {
+  const { clock, api, publisher, weather, informer } = rig(1, { safetyCheckIntervalMs: 300_000 });
+  publisher.beat();
+  publisher.crowded = true;
+  api.bookmarkIntervalMs = 1_000;
+  api.put(path('a'), pod('a'));
+  await informer.start();
+  await clock.advance(11_000);
+  weather.loss = 1;
+  api.put(path('b'), pod('b'));
+  await clock.advance(10);
+  weather.loss = 0;
+  const requests = api.requests.length;
+  await clock.advance(200_000);
+  assert.equal(api.requests.length, requests, 'being below what is quiet proves nothing then, and costs nothing');
+  await clock.advance(100_000);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
   await informer.stop();
 });
 

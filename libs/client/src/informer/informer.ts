@@ -78,6 +78,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
    * bus lost and its heartbeats, which cannot name every channel, did not show.
    */
   #verified = 0;
+  #checkAt = 0;
   #wake: (() => void) | undefined;
   /** Changes that the bus has named without their content (Secrets, ConfigMaps). */
   #unseen = 0;
@@ -260,12 +261,11 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   /** Rests while the bus does the work: until something is owed, heartbeats stop, or the next safety check is due. */
   async #untilOwed(): Promise<void> {
-    const { clock, safetyCheckIntervalMs = SAFETY_CHECK_INTERVAL_MS, heartbeatTimeoutMs } = this.#options;
-    const checkAt = clock.monotonic() + safetyCheckIntervalMs;
+    const { clock, heartbeatTimeoutMs } = this.#options;
     while (!this.#owesApi() && !this.#stopping.signal.aborted) {
       const silentAt = (this.#heartbeatAt ?? 0) + (heartbeatTimeoutMs ?? BUS_HEARTBEAT_TIMEOUT_MS);
-      await this.#sleepUntilWoken(Math.min(checkAt, silentAt) - clock.monotonic());
-      if (clock.monotonic() >= checkAt) this.#owe({ deep: true });
+      await this.#sleepUntilWoken(Math.min(this.#checkAt, silentAt) - clock.monotonic());
+      if (clock.monotonic() >= this.#checkAt) this.#owe({ deep: true });
     }
   }
 
@@ -350,6 +350,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #complete(revision: number, verified: boolean): void {
     this.#progress.completeTo(revision);
     if (!verified) return;
+    const { clock, safetyCheckIntervalMs = SAFETY_CHECK_INTERVAL_MS } = this.#options;
+    this.#checkAt = clock.monotonic() + safetyCheckIntervalMs;
     this.#verified = Math.max(this.#verified, revision);
     this.#cache.forgetDeletionsUpTo(this.#verified);
   }

@@ -19,14 +19,26 @@ test('[TEST-10] a forgotten channel is never linked below its last message', () 
   assert.ok(tails.advance('never seen', 1_000_001, 0) >= 5);
 });
 
-test('heartbeats name what changed lately and is published, the latest first to stay', () => {
+test('heartbeats name what changed lately, as far as it is published, and how quiet the others are', () => {
   const tails = createChannelTails();
   tails.advance('old', 1, 0);
   tails.advance('new', 2, TAIL_WINDOW_MS);
-  tails.advance('unpublished', 3, TAIL_WINDOW_MS);
-  assert.deepEqual(tails.recent(TAIL_WINDOW_MS + 1, 2), { new: 2 });
-  for (let i = 0; i < MAX_TAILS_PER_HEARTBEAT; i++) tails.advance(`c${i}`, 10 + i, TAIL_WINDOW_MS);
-  const named = tails.recent(TAIL_WINDOW_MS, 1_000);
+  tails.advance('on its way', 3, TAIL_WINDOW_MS);
+  tails.advance('on its way', 4, TAIL_WINDOW_MS);
+  assert.deepEqual(tails.recent(TAIL_WINDOW_MS + 1, 3), {
+    tails: { new: 2, 'on its way': 3 },
+    quiet: 1,
+    crowded: false,
+  });
+});
+
+test('[TEST-10] when more channels changed than can be named, the heartbeat says so and the latest are named', () => {
+  const tails = createChannelTails();
+  tails.restartAfter(7);
+  assert.deepEqual(tails.recent(0, 7), { tails: {}, quiet: 7, crowded: false });
+  tails.advance('first', 9, 0);
+  for (let i = 0; i < MAX_TAILS_PER_HEARTBEAT; i++) tails.advance(`c${i}`, 10 + i, 0);
+  const { tails: named, quiet, crowded } = tails.recent(0, 1_000);
   assert.equal(Object.keys(named).length, MAX_TAILS_PER_HEARTBEAT);
-  assert.ok(!('new' in named));
+  assert.deepEqual([named['first'], quiet, crowded], [undefined, 9, true]);
 });

@@ -198,7 +198,13 @@ test('a heartbeat every interval says how far the relay is and which channels mo
   const beats = rig.received.filter((each) => each.subject === HEARTBEAT_SUBJECT);
   const beat: Heartbeat = JSON.parse(beats[0]?.data ?? 'null');
   assert.equal(beats.length, 2);
-  assert.deepEqual(beat, { rev: revision, floor: 0, since: 0, tails: { 'k8s.ev.pend.pods': revision } });
+  assert.deepEqual(beat, {
+    rev: revision,
+    floor: 0,
+    since: 0,
+    tails: { 'k8s.ev.pend.pods': revision },
+    quiet: 0,
+  });
   assert.equal(beats[0]?.revision, revision);
 });
 

@@ -195,10 +195,11 @@ class ChangeRelay implements Relay {
   async #beat(): Promise<void> {
     const { bus, clock, log } = this.#deps;
     try {
-      const rev = this.#published;
+      // What other relays published ahead of this one's walk is not in its tails, so it cannot vouch for it.
+      const rev = Math.min(this.#published, this.#walked);
       const floor = (await bus.retained?.position())?.floor ?? rev;
-      const tails = this.#tails.recent(clock.monotonic(), rev);
-      const heartbeat: Heartbeat = { rev, floor, since: this.#since, tails };
+      const { tails, quiet, crowded } = this.#tails.recent(clock.monotonic(), rev);
+      const heartbeat: Heartbeat = { rev, floor, since: this.#since, tails, quiet, ...(crowded ? { crowded } : {}) };
       const data = JSON.stringify(heartbeat);
       await bus.publish({ subject: HEARTBEAT_SUBJECT, revision: rev, previous: undefined, data });
     } catch (error) {

@@ -49,6 +49,10 @@ test('every container finds its own folder, readable by nobody else', async () =
       for (const file of ['ca.crt', 'token', 'service.env'])
         assert.ok(files.has(`${folder}/${file}`), `${folder}/${file}`);
     }
+    for (const file of ['kubelet-client.crt', 'kubelet-client.key', 'service-account.key'])
+      assert.ok(files.has(`apiserver/${file}`), file);
+    const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');
+    assert.deepEqual([kubelet.checkHost('node-1'), kubelet.checkHost('node-2')], ['node-1', undefined]);
     for (const file of ['redis/redis.conf', 'nats/nats.conf', 'kubeconfig']) assert.ok(files.has(file), file);
     for (const file of files.keys()) {
       assert.equal(statSync(path.join(config.stateDirectory, file)).mode & 0o077, 0, file);

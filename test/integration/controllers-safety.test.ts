@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { CONFIG_MAPS, LEASES, NAMESPACES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { eventually, startCluster } from './support/controller-cluster.ts';
+import { waitFor } from '../support/wait.ts';
+import { startCluster } from './support/controller-cluster.ts';
 
 const node = (name: string): Node => ({
   apiVersion: 'v1',
@@ -69,7 +70,7 @@ test('[SAFE-16] [SAFE-17] a namespace empties gracefully, says what it waits for
   await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'team', name: 'c' } });
   await admin.create(PODS, pod('team', 'p', 'a'));
   await admin.delete(NAMESPACES, { name: 'team' });
-  const waiting = await eventually('an honest namespace', async () => {
+  const waiting = await waitFor('an honest namespace', async () => {
     const current = await admin.get(NAMESPACES, { name: 'team' });
     return current.status.conditions?.some((c) => c.type === 'NamespaceContentRemaining') ? current : undefined;
   });
@@ -77,7 +78,7 @@ test('[SAFE-16] [SAFE-17] a namespace empties gracefully, says what it waits for
   assert.equal(told?.message, 'Some resources are remaining: pods. has 1 resource instances');
   assert.equal(waiting.status.phase, 'Terminating');
   await admin.delete(PODS, { namespace: 'team', name: 'p' }, { gracePeriodSeconds: 0 });
-  await eventually('the namespace gone', async () => (await admin.find(NAMESPACES, { name: 'team' })) === undefined);
+  await waitFor('the namespace gone', async () => (await admin.find(NAMESPACES, { name: 'team' })) === undefined);
 });
 
 test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is asked to end but not ended', async () => {
@@ -87,14 +88,14 @@ test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is 
   await admin.create(PODS, pod('default', 'p', 'a'));
   let beat = 0;
   await report(admin, 'a', beat);
-  const lost = await eventually(
+  const lost = await waitFor(
     'a terminating pod',
     async () => {
       await report(admin, 'b', ++beat);
       const current = await admin.get(PODS, { namespace: 'default', name: 'p' });
       return current.metadata.deletionTimestamp === undefined ? undefined : current;
     },
-    { deadlineMs: 40_000, pollMs: 500 },
+    40_000,
   );
   const ready = (await admin.get(NODES, { name: 'a' })).status.conditions?.find((c) => c.type === 'Ready');
   assert.deepEqual([ready?.status, ready?.message], ['Unknown', 'Kubelet stopped posting node status.']);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEPLOYMENTS, type Deployment, JOBS, PODS, type Pod, REPLICA_SETS, STATEFUL_SETS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { eventually, startCluster } from './support/controller-cluster.ts';
+import { waitFor } from '../support/wait.ts';
+import { startCluster } from './support/controller-cluster.ts';
 
 const WEB = { namespace: 'default', name: 'web' };
 
@@ -34,9 +35,9 @@ async function playNodes(client: ApiClient): Promise<void> {
 test('[POD-14] a Deployment becomes a ReplicaSet becomes pods, once, with two managers at work', async () => {
   await using cluster = await startCluster({ managers: 2 });
   await cluster.admin.create(DEPLOYMENTS, deployment(5));
-  await eventually('five pods', async () => (await podsOf(cluster.admin)).length >= 5);
+  await waitFor('five pods', async () => (await podsOf(cluster.admin)).length >= 5);
   await playNodes(cluster.admin);
-  const done = await eventually('an available Deployment', async () => {
+  const done = await waitFor('an available Deployment', async () => {
     const current = await cluster.admin.get(DEPLOYMENTS, WEB);
     return current.status.availableReplicas === 5 ? current : undefined;
   });
@@ -48,11 +49,11 @@ test('[POD-14] a Deployment becomes a ReplicaSet becomes pods, once, with two ma
 test('[POD-15] a new template is rolled out and the old pods are replaced, not changed', async () => {
   await using cluster = await startCluster();
   await cluster.admin.create(DEPLOYMENTS, deployment(3));
-  await eventually('three pods', async () => (await podsOf(cluster.admin)).length === 3);
+  await waitFor('three pods', async () => (await podsOf(cluster.admin)).length === 3);
   const before = new Set((await podsOf(cluster.admin)).map((pod) => pod.metadata.uid));
   const stored = await cluster.admin.get(DEPLOYMENTS, WEB);
   await cluster.admin.update(DEPLOYMENTS, { ...stored, spec: deployment(3, 'web:2').spec });
-  const after = await eventually('three pods of the new template', async () => {
+  const after = await waitFor('three pods of the new template', async () => {
     await playNodes(cluster.admin);
     const pods = await podsOf(cluster.admin);
     return pods.length === 3 && pods.every((pod) => pod.spec.containers[0]?.image === 'web:2') ? pods : undefined;
@@ -64,9 +65,9 @@ test('[SAFE-15] deleting a Deployment takes its sets and pods along', async () =
   await using cluster = await startCluster();
   const { admin } = cluster;
   await admin.create(DEPLOYMENTS, deployment(2));
-  await eventually('two pods', async () => (await podsOf(admin)).length === 2);
+  await waitFor('two pods', async () => (await podsOf(admin)).length === 2);
   await admin.delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Foreground' });
-  await eventually('everything gone', async () => {
+  await waitFor('everything gone', async () => {
     const left = [await admin.list(DEPLOYMENTS), await admin.list(REPLICA_SETS), await admin.list(PODS)];
     return left.every(({ items }) => items.length === 0);
   });
@@ -76,9 +77,9 @@ test('orphaned sets and pods live on', async () => {
   await using cluster = await startCluster();
   const { admin } = cluster;
   await admin.create(DEPLOYMENTS, deployment(2));
-  await eventually('two pods', async () => (await podsOf(admin)).length === 2);
+  await waitFor('two pods', async () => (await podsOf(admin)).length === 2);
   await admin.delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Orphan' });
-  await eventually('the Deployment gone', async () => (await admin.find(DEPLOYMENTS, WEB)) === undefined);
+  await waitFor('the Deployment gone', async () => (await admin.find(DEPLOYMENTS, WEB)) === undefined);
   const [set] = (await admin.list(REPLICA_SETS)).items;
   assert.equal(set?.metadata.ownerReferences, undefined);
   assert.equal((await podsOf(admin)).length, 2);
@@ -95,14 +96,14 @@ test('[SAFE-22] [SAFE-24] a StatefulSet fills its names in order, each name once
     spec: { replicas: 3, serviceName: 'db', selector, template, updateStrategy: {} },
     status: { replicas: 0 },
   });
-  await eventually('three pods in order', async () => {
+  await waitFor('three pods in order', async () => {
     const names = (await podsOf(admin)).map((pod) => pod.metadata.name);
     assert.ok(names.every((name) => ['db-0', 'db-1', 'db-2'].includes(name ?? '')));
     await playNodes(admin);
     return names.length === 3;
   });
   await playNodes(admin);
-  const set = await eventually('a ready set', async () => {
+  const set = await waitFor('a ready set', async () => {
     const current = await admin.get(STATEFUL_SETS, { namespace: 'default', name: 'db' });
     return current.status.readyReplicas === 3 ? current : undefined;
   });
@@ -121,7 +122,7 @@ test('a Job counts each of its pods once, with two managers at work', async () =
     spec: { completions: 12, parallelism: 4, template: { metadata: {}, spec: { restartPolicy: 'Never', containers } } },
     status: {},
   });
-  const job = await eventually('a complete Job', async () => {
+  const job = await waitFor('a complete Job', async () => {
     for (const pod of await podsOf(admin)) {
       if (pod.status.phase === 'Succeeded') continue;
       await admin.updateStatus(PODS, { ...pod, status: { ...pod.status, phase: 'Succeeded' } }).catch(() => {});
@@ -131,7 +132,7 @@ test('a Job counts each of its pods once, with two managers at work', async () =
   });
   const succeeded = (await podsOf(admin)).filter(({ status }) => status.phase === 'Succeeded').length;
   assert.deepEqual([job.status.succeeded, job.status.uncountedTerminatedPods], [succeeded, {}]);
-  await eventually('pods that nobody holds', async () =>
+  await waitFor('pods that nobody holds', async () =>
     (await podsOf(admin)).every(({ metadata }) => (metadata.finalizers ?? []).length === 0),
   );
 });

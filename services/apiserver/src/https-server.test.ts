@@ -108,7 +108,7 @@ describe('HTTPS', () => {
 
   async function untilNoWatchIsOpen(): Promise<void> {
     const clock = createSystemClock();
-    const deadline = clock.monotonic() + 5_000;
+    const deadline = clock.monotonic() + 30_000;
     for (;;) {
       const { body } = await api.call('GET', '/metrics');
       if (/^apiserver_registered_watchers\{resource="configmaps"\} 0$/m.test(String(body))) return;

@@ -52,19 +52,3 @@ export async function startCluster(
     },
   };
 }
-
-/** Asks until the answer is there; the deadline's message says what was waited for. */
-export async function eventually<T>(
-  what: string,
-  ask: () => Promise<T | undefined | false>,
-  { deadlineMs = 10_000, pollMs = 20 }: { readonly deadlineMs?: number; readonly pollMs?: number } = {},
-): Promise<T> {
-  const clock = createSystemClock();
-  const end = clock.monotonic() + deadlineMs;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
-    if (clock.monotonic() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await clock.sleep(pollMs);
-  }
-}

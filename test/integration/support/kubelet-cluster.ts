@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import { createApiServer } from '@holdfast/apiserver';
 import {
@@ -19,9 +18,8 @@ import {
   createSystemClock,
   type Service,
 } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { createMemoryStore } from '@holdfast/store/memory';
-
-const DEADLINE_MS = 10_000;
 
 export const clock: Clock = createSystemClock();
 const random = createSeededRandom(1, 'kubelet-cluster');
@@ -160,15 +158,7 @@ export const withCommand = (command: string[]): Pod['spec']['containers'] => [
 export const getPod = (client: ApiClient, name: string): Promise<Pod | undefined> =>
   client.find(PODS, { namespace: 'default', name });
 
-export async function eventually<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
-  const giveUpAt = clock.monotonic() + DEADLINE_MS;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    assert.ok(clock.monotonic() < giveUpAt, `not within ${DEADLINE_MS} ms: ${what}`);
-    await clock.sleep(10);
-  }
-}
+export { eventually };
 
 export const podWhere = (client: ApiClient, name: string, holds: (pod: Pod) => boolean, what: string): Promise<Pod> =>
   eventually(async () => {

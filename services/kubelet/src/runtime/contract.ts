@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Clock, createSystemClock } from '@holdfast/platform';
+import { createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import type { ContainerConfig, ContainerRuntime, ContainerStatus, SandboxConfig, SandboxStatus } from './port.ts';
 
 /** What a runtime must provide to be put to the contract. */
@@ -30,7 +31,6 @@ export interface RuntimeVocabulary {
   readonly imagesWithoutCommand: 'run' | 'refused';
 }
 
-const DEADLINE_MS = 10_000;
 const GRACE_MS = 5_000;
 
 export const sandboxConfig = (podUid: string, attempt = 0): SandboxConfig => ({
@@ -54,20 +54,7 @@ export const containerConfig = (
   ...change,
 });
 
-/** Waits on a condition with a deadline; never on time alone. */
-export async function eventually<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-  what: string,
-  clock: Clock = createSystemClock(),
-): Promise<T> {
-  const giveUpAt = clock.monotonic() + DEADLINE_MS;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    assert.ok(clock.monotonic() < giveUpAt, `not within ${DEADLINE_MS} ms: ${what}`);
-    await clock.sleep(5);
-  }
-}
+export { eventually };
 
 export const onlySandbox = async (runtime: ContainerRuntime, podUid: string): Promise<SandboxStatus> => {
   const [sandbox, ...more] = await runtime.list({ podUid });

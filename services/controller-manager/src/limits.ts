@@ -112,6 +112,9 @@ export const QUOTA_RESYNC_MS = 5 * 60_000;
 /** Endpoints in one slice: what Kubernetes packs. */
 export const ENDPOINTS_PER_SLICE_MAX = 100;
 
+/** Addresses of one subset that are mirrored into slices, and that one such slice holds: what Kubernetes mirrors. */
+export const MIRRORED_ENDPOINTS_PER_SUBSET_MAX = 1_000;
+
 /** Addresses that an Endpoints object names at most; the rest is only in the slices. */
 export const ENDPOINT_ADDRESSES_MAX = 1_000;
 

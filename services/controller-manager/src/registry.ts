@@ -5,6 +5,7 @@ import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
 import { disruptionController } from './controllers/disruption/index.ts';
 import { endpointSliceController } from './controllers/endpoint-slice/index.ts';
+import { endpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/index.ts';
 import { endpointsController } from './controllers/endpoints/index.ts';
 import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
@@ -44,5 +45,6 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   disruptionController,
   endpointsController,
   endpointSliceController,
+  endpointSliceMirroringController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

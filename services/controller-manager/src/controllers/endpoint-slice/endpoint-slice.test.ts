@@ -39,7 +39,13 @@ const backend = (name: string, ip: string, change: { ready?: boolean; terminatin
 
 const noZone = (): undefined => undefined;
 const only = (service: Service, pods: readonly Pod[], slices: readonly EndpointSlice[] = []) =>
-  decide({ service, pods, slices, zoneOf: noZone });
+  decide({
+    service,
+    pods,
+    slices,
+    isNameTaken: (name) => slices.some((each) => nameOf(each) === name),
+    zoneOf: noZone,
+  });
 
 /** The slices after the actions were carried out. */
 function applied(slices: readonly EndpointSlice[], actions: ReturnType<typeof decide>): readonly EndpointSlice[] {
@@ -76,7 +82,13 @@ test('[TERM-10] [TERM-11] [TERM-12] a terminating pod stays, not ready, and says
 });
 
 test('a slice names its service, its ports and where each pod runs', () => {
-  const [action] = decide({ service: SERVICE, pods: [backend('a', '10.1.0.1')], slices: [], zoneOf: () => 'z1' });
+  const [action] = decide({
+    service: SERVICE,
+    pods: [backend('a', '10.1.0.1')],
+    slices: [],
+    isNameTaken: () => false,
+    zoneOf: () => 'z1',
+  });
   assert.equal(action?.kind, 'create');
   const { slice } = action ?? assert.fail();
   assert.match(nameOf(slice), /^web-[a-z0-9]{5}$/);
@@ -227,4 +239,19 @@ test('two managers that both see no slice make one', async () => {
   caches.of(ENDPOINT_SLICES).thaw();
   await second.settle();
   assert.equal(world.api.list(ENDPOINT_SLICES).length, 1);
+});
+
+test('a stranger who has the name of a slice is stepped around', async () => {
+  const world = createWorld();
+  serviceIn(world);
+  const [wanted] = only(SERVICE, []);
+  const name = nameOf(wanted?.slice ?? assert.fail());
+  const metadata = { namespace: 'default', name };
+  const foreign = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4', endpoints: [] };
+  world.api.put(ENDPOINT_SLICES, { ...foreign, metadata });
+  world.api.put(PODS, backend('a', '10.1.0.1'));
+  const controller = new DrivenController(world, endpointSliceController);
+  await controller.settle();
+  assert.deepEqual(names(world), ['a']);
+  assert.deepEqual(world.api.get(ENDPOINT_SLICES, { namespace: 'default', name }).endpoints, []);
 });

@@ -1,21 +1,12 @@
 import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, type Service } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import {
-  controllerOf,
-  isTerminating,
-  keyOf,
-  nameOf,
-  namespaceOf,
-  parseKey,
-  targetOf,
-  uidOf,
-} from '../../common/meta.ts';
+import { isTerminating, keyOf, namespaceOf, parseKey, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { backendsOf, hasBackends, servicesToWake } from '../../common/service-backends.ts';
-import { isAlreadyExists, isNamespaceTerminating, unlessChanged } from '../../common/writes.ts';
+import { applySlices, isSliceOf, ownerKeyOf, takenNames } from '../../common/slice-writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
-import { decide, MANAGED_BY, MANAGED_BY_LABEL, SERVICE_NAME_LABEL, type SliceAction } from './decide.ts';
+import { decide, MANAGED_BY } from './decide.ts';
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
@@ -45,7 +36,7 @@ function createLoop(context: ControllerContext): Loop {
       pods.onChange((change) => servicesToWake(services, change).forEach(enqueue)),
       slices.onChange(({ object, old }) => {
         const slice = object ?? old;
-        if (slice !== undefined && isOurs(slice)) enqueue(`${namespaceOf(slice)}/${serviceNameOf(slice)}`);
+        if (slice !== undefined && isSliceOf(MANAGED_BY, slice)) enqueue(ownerKeyOf(slice));
       }),
     ],
     reconcile: async (key) => {
@@ -67,30 +58,10 @@ async function pass(context: ControllerContext, service: Service): Promise<numbe
   const zoneOf = (name: string): string | undefined =>
     name === '' ? undefined : nodes.get({ name })?.metadata.labels?.[ZONE_LABEL];
   const slices = slicesOf(service, context.informers.of(ENDPOINT_SLICES));
-  for (const action of decide({ service, pods, slices, zoneOf })) await apply(context, action);
+  const isNameTaken = takenNames(context, namespaceOf(service));
+  await applySlices(context, decide({ service, pods, slices, isNameTaken, zoneOf }));
   return pods.length;
 }
 
 const slicesOf = (service: Service, slices: Informer<EndpointSlice>): readonly EndpointSlice[] =>
-  slices.byIndex('controller', uidOf(service)).filter((slice) => isOurs(slice) && !isTerminating(slice));
-
-const isOurs = (slice: EndpointSlice): boolean =>
-  slice.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && controllerOf(slice) !== undefined;
-
-const serviceNameOf = (slice: EndpointSlice): string =>
-  slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? controllerOf(slice)?.name ?? nameOf(slice);
-
-async function apply({ client }: ControllerContext, { kind, slice }: SliceAction): Promise<void> {
-  if (kind === 'update') await unlessChanged(() => client.update(ENDPOINT_SLICES, slice));
-  else if (kind === 'create') await create(client, slice);
-  else await unlessChanged(() => client.delete(ENDPOINT_SLICES, targetOf(slice), { uid: uidOf(slice) }));
-}
-
-/** A name that is taken belongs to another manager's same slice, or to ours that the cache does not show yet: the event wakes us. */
-async function create(client: ControllerContext['client'], slice: EndpointSlice): Promise<void> {
-  try {
-    await client.create(ENDPOINT_SLICES, slice);
-  } catch (error) {
-    if (!isAlreadyExists(error) && !isNamespaceTerminating(error)) throw error;
-  }
-}
+  slices.byIndex('controller', uidOf(service)).filter((slice) => isSliceOf(MANAGED_BY, slice) && !isTerminating(slice));

@@ -1,0 +1,107 @@
+import type { ControllerDefinition } from '../common/context.ts';
+import type { ModelInformers } from './api-model.ts';
+import { createWorld, DrivenController, settleAll, type World } from './harness.ts';
+
+class Crash extends Error {}
+
+/** Where a manager dies: at its n-th write, before or after that write counts. */
+export interface CrashPoint {
+  readonly write: number;
+  readonly counts: boolean;
+}
+
+/** Boots until a turn has come to its end; a crash point is met once. */
+const BOOTS_PER_TURN = 3;
+
+/** A manager that dies for good at one of its writes, and is started again with nothing but the API. */
+export class MortalManager {
+  readonly world: World = createWorld();
+  readonly #definitions: readonly ControllerDefinition[];
+  #controllers: readonly DrivenController[];
+  #writes = 0;
+  #isDead = false;
+
+  constructor(definitions: readonly ControllerDefinition[], crash?: CrashPoint) {
+    this.#definitions = definitions;
+    this.#controllers = this.#boot();
+    this.world.api.beforeWrite = ({ identity }) => {
+      if (identity === 'user') return;
+      this.#writes++;
+      this.#die(crash, false);
+    };
+    this.world.api.afterWrite = ({ identity }) => {
+      if (identity !== 'user') this.#die(crash, true);
+    };
+  }
+
+  get writes(): number {
+    return this.#writes;
+  }
+
+  async turn(): Promise<void> {
+    for (let boot = 0; boot < BOOTS_PER_TURN; boot++) {
+      await settleAll(this.#controllers, () => this.#isDead);
+      if (!this.#isDead) return;
+      for (const controller of this.#controllers) controller.kill();
+      this.#isDead = false;
+      this.#controllers = this.#boot();
+    }
+  }
+
+  #die(crash: CrashPoint | undefined, counts: boolean): void {
+    if (this.#isDead) throw new Crash('the process is gone');
+    if (this.#writes !== crash?.write || counts !== crash.counts) return;
+    this.#isDead = true;
+    throw new Crash('the process dies here');
+  }
+
+  #boot(): readonly DrivenController[] {
+    return this.#definitions.map((definition) => new DrivenController(this.world, definition));
+  }
+}
+
+/** A number below `limit`, from the test's own sequence. */
+export type Draw = (limit: number) => number;
+
+/** Two managers at work at once without an election; each has caches of its own, which stall and catch up as `draw` says. */
+export class RivalManagers {
+  readonly world: World = createWorld();
+  readonly #draw: Draw;
+  readonly #caches: readonly ModelInformers[];
+  readonly #kinds: ReadonlySet<ControllerDefinition['watches'][number]>;
+  readonly #controllers: readonly DrivenController[];
+
+  constructor(definitions: readonly ControllerDefinition[], draw: Draw) {
+    this.#draw = draw;
+    this.#caches = [this.world.api.newInformers(), this.world.api.newInformers()];
+    this.#kinds = new Set(definitions.flatMap(({ watches }) => watches));
+    this.#controllers = this.#caches.flatMap((informers) =>
+      definitions.map((definition) => new DrivenController(this.world, definition, informers)),
+    );
+  }
+
+  async turn(): Promise<void> {
+    for (let stall = 0; stall < STALLS_PER_TURN; stall++) {
+      for (const cache of this.#allCaches()) if (this.#draw(3) === 0) cache.freeze();
+      await this.#work();
+      for (const cache of this.#allCaches()) cache.thaw(this.#draw(4));
+      await this.#work();
+      for (const cache of this.#allCaches()) cache.thaw();
+    }
+    await settleAll(this.#controllers);
+  }
+
+  /** So many passes of anybody; with old caches a conflict may come again and again. */
+  async #work(): Promise<void> {
+    for (let step = 0; step < STEPS_PER_STALL; step++) {
+      await this.#controllers[this.#draw(this.#controllers.length)]?.step();
+    }
+  }
+
+  *#allCaches(): Generator<ReturnType<ModelInformers['of']>> {
+    for (const informers of this.#caches) for (const kind of this.#kinds) yield informers.of(kind);
+  }
+}
+
+const STALLS_PER_TURN = 2;
+const STEPS_PER_STALL = 40;

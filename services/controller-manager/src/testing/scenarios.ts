@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import {
+  CONFIG_MAPS,
+  CONTROLLER_REVISIONS,
+  CRON_JOBS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  JOBS,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  NODES,
+  PODS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  type ResourceRef,
+  STATEFUL_SETS,
+} from '@holdfast/api';
+import { formatMicroTime } from '@holdfast/platform';
+import type { ControllerDefinition } from '../common/context.ts';
+import { controllerOf, keyOf } from '../common/meta.ts';
+import { isActive } from '../common/pods.ts';
+import { createGracefulEviction } from '../controllers/node-lifecycle/pod-eviction.ts';
+import { allControllers } from '../registry.ts';
+import {
+  cronJob,
+  daemonSet,
+  deployment,
+  job,
+  node,
+  pod,
+  podTemplate,
+  readyStatus,
+  replicationController,
+  statefulSet,
+} from './builders.ts';
+import type { World } from './harness.ts';
+import { endPod, runKubelets } from './kubelet-model.ts';
+
+const RESOURCES: readonly ResourceRef[] = [
+  DEPLOYMENTS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  STATEFUL_SETS,
+  DAEMON_SETS,
+  CONTROLLER_REVISIONS,
+  JOBS,
+  CRON_JOBS,
+  PODS,
+  NAMESPACES,
+  CONFIG_MAPS,
+];
+
+/** Every controller that works on these kinds. */
+export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
+  nodeMonitorGraceMs: 50_000,
+  terminatedPodThreshold: 12_500,
+  podEviction: createGracefulEviction,
+  resources: RESOURCES,
+});
+
+/** Whoever does the controllers' work: one process that dies, or several at once. */
+export interface Managers {
+  readonly world: World;
+  /** Works until nothing is due. */
+  turn(): Promise<void>;
+}
+
+export type Scenario = (managers: Managers) => Promise<void>;
+
+/** Pods of Jobs do their work; index 1 fails at its second try. */
+function doWork({ world }: Managers): void {
+  for (const each of world.api.list(PODS)) {
+    const { annotations = {} } = each.metadata;
+    const isSecondTry = annotations['batch.kubernetes.io/job-index-failure-count'] === '1';
+    const fails = isSecondTry && annotations['batch.kubernetes.io/job-completion-index'] === '1';
+    if (controllerOf(each)?.kind === 'Job' && isActive(each)) endPod(world, each, fails ? 1 : 0);
+  }
+}
+
+/** Enough for the longest part of a scenario, with a restart in it. */
+const ROUNDS = 9;
+
+async function live(manager: Managers): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    await manager.turn();
+    runKubelets(manager.world);
+    manager.world.clock.advance(20_000);
+  }
+}
+
+function edit<T extends KubeObject & { readonly spec: object }>(
+  { world }: Managers,
+  kind: ResourceRef<T>,
+  spec: Partial<T['spec']>,
+): void {
+  const [old] = world.api.list(kind);
+  assert.ok(old);
+  const metadata = { ...old.metadata, generation: (old.metadata.generation ?? 1) + 1 };
+  world.api.put(kind, { ...old, metadata, spec: { ...old.spec, ...spec } });
+}
+
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'a Deployment is rolled out, scaled and deleted': async (manager) => {
+    const user = manager.world.api.client('user');
+    manager.world.api.put(NODES, node('node-a'));
+    await user.create(DEPLOYMENTS, deployment({ replicas: 2 }));
+    await live(manager);
+    edit(manager, DEPLOYMENTS, { template: podTemplate({ app: 'web' }, 'web:2') });
+    await live(manager);
+    assert.equal(manager.world.api.list(PODS).length, 2);
+    await user.delete(DEPLOYMENTS, { namespace: 'default', name: 'web' }, { propagationPolicy: 'Foreground' });
+    await live(manager);
+  },
+  'a StatefulSet is created, updated and shrunk': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    await manager.world.api.client('user').create(STATEFUL_SETS, statefulSet({ replicas: 2 }));
+    await live(manager);
+    edit(manager, STATEFUL_SETS, { template: podTemplate({ app: 'db' }, 'db:2') });
+    await live(manager);
+    edit(manager, STATEFUL_SETS, { replicas: 1 });
+    await live(manager);
+  },
+  'a ReplicationController is created and shrunk': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    await manager.world.api.client('user').create(REPLICATION_CONTROLLERS, replicationController({ replicas: 3 }));
+    await live(manager);
+    edit(manager, REPLICATION_CONTROLLERS, { replicas: 1 });
+    await live(manager);
+  },
+  'an indexed Job is worked off, with a failure and a pause': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    const spec = { completionMode: 'Indexed', completions: 3, parallelism: 2, backoffLimitPerIndex: 2 };
+    await manager.world.api.client('user').create(JOBS, job({ ...spec, podReplacementPolicy: 'Failed' }));
+    await manager.turn();
+    edit(manager, JOBS, { suspend: true });
+    await live(manager);
+    edit(manager, JOBS, { suspend: false });
+    for (let round = 0; round < ROUNDS; round++) {
+      await live(manager);
+      doWork(manager);
+    }
+    await live(manager);
+  },
+  'a CronJob starts Jobs that are worked off and forgotten': async (manager) => {
+    manager.world.api.put(NODES, node('node-a'));
+    const template = { metadata: {}, spec: job({ ttlSecondsAfterFinished: 300 }).spec };
+    const spec = { schedule: '*/10 * * * *', concurrencyPolicy: 'Replace', jobTemplate: template };
+    await manager.world.api.client('user').create(CRON_JOBS, cronJob(spec));
+    for (let tenMinutes = 0; tenMinutes < 2; tenMinutes++) {
+      manager.world.clock.advance(600_000);
+      await live(manager);
+      doWork(manager);
+      await live(manager);
+    }
+    edit(manager, CRON_JOBS, { suspend: true });
+    await live(manager);
+  },
+  'a namespace is emptied and a lost node’s pod released': async (manager) => {
+    const { api } = manager.world;
+    const user = api.client('user');
+    const metadata = { name: 'team' };
+    const spec = { finalizers: ['kubernetes'] };
+    await user.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata, spec, status: { phase: 'Active' } });
+    await user.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'team' } });
+    await user.create(PODS, pod({ name: 'p', namespace: 'team' }, { phase: 'Running' }, { nodeName: 'gone' }));
+    api.put(NODES, node('other'));
+    await user.delete(NAMESPACES, { name: 'team' });
+    for (let round = 0; round < 8; round++) {
+      await manager.turn();
+      manager.world.clock.advance(20_000);
+    }
+  },
+};
+
+/** What a Job says of its pods: whatever happened in between, every one counts once. */
+function booksOf(object: KubeObject): unknown {
+  if (object.kind !== 'Job' || !('status' in object)) return undefined;
+  const { startTime: _start, completionTime: _end, conditions = [], ...books } = Object(object.status);
+  return [books, Array.from(conditions, ({ type, status, reason }) => [type, status, reason])];
+}
+
+/** Who is there at the end, and in which state; uids and revisions differ from run to run. */
+const endOf = ({ world }: Managers): unknown =>
+  [...RESOURCES, NODES].map((kind) =>
+    world.api
+      .list<KubeObject>(kind)
+      .map((object) => [
+        keyOf(object),
+        'spec' in object ? object.spec : undefined,
+        object.metadata.deletionTimestamp === undefined,
+        object.metadata.finalizers,
+        booksOf(object),
+      ]),
+  );
+

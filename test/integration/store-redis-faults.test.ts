@@ -11,6 +11,7 @@ import {
   type Log,
   OperatorError,
 } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import type { Change, DurableStore, Store } from '@holdfast/store';
 import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract';
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
@@ -57,13 +58,9 @@ function followAll(store: Store): { upTo(revision: number): Promise<Change[]> } 
   };
 }
 
-async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = clock.monotonic() + 15_000;
-  while (!(await condition())) {
-    assert.ok(clock.monotonic() < deadline, `not within the deadline: ${what}`);
-    await clock.sleep(5);
-  }
-}
+const until = async (condition: () => Promise<boolean>, what: string): Promise<void> => {
+  await eventually(condition, what);
+};
 
 async function serves(store: Store): Promise<void> {
   await until(async () => (await store.health()).length === 0, 'the store serves again');
@@ -90,6 +87,8 @@ async function loadUnderFaults(
   const neighbour = await open(t, server.url, options);
   const follower = followAll(store);
   const load = startStoreLoad([store, neighbour], CLIENTS);
+  // A test that fails must not go on writing for ever.
+  t.after(() => load.stop());
   await load.acknowledged(100);
   await fault();
   await load.acknowledged(100);

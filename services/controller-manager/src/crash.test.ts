@@ -25,7 +25,7 @@ test('the same world gives the same writes in the same order', async () => {
   const trace = async (): Promise<readonly string[]> => {
     const writes: string[] = [];
     for (const scenario of Object.values(SCENARIOS)) {
-      const manager = new MortalManager(-1, false);
+      const manager = new MortalManager(CONTROLLERS);
       await scenario(manager);
       for (const { identity, verb, resource, key } of manager.world.api.writes) {
         writes.push(`${identity} ${verb} ${resource} ${key}`);

@@ -5,20 +5,26 @@ import {
   CRON_JOBS,
   DAEMON_SETS,
   DEPLOYMENTS,
+  ENDPOINT_SLICES,
+  ENDPOINTS,
   JOBS,
   type KubeObject,
   LEASES,
   NAMESPACES,
   NODES,
+  type Node,
+  POD_DISRUPTION_BUDGETS,
   PODS,
+  type Pod,
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
   type ResourceRef,
+  SERVICES,
   STATEFUL_SETS,
 } from '@holdfast/api';
 import { formatMicroTime } from '@holdfast/platform';
 import type { ControllerDefinition } from '../common/context.ts';
-import { controllerOf, keyOf } from '../common/meta.ts';
+import { compareText, controllerOf, isTerminating, keyOf } from '../common/meta.ts';
 import { isActive } from '../common/pods.ts';
 import { createGracefulEviction } from '../controllers/node-lifecycle/pod-eviction.ts';
 import { allControllers } from '../registry.ts';
@@ -36,6 +42,7 @@ import {
 } from './builders.ts';
 import type { World } from './harness.ts';
 import { endPod, runKubelets } from './kubelet-model.ts';
+import { figuresOf, serviceScenarios } from './service-scenarios.ts';
 
 const RESOURCES: readonly ResourceRef[] = [
   DEPLOYMENTS,
@@ -49,6 +56,10 @@ const RESOURCES: readonly ResourceRef[] = [
   PODS,
   NAMESPACES,
   CONFIG_MAPS,
+  SERVICES,
+  ENDPOINTS,
+  ENDPOINT_SLICES,
+  POD_DISRUPTION_BUDGETS,
 ];
 
 /** Every controller that works on these kinds. */
@@ -89,6 +100,20 @@ async function live(manager: Managers): Promise<void> {
   }
 }
 
+/** Time goes on; only these nodes renew their leases. */
+async function beat(managers: Managers, nodes: readonly string[], seconds: number): Promise<void> {
+  const { world } = managers;
+  for (let passed = 0; passed < seconds; passed += 5) {
+    world.clock.advance(5_000);
+    for (const name of nodes) {
+      const metadata = { name, namespace: 'kube-node-lease' };
+      const spec = { renewTime: formatMicroTime(world.clock.now()) };
+      world.api.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+    }
+    await managers.turn();
+  }
+}
+
 function edit<T extends KubeObject & { readonly spec: object }>(
   { world }: Managers,
   kind: ResourceRef<T>,
@@ -101,6 +126,7 @@ function edit<T extends KubeObject & { readonly spec: object }>(
 }
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  ...serviceScenarios(live),
   'a Deployment is rolled out, scaled and deleted': async (manager) => {
     const user = manager.world.api.client('user');
     manager.world.api.put(NODES, node('node-a'));
@@ -156,6 +182,46 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     edit(manager, CRON_JOBS, { suspend: true });
     await live(manager);
   },
+  'a DaemonSet follows its nodes and a new template': async (manager) => {
+    const { api } = manager.world;
+    for (const name of ['node-a', 'node-b']) api.put(NODES, node(name));
+    await api.client('user').create(DAEMON_SETS, daemonSet());
+    await live(manager);
+    api.put(NODES, node('node-c'));
+    await live(manager);
+    edit(manager, DAEMON_SETS, { template: podTemplate({ app: 'agent' }, 'agent:2') });
+    await live(manager);
+    api.drop(NODES, { name: 'node-a' });
+    await live(manager);
+  },
+  'an owner goes without its dependents, then each of them with theirs': async (manager) => {
+    const { api } = manager.world;
+    const user = api.client('user');
+    api.put(NODES, node('node-a'));
+    await user.create(DEPLOYMENTS, deployment({ replicas: 2 }));
+    await live(manager);
+    await user.delete(DEPLOYMENTS, { namespace: 'default', name: 'web' }, { propagationPolicy: 'Orphan' });
+    await live(manager);
+    assert.equal(api.list(PODS).filter(isActive).length, 2, 'orphans live on');
+    for (const { metadata } of api.list(REPLICA_SETS)) {
+      await user.delete(REPLICA_SETS, { namespace: 'default', name: metadata.name ?? '' });
+    }
+    await live(manager);
+  },
+  'a silent node is found out, its pods have to go, and it comes back': async (manager) => {
+    const { api } = manager.world;
+    for (const name of ['node-a', 'node-b']) api.put(NODES, node(name));
+    const ready = readyStatus('2026-01-01T00:00:00Z');
+    const patience = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', tolerationSeconds: 60 };
+    api.put(PODS, pod({ name: 'patient' }, ready, { nodeName: 'node-a', tolerations: [patience] }));
+    api.put(PODS, pod({ name: 'tied' }, ready, { nodeName: 'node-a', tolerations: [{ operator: 'Exists' }] }));
+    api.put(PODS, pod({ name: 'elsewhere' }, ready, { nodeName: 'node-b' }));
+    await beat(manager, ['node-a', 'node-b'], 20);
+    await beat(manager, ['node-b'], 400);
+    assert.deepEqual(api.list(PODS).map(isTerminating), [true, false, false]);
+    api.put(NODES, { ...api.get(NODES, { name: 'node-a' }), status: node('node-a').status });
+    await beat(manager, ['node-a', 'node-b'], 40);
+  },
   'a namespace is emptied and a lost node’s pod released': async (manager) => {
     const { api } = manager.world;
     const user = api.client('user');
@@ -180,17 +246,40 @@ function booksOf(object: KubeObject): unknown {
   return [books, Array.from(conditions, ({ type, status, reason }) => [type, status, reason])];
 }
 
-/** Who is there at the end, and in which state; uids and revisions differ from run to run. */
-const endOf = ({ world }: Managers): unknown =>
-  [...RESOURCES, NODES].map((kind) =>
-    world.api
-      .list<KubeObject>(kind)
-      .map((object) => [
-        keyOf(object),
-        'spec' in object ? object.spec : undefined,
-        object.metadata.deletionTimestamp === undefined,
-        object.metadata.finalizers,
-        booksOf(object),
-      ]),
-  );
+/** Who is there at the end, and in which state; uids, times and revisions differ from run to run. */
+export function endOf({ world }: Managers): readonly string[] {
+  const told = (object: KubeObject): string =>
+    `${object.kind} ${JSON.stringify([
+      keyOf(object),
+      'spec' in object ? object.spec : undefined,
+      object.metadata.deletionTimestamp === undefined,
+      object.metadata.finalizers,
+      booksOf(object),
+      figuresOf(object),
+      conditionsOf(object),
+    ])}`;
+  const objects = [...RESOURCES, NODES].flatMap((kind) => world.api.list<KubeObject>(kind));
+  return objects.map((object) => normalized(told(object))).sort(compareText);
+}
 
+const conditionsOf = (object: KubeObject): unknown =>
+  object.kind === 'Pod' || object.kind === 'Node'
+    ? (object as Pod | Node).status.conditions?.map(({ type, status, reason }) => [type, status, reason])
+    : undefined;
+
+/** Names of pods follow from uids, which a lost create shifts. */
+const normalized = (text: string): string =>
+  text
+    .replaceAll(/web-[a-z0-9]{10}-[a-z0-9]{5}/g, 'web-pod')
+    .replaceAll(/"default\/(web|task-\d|tick-\d+)-[a-z0-9]{5}"/g, '"$1-pod"')
+    .replaceAll(/"timeAdded":"[^"]*"/g, '"timeAdded":""');
+
+/** How often the managers made or ended something of each kind. */
+export function effortOf({ world }: Managers): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { identity, verb, resource } of world.api.writes) {
+    if (identity === 'user' || (verb !== 'create' && verb !== 'delete')) continue;
+    counts[`${verb} ${resource}`] = (counts[`${verb} ${resource}`] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -8,6 +8,7 @@ export interface RawEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly atMs: number;
 }
 
@@ -17,6 +18,7 @@ export interface EventDraft {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly count: number;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
@@ -76,6 +78,7 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
         reference: event.reference,
         type: event.type,
         reason: event.reason,
+        ...(event.annotations === undefined ? {} : { annotations: event.annotations }),
         message: combined ? `(combined from similar events): ${event.message}` : event.message,
         count: (before?.count ?? 0) + 1,
         firstAtMs: before?.firstAtMs ?? event.atMs,

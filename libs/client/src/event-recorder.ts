@@ -31,6 +31,7 @@ interface Waiting {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly atMs: number;
 }
 
@@ -118,10 +119,15 @@ class BackgroundRecorder implements RunningEventRecorder {
 
   #compose(draft: EventDraft, namespace: string): Event {
     const { component, host, ids } = this.#options;
+    const { annotations } = draft;
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${draft.reference.name}.${ids.suffix(16)}`, namespace },
+      metadata: {
+        name: `${draft.reference.name}.${ids.suffix(16)}`,
+        namespace,
+        ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+      },
       involvedObject: draft.reference,
       reason: draft.reason,
       message: draft.message,

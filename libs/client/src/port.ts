@@ -128,6 +128,7 @@ export interface EventText {
   readonly message: string;
   /** The part of the object that it is about: `spec.containers{web}`. */
   readonly fieldPath?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface EventRecorder {

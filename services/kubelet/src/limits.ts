@@ -37,6 +37,8 @@ export const NODE_IMAGE_NAMES_MAX = 5;
 export const RUNTIME_HEALTH_MS = 5_000;
 /** Between attempts to make a pod's volumes: doubled up to `START_RETRY_MS`. What they need often follows in a moment. */
 export const VOLUME_RETRY_INITIAL_MS = 250;
+/** Containers that start together do not read the volumes of their pod again. */
+export const VOLUME_FRESH_MS = 1_000;
 /** How old files from ConfigMaps and Secrets get in a running pod. */
 export const VOLUME_REFRESH_MS = 60_000;
 /** A token is replaced after this part of its life. */
@@ -75,6 +77,14 @@ export const HOST_NAME_MAX = 63;
 export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */
 export const NODE_RETRY_MS = 1_000;
+
+/** Between looks at what the node has left, and after a pod was ended for it. */
+export const EVICTION_LOOK_MS = 10_000;
+export const EVICTION_PAUSE_MS = 1_000;
+/** "At once": literally nothing would mean the pod's own grace. */
+export const IMMEDIATE_EVICTION_GRACE_SECONDS = 1;
+/** The end of an evicted pod is waited for at least this long. */
+export const KILL_WAIT_MIN_SECONDS = 10;
 
 if (LEASE_RENEW_MS * 2 >= LEASE_DURATION_SECONDS * 1000) throw new Error('the lease must outlive two renewals');
 if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('back-off starts above its maximum');

@@ -1,6 +1,7 @@
 import { PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, Informer } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
+import type { PodFailure } from './domain/pod-worker-types.ts';
 import { isMirror } from './domain/static-pod.ts';
 import { POD_LIST_PAGE, POD_RETRY_INITIAL_MS, RUNTIME_RELIST_MS } from './limits.ts';
 import type { NotReady } from './node-agent.ts';
@@ -80,6 +81,16 @@ export class PodManager {
       worker.doubt();
     }
     this.#deps.onReadiness();
+  }
+
+  /** The pods that have something here, or are about to. */
+  active(): readonly Pod[] {
+    return [...this.#workers.values()].flatMap((worker) => worker.active() ?? []);
+  }
+
+  /** Resolves when nothing of this pod runs any more and its object says why. */
+  async end(uid: string, failure: PodFailure): Promise<void> {
+    await this.#workers.get(uid)?.end(failure);
   }
 
   /** The runtime was away: everything is looked at now, not with the next round. */

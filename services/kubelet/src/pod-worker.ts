@@ -7,7 +7,13 @@ import { ContainerStarter, type ContainerStarterDeps } from './container-starter
 import { applyStop, type StopTask } from './container-stop.ts';
 import { decidePod } from './domain/decide-pod.ts';
 import { isTerminal } from './domain/pod-status.ts';
-import { forgetContainers, INITIAL_MEMORY, type PodAction, type PodMemory } from './domain/pod-worker-types.ts';
+import {
+  forgetContainers,
+  INITIAL_MEMORY,
+  type PodAction,
+  type PodFailure,
+  type PodMemory,
+} from './domain/pod-worker-types.ts';
 import { allContainers } from './domain/records.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from './limits.ts';
 import { createPodEvents, type TellPod } from './pod-events.ts';
@@ -50,6 +56,7 @@ export class PodWorker {
   #timer: Timer | undefined;
   #failures = 0;
   #ended = false;
+  readonly #endings: (() => void)[] = [];
 
   constructor(deps: PodWorkerDeps, identity: PodIdentity) {
     this.#deps = deps;
@@ -105,6 +112,28 @@ export class PodWorker {
     return !this.#ended && (this.#sandboxes === undefined || this.#sandboxes.length > 0);
   }
 
+  /** The pod, while something of it is or may still come to be here. */
+  active(): Pod | undefined {
+    const known = this.#knowledge;
+    if (known.kind !== 'pod' || this.#ended || !this.mayHaveProcesses()) return undefined;
+    return isTerminal(known.pod.status.phase) ? undefined : known.pod;
+  }
+
+  /** The node cannot keep it. Resolves when nothing of it runs and its object says so, or when it is gone. */
+  end(failure: PodFailure): Promise<void> {
+    this.#memory = { ...this.#memory, rejected: failure };
+    return new Promise((resolve) => {
+      this.#endings.push(resolve);
+      this.wake();
+      if (this.#ended) this.#tellEnd();
+    });
+  }
+
+  #tellEnd(): void {
+    if (this.active() !== undefined && !this.#ended) return;
+    for (const resolve of this.#endings.splice(0)) resolve();
+  }
+
   isKnownToApi(): boolean {
     return this.#knowledge.kind === 'pod';
   }
@@ -115,6 +144,7 @@ export class PodWorker {
     this.#timer?.cancel();
     this.#prober.stop();
     for (const stop of this.#stops.values()) stop.abandon();
+    this.#tellEnd();
     await this.#starter.stop();
     await this.#running;
   }
@@ -126,6 +156,7 @@ export class PodWorker {
       try {
         await this.#tracedPass();
         this.#failures = 0;
+        this.#tellEnd();
       } catch (error) {
         this.#retryLater(error);
       }

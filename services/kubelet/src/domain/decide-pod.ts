@@ -44,7 +44,8 @@ function decideOrphan(observation: PodObservation, before: PodMemory, now: numbe
  * each step seen done before the next. A crash in between starts again from whatever is still there.
  */
 function decideTerminating(observation: PodObservation, pod: Pod, at: At): Decision {
-  const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now);
+  const override = at.memory.rejected?.disruption?.graceSeconds;
+  const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod, override), at.now);
   const kill = decideKill(observation, pod, { memory, now: at.now });
   if (isAboutToEnd(kill)) return kill;
   if (!kill.allDead) {
@@ -79,16 +80,18 @@ function decideEnded(observation: PodObservation, pod: Pod, at: At): Decision {
 
 /** Kill first, then say so: a pod that is shown as failed has no process left. */
 function decideFailed(observation: PodObservation, pod: Pod, at: At & { readonly failure: PodFailure }): Decision {
-  const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod), at.now);
+  const { reason, event, disruption } = at.failure;
+  const grace = effectivePodGrace(at.memory.graceSeconds, pod, disruption?.graceSeconds);
+  const memory = startTermination(at.memory, grace, at.now);
   const kill = decideKill(observation, pod, { memory, now: at.now });
   if (!kill.allDead) return kill;
-  const { reason, event } = at.failure;
   const neverHere = observation.sandboxes.length === 0 && (pod.status.containerStatuses ?? []).length === 0;
   const status = neverHere
     ? rejectedStatus(pod, at.failure, at.now)
     : statusOf(observation, pod, { memory: kill.memory, now: at.now, stage: 'final' }, at.failure);
   const write = writeIfChanged(pod, status, at.memory);
-  const told: PodAction[] = write.length === 0 ? [] : [{ kind: 'event', reason, ...event }];
+  const isTold = write.length === 0 || event === undefined;
+  const told: PodAction[] = isTold ? [] : [{ kind: 'event', reason, ...event }];
   return { ...kill, actions: [...kill.actions, ...told, ...write] };
 }
 

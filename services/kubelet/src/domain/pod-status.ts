@@ -1,4 +1,4 @@
-import type { ContainerStatus as ApiContainerStatus, Pod, PodStatus } from '@holdfast/api';
+import type { ContainerStatus as ApiContainerStatus, Pod, PodCondition, PodStatus } from '@holdfast/api';
 import { semanticEqual } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
@@ -22,7 +22,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     ...old,
     phase,
     ...(failure === undefined ? {} : { reason: failure.reason, message: failure.message }),
-    conditions: podConditions(context, { phase, containers, initContainers }),
+    conditions: withDisruption(podConditions(context, { phase, containers, initContainers }), failure, context.now),
     containerStatuses: containers,
     ...(initContainers.length > 0 ? { initContainerStatuses: initContainers } : {}),
     ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral } : {}),
@@ -32,6 +32,25 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     qosClass: old.qosClass ?? qosClass(pod),
     startTime: old.startTime ?? formatTime(context.now),
   };
+}
+
+/** Who looks for pods that did nothing wrong finds them by this condition. */
+function withDisruption(
+  conditions: readonly PodCondition[],
+  failure: PodFailure | undefined,
+  now: number,
+): PodCondition[] {
+  if (failure?.disruption === undefined) return [...conditions];
+  const { message } = failure.disruption;
+  const told: PodCondition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'TerminationByKubelet',
+    message,
+    lastProbeTime: null,
+    lastTransitionTime: formatTime(now),
+  };
+  return [...conditions.filter(({ type }) => type !== told.type), told];
 }
 
 /** A pod that never had anything here: nothing is said of its containers. */

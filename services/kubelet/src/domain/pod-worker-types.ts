@@ -26,8 +26,10 @@ export interface NodeFacts {
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
-  /** Told together with the end. */
-  readonly event: { readonly type: 'Normal' | 'Warning'; readonly message: string };
+  /** Told together with the end; absent: it was told before. */
+  readonly event?: { readonly type: 'Normal' | 'Warning'; readonly message: string };
+  /** The node helps itself: the pod gets this grace at most (0: its own), and a condition that says so. */
+  readonly disruption?: { readonly graceSeconds: number; readonly message: string };
 }
 
 /** What a worker keeps between passes. Losing it (a crash) costs time, never safety. */

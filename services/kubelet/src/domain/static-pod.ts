@@ -97,6 +97,9 @@ export function mirrorOf(pod: Pod, node: KubeObject): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec, status: {} };
 }
 
+/** Of a file of this node. */
+export const isStatic = ({ metadata }: Pod): boolean => metadata.annotations?.[SOURCE] === 'file';
+
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[MIRROR] !== undefined;
 
 /** The pod that this is the mirror of. */

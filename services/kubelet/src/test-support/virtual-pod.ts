@@ -4,6 +4,7 @@ import type { ApiClient, EventText, KubeList } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
+import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { createApiPodObject } from '../pod-object.ts';
 import { PodWorker } from '../pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../probe-network.ts';
@@ -117,6 +118,11 @@ export class VirtualPod {
 
   jumpClock(seconds: number): void {
     this.#clock.jump(seconds * 1000);
+  }
+
+  /** The node cannot keep it. */
+  end(failure: PodFailure): Promise<void> {
+    return this.#worker.end(failure);
   }
 
   /** The object vanishes, as by a deletion with grace 0. */

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '@holdfast/api';
+import type { EventText } from '@holdfast/client';
+import { createSilentLog } from '@holdfast/platform';
+import type { PodFailure } from '../domain/pod-worker-types.ts';
+import type { MachineSample, PodSample } from '../stats/port.ts';
+import { GIB, MIB, podUsing } from '../test-support/pressure.ts';
+import { createVirtualClock } from '../test-support/virtual-clock.ts';
+import { VirtualPod } from '../test-support/virtual-pod.ts';
+import { Evictor } from './evictor.ts';
+import { killWaitSeconds } from './kill-pod.ts';
+import { DEFAULT_EVICTION_FLAGS, type EvictionFlags, readEvictionConfig } from './thresholds.ts';
+
+interface Told extends EventText {
+  readonly about: string;
+}
+
+/** A node whose memory is what the test says, and whose pods end when they are told to. */
+function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
+  const clock = createVirtualClock();
+  const events: Told[] = [];
+  const ended: { readonly uid: string; readonly failure: PodFailure; readonly at: number }[] = [];
+  let sample: MachineSample = {};
+  let diskLooks = 0;
+  const state = { pods, neverEnds: false };
+  const evictor = new Evictor({
+    config: readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi', ...flags }),
+    stats: {
+      sample: async ({ disk }) => {
+        if (disk) diskLooks += 1;
+        return { at: clock.now(), machine: sample, pods: state.pods };
+      },
+    },
+    allocatableMemory: undefined,
+    clock,
+    log: createSilentLog(),
+    events: { event: ({ metadata }, event) => void events.push({ ...event, about: metadata.name ?? '' }) },
+    node: () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: {}, status: {} }) as never,
+    end: (uid, failure) => {
+      ended.push({ uid, failure, at: clock.monotonic() / 1000 });
+      if (state.neverEnds) return new Promise(() => {});
+      state.pods = state.pods.filter(({ pod }) => pod.metadata.uid !== uid);
+      return Promise.resolve();
+    },
+    onConditions: () => {},
+  });
+  return {
+    state,
+    evictor,
+    events,
+    ended,
+    run: (seconds: number) => clock.advance(seconds * 1000),
+    has: (change: MachineSample) => {
+      sample = { ...sample, ...change };
+    },
+    memory: (availableBytes: number) => {
+      sample = { ...sample, memory: { capacityBytes: 8 * GIB, availableBytes } };
+    },
+    diskLooks: () => diskLooks,
+  };
+}
+
+test('[TERM-44] one pod per look, in the order of the ranking, until one can be ended', async (t) => {
+  const critical = podUsing('critical', { memory: 4 * GIB, priority: 2_000_000_000 });
+  const node = machine([critical, podUsing('small', { memory: 1 * GIB }), podUsing('large', { memory: 2 * GIB })]);
+  t.after(() => node.evictor.stop());
+  node.memory(50 * MIB);
+  // The priority decides before the amount: both small and large come before the critical one, which is asked for nothing.
+  node.evictor.start();
+  await node.run(0.5);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['large'],
+  );
+  await node.run(1);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['large', 'small'],
+  );
+  await node.run(60);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['large', 'small'],
+    'what the cluster lives on stays',
+  );
+});
+
+test('[TERM-44] critical candidates are passed over, the next one is ended', async (t) => {
+  const node = machine([
+    podUsing('static', { memory: 4 * GIB, annotations: { 'kubernetes.io/config.source': 'file' } }),
+    podUsing('plain', { memory: 1 * GIB, priority: 5 }),
+  ]);
+  t.after(() => node.evictor.stop());
+  node.memory(50 * MIB);
+  node.evictor.start();
+  await node.run(0.5);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['plain'],
+  );
+});
+
+test('[TERM-45] [TERM-48] a hard eviction gives one second, says what was short, and is counted', async (t) => {
+  const node = machine([podUsing('a', { memory: 300 * MIB, request: '100Mi' })]);
+  t.after(() => node.evictor.stop());
+  node.memory(50 * MIB);
+  node.evictor.start();
+  await node.run(0.5);
+  const message =
+    'The node was low on resource: memory. Threshold quantity: 100Mi, available: 51200Ki. ' +
+    'Container main was using 307200Ki, request is 100Mi, has larger consumption of memory. ';
+  assert.deepEqual(node.ended[0]?.failure, { reason: 'Evicted', message, disruption: { graceSeconds: 1, message } });
+  assert.deepEqual(
+    node.events.find(({ reason }) => reason === 'Evicted'),
+    {
+      about: 'a',
+      type: 'Warning',
+      reason: 'Evicted',
+      message,
+      annotations: { starved_resource: 'memory', offending_containers: 'main', offending_containers_usage: '307200Ki' },
+    },
+  );
+  assert.equal(node.evictor.evictions().get('memory.available'), 1);
+  assert.deepEqual(
+    node.events.filter(({ about }) => about === 'n1').map(({ reason, message: said }) => [reason, said]),
+    [
+      ['NodeHasInsufficientMemory', 'Node n1 status is now: NodeHasInsufficientMemory'],
+      ['EvictionThresholdMet', 'Attempting to reclaim memory'],
+    ],
+  );
+});
+
+test('[TERM-46] a soft eviction waits for its grace, and gives evictionMaxPodGracePeriod', async (t) => {
+  const node = machine([podUsing('a', { memory: 1 * GIB })], {
+    soft: 'memory.available<1Gi',
+    softGracePeriod: 'memory.available=1m30s',
+    maxPodGracePeriod: 20,
+  });
+  t.after(() => node.evictor.stop());
+  node.memory(500 * MIB);
+  node.evictor.start();
+  await node.run(85);
+  assert.equal(node.ended.length, 0);
+  assert.deepEqual(node.evictor.conditions(), ['MemoryPressure'], 'the condition does not wait');
+  await node.run(10);
+  assert.equal(node.ended[0]?.failure.disruption?.graceSeconds, 20);
+});
+
+test('[TERM-47] the condition stays for the transition period after it was last seen', async (t) => {
+  const node = machine([], { pressureTransitionPeriod: '5m0s' });
+  t.after(() => node.evictor.stop());
+  node.memory(50 * MIB);
+  node.evictor.start();
+  await node.run(5);
+  node.memory(4 * GIB);
+  await node.run(290);
+  assert.deepEqual(node.evictor.conditions(), ['MemoryPressure']);
+  await node.run(20);
+  assert.deepEqual(node.evictor.conditions(), []);
+  assert.deepEqual(node.ended, []);
+});
+
+test('[TERM-49] the end is waited for at least 10 s, else half as long again as the grace', () => {
+  const pod = podUsing('a', { grace: 30 }).pod;
+  assert.equal(killWaitSeconds(pod, undefined), 45);
+  assert.equal(killWaitSeconds(pod, 5), 10);
+  assert.equal(killWaitSeconds(pod, 7), 10);
+  assert.equal(killWaitSeconds(pod, 0), 10, 'an override of 0 is an override');
+  assert.equal(killWaitSeconds(pod, 25), 37);
+  const { terminationGracePeriodSeconds: _unset, ...spec } = pod.spec;
+  assert.equal(killWaitSeconds({ ...pod, spec }, undefined), 10);
+});
+
+test('[TERM-51] a pod that does not end in time is told of, and the node looks on', async (t) => {
+  const node = machine([podUsing('a', { memory: 1 * GIB })]);
+  t.after(() => node.evictor.stop());
+  node.state.neverEnds = true;
+  node.memory(50 * MIB);
+  node.evictor.start();
+  await node.run(9);
+  assert.ok(!node.events.some(({ reason }) => reason === 'ExceededGracePeriod'));
+  await node.run(1.5);
+  const told = node.events.find(({ reason }) => reason === 'ExceededGracePeriod');
+  assert.deepEqual(
+    [told?.type, told?.message],
+    ['Warning', 'Container runtime did not kill the pod within specified grace period.'],
+  );
+});
+
+test('[TERM-50] [QOS-12] [DISR-32] an evicted pod ends as a whole, then says so with its condition', async (t) => {
+  const containers = ['one', 'two'].map((name) => ({ name, image: 'i', command: ['ignore-stop'], resources: {} }));
+  const pod = new VirtualPod({ containers });
+  t.after(() => pod.stop());
+  await pod.run(1);
+  const ended = pod.end({ reason: 'Evicted', message: 'low', disruption: { graceSeconds: 1, message: 'low' } });
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  await pod.run(1);
+  assert.equal(isOver, false, 'completion is not told while processes live');
+  await pod.run(30);
+  assert.equal(isOver, true);
+  assert.deepEqual(pod.ended.map(({ container }) => container).toSorted(), ['one', 'two']);
+  assert.ok(
+    pod.stops.every(({ graceSeconds }) => graceSeconds === 2),
+    'the two seconds of a process, not the 30 of the pod',
+  );
+  assert.deepEqual([pod.status.phase, pod.status.reason, pod.status.message], ['Failed', 'Evicted', 'low']);
+  const condition = pod.condition('DisruptionTarget');
+  assert.deepEqual([condition?.status, condition?.reason, condition?.message], ['True', 'TerminationByKubelet', 'low']);
+});
+
+test('whoever writes past its own limit goes, however much is left', async (t) => {
+  const spec: Partial<Pod['spec']> = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }] };
+  const over = podUsing('over', { spec, volumes: { scratch: { bytes: 2 * MIB, inodes: 1 } } });
+  const under = podUsing('under', { spec, volumes: { scratch: { bytes: 1 * MIB, inodes: 1 } } });
+  const node = machine([under, over]);
+  t.after(() => node.evictor.stop());
+  node.memory(4 * GIB);
+  node.evictor.start();
+  await node.run(0.5);
+  assert.deepEqual(
+    node.ended.map(({ uid, failure }) => [uid, failure.message]),
+    [['over', 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ']],
+  );
+  assert.equal(node.evictor.evictions().get('emptydirfs.limit'), 1);
+});
+
+test('files are walked only when somebody has a limit or the disk is short', async (t) => {
+  const node = machine([podUsing('a', { memory: 1 })], { hard: 'nodefs.available<10%' });
+  t.after(() => node.evictor.stop());
+  node.evictor.start();
+  await node.run(25);
+  assert.equal(node.diskLooks(), 0);
+  node.has({ nodeFs: { capacityBytes: 100 * GIB, availableBytes: 9 * GIB, inodes: 100, inodesFree: 50 } });
+  await node.run(10);
+  assert.ok(node.diskLooks() > 0);
+  assert.match(node.ended[0]?.failure.message ?? '', /low on resource: ephemeral-storage\. Threshold quantity: 10Gi/);
+});

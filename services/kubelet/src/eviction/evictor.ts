@@ -1,0 +1,189 @@
+import type { Node } from '@holdfast/api';
+import type { EventRecorder } from '@holdfast/client';
+import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import type { PodFailure } from '../domain/pod-worker-types.ts';
+import { EVICTION_LOOK_MS, EVICTION_PAUSE_MS, IMMEDIATE_EVICTION_GRACE_SECONDS } from '../limits.ts';
+import type { NodeStats, PodSample } from '../stats/port.ts';
+import { isCritical } from './critical.ts';
+import {
+  decideEviction,
+  type EvictionDecision,
+  type EvictionMemory,
+  INITIAL_EVICTION_MEMORY,
+  type Relief,
+} from './decide.ts';
+import { killPodNow } from './kill-pod.ts';
+import { exceededLimit, hasLocalLimits } from './local-limits.ts';
+import { evictionText } from './message.ts';
+import { measuresOf, type PressureCondition, SIGNALS } from './signals.ts';
+import type { EvictionConfig } from './thresholds.ts';
+
+export interface EvictorDeps {
+  readonly config: EvictionConfig;
+  readonly stats: NodeStats;
+  /** What pods may use together, in bytes; absent: nobody limits it. */
+  readonly allocatableMemory: number | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventRecorder;
+  /** The object of this node, for events. */
+  readonly node: () => Node | undefined;
+  /** Resolves when nothing of the pod runs and its object says why. */
+  readonly end: (uid: string, failure: PodFailure) => Promise<void>;
+  /** `conditions` answers differently now. */
+  readonly onConditions: () => void;
+}
+
+/** Looks at what the node has left, and ends pods, one at a time, before the machine itself gives in. */
+export class Evictor {
+  readonly #deps: EvictorDeps;
+  readonly #counts = new Map<string, number>();
+  readonly #stopping = new AbortController();
+  #memory: EvictionMemory = INITIAL_EVICTION_MEMORY;
+  #conditions: readonly PressureCondition[] = [];
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(deps: EvictorDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#looking = this.#look();
+  }
+
+  /** An eviction on its way goes on with its worker. */
+  stop(): void {
+    this.#stopping.abort(new Error('the kubelet stops'));
+    this.#timer?.cancel();
+  }
+
+  conditions(): readonly PressureCondition[] {
+    return this.#conditions;
+  }
+
+  /** How many pods were ended, by signal. */
+  evictions(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  /** Resolves when the present look has ended. */
+  async settled(): Promise<void> {
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    let evicted = false;
+    try {
+      evicted = await this.#pass();
+    } catch (error) {
+      this.#deps.log.warn('the node could not be looked at, will retry', { error: describeError(error) });
+    }
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = this.#deps.clock.timer(evicted ? EVICTION_PAUSE_MS : EVICTION_LOOK_MS, () => this.start());
+  }
+
+  async #pass(): Promise<boolean> {
+    const { pods, decision } = await this.#observe();
+    if (this.#stopping.signal.aborted) return false;
+    this.#memory = decision.memory;
+    this.#show(decision.conditions);
+    if (await this.#enforceLocalLimits(pods)) return true;
+    return decision.relief !== undefined && this.#relieve(decision.relief);
+  }
+
+  /** Files are only walked when somebody's limit or the ranking needs it. */
+  async #observe(): Promise<{ readonly pods: readonly PodSample[]; readonly decision: EvictionDecision }> {
+    const { stats, config, clock, allocatableMemory } = this.#deps;
+    const lookAt = async (disk: boolean) => {
+      const sample = await stats.sample({ disk });
+      const observed = { measures: measuresOf(sample, allocatableMemory), pods: sample.pods, now: clock.monotonic() };
+      return { pods: sample.pods, decision: decideEviction(config, observed, this.#memory) };
+    };
+    const first = await lookAt(false);
+    const { relief } = first.decision;
+    const isDisk = relief !== undefined && SIGNALS[relief.threshold.signal].condition === 'DiskPressure';
+    return isDisk || first.pods.some(({ pod }) => hasLocalLimits(pod)) ? lookAt(true) : first;
+  }
+
+  #show(conditions: readonly PressureCondition[]): void {
+    const before = this.#conditions;
+    this.#conditions = conditions;
+    const changed = [...new Set([...before, ...conditions])].filter(
+      (each) => before.includes(each) !== conditions.includes(each),
+    );
+    if (changed.length === 0) return;
+    for (const each of changed)
+      this.#tellNode('Normal', NODE_EVENTS[each][conditions.includes(each) ? 'has' : 'hasNot']);
+    this.#deps.onConditions();
+  }
+
+  #tellNode(type: 'Normal' | 'Warning', reason: string, message?: string): void {
+    const node = this.#deps.node();
+    if (node === undefined) return;
+    this.#deps.events.event(node, {
+      type,
+      reason,
+      message: message ?? `Node ${node.metadata.name} status is now: ${reason}`,
+    });
+  }
+
+  /** Whoever wrote past its own limit goes, however much is left. */
+  async #enforceLocalLimits(pods: readonly PodSample[]): Promise<boolean> {
+    let evicted = false;
+    for (const sample of pods) {
+      const exceeded = exceededLimit(sample);
+      if (exceeded === undefined) continue;
+      const text = { message: exceeded.message, annotations: {} };
+      const grace = IMMEDIATE_EVICTION_GRACE_SECONDS;
+      evicted = (await this.#evict(sample, { text, signal: exceeded.signal, grace })) || evicted;
+    }
+    return evicted;
+  }
+
+  /** The first of the ranking that may be ended, and only that one: then the node is looked at again. */
+  async #relieve(relief: Relief): Promise<boolean> {
+    const { threshold, candidates } = relief;
+    const { resource } = SIGNALS[threshold.signal];
+    this.#tellNode('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
+    const grace = threshold.kind === 'hard' ? IMMEDIATE_EVICTION_GRACE_SECONDS : this.#deps.config.maxPodGraceSeconds;
+    for (const candidate of candidates) {
+      const text = evictionText(relief, candidate);
+      if (await this.#evict(candidate, { text, signal: threshold.signal, grace })) return true;
+    }
+    return false;
+  }
+
+  /** False: it may not be ended. One that takes too long to end counts as evicted: it is on its way. */
+  async #evict({ pod }: PodSample, why: Why): Promise<boolean> {
+    const { events, log } = this.#deps;
+    const { namespace, name } = pod.metadata;
+    if (isCritical(pod)) {
+      log.warn('a critical pod is not evicted', { pod: { namespace, name }, signal: why.signal });
+      return false;
+    }
+    const { message, annotations } = why.text;
+    events.event(pod, { type: 'Warning', reason: 'Evicted', message, annotations });
+    this.#counts.set(why.signal, (this.#counts.get(why.signal) ?? 0) + 1);
+    log.info('evicting a pod', { pod: { namespace, name }, signal: why.signal, message });
+    const failure: PodFailure = { reason: 'Evicted', message, disruption: { graceSeconds: why.grace, message } };
+    try {
+      await killPodNow(this.#deps, pod, failure, why.grace);
+    } catch (error) {
+      log.warn('an evicted pod has not ended yet', { pod: { namespace, name }, error: describeError(error) });
+    }
+    return true;
+  }
+}
+
+interface Why {
+  readonly text: { readonly message: string; readonly annotations: Readonly<Record<string, string>> };
+  readonly signal: string;
+  readonly grace: number;
+}
+
+const NODE_EVENTS: Readonly<Record<PressureCondition, { readonly has: string; readonly hasNot: string }>> = {
+  MemoryPressure: { has: 'NodeHasInsufficientMemory', hasNot: 'NodeHasSufficientMemory' },
+  DiskPressure: { has: 'NodeHasDiskPressure', hasNot: 'NodeHasNoDiskPressure' },
+  PIDPressure: { has: 'NodeHasInsufficientPID', hasNot: 'NodeHasSufficientPID' },
+};

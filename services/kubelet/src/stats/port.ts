@@ -1,0 +1,82 @@
+import type { Pod } from '@holdfast/api';
+
+/** What a node and its pods use at one moment. What nobody measured is absent, never zero. */
+export interface NodeSample {
+  /** Wall clock. */
+  readonly at: number;
+  readonly machine: MachineSample;
+  readonly pods: readonly PodSample[];
+}
+
+export interface MachineSample {
+  /** All cores together, since boot. */
+  readonly cpuNanoseconds?: number;
+  readonly bootedAt?: number;
+  readonly memory?: MemorySample;
+  /** Where pods and logs are kept. */
+  readonly nodeFs?: DiskSample;
+  /** Where images are kept, when that is another file system. */
+  readonly imageFs?: DiskSample;
+  readonly processes?: { readonly running: number; readonly max: number };
+}
+
+export interface MemorySample {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+}
+
+export interface DiskSample {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+export interface PodSample {
+  readonly pod: Pod;
+  readonly containers: readonly ContainerSample[];
+  /** By the name of the volume, of those that lie on this node's disk and end with the pod. */
+  readonly volumes: Readonly<Record<string, DiskUse>>;
+  readonly processes?: number;
+}
+
+export interface ContainerSample {
+  readonly name: string;
+  readonly startedAt?: number;
+  /** Since its start. */
+  readonly cpuNanoseconds?: number;
+  readonly memoryBytes?: number;
+  readonly logs?: DiskUse;
+}
+
+export interface DiskUse {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+/** Where samples come from: the machine and the runtime, or a script. */
+export interface NodeStats {
+  /** `disk`: also walks what pods wrote, which costs by the number of their files. */
+  sample(wanted: { readonly disk: boolean }): Promise<NodeSample>;
+}
+
+export const podMemory = ({ containers }: PodSample): number | undefined =>
+  sumOf(containers.map(({ memoryBytes }) => memoryBytes));
+
+export const podCpu = ({ containers }: PodSample): number | undefined =>
+  sumOf(containers.map(({ cpuNanoseconds }) => cpuNanoseconds));
+
+/** Logs and volumes; `undefined` where nobody looked. */
+export function podDisk({ containers, volumes }: PodSample): DiskUse | undefined {
+  const parts = [...containers.flatMap(({ logs }) => logs ?? []), ...Object.values(volumes)];
+  if (parts.length === 0) return undefined;
+  return {
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+    inodes: parts.reduce((sum, { inodes }) => sum + inodes, 0),
+  };
+}
+
+function sumOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((each) => each !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0);
+}

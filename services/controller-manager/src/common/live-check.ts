@@ -8,8 +8,8 @@ export interface Observed<T extends KubeObject> {
 }
 
 /**
- * The items to delete, or none when the live owner no longer asks for what was observed: a pod that was deleted for a size
- * that somebody has taken back meanwhile is not to be had again.
+ * The items to start or to delete, or none when the live owner no longer asks for what was observed: a pod that was deleted
+ * for a size that somebody has taken back meanwhile is not to be had again, and one that was started for it is too many.
  */
 export async function unlessSpecChanged<T extends KubeObject, I>(
   { client }: Pick<ControllerContext, 'client'>,

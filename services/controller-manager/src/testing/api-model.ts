@@ -21,6 +21,9 @@ export interface ModelInformers extends SharedInformers {
   of<T extends KubeObject>(resource: ResourceRef<T>): ModelCache<T>;
 }
 
+/** What a pod that names no grace period gets. */
+const GRACE_SECONDS = 30;
+
 /**
  * The rules of the API server that controllers lean on, and nothing else: one revision for all kinds, create if absent,
  * compare-and-swap, preconditions, graceful deletion, finalizers. Every write can be made to fail before or after it counts.
@@ -179,13 +182,18 @@ export class ApiModel {
     const added = { Foreground: ['foregroundDeletion'], Orphan: ['orphan'], Background: [] };
     const finalizers = [...(old.metadata.finalizers ?? []), ...added[request.propagationPolicy ?? 'Background']];
     const isHeld = finalizers.length > 0 || resource.plural === 'namespaces';
-    if (!isHeld && !this.#endsGracefully(resource, old, request)) {
+    const isGraceful = this.#endsGracefully(resource, old, request);
+    if (!isHeld && !isGraceful) {
       this.drop(resource, target);
       return;
     }
-    if (old.metadata.deletionTimestamp !== undefined) return;
-    const metadata = { ...old.metadata, finalizers, deletionTimestamp: formatTime(this.#clock.now()) };
-    this.#store(resource, { ...old, metadata });
+    const { deletionTimestamp, deletionGracePeriodSeconds } = old.metadata;
+    if (deletionTimestamp !== undefined && (isGraceful || deletionGracePeriodSeconds === 0)) return;
+    const end = {
+      deletionTimestamp: deletionTimestamp ?? formatTime(this.#clock.now()),
+      deletionGracePeriodSeconds: isGraceful ? GRACE_SECONDS : 0,
+    };
+    this.#store(resource, { ...old, metadata: { ...old.metadata, finalizers, ...end } });
   }
 
   #endsGracefully(resource: ResourceRef, object: KubeObject, request: DeleteRequest): boolean {

@@ -1,5 +1,6 @@
 import type {
   CronJob,
+  DaemonSet,
   Deployment,
   Job,
   Node,
@@ -155,4 +156,17 @@ export const node = (
       systemUUID: '',
     },
   },
+});
+
+export const daemonSet = (spec: Partial<DaemonSet['spec']> = {}): DaemonSet => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'agent', namespace: 'default' },
+  spec: {
+    selector: { matchLabels: { app: 'agent' } },
+    template: podTemplate({ app: 'agent' }, 'agent:1'),
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    ...spec,
+  },
+  status: { currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 },
 });

@@ -2,6 +2,7 @@ import { type ContainerStatus, PODS, type Pod } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { isTerminating, targetOf } from '../common/meta.ts';
 import { isFinished } from '../common/pods.ts';
+import { targetNode } from '../controllers/daemonset/placement.ts';
 import type { World } from './harness.ts';
 
 /** Binds, runs and readies every pod at once, and completes deletions, as nodes without any fault would. */
@@ -44,7 +45,7 @@ export function endPod(world: World, pod: Pod, exitCode: number): void {
 export function makeReady(world: World, pod: Pod): void {
   world.api.put(PODS, {
     ...pod,
-    spec: { ...pod.spec, nodeName: pod.spec.nodeName ?? 'node-a' },
+    spec: { ...pod.spec, nodeName: pod.spec.nodeName ?? targetNode(pod) ?? 'node-a' },
     status: {
       phase: 'Running',
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: formatTime(world.clock.now()) }],

@@ -1,3 +1,4 @@
+import { createSeededRandom, type Random } from '@holdfast/platform';
 import type { ControllerDefinition } from '../common/context.ts';
 import type { ModelInformers } from './api-model.ts';
 import { createWorld, DrivenController, settleAll, type World } from './harness.ts';
@@ -60,19 +61,16 @@ export class MortalManager {
   }
 }
 
-/** A number below `limit`, from the test's own sequence. */
-export type Draw = (limit: number) => number;
-
-/** Two managers at work at once without an election; each has caches of its own, which stall and catch up as `draw` says. */
+/** Two managers at work at once without an election; each has caches of its own, which stall and catch up. */
 export class RivalManagers {
   readonly world: World = createWorld();
-  readonly #draw: Draw;
+  readonly #random: Random;
   readonly #caches: readonly ModelInformers[];
   readonly #kinds: ReadonlySet<ControllerDefinition['watches'][number]>;
   readonly #controllers: readonly DrivenController[];
 
-  constructor(definitions: readonly ControllerDefinition[], draw: Draw) {
-    this.#draw = draw;
+  constructor(definitions: readonly ControllerDefinition[], seed: number) {
+    this.#random = createSeededRandom(seed, 'rivals');
     this.#caches = [this.world.api.newInformers(), this.world.api.newInformers()];
     this.#kinds = new Set(definitions.flatMap(({ watches }) => watches));
     this.#controllers = this.#caches.flatMap((informers) =>
@@ -82,9 +80,9 @@ export class RivalManagers {
 
   async turn(): Promise<void> {
     for (let stall = 0; stall < STALLS_PER_TURN; stall++) {
-      for (const cache of this.#allCaches()) if (this.#draw(3) === 0) cache.freeze();
+      for (const cache of this.#allCaches()) if (this.#random.int(3) === 0) cache.freeze();
       await this.#work();
-      for (const cache of this.#allCaches()) cache.thaw(this.#draw(4));
+      for (const cache of this.#allCaches()) cache.thaw(this.#random.int(4));
       await this.#work();
       for (const cache of this.#allCaches()) cache.thaw();
     }
@@ -94,7 +92,7 @@ export class RivalManagers {
   /** So many passes of anybody; with old caches a conflict may come again and again. */
   async #work(): Promise<void> {
     for (let step = 0; step < STEPS_PER_STALL; step++) {
-      await this.#controllers[this.#draw(this.#controllers.length)]?.step();
+      await this.#controllers[this.#random.int(this.#controllers.length)]?.step();
     }
   }
 

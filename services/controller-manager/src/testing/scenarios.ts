@@ -274,11 +274,15 @@ const normalized = (text: string): string =>
     .replaceAll(/"default\/(web|task-\d|tick-\d+)-[a-z0-9]{5}"/g, '"$1-pod"')
     .replaceAll(/"timeAdded":"[^"]*"/g, '"timeAdded":""');
 
-/** How often the managers made or ended something of each kind. */
+/** How many objects of each kind the managers made and ended; to ask a second time for the same end does no harm. */
 export function effortOf({ world }: Managers): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { identity, verb, resource } of world.api.writes) {
+  const ended = new Set<string>();
+  for (const { identity, verb, resource, key, request } of world.api.writes) {
     if (identity === 'user' || (verb !== 'create' && verb !== 'delete')) continue;
+    const end = `${resource} ${request?.uid ?? key}`;
+    if (verb === 'delete' && ended.has(end)) continue;
+    if (verb === 'delete') ended.add(end);
     counts[`${verb} ${resource}`] = (counts[`${verb} ${resource}`] ?? 0) + 1;
   }
   return counts;

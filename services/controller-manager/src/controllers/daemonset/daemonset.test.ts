@@ -5,7 +5,7 @@ import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { compareText, isTerminating, keyOf, nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { isReady } from '../../common/pods.ts';
-import { node, pod, podTemplate } from '../../testing/builders.ts';
+import { daemonSet, node, pod, podTemplate } from '../../testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { decide } from './decide.ts';
 import { daemonSetController } from './index.ts';
@@ -13,19 +13,6 @@ import { targetNode } from './placement.ts';
 
 const AGENT = { namespace: 'default', name: 'agent' };
 const NOW = 1_767_225_600_000;
-
-const daemonSet = (spec: Partial<DaemonSet['spec']> = {}): DaemonSet => ({
-  apiVersion: 'apps/v1',
-  kind: 'DaemonSet',
-  metadata: AGENT,
-  spec: {
-    selector: { matchLabels: { app: 'agent' } },
-    template: podTemplate({ app: 'agent' }, 'agent:1'),
-    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
-    ...spec,
-  },
-  status: { currentNumberScheduled: 0, desiredNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 },
-});
 
 async function worldWith(
   set: DaemonSet,

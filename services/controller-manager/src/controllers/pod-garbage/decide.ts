@@ -32,12 +32,19 @@ export function decide(snapshot: PodGarbageSnapshot, now: number): readonly Coll
   const seen = new Set<string>();
   return causes.flatMap(([cause, pods]) =>
     pods.flatMap((pod) => {
-      if (seen.has(keyOf(pod))) return [];
+      if (seen.has(keyOf(pod)) || isHeldOnly(pod)) return [];
       seen.add(keyOf(pod));
       return [{ type: 'collect-pod', cause, pod, marked: marked(pod, cause, now) } as const];
     }),
   );
 }
+
+/** It has ended and been asked to go at once: only the owners of its finalizers can do more. */
+const isHeldOnly = (pod: Pod): boolean =>
+  isFinished(pod) &&
+  isTerminating(pod) &&
+  pod.metadata.deletionGracePeriodSeconds === 0 &&
+  (pod.metadata.finalizers ?? []).length > 0;
 
 const nodeOf = (pod: Pod): string => pod.spec.nodeName ?? '';
 

@@ -4,6 +4,7 @@ import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isFinished } from '../../common/pods.ts';
+import { POD_GC_BATCH_PODS } from '../../limits.ts';
 import { node, pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
 import { decide } from './decide.ts';
@@ -124,6 +125,18 @@ test('[GC-02] beyond the threshold finished pods go, evicted and oldest first; 0
   assert.equal(names(world).length, 4);
   await collector(world, 2).settle();
   assert.deepEqual(names(world), ['b', 'c']);
+});
+
+test('a pod that only finalizers hold is not asked again and does not stand before others', async () => {
+  const world = createWorld();
+  const held = { ...DELETED, deletionGracePeriodSeconds: 0, finalizers: ['example.com/hold'] };
+  for (let i = 0; i < POD_GC_BATCH_PODS; i++) {
+    world.api.put(PODS, pod({ name: `held-${i}`, ...held }, { phase: 'Failed' }));
+  }
+  world.api.put(PODS, pod({ name: 'late', ...DELETED }, { phase: 'Pending' }));
+  await collector(world).settle();
+  assert.ok(!names(world).includes('late'));
+  assert.deepEqual(new Set(world.api.writes.map(({ key }) => key)), new Set(['default/late']));
 });
 
 test('[SAFE-19] no threshold switches the orphan handling off', async () => {

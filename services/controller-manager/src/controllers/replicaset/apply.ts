@@ -16,8 +16,9 @@ export async function applyPods(tools: OwnedPodTools, actions: readonly ReplicaS
   const of = <K extends ReplicaSetAction['type']>(type: K): Pod[] =>
     actions.filter((action) => action.type === type).map((action) => action.pod);
   const claimError = (await adoptPods(tools, of('adopt-pod'))) ?? (await releasePods(tools, of('release-pod')));
-  const createError = await slowStart(of('create-pod'), (pod) => createPod(tools, pod));
   const observed = { resource: tools.resource, object: tools.owner };
+  const wanted = await unlessSpecChanged(tools.context, observed, of('create-pod'));
+  const createError = await slowStart(wanted, (pod) => createPod(tools, pod));
   const deletable = await unlessSpecChanged(tools.context, observed, of('delete-pod'));
   const deleteError = await inParallel(deletable, (pod) => deletePod(tools, pod));
   return { failure: failureOf(createError, deleteError), error: createError ?? deleteError ?? claimError };

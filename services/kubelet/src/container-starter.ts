@@ -44,6 +44,8 @@ export class ContainerStarter {
   /** Absent where the runtime has no images. */
   readonly #images: PodImages | undefined;
   #volumeFailures = 0;
+  /** Its volumes may have been begun, its first sandbox has not been seen. */
+  #withoutSandbox: string | undefined;
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
@@ -86,6 +88,7 @@ export class ContainerStarter {
   async stop(): Promise<void> {
     this.#images?.stop();
     await this.#volumes?.stop();
+    this.#discardVolumes();
   }
 
   async runSandbox(attempt: number, pod: Pod): Promise<void> {
@@ -94,16 +97,52 @@ export class ContainerStarter {
     try {
       const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod, runtime.abilities);
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
+      if (attempt === 0) this.#withoutSandbox = podUid;
+      await this.#setUpVolumes(pod);
       const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
       const isolation = await this.#isolation(pod);
       await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...isolation });
+      this.#withoutSandbox = undefined;
       this.#clearFailure('');
       if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
     } catch (error) {
+      if (error instanceof VolumeError) {
+        this.#volumesFailed(pod, '', error);
+        return;
+      }
       this.#startFailed(pod, '', { reason: 'FailedCreatePodSandBox', error });
       const message = `Failed to create pod sandbox: ${describeError(error)}`;
       tell(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
     }
+  }
+
+  /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
+  async #setUpVolumes(pod: Pod): Promise<void> {
+    const { uid = '' } = pod.metadata;
+    const path = this.#deps.runtime.volumes?.path(uid);
+    if (path === undefined) return;
+    await this.#volumes?.setUp({ pod, path, podIp: '' });
+    this.#volumeFailures = 0;
+  }
+
+  /** Whoever has no sandbox has nobody who removes its volumes with it. */
+  #discardVolumes(): void {
+    const { runtime, log } = this.#deps;
+    const uid = this.#withoutSandbox;
+    this.#withoutSandbox = undefined;
+    if (uid === undefined) return;
+    try {
+      runtime.volumes?.remove(uid);
+    } catch (error) {
+      log.warn('volumes of a pod that never ran not removed: the next start of the node tries again', { uid, error });
+    }
+  }
+
+  #volumesFailed(pod: Pod, name: string, error: VolumeError): void {
+    const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
+    this.#volumeFailures++;
+    this.#startFailed(pod, name, { reason: creating(pod), error }, retryMs);
+    this.#deps.tell(pod, { type: 'Warning', reason: 'FailedMount', message: describeError(error) });
   }
 
   async #isolation(pod: Pod): Promise<Pick<SandboxConfig, 'isolation'>> {
@@ -173,11 +212,7 @@ export class ContainerStarter {
       return;
     }
     if (error instanceof VolumeError) {
-      const reason = creating(pod);
-      const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
-      this.#volumeFailures++;
-      this.#startFailed(pod, name, { reason, error }, retryMs);
-      tell(pod, { type: 'Warning', reason: 'FailedMount', message });
+      this.#volumesFailed(pod, name, error);
       return;
     }
     this.#startFailed(pod, name, { reason: reasonOf(error), error });

@@ -1,19 +1,26 @@
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
-import { makeEmptyDirectory, resolveSubPath, useHostPath, writeVolume } from './adapters/volume-directory.ts';
+import {
+  makeEmptyDirectory,
+  makeMemoryDirectory,
+  resolveSubPath,
+  useHostPath,
+  writeVolume,
+} from './adapters/volume-directory.ts';
 import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
 import { expandAll } from './domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
 import {
   buildFiles,
   type FilePart,
+  memoryBytes,
   readVolume,
   VolumeError,
   type VolumeSource,
   volumeReferences,
 } from './domain/volume-files.ts';
-import { TOKEN_RENEW_SHARE, VOLUME_REFRESH_MS } from './limits.ts';
+import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from './limits.ts';
 import { readBytes } from './referenced-data.ts';
 import type { Mount, RuntimeAbilities } from './runtime/port.ts';
 import { requestToken } from './token-request.ts';
@@ -43,7 +50,7 @@ export interface ContainerVolumes {
 /** Tells a container where its token is when nothing can be mounted: documented in docs/internals/kubelet.md. */
 const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
 
-/** The volumes of one pod: made before its first container, then kept up to date while it runs. */
+/** The volumes of one pod: made before its sandbox, then kept up to date while it runs. */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
@@ -53,22 +60,29 @@ export class PodVolumes {
   #last: Promise<void> = Promise.resolve();
   #place: VolumePlace | undefined;
   #timer: Timer | undefined;
+  #freshUntil = 0;
   #stopped = false;
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
   }
 
-  /** Makes what the pod's containers mount and says where this container sees it. Rejects while something is missing. */
+  /** Makes what the pod's containers mount. Rejects while something is missing. */
+  async setUp(place: VolumePlace): Promise<void> {
+    await this.#write(place);
+    this.#place = place;
+    this.#freshUntil = this.#deps.clock.monotonic() + VOLUME_FRESH_MS;
+    this.#refreshLater();
+  }
+
+  /** Says where this container sees the volumes, and makes what is missing. */
   async prepare(
     place: VolumePlace,
     container: Container,
     env: Readonly<Record<string, string>>,
   ): Promise<ContainerVolumes> {
     refuseMounts(container, this.#deps.abilities);
-    await this.#write(place);
-    this.#place = place;
-    this.#refreshLater();
+    if (!this.#isFresh(place)) await this.setUp(place);
     const mounts: Mount[] = [];
     for (const mount of container.volumeMounts ?? []) mounts.push(await this.#mount(place, mount, env));
     if (this.#deps.abilities.mounts) return { mounts, environment: {} };
@@ -91,6 +105,12 @@ export class PodVolumes {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#last;
+  }
+
+  /** Made a moment ago for the very same pod: all containers of a start share one round of reading. */
+  #isFresh({ pod, path }: VolumePlace): boolean {
+    const isSame = this.#place?.pod === pod && this.#place.path === path;
+    return isSame && this.#deps.clock.monotonic() < this.#freshUntil;
   }
 
   #refreshLater(): void {
@@ -131,7 +151,7 @@ export class PodVolumes {
     const directory = join(place.path, name);
     switch (source.kind) {
       case 'emptyDir':
-        return makeEmptyDirectory(directory);
+        return this.#makeEmpty(directory, source);
       case 'hostPath':
         return useHostPath(source.path, source.type);
       case 'claim': {
@@ -144,6 +164,11 @@ export class PodVolumes {
       case 'files':
         return this.#writeFiles(place, name, source);
     }
+  }
+
+  async #makeEmpty(directory: string, { inMemory, sizeLimit }: EmptyDir): Promise<void> {
+    if (!inMemory || this.#deps.abilities.memoryVolumes !== true) return makeEmptyDirectory(directory);
+    await makeMemoryDirectory(directory, memoryBytes(sizeLimit, this.#deps.allocatable['memory']));
   }
 
   async #writeFiles(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'files' }>): Promise<void> {
@@ -198,6 +223,8 @@ export class PodVolumes {
     };
   }
 }
+
+type EmptyDir = Extract<VolumeSource, { kind: 'emptyDir' }>;
 
 function mountedVolumes({ spec }: Pod): readonly Volume[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];

@@ -1,7 +1,23 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { describeError } from '@holdfast/platform';
 import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
+import { MEMORY_VOLUME } from '../runtime/pod-directories.ts';
 
 /** All containers of the pod write here, whoever they run as. */
 const SHARED_MODE = 0o777;
@@ -11,6 +27,28 @@ export async function makeEmptyDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
   await chmod(path, SHARED_MODE);
 }
+
+/** The same in memory, at most this many bytes (0: as many as there are). Mounted once; what is in it stays. */
+export async function makeMemoryDirectory(path: string, maxBytes: number): Promise<void> {
+  await mkdir(path, { recursive: true });
+  if (await isMounted(path)) return;
+  const size = maxBytes === 0 ? '' : `,size=${Math.ceil(maxBytes)}`;
+  try {
+    const options = `mode=0777,nosuid,nodev${size}`;
+    await run('mount', ['-t', 'tmpfs', '-o', options, MEMORY_VOLUME, path], { timeout: MOUNT_MS });
+  } catch (error) {
+    throw new VolumeError(`cannot mount a volume in memory: ${describeError(error)}`);
+  }
+}
+
+/** A mount point belongs to another file system than the directory around it. */
+async function isMounted(path: string): Promise<boolean> {
+  const [own, around] = await Promise.all([stat(path), stat(dirname(path))]);
+  return own.dev !== around.dev;
+}
+
+const run = promisify(execFile);
+const MOUNT_MS = 10_000;
 
 /**
  * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of

@@ -90,4 +90,6 @@ test('limits and restrictions that nobody watches over are named', () => {
     'securityContext.fsGroup',
     'volume v: emptyDir.medium',
   ]);
+  const limited = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] });
+  assert.deepEqual(notEnforced(limited, container({}), { ...AS_ROOT, memoryVolumes: true }), []);
 });

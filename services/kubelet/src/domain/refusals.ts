@@ -77,19 +77,20 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
 /** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
 export function notEnforced(pod: Pod, container: Container, abilities: RuntimeAbilities): readonly string[] {
   const asked = abilities.isolation === true ? [] : notIsolated(pod, container, abilities);
-  return [...asked, ...notEnforcedForFiles(pod)];
+  return [...asked, ...notEnforcedForFiles(pod, abilities)];
 }
 
 const present = (asked: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));
 
-function notEnforcedForFiles({ spec }: Pod): readonly string[] {
+function notEnforcedForFiles({ spec }: Pod, { memoryVolumes }: RuntimeAbilities): readonly string[] {
+  const isInMemory = (medium: string | undefined): boolean => medium === 'Memory' && memoryVolumes === true;
   return [
     ...present({ 'securityContext.fsGroup': spec.securityContext?.fsGroup }),
     ...(spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
       present({
-        [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory',
-        [`volume ${name}: emptyDir.sizeLimit`]: emptyDir?.sizeLimit,
+        [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory' && memoryVolumes !== true,
+        [`volume ${name}: emptyDir.sizeLimit`]: isInMemory(emptyDir?.medium) ? undefined : emptyDir?.sizeLimit,
       }),
     ),
   ];

@@ -1,4 +1,5 @@
 import type { Container, DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '@holdfast/api';
+import { parseQuantity, value } from '@holdfast/machinery';
 import { type EnvironmentSources, podField, resourceField } from './environment.ts';
 
 /** A volume cannot be made, or not yet. The pod waits. */
@@ -7,7 +8,7 @@ export class VolumeError extends Error {
 }
 
 export type VolumeSource =
-  | { readonly kind: 'emptyDir' }
+  | { readonly kind: 'emptyDir'; readonly inMemory: boolean; readonly sizeLimit: string | undefined }
   | { readonly kind: 'hostPath'; readonly path: string; readonly type: string }
   /** `ofPod`: it was made for this pod and ends with it. */
   | { readonly kind: 'claim'; readonly name: string; readonly readOnly: boolean; readonly ofPod: boolean }
@@ -48,7 +49,10 @@ export function readVolume(volume: Volume, pod: Pod): VolumeSource {
     parts,
     defaultMode: defaultMode ?? DEFAULT_MODE,
   });
-  if (volume.emptyDir !== undefined) return { kind: 'emptyDir' };
+  if (volume.emptyDir !== undefined) {
+    const { medium, sizeLimit } = volume.emptyDir;
+    return { kind: 'emptyDir', inMemory: medium === 'Memory', sizeLimit };
+  }
   if (hostPath !== undefined) return { kind: 'hostPath', path: hostPath.path, type: hostPath.type ?? '' };
   if (claim !== undefined)
     return { kind: 'claim', name: claim.claimName, readOnly: claim.readOnly === true, ofPod: false };
@@ -62,6 +66,14 @@ export function readVolume(volume: Volume, pod: Pod): VolumeSource {
     return files(downwardAPI.defaultMode, [{ kind: 'downward', items: downwardAPI.items ?? [] }]);
   if (projected !== undefined) return files(projected.defaultMode, (projected.sources ?? []).map(readPart));
   return { kind: 'unsupported', type: Object.keys(volume).find((field) => field !== 'name') ?? 'unknown' };
+}
+
+/** What a volume in memory may hold: never more than the node has. */
+export function memoryBytes(sizeLimit: string | undefined, nodeMemory = '0'): number {
+  const node = value(parseQuantity(nodeMemory));
+  const asked = sizeLimit === undefined ? 0 : value(parseQuantity(sizeLimit));
+  if (asked === 0) return node;
+  return node === 0 ? asked : Math.min(asked, node);
 }
 
 type Projection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];

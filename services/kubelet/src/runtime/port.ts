@@ -18,6 +18,8 @@ export interface ContainerRuntime {
   version(): Promise<string>;
   /** Absent: it can run pods whenever it answers. Rejects when nobody answers. */
   health?(): Promise<RuntimeHealth>;
+  /** Absent: the runtime has no files. */
+  readonly volumes?: RuntimeVolumes;
   /** What running containers use. Absent: nobody measures. */
   usage?(): Promise<readonly ContainerUsage[]>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
@@ -52,10 +54,19 @@ export interface ContainerRuntime {
 export interface RuntimeAbilities {
   /** Containers see volumes at their mount paths. */
   readonly mounts: boolean;
+  /** Volumes in memory, which all containers of a pod share. */
+  readonly memoryVolumes?: true;
   /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
   /** Limits, security contexts, namespaces and networks of pods are carried out. Absent: pods are processes of the machine. */
   readonly isolation?: true;
+}
+
+/** Where the volumes of pods are kept: from before the first sandbox of a pod until its last is removed. */
+export interface RuntimeVolumes {
+  readonly path: (podUid: string) => string;
+  /** For pods that never had a sandbox. */
+  readonly remove: (podUid: string) => void;
 }
 
 /** One sentence each, as operators know them from Kubernetes; absent: fine. */
@@ -72,6 +83,8 @@ export interface ContainerUsage {
   readonly cpuNanoseconds: number;
   /** What cannot be taken back without hurting it. */
   readonly memoryBytes: number;
+  /** Absent: nobody counted. */
+  readonly processes?: number;
 }
 
 /**
@@ -190,7 +203,7 @@ export interface SandboxStatus {
   readonly ip: string;
   /** Of the other address family. */
   readonly moreIps?: readonly string[];
-  /** Where the pod's volumes may be kept; removed with the sandbox. Absent: the runtime has no files. */
+  /** Where the pod's volumes are kept, the same for all its sandboxes. Absent: the runtime has no files. */
   readonly volumesPath?: string;
   /** In order of creation. */
   readonly containers: readonly ContainerStatus[];

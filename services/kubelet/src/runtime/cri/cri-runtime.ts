@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
-import type { ContainerRuntime, RuntimeAbilities } from '../port.ts';
+import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
 import { readHealth, readUsage, readVersion } from './health.ts';
@@ -49,6 +49,14 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
   const logs = new CriLogKeeper({ connection, store, clock, log });
+  let isSwept = false;
+  /** The first look at everything is before any pod is begun. */
+  const listAll = async (): Promise<readonly SandboxStatus[]> => {
+    const sandboxes = await store.list(undefined);
+    if (!isSwept) files.sweep(new Set(sandboxes.map(({ config }) => config.podUid)));
+    isSwept = true;
+    return sandboxes;
+  };
   const watch = new CriWatch({ connection, store, clock, log });
   /** Whoever changed something himself need not wait for the next look. */
   const telling = async <T>(podUid: Promise<string | undefined>, work: Promise<T>): Promise<T> => {
@@ -63,6 +71,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     );
   return {
     abilities: ABILITIES,
+    volumes: { path: files.volumesPath, remove: files.removeVolumes },
     images: createImages(connection),
     streams: createStreams({ connection, store, clock }),
     version: () => readVersion(connection),
@@ -76,7 +85,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     stopContainer: (id, graceMs) => telling(podOf(id), containers.stop(id, graceMs)),
     removeContainer: (id) => containers.remove(id),
     exec: (id, command, timeoutMs) => containers.exec(id, command, timeoutMs),
-    list: (filter) => store.list(filter?.podUid),
+    list: (filter) => (filter?.podUid === undefined ? listAll() : store.list(filter.podUid)),
     onChange: (listener) => {
       logs.start();
       return watch.onChange(listener);

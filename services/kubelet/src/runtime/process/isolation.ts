@@ -22,7 +22,9 @@ export function detectAbilities(): RuntimeAbilities {
   const args = [...options, '/bin/sh', '-c', test];
   const { status } = spawnSync(program, args, { stdio: 'ignore', timeout: ABILITY_TEST_MS });
   const uid = process.getuid?.() ?? 0;
-  return { mounts: status === 0, user: isRoot() ? 'any' : { uid, gid: process.getgid?.() ?? 0 } };
+  if (status !== 0 || !isRoot())
+    return { mounts: status === 0, user: isRoot() ? 'any' : { uid, gid: process.getgid?.() ?? 0 } };
+  return { mounts: true, memoryVolumes: true, user: 'any' };
 }
 
 export interface Isolated {

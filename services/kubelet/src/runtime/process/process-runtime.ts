@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
+import { createPodDirectories } from '../pod-directories.ts';
 import {
   type ContainerConfig,
   type ContainerRuntime,
@@ -12,10 +13,12 @@ import {
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
-import { sandboxesDirectory } from './records.ts';
+import { createProcessTable } from './process-table.ts';
+import { recordedPods, sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
 import { createProcessStreams } from './streams.ts';
 import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
+import { usageOf } from './usage.ts';
 
 export interface ProcessRuntimeOptions {
   /** Everything that must outlive the kubelet: records, logs, the supervisor's socket. Its own per node. */
@@ -38,7 +41,10 @@ const VERSION = 'holdfast-process://0.1.0';
 export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRuntime {
   mkdirSync(options.stateDirectory, { recursive: true, mode: 0o700 });
   const stateDirectory = realpathSync(options.stateDirectory);
+  const pods = createPodDirectories(stateDirectory);
+  pods.sweep(recordedPods(stateDirectory));
   const listeners = new Set<(podUid: string) => void>();
+  const table = createProcessTable();
   let isShuttingDown = false;
   const tell = (podUid: string): void => {
     for (const listener of listeners) listener(podUid);
@@ -64,6 +70,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   return {
     ...containerCalls(connection),
     abilities: options.abilities ?? detectAbilities(),
+    volumes: { path: pods.volumesPath, remove: pods.remove },
     streams: createProcessStreams({
       socketPath: socketPath(stateDirectory),
       ready: () => connection.ask({ method: 'version' }, REQUEST_DEADLINE_MS),
@@ -75,6 +82,10 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     // Without records there is nothing to adopt: the supervisor starts with the first pod.
     list: (filter) =>
       connection.isOpen() || hasRecords() ? listSandboxes(connection, filter?.podUid) : Promise.resolve([]),
+    usage: async () => {
+      if (!connection.isOpen() && !hasRecords()) return [];
+      return usageOf(await listSandboxes(connection, undefined), table.scan(), options.clock.now());
+    },
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

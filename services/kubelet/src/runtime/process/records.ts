@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createPodDirectories } from '../pod-directories.ts';
 import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
 import { timesPath } from './log-times.ts';
 import type { ProcessIdentity } from './process-table.ts';
@@ -38,14 +39,15 @@ export interface StateFiles {
   load(): { readonly sandboxes: readonly SandboxRecord[]; readonly containers: readonly ContainerRecord[] };
   saveSandbox(record: SandboxRecord): void;
   saveContainer(record: ContainerRecord): void;
-  removeSandbox(id: string): void;
+  /** With the last sandbox of a pod go its volumes. */
+  removeSandbox(record: SandboxRecord, isLast: boolean): void;
   removeContainer(record: ContainerRecord): void;
   logPath(record: ContainerRecord): string;
   /** The container's own directory: where it runs unless it names another, and its HOME. */
   workPath(record: ContainerRecord): string;
   /** Where the container's own view of the machine's files is put together, with the script that does so. */
   rootPath(record: ContainerRecord): string;
-  volumesPath(sandboxId: string): string;
+  volumesPath(podUid: string): string;
 }
 
 const SANDBOX_FILE = 'sandbox.json';
@@ -57,6 +59,7 @@ export function sandboxesDirectory(stateDirectory: string): string {
 export function createStateFiles(stateDirectory: string): StateFiles {
   const root = sandboxesDirectory(stateDirectory);
   mkdirSync(root, { recursive: true, mode: 0o700 });
+  const pods = createPodDirectories(stateDirectory);
   const pathOf = (record: ContainerRecord, suffix: string): string =>
     join(root, record.sandbox, `${record.id}${suffix}`);
   return {
@@ -66,7 +69,11 @@ export function createStateFiles(stateDirectory: string): StateFiles {
       replaceFile(join(root, record.id, SANDBOX_FILE), record);
     },
     saveContainer: (record) => replaceFile(pathOf(record, '.json'), record),
-    removeSandbox: (id) => rmSync(join(root, id), { recursive: true, force: true }),
+    // The record goes last: it is what reminds the next supervisor of the rest.
+    removeSandbox: ({ id, config }, isLast) => {
+      if (isLast) pods.remove(config.podUid);
+      rmSync(join(root, id), { recursive: true, force: true });
+    },
     // The record goes last: a removal that is cut off is seen and finished by whoever removes again.
     removeContainer: (record) => {
       rmSync(pathOf(record, '.work'), { recursive: true, force: true });
@@ -79,8 +86,16 @@ export function createStateFiles(stateDirectory: string): StateFiles {
     logPath: (record) => pathOf(record, '.log'),
     workPath: (record) => pathOf(record, '.work'),
     rootPath: (record) => pathOf(record, '.root'),
-    volumesPath: (sandboxId) => join(root, sandboxId, 'volumes'),
+    volumesPath: pods.volumesPath,
   };
+}
+
+/** Of every sandbox that is recorded, without asking anybody. */
+export function recordedPods(stateDirectory: string): ReadonlySet<string> {
+  const root = sandboxesDirectory(stateDirectory);
+  const files = existsSync(root) ? readdirSync(root).map((id) => join(root, id, SANDBOX_FILE)) : [];
+  const records = files.filter((file) => existsSync(file)).map((file) => decodeFile<SandboxRecord>(file));
+  return new Set(records.map(({ config }) => config.podUid));
 }
 
 function loadAll(root: string): { sandboxes: SandboxRecord[]; containers: ContainerRecord[] } {

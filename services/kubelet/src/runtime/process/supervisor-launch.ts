@@ -22,12 +22,15 @@ export function launchSupervisor(stateDirectory: string): void {
   child.unref();
 }
 
+/** What the supervisor needs of the directory above. */
+const SHARED = ['port', 'pod-directories'] as const;
+
 function programPath(stateDirectory: string): string {
   const here = dirname(fileURLToPath(import.meta.url));
   if (!import.meta.url.endsWith('.ts')) return join(here, 'supervisor-main.js');
   const target = join(stateDirectory, 'supervisor');
   mkdirSync(join(target, 'process'), { recursive: true, mode: 0o700 });
-  writeProgram(join(here, '..', 'port.ts'), join(target, 'port.mjs'));
+  for (const name of SHARED) writeProgram(join(here, '..', `${name}.ts`), join(target, `${name}.mjs`));
   for (const name of readdirSync(here)) {
     if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue;
     writeProgram(join(here, name), join(target, 'process', `${basename(name, '.ts')}.mjs`));

@@ -166,9 +166,11 @@ export class Supervisor {
     const running = containers.find(mayHaveProcesses);
     if (running !== undefined)
       throw new RuntimeError('IllegalState', `container ${running.record.config.name} of sandbox ${id} still runs`);
+    const { podUid } = record.config;
+    const isLast = ![...this.#sandboxes.values()].some((other) => other !== record && other.config.podUid === podUid);
+    this.#deps.files.removeSandbox(record, isLast);
     for (const container of containers) this.#containers.delete(container.record.id);
     this.#sandboxes.delete(id);
-    this.#deps.files.removeSandbox(id);
     this.#deps.onChange(record.config.podUid);
   }
 
@@ -333,7 +335,7 @@ export class Supervisor {
       .filter((record) => podUid === undefined || record.config.podUid === podUid)
       .map((record) => ({
         ...record,
-        volumesPath: this.#deps.files.volumesPath(record.id),
+        volumesPath: this.#deps.files.volumesPath(record.config.podUid),
         containers: this.#containersOf(record.id).map((container) => this.#status(container.record)),
       }));
   }

@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { RuntimeError } from './port.ts';
+
+/** Where the volumes of pods lie: made before a pod's first sandbox, removed with its last. */
+export interface PodDirectories {
+  readonly volumesPath: (podUid: string) => string;
+  /** Of a pod without any sandbox, or whose last one goes. */
+  readonly remove: (podUid: string) => void;
+  /** Removes what is left of pods that never got as far as a sandbox. */
+  readonly sweep: (podsWithSandbox: ReadonlySet<string>) => void;
+}
+
+/** Marks file systems in memory that the kubelet mounted for a pod. */
+export const MEMORY_VOLUME = 'holdfast-volume';
+
+const UNMOUNT_MS = 10_000;
+
+export function createPodDirectories(stateDirectory: string): PodDirectories {
+  const pods = join(stateDirectory, 'pods');
+  mkdirSync(pods, { recursive: true, mode: 0o700 });
+  const remove = (podUid: string): void => {
+    const path = join(pods, podUid);
+    if (!existsSync(path)) return;
+    unmountOwn(path);
+    rmSync(path, { recursive: true, force: true });
+  };
+  return {
+    volumesPath: (podUid) => join(pods, podUid, 'volumes'),
+    remove,
+    sweep: (podsWithSandbox) => {
+      for (const podUid of readdirSync(pods)) if (!podsWithSandbox.has(podUid)) remove(podUid);
+    },
+  };
+}
+
+/** Removing through a mount would remove what is mounted: only what was made for the pod may go. */
+function unmountOwn(path: string): void {
+  for (const { source, target } of mountsBelow(path).toReversed()) {
+    if (source !== MEMORY_VOLUME)
+      throw new RuntimeError(
+        'IllegalState',
+        `${target} is still mounted: the files of the pod are kept until it is not`,
+      );
+    execFileSync('umount', [target], { stdio: 'ignore', timeout: UNMOUNT_MS });
+  }
+}
+
+export function mountsBelow(path: string): readonly { readonly source: string; readonly target: string }[] {
+  return readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([source = '', target = '']) => ({ source, target: unescape(target) }))
+    .filter(({ target }) => target.startsWith(`${path}/`));
+}
+
+/** The kernel writes spaces and the like as octal numbers. */
+const unescape = (text: string): string =>
+  text.replaceAll(/\\([0-7]{3})/g, (_all, code: string) => String.fromCharCode(Number.parseInt(code, 8)));

@@ -18,9 +18,12 @@ export async function unlessSpecChanged<T extends KubeObject, I>(
 ): Promise<readonly I[]> {
   if (items.length === 0) return items;
   const live = await client.find(resource, targetOf(object));
-  return live !== undefined && uidOf(live) === uidOf(object) && generationOf(live) === generationOf(object)
-    ? items
-    : [];
+  const isAsObserved =
+    live !== undefined &&
+    uidOf(live) === uidOf(object) &&
+    generationOf(live) === generationOf(object) &&
+    isTerminating(live) === isTerminating(object);
+  return isAsObserved ? items : [];
 }
 
 /** The owner still exists as observed and is not being deleted: it may adopt. */

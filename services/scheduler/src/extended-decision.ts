@@ -3,7 +3,14 @@ import type { Extender } from './adapters/extender.ts';
 import type { NodeInfo } from './domain/node-info.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import type { Candidate } from './domain/preemption.ts';
-import { type Decision, findFeasible, pickBest, type ScheduleOptions, totalScores } from './domain/schedule.ts';
+import {
+  type Decision,
+  findFeasible,
+  pickBest,
+  rejectionsOf,
+  type ScheduleOptions,
+  totalScores,
+} from './domain/schedule.ts';
 import type { Cycle } from './framework/plugin.ts';
 import type { NodeRejection } from './framework/prepared.ts';
 
@@ -20,14 +27,18 @@ export async function scheduleWithExtenders(
   if (found.kind === 'refuse') return found;
   const { search } = found;
   const asked = extenders.filter((extender) => extender.concerns(cycle.pod));
-  const rejections = new Map<string, NodeRejection>(search.rejections);
+  const rejections = rejectionsOf(search);
   let { feasible } = found;
   for (const extender of asked) {
     if (feasible.length === 0) break;
     feasible = await filterBy(extender, cycle.pod, { feasible, rejections, log: options.log });
   }
   if (feasible.length === 0) {
-    const plugins = new Set([...search.plugins, EXTENDER]);
+    const plugins = new Set([
+      ...search.narrowedBy,
+      ...search.rejected.map(({ rejection }) => rejection.plugin),
+      EXTENDER,
+    ]);
     return {
       kind: 'refuse',
       rejections,

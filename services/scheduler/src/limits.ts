@@ -1,6 +1,10 @@
 /** Groups of pods whose counts by node are kept for topology spread. */
 export const MATCH_COUNTS_MAX = 1_024;
 
+/** Answers about nodes that are kept for further pods with equal needs: needs times nodes; at least so many needs. */
+export const SHARED_RESULTS_MAX = 500_000;
+export const SHARED_RESULTS_MIN = 16;
+
 /** Wait of a pod that could not be scheduled or bound before it is tried again: doubles per attempt. */
 export const POD_BACKOFF_BASE_MS = 1_000;
 export const POD_BACKOFF_MAX_MS = 10_000;

@@ -2,9 +2,11 @@ import type { Namespace, Node, Pod } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { EventKind, Snapshot } from '../framework/plugin.ts';
+import type { Profile } from '../framework/profile.ts';
 import { ImageIndex } from './image-index.ts';
 import { MatchCounts } from './match-counts.ts';
 import { MutableNodeInfo, type NodeInfo } from './node-info.ts';
+import { type NodeResults, SharedResults } from './node-results.ts';
 import { Nominations } from './nominations.ts';
 import { OwnerSelectorIndex } from './owner-selectors.ts';
 import type { NamespaceLabels } from './pod-affinity.ts';
@@ -28,15 +30,22 @@ export class ClusterCache implements Snapshot {
   readonly nominations = new Nominations();
   readonly #nodes = new Map<string, MutableNodeInfo>();
   #nodeList: readonly MutableNodeInfo[] | undefined;
+  readonly #freeSlots: number[] = [];
+  #changes = 0;
   /** By uid, whether or not the node is known: pods may be seen before their node. */
   readonly #placed = new Map<string, PodInfo>();
   readonly #placedByNode = new Map<string, Map<string, PodInfo>>();
   readonly #usersOfClaim = new Map<string, Map<string, PodInfo>>();
   readonly #assumed = new Map<string, Assumption>();
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
-  readonly #counts = new MatchCounts(() => this.#placed.values());
-  readonly #terms = new TermIndex();
+  readonly #counts = new MatchCounts({
+    placed: () => this.#placed.values(),
+    nodes: () => this.nodes,
+    nodeOf: (name) => this.#nodes.get(name),
+  });
+  readonly #terms = new TermIndex((name) => this.#nodes.get(name));
   readonly #images = new ImageIndex();
+  readonly #shared = new SharedResults();
 
   get nodes(): readonly NodeInfo[] {
     this.#nodeList ??= [...this.#nodes.values()];
@@ -49,6 +58,19 @@ export class ClusterCache implements Snapshot {
 
   countsOf(group: Parameters<Snapshot['countsOf']>[0]): ReturnType<Snapshot['countsOf']> {
     return this.#counts.of(group);
+  }
+
+  domainsOf(...question: Parameters<Snapshot['domainsOf']>): ReturnType<Snapshot['domainsOf']> {
+    return this.#counts.domainsOf(...question);
+  }
+
+  sharedBy(profile: Profile, pod: PodInfo): NodeResults {
+    return this.#shared.of(profile, pod, this.#nodes.size);
+  }
+
+  /** How much work decisions made; for tests and measurements. */
+  work(): { readonly checks: number; readonly scores: number; readonly recounts: number } {
+    return { ...this.#shared.counts, recounts: this.#counts.recounts };
   }
 
   placedTerms(kind: Parameters<Snapshot['placedTerms']>[0]): ReturnType<Snapshot['placedTerms']> {
@@ -81,12 +103,16 @@ export class ClusterCache implements Snapshot {
     if (known !== undefined) {
       const changes = changesOf(known.node, node);
       known.setNode(node);
+      if (changes.length > 0) this.#touch(known);
+      if (changes.some((change) => change !== 'node-allocatable')) this.#domainsMoved();
       return changes;
     }
-    const info = new MutableNodeInfo(node);
+    const info = new MutableNodeInfo(node, this.#freeSlots.pop() ?? this.#nodes.size);
     for (const pod of this.#placedByNode.get(name)?.values() ?? []) info.add(pod);
+    this.#touch(info);
     this.#nodes.set(name, info);
     this.#nodeList = undefined;
+    this.#domainsMoved();
     return ['node-added'];
   }
 
@@ -95,7 +121,9 @@ export class ClusterCache implements Snapshot {
     if (info === undefined) return;
     this.#images.replace(info.node, undefined);
     this.#nodes.delete(name);
+    this.#freeSlots.push(info.slot);
     this.#nodeList = undefined;
+    this.#domainsMoved();
   }
 
   /** False when nothing changed that a decision looks at. */
@@ -193,7 +221,19 @@ export class ClusterCache implements Snapshot {
     for (const { key } of pod.claims) putInto(this.#usersOfClaim, key, pod);
     this.#counts.added(pod);
     this.#terms.added(pod);
-    this.#nodes.get(pod.nodeName)?.add(pod);
+    const node = this.#nodes.get(pod.nodeName);
+    node?.add(pod);
+    if (node !== undefined) this.#touch(node);
+  }
+
+  #touch(node: MutableNodeInfo): void {
+    node.changes = ++this.#changes;
+  }
+
+  /** Nodes may be in other domains than before. */
+  #domainsMoved(): void {
+    this.#counts.domainsMoved();
+    this.#terms.domainsMoved();
   }
 
   #replace(pod: PodInfo): void {
@@ -209,7 +249,9 @@ export class ClusterCache implements Snapshot {
     for (const { key } of pod.claims) takeFrom(this.#usersOfClaim, key, pod);
     this.#counts.removed(pod);
     this.#terms.removed(pod);
-    this.#nodes.get(pod.nodeName)?.remove(pod.uid);
+    const node = this.#nodes.get(pod.nodeName);
+    node?.remove(pod.uid);
+    if (node !== undefined) this.#touch(node);
   }
 }
 

@@ -1,4 +1,6 @@
 import { MATCH_COUNTS_MAX } from '../limits.ts';
+import { DomainCounts, type DomainView } from './domain-counts.ts';
+import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
 /** Which placed pods a constraint counts. Equal keys mean equal predicates. */
@@ -15,6 +17,15 @@ export type CountsByNode = ReadonlyMap<string, number>;
 interface Counted {
   readonly group: PodGroup;
   readonly byNode: Map<string, number>;
+  /** By the key of the view. */
+  readonly domains: Map<string, DomainCounts>;
+}
+
+/** What is counted and where. */
+export interface Countable {
+  readonly placed: () => Iterable<PodInfo>;
+  readonly nodes: () => readonly NodeInfo[];
+  readonly nodeOf: (name: string) => NodeInfo | undefined;
 }
 
 /** Groups that are not of one namespace. */
@@ -27,24 +38,49 @@ const ANYWHERE = '';
 export class MatchCounts {
   readonly #groups = new Map<string, Counted>();
   readonly #byNamespace = new Map<string, Map<string, Counted>>();
-  readonly #placed: () => Iterable<PodInfo>;
+  readonly #countable: Countable;
+  /** How often all placed pods were counted for a group, or all nodes put into domains. */
+  recounts = 0;
 
-  constructor(placed: () => Iterable<PodInfo>) {
-    this.#placed = placed;
+  constructor(countable: Countable) {
+    this.#countable = countable;
   }
 
   of(group: PodGroup): CountsByNode {
+    return this.#counted(group).byNode;
+  }
+
+  domainsOf(group: PodGroup, view: DomainView): DomainCounts {
+    const { domains, byNode } = this.#counted(group);
+    const known = domains.get(view.key);
+    if (known !== undefined) return known;
+    this.recounts++;
+    const counts = new DomainCounts(view);
+    const { nodes, nodeOf } = this.#countable;
+    if (view.counted !== undefined) for (const node of nodes()) counts.know(node);
+    for (const [name, count] of byNode) counts.add(nodeOf(name), count);
+    domains.set(view.key, counts);
+    return counts;
+  }
+
+  #counted(group: PodGroup): Counted {
     const { key } = group;
     const known = this.#groups.get(key);
     if (known !== undefined) {
       this.#groups.delete(key);
       this.#groups.set(key, known);
-      return known.byNode;
+      return known;
     }
-    const byNode = new Map<string, number>();
-    for (const pod of this.#placed()) if (group.includes(pod)) increase(byNode, pod.nodeName, 1);
-    this.#remember({ group, byNode });
-    return byNode;
+    this.recounts++;
+    const counted: Counted = { group, byNode: new Map(), domains: new Map() };
+    for (const pod of this.#countable.placed()) if (group.includes(pod)) increase(counted.byNode, pod.nodeName, 1);
+    this.#remember(counted);
+    return counted;
+  }
+
+  /** Nodes came, went, or have other labels or taints. */
+  domainsMoved(): void {
+    for (const { domains } of this.#groups.values()) domains.clear();
   }
 
   /** What the predicates rest on (labels of namespaces) changed. */
@@ -63,8 +99,10 @@ export class MatchCounts {
 
   #apply(pod: PodInfo, by: 1 | -1): void {
     for (const groups of [this.#byNamespace.get(ANYWHERE), this.#byNamespace.get(pod.namespace)]) {
-      for (const { group, byNode } of groups?.values() ?? []) {
-        if (group.includes(pod)) increase(byNode, pod.nodeName, by);
+      for (const { group, byNode, domains } of groups?.values() ?? []) {
+        if (!group.includes(pod)) continue;
+        increase(byNode, pod.nodeName, by);
+        for (const counts of domains.values()) counts.add(this.#countable.nodeOf(pod.nodeName), by);
       }
     }
   }

@@ -12,7 +12,7 @@ import type { NodeInfo } from './node-info.ts';
 export type NodeTest = (node: Pick<NodeInfo, 'name' | 'labels'>) => boolean;
 
 /** `nodeSelector` and required node affinity together; `undefined` when the pod asks for neither. */
-export function compileRequiredNodes(pod: Pod): NodeTest | undefined {
+export function compileRequiredNodes(pod: Pick<Pod, 'spec'>): NodeTest | undefined {
   const selector = pod.spec.nodeSelector;
   const labels = selector === undefined || Object.keys(selector).length === 0 ? undefined : compileLabelMap(selector);
   const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;

@@ -1,4 +1,5 @@
 import type { Node, Taint } from '@holdfast/api';
+import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import { imageSizes } from './image-index.ts';
 import type { HostPort, PodInfo } from './pod-info.ts';
@@ -20,9 +21,15 @@ export interface NodeInfo {
   readonly hostPorts: readonly HostPort[];
   /** Sizes of the images that are here, by name. */
   readonly images: ReadonlyMap<string, number>;
+  /** A small number that no other node of the cluster has; negative for copies. */
+  readonly slot: number;
+  /** Another one after each change that a decision can see; unique in the cluster. */
+  readonly changes: number;
   /** A copy to try things on. */
   copy(): MutableNodeInfo;
 }
+
+const NO_SLOT = -1;
 
 export class MutableNodeInfo implements NodeInfo {
   node: Node;
@@ -36,6 +43,8 @@ export class MutableNodeInfo implements NodeInfo {
   readonly requestedForScoring = new Map<string, number>();
   readonly podsWithVolumes = new Map<string, PodInfo>();
   hostPorts: readonly HostPort[] = [];
+  readonly slot: number;
+  changes = 0;
   #images: ReadonlyMap<string, number> | undefined;
 
   get images(): ReadonlyMap<string, number> {
@@ -43,17 +52,21 @@ export class MutableNodeInfo implements NodeInfo {
     return this.#images;
   }
 
-  constructor(node: Node) {
+  constructor(node: Node, slot = NO_SLOT) {
     this.node = node;
+    this.slot = slot;
     this.setNode(node);
   }
 
   setNode(node: Node): void {
+    const sameAllocatable =
+      this.allocatable.size > 0 && deepEqual(this.node.status.allocatable, node.status.allocatable);
     this.node = node;
     this.#images = undefined;
     this.name = node.metadata.name ?? '';
     this.labels = node.metadata.labels ?? {};
     this.taints = node.spec.taints ?? [];
+    if (sameAllocatable) return;
     this.allocatable = parseAmounts(node.status.allocatable);
     this.podsAllowed = this.allocatable.get('pods') ?? 0;
   }
@@ -85,7 +98,11 @@ export class MutableNodeInfo implements NodeInfo {
 
   copy(): MutableNodeInfo {
     const copy = new MutableNodeInfo(this.node);
-    for (const pod of this.pods.values()) copy.add(pod);
+    for (const [uid, pod] of this.pods) copy.pods.set(uid, pod);
+    for (const [uid, pod] of this.podsWithVolumes) copy.podsWithVolumes.set(uid, pod);
+    for (const [name, amount] of this.requested) copy.requested.set(name, amount);
+    for (const [name, amount] of this.requestedForScoring) copy.requestedForScoring.set(name, amount);
+    copy.hostPorts = this.hostPorts;
     return copy;
   }
 }

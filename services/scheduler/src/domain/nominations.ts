@@ -8,7 +8,7 @@ export class Nominations {
   readonly #onNode = new Map<string, Map<string, PodInfo>>();
 
   on(nodeName: string): readonly PodInfo[] {
-    const pods = this.#onNode.get(nodeName);
+    const pods = this.#onNode.size === 0 ? undefined : this.#onNode.get(nodeName);
     return pods === undefined ? NOBODY : [...pods.values()];
   }
 

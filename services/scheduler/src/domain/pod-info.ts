@@ -2,6 +2,7 @@ import type { Container, OwnerReference, Pod, Toleration, Volume } from '@holdfa
 import { deepEqual } from '@holdfast/machinery';
 import { compileRequiredNodes, type NodeTest } from './node-affinity.ts';
 import { compilePodAffinity, type PodAffinityTerms } from './pod-affinity.ts';
+import { compilePodSpread, type PodSpread } from './pod-spread.ts';
 import { type Amounts, podRequests, podRequestsForScoring } from './resources.ts';
 
 export interface HostPort {
@@ -38,14 +39,20 @@ export interface PodInfo {
   readonly tolerations: readonly Toleration[];
   readonly requiredNodes: NodeTest | undefined;
   readonly affinity: PodAffinityTerms;
+  readonly spread: PodSpread;
   readonly owner: OwnerReference | undefined;
   readonly claims: readonly ClaimUse[];
   /** Volumes that are disks named by the pod itself. */
   readonly disks: readonly Volume[];
+  /** Equal texts = no node on its own can tell the pods apart: all that plugins ask of it (`localFilter`, `localScore`). */
+  readonly nodeNeeds: string;
 }
 
 export function createPodInfo(pod: Pod): PodInfo {
   const { namespace = '', name = '', uid = '', labels = {}, deletionTimestamp, ownerReferences } = pod.metadata;
+  const requests = podRequests(pod);
+  const requestsForScoring = podRequestsForScoring(pod);
+  const hostPorts = hostPortsOf(pod);
   return {
     pod,
     key: `${namespace}/${name}`,
@@ -56,16 +63,23 @@ export function createPodInfo(pod: Pod): PodInfo {
     priority: pod.spec.priority ?? 0,
     nodeName: pod.spec.nodeName ?? '',
     terminating: deletionTimestamp !== undefined,
-    requests: podRequests(pod),
-    requestsForScoring: podRequestsForScoring(pod),
-    hostPorts: hostPortsOf(pod),
+    requests,
+    requestsForScoring,
+    hostPorts,
     tolerations: pod.spec.tolerations ?? [],
     requiredNodes: compileRequiredNodes(pod),
     affinity: compilePodAffinity(pod),
+    spread: compilePodSpread(pod),
     owner: ownerReferences?.find((owner) => owner.controller === true),
     claims: claimsOf(pod),
     disks: (pod.spec.volumes ?? []).filter(isDisk),
+    nodeNeeds: nodeNeedsOf(pod, [...requests], [...requestsForScoring], hostPorts),
   };
+}
+
+function nodeNeedsOf({ spec }: Pod, ...parsed: readonly unknown[]): string {
+  const { nodeName, nodeSelector, tolerations, affinity } = spec;
+  return JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, ...parsed]);
 }
 
 /** A pod seen again: what was parsed is kept while it still holds, as it does for every report of its status. */
@@ -78,7 +92,7 @@ export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
 
 /** The same pod on a node: what is assumed between the decision and its confirmation. */
 export function placedOn(info: PodInfo, nodeName: string): PodInfo {
-  return { ...info, nodeName };
+  return info.nodeName === nodeName ? info : { ...info, nodeName };
 }
 
 /** The containers that run, and those that ran before them. */

@@ -1,5 +1,5 @@
 import { invariant, type Random } from '@holdfast/platform';
-import type { Cycle, PreFiltered, Snapshot } from '../framework/plugin.ts';
+import type { Cycle, NodeScorer, PreFiltered, Snapshot } from '../framework/plugin.ts';
 import { SKIP } from '../framework/plugin.ts';
 import { firstRejection, type NamedFilter, type NodeRejection } from '../framework/prepared.ts';
 import type { FilterPlugin, Profile } from '../framework/profile.ts';
@@ -60,9 +60,17 @@ export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
   const prepared = time('PreFilter', () => prepareFilters(cycle, profile.filters));
   if (prepared.kind === 'rejected') return refuseAll(prepared.rejection);
   const search = time('Filter', () => searchNodes(cycle, prepared, options));
-  const { feasible, rejections, others, plugins, filters } = search;
+  const { feasible, others, narrowedBy, filters } = search;
   if (feasible.length > 0) return { kind: 'found', feasible, search };
+  const rejections = rejectionsOf(search);
+  const plugins = new Set(narrowedBy);
+  for (const { plugin } of rejections.values()) plugins.add(plugin);
   return { kind: 'refuse', rejections, others, podReason: undefined, plugins, filters };
+}
+
+/** By node. */
+export function rejectionsOf({ rejected }: Search): Map<string, NodeRejection> {
+  return new Map(rejected.map(({ node, rejection }) => [node.name, rejection]));
 }
 
 function refuseAll(rejection: NodeRejection): Refusal {
@@ -81,14 +89,19 @@ type Prepared =
   | {
       readonly kind: 'ready';
       readonly filters: readonly NamedFilter[];
+      /** How many of the first filters pods with equal needs share. */
+      readonly shared: number;
       readonly only: ReadonlySet<string> | undefined;
       readonly narrowedBy: readonly string[];
     };
+
+type Ready = Extract<Prepared, { kind: 'ready' }>;
 
 /** Asks every plugin once. Those that have nothing to check take no further part in the decision. */
 export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): Prepared {
   const filters: NamedFilter[] = [];
   const narrowedBy: string[] = [];
+  let shared = 0;
   let only: ReadonlySet<string> | undefined;
   for (const plugin of plugins) {
     const prepared = preparedBy(plugin, cycle);
@@ -102,10 +115,11 @@ export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): 
     }
     if (plugin.runs === 'preFilter only') continue;
     const { check, fork } = prepared;
+    if (plugin.local) shared++;
     filters.push({ plugin: plugin.name, check, ...(fork === undefined ? {} : { fork }) });
   }
   if (only?.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
-  return { kind: 'ready', filters, only, narrowedBy };
+  return { kind: 'ready', filters, shared, only, narrowedBy };
 }
 
 function preparedBy({ name, call, runs }: FilterPlugin, cycle: Cycle): PreFiltered {
@@ -121,24 +135,28 @@ function nothingLeft(plugins: readonly string[]): NodeRejection {
 
 export interface Search {
   readonly feasible: readonly NodeInfo[];
-  readonly rejections: ReadonlyMap<string, NodeRejection>;
+  /** Nodes that were looked at in vain. */
+  readonly rejected: readonly RejectedNode[];
   readonly others: NodeRejection | undefined;
-  readonly plugins: ReadonlySet<string>;
+  /** Plugins that took the others out of the question. */
+  readonly narrowedBy: readonly string[];
   readonly looked: number;
   readonly filters: readonly NamedFilter[];
 }
 
-function searchNodes(
-  cycle: Cycle,
-  prepared: Extract<Prepared, { kind: 'ready' }>,
-  { profile, startAt = 0 }: ScheduleOptions,
-): Search {
+interface RejectedNode {
+  readonly node: NodeInfo;
+  readonly rejection: NodeRejection;
+}
+
+function searchNodes(cycle: Cycle, prepared: Ready, { profile, startAt = 0 }: ScheduleOptions): Search {
   const { filters, only, narrowedBy } = prepared;
-  const rejections = new Map<string, NodeRejection>();
-  const plugins = new Set<string>(narrowedBy);
-  const nominated = nominatedNode(cycle, filters);
-  if (nominated !== undefined)
-    return { feasible: [nominated], rejections, others: undefined, plugins, looked: 0, filters };
+  const check = checkOf(cycle, prepared, profile);
+  const rejected: RejectedNode[] = [];
+  const nominated = nominatedNode(cycle, filters, check);
+  if (nominated !== undefined) {
+    return { feasible: [nominated], rejected, others: undefined, narrowedBy, looked: 0, filters };
+  }
   const nodes = only === undefined ? cycle.snapshot.nodes : namedNodes(cycle.snapshot, only);
   const enough = feasibleToFind(nodes.length, profile.percentageOfNodesToScore);
   const feasible: NodeInfo[] = [];
@@ -146,14 +164,22 @@ function searchNodes(
   for (; looked < nodes.length && feasible.length < enough; looked++) {
     const node = nodes[(startAt + looked) % nodes.length];
     invariant(node !== undefined, 'the search stays within the nodes', { startAt, looked });
-    const rejection = rejectionOf(cycle, node, filters);
+    const rejection = rejectionOf(cycle, node, { filters, check });
     if (rejection === undefined) feasible.push(node);
-    else {
-      rejections.set(node.name, rejection);
-      plugins.add(rejection.plugin);
-    }
+    else rejected.push({ node, rejection });
   }
-  return { feasible, rejections, others: othersOf(narrowedBy), plugins, looked, filters };
+  return { feasible, rejected, others: othersOf(narrowedBy), narrowedBy, looked, filters };
+}
+
+type Check = (node: NodeInfo) => NodeRejection | undefined;
+
+/** Asks what depends on more than the node only where the rest passes, which is known from equal pods as long as the node did not change. */
+function checkOf({ pod, snapshot }: Cycle, { filters, shared }: Ready, profile: Profile): Check {
+  const results = snapshot.sharedBy(profile, pod);
+  const local = filters.slice(0, shared);
+  const rest = filters.slice(shared);
+  const checkLocal: Check = (node) => firstRejection(local, node);
+  return (node) => results.rejectionOf(node, checkLocal) ?? firstRejection(rest, node);
 }
 
 function othersOf(narrowedBy: readonly string[]): NodeRejection | undefined {
@@ -167,23 +193,27 @@ function namedNodes(snapshot: Snapshot, names: ReadonlySet<string>): readonly No
 }
 
 /** Room that was made for the pod is taken before others are asked. */
-function nominatedNode(cycle: Cycle, filters: readonly NamedFilter[]): NodeInfo | undefined {
+function nominatedNode(cycle: Cycle, filters: readonly NamedFilter[], check: Check): NodeInfo | undefined {
   const name = cycle.snapshot.nominationOf(cycle.pod);
   const node = name === '' ? undefined : cycle.snapshot.node(name);
-  return node !== undefined && rejectionOf(cycle, node, filters) === undefined ? node : undefined;
+  return node !== undefined && rejectionOf(cycle, node, { filters, check }) === undefined ? node : undefined;
 }
 
 /** Room that is being made for more important pods is not free, though nobody is there yet. */
-function rejectionOf(cycle: Cycle, node: NodeInfo, filters: readonly NamedFilter[]): NodeRejection | undefined {
+function rejectionOf(
+  cycle: Cycle,
+  node: NodeInfo,
+  { filters, check }: { readonly filters: readonly NamedFilter[]; readonly check: Check },
+): NodeRejection | undefined {
   const { pod, snapshot } = cycle;
   const nominated = snapshot.nominatedOn(node.name);
-  if (nominated.length === 0) return firstRejection(filters, node);
+  if (nominated.length === 0) return check(node);
   const before = nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
-  if (before.length === 0) return firstRejection(filters, node);
+  if (before.length === 0) return check(node);
   const trial = new Trial(filters, node);
   for (const other of before) trial.add(other);
   // Without them as well: what they bring (affinity) is not there yet.
-  return trial.check() ?? firstRejection(filters, node);
+  return trial.check() ?? check(node);
 }
 
 /** All of a small cluster; of a large one a share that shrinks with its size, because more choice hardly helps. */
@@ -201,8 +231,9 @@ export function pickBest(feasible: readonly NodeInfo[], totals: readonly number[
   if (feasible.length === 1) return first;
   let highest = Number.NEGATIVE_INFINITY;
   let equals: NodeInfo[] = [];
-  for (const [i, node] of feasible.entries()) {
+  for (let i = 0; i < feasible.length; i++) {
     const total = totals[i] ?? 0;
+    const node = feasible[i] ?? first;
     if (total > highest) {
       highest = total;
       equals = [node];
@@ -216,19 +247,40 @@ export function totalScores(
   feasible: readonly NodeInfo[],
   { profile, time = untimed }: Pick<ScheduleOptions, 'profile' | 'time'>,
 ): number[] {
-  const totals = feasible.map(() => 0);
   const scorers = time('PreScore', () =>
-    profile.scorers.flatMap(({ call, weight }) => {
+    profile.scorers.flatMap(({ call, weight, local }) => {
       const scorer = call(cycle, feasible);
-      return scorer === undefined ? [] : [{ scorer, weight }];
+      return scorer === undefined ? [] : [{ scorer, weight, local }];
     }),
   );
-  time('Score', () => {
-    for (const { scorer, weight } of scorers) {
+  return time('Score', () => {
+    const totals = sharedScores(cycle, feasible, { profile, scorers: scorers.filter(({ local }) => local) });
+    for (const { scorer, weight, local } of scorers) {
+      if (local) continue;
       const scores = feasible.map((node) => scorer.score(node));
       scorer.normalize?.(scores, feasible);
       for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
     }
+    return totals;
   });
-  return totals;
+}
+
+interface Weighted {
+  readonly scorer: NodeScorer;
+  readonly weight: number;
+}
+
+/** What equal pods found is true until the node changes. */
+function sharedScores(
+  { pod, snapshot }: Cycle,
+  feasible: readonly NodeInfo[],
+  { profile, scorers }: { readonly profile: Profile; readonly scorers: readonly Weighted[] },
+): number[] {
+  const results = snapshot.sharedBy(profile, pod);
+  const score = (node: NodeInfo): number => {
+    let total = 0;
+    for (const { scorer, weight } of scorers) total += weight * scorer.score(node);
+    return total;
+  };
+  return feasible.map((node) => results.scoreOf(node, score));
 }

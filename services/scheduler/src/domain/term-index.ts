@@ -1,3 +1,5 @@
+import { DomainCounts } from './domain-counts.ts';
+import type { NodeInfo } from './node-info.ts';
 import type { AffinityTerm, PodAffinityTerms, WeightedTerm } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -10,11 +12,17 @@ export interface PlacedTerms {
   readonly weight: number;
   /** How many pods of each node have it. */
   readonly byNode: ReadonlyMap<string, number>;
+  /** The same by value of the term's topology key. */
+  readonly domains: () => DomainCounts;
 }
 
 interface Entry extends PlacedTerms {
   readonly byNode: Map<string, number>;
+  /** Absent until somebody asks. */
+  counts: DomainCounts | undefined;
 }
+
+type NodeOf = (name: string) => NodeInfo | undefined;
 
 const KINDS: readonly TermKind[] = ['required', 'requiredAnti', 'preferred', 'preferredAnti'];
 
@@ -30,6 +38,17 @@ export class TermIndex {
     preferredAnti: new Map(),
   };
 
+  readonly #nodeOf: NodeOf;
+
+  constructor(nodeOf: NodeOf) {
+    this.#nodeOf = nodeOf;
+  }
+
+  /** Nodes came, went, or have other labels. */
+  domainsMoved(): void {
+    for (const kind of KINDS) for (const entry of this.#byKind[kind].values()) entry.counts = undefined;
+  }
+
   of(kind: TermKind): Iterable<PlacedTerms> {
     return this.#byKind[kind].values();
   }
@@ -44,22 +63,44 @@ export class TermIndex {
 
   #apply(pod: PodInfo, by: 1 | -1): void {
     for (const kind of KINDS) {
-      for (const term of pod.affinity[kind]) change(this.#byKind[kind], term, { node: pod.nodeName, by });
+      for (const term of pod.affinity[kind]) this.#change(this.#byKind[kind], term, { node: pod.nodeName, by });
     }
+  }
+
+  #change(
+    entries: Map<string, Entry>,
+    term: AffinityTerm | WeightedTerm,
+    { node, by }: { node: string; by: 1 | -1 },
+  ): void {
+    const weight = 'weight' in term ? term.weight : 1;
+    const key = `${term.topologyKey}\n${weight}\n${term.text}`;
+    const entry = entries.get(key) ?? newEntry(term, weight, this.#nodeOf);
+    entries.set(key, entry);
+    const count = (entry.byNode.get(node) ?? 0) + by;
+    if (count > 0) entry.byNode.set(node, count);
+    else entry.byNode.delete(node);
+    entry.counts?.add(this.#nodeOf(node), by);
+    if (entry.byNode.size === 0) entries.delete(key);
   }
 }
 
-function change(
-  entries: Map<string, Entry>,
-  term: AffinityTerm | WeightedTerm,
-  { node, by }: { node: string; by: 1 | -1 },
-): void {
-  const weight = 'weight' in term ? term.weight : 1;
-  const key = `${term.topologyKey}\n${weight}\n${term.text}`;
-  const entry = entries.get(key) ?? { term, weight, byNode: new Map<string, number>() };
-  entries.set(key, entry);
-  const count = (entry.byNode.get(node) ?? 0) + by;
-  if (count > 0) entry.byNode.set(node, count);
-  else entry.byNode.delete(node);
-  if (entry.byNode.size === 0) entries.delete(key);
+function newEntry(term: AffinityTerm, weight: number, nodeOf: NodeOf): Entry {
+  const { topologyKey } = term;
+  const entry: Entry = {
+    term,
+    weight,
+    byNode: new Map<string, number>(),
+    counts: undefined,
+    domains: () => {
+      entry.counts ??= countDomains(topologyKey, entry.byNode, nodeOf);
+      return entry.counts;
+    },
+  };
+  return entry;
+}
+
+function countDomains(topologyKey: string, byNode: ReadonlyMap<string, number>, nodeOf: NodeOf): DomainCounts {
+  const counts = new DomainCounts({ key: topologyKey, topologyKey });
+  for (const [name, count] of byNode) counts.add(nodeOf(name), count);
+  return counts;
 }

@@ -1,19 +1,29 @@
+import type { DomainCounts } from './domain-counts.ts';
 import type { NodeInfo } from './node-info.ts';
 
-/** Numbers by topology key and value. A copy shares its origin's numbers and keeps only what differs. */
+/** Pods by value of one topology key, each counting so many times. */
+export interface Layer {
+  readonly topologyKey: string;
+  readonly domains: DomainCounts;
+  readonly times: number;
+}
+
+/** Numbers by topology key and value, made of counts that are kept current elsewhere. A copy keeps only what differs. */
 export class TopologyCounts {
-  readonly #origin: TopologyCounts | undefined;
-  readonly #byKey = new Map<string, Map<string, number>>();
-  /** Pairs with a number other than 0. */
+  readonly #layers: readonly Layer[];
+  readonly #keys: ReadonlySet<string>;
+  readonly #changes = new Map<string, Map<string, number>>();
+  /** Pairs with a number other than 0, as long as each key has one layer. */
   #size = 0;
 
-  constructor(origin?: TopologyCounts) {
-    this.#origin = origin;
-    this.#size = origin === undefined ? 0 : origin.#size;
+  constructor(layers: readonly Layer[]) {
+    this.#layers = layers;
+    this.#keys = new Set(layers.map(({ topologyKey }) => topologyKey));
+    for (const { domains } of layers) this.#size += domains.counts.size;
   }
 
   copy(): TopologyCounts {
-    return new TopologyCounts(this);
+    return new TopologyCounts(this.#layers);
   }
 
   get isEmpty(): boolean {
@@ -24,39 +34,36 @@ export class TopologyCounts {
   add(node: NodeInfo, topologyKey: string, amount: number): void {
     const value = node.labels[topologyKey];
     if (value === undefined) return;
-    const before = this.#get(topologyKey, value);
-    const after = before + amount;
-    this.#size += Number(after !== 0) - Number(before !== 0);
-    const byValue = this.#byKey.get(topologyKey) ?? new Map<string, number>();
-    this.#byKey.set(topologyKey, byValue);
-    byValue.set(value, after);
+    const before = this.at(node, topologyKey);
+    const changes = this.#changes.get(topologyKey) ?? new Map<string, number>();
+    this.#changes.set(topologyKey, changes);
+    changes.set(value, (changes.get(value) ?? 0) + amount);
+    this.#size += Number(before + amount !== 0) - Number(before !== 0);
   }
 
   at(node: NodeInfo, topologyKey: string): number {
     const value = node.labels[topologyKey];
-    return value === undefined ? 0 : this.#get(topologyKey, value);
+    if (value === undefined) return 0;
+    let sum = this.#changes.get(topologyKey)?.get(value) ?? 0;
+    for (const { topologyKey: key, domains, times } of this.#layers) {
+      if (key === topologyKey) sum += times * (domains.counts.get(value) ?? 0);
+    }
+    return sum;
   }
 
   /** Whether any key has a positive number for the node's value. */
   touches(node: NodeInfo): boolean {
-    for (const key of this.#keys()) if (this.at(node, key) > 0) return true;
+    for (const topologyKey of this.#keys) if (this.at(node, topologyKey) > 0) return true;
+    for (const topologyKey of this.#changes.keys()) if (this.at(node, topologyKey) > 0) return true;
     return false;
   }
 
-  sumOf(node: NodeInfo): number {
+  sumOf({ labels }: NodeInfo): number {
     let sum = 0;
-    for (const key of this.#keys()) sum += this.at(node, key);
+    for (const { topologyKey, domains, times } of this.#layers) {
+      const value = labels[topologyKey];
+      if (value !== undefined) sum += times * (domains.counts.get(value) ?? 0);
+    }
     return sum;
-  }
-
-  #get(key: string, value: string): number {
-    const own = this.#byKey.get(key)?.get(value);
-    if (own !== undefined || this.#origin === undefined) return own ?? 0;
-    return this.#origin.#get(key, value);
-  }
-
-  #keys(): Iterable<string> {
-    if (this.#origin === undefined) return this.#byKey.keys();
-    return new Set([...this.#origin.#keys(), ...this.#byKey.keys()]);
   }
 }

@@ -38,8 +38,8 @@ export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profi
     filters: filtersOf(choice, made),
     postFilters: at('postFilter'),
     scorers: choice.points.score.flatMap(({ name, weight }) => {
-      const call = made.get(name)?.preScore;
-      return call === undefined ? [] : [{ name, call, weight }];
+      const { preScore: call, localScore: local = false } = made.get(name) ?? {};
+      return call === undefined ? [] : [{ name, call, weight, local }];
     }),
     reserves: choice.points.reserve.map(({ name }) => {
       const plugin = made.get(name);
@@ -57,12 +57,14 @@ export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profi
 function filtersOf({ points, plugins }: ProfileChoice, made: ReadonlyMap<string, Plugin>): readonly FilterPlugin[] {
   const preFilters = new Set(points.preFilter.map(({ name }) => name));
   const filters = new Set(points.filter.map(({ name }) => name));
+  let allLocal = true;
   return [...preFilters.difference(filters), ...filters].flatMap((name): FilterPlugin[] => {
-    const call = made.get(name)?.preFilter;
+    const { preFilter: call, localFilter = false } = made.get(name) ?? {};
     if (call === undefined) return [];
+    if (filters.has(name) && !localFilter) allLocal = false;
     const prepares = plugins.get(name)?.definition.points.includes('preFilter') === true;
-    if (!filters.has(name)) return [{ name, call, runs: 'preFilter only' }];
-    return [{ name, call, runs: prepares && !preFilters.has(name) ? 'filter only' : 'both' }];
+    if (!filters.has(name)) return [{ name, call, local: false, runs: 'preFilter only' }];
+    return [{ name, call, local: allLocal, runs: prepares && !preFilters.has(name) ? 'filter only' : 'both' }];
   });
 }
 

@@ -120,9 +120,13 @@ export interface Plugin {
   /** Negative when the first goes first. */
   readonly queueSort?: (a: Queueable, b: Queueable) => number;
   readonly preFilter?: (cycle: Cycle) => PreFiltered;
+  /** The check rests on the node and on `PodInfo.nodeNeeds` alone: pods with equal needs share it until the node changes. */
+  readonly localFilter?: true;
   readonly postFilter?: (context: PostFilterContext) => PostFiltered;
   /** Among the feasible nodes; `undefined` = all are equal to the plugin. */
   readonly preScore?: (cycle: Cycle, feasible: readonly NodeInfo[]) => NodeScorer | undefined;
+  /** The same for the score, which is not normalized. */
+  readonly localScore?: true;
   /** Takes the cluster's share for the pod; the text says why it could not. */
   readonly reserve?: (cycle: Cycle, node: NodeInfo) => string | undefined;
   /** Undoes `reserve`; also called when it was never reached. */

@@ -11,11 +11,15 @@ type Called<P extends ExtensionPoint> = P extends 'filter' ? 'preFilter' : P ext
 
 export interface FilterPlugin extends Enabled<'preFilter'> {
   /** `preFilter` alone may still reject or narrow; `filter` without its `preFilter` cannot work. */
+  /** Checks that pods with equal needs share; only those before the first that is not shared. */
+  readonly local: boolean;
   readonly runs: 'both' | 'preFilter only' | 'filter only';
 }
 
 export interface ScorePlugin extends Enabled<'preScore'> {
   readonly weight: number;
+  /** Scores that pods with equal needs share. */
+  readonly local: boolean;
 }
 
 /** How pods of one `schedulerName` are scheduled. */

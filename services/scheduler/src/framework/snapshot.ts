@@ -1,10 +1,13 @@
+import type { DomainCounts, DomainView } from '../domain/domain-counts.ts';
 import type { CountsByNode, PodGroup } from '../domain/match-counts.ts';
 import type { NodeInfo } from '../domain/node-info.ts';
+import type { NodeResults } from '../domain/node-results.ts';
 import type { OwnerSelectors } from '../domain/owner-selectors.ts';
 import type { NamespaceLabels } from '../domain/pod-affinity.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { PlacedTerms, TermKind } from '../domain/term-index.ts';
 import type { Volumes } from '../domain/volumes.ts';
+import type { Profile } from './profile.ts';
 
 /** Everything a decision may look at. It does not change while a decision is made. */
 export interface Snapshot {
@@ -12,6 +15,10 @@ export interface Snapshot {
   node(name: string): NodeInfo | undefined;
   /** Pods of a group by node, kept current: asking costs nothing per placed pod. */
   countsOf(group: PodGroup): CountsByNode;
+  /** The same by domain: nodes that share a value of the view's key. */
+  domainsOf(group: PodGroup, view: DomainView): DomainCounts;
+  /** What pods with equal needs learned about the nodes. */
+  sharedBy(profile: Profile, pod: PodInfo): NodeResults;
   /** What placed pods wish about others: each distinct wish once, with the nodes of those who have it. */
   placedTerms(kind: TermKind): Iterable<PlacedTerms>;
   readonly namespaceLabels: NamespaceLabels;

@@ -1,8 +1,9 @@
 import type { PodGroup } from '../domain/match-counts.ts';
 import type { NodeInfo } from '../domain/node-info.ts';
-import { type AffinityTerm, type NamespaceLabels, selectsPod } from '../domain/pod-affinity.ts';
+import { type AffinityTerm, type NamespaceLabels, selectsPod, type WeightedTerm } from '../domain/pod-affinity.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
-import { TopologyCounts } from '../domain/topology-counts.ts';
+import type { TermKind } from '../domain/term-index.ts';
+import { type Layer, TopologyCounts } from '../domain/topology-counts.ts';
 import type { PluginDefinition } from '../framework/definition.ts';
 import {
   type Cycle,
@@ -76,14 +77,11 @@ function filterRequired({ pod, snapshot }: Cycle): PreFiltered {
   const repelling = repelledBy(pod, snapshot);
   if (required.length === 0 && requiredAnti.length === 0 && repelling.isEmpty) return SKIP;
   const labelsOf = snapshot.namespaceLabels;
-  const wanted = new TopologyCounts();
-  for (const { topologyKey } of required)
-    count(wanted, topologyKey, { group: groupOfAll(required, labelsOf), snapshot });
-  const unwanted = requiredAnti.map((term) => {
-    const counts = new TopologyCounts();
-    count(counts, term.topologyKey, { group: groupOf(term, labelsOf), snapshot });
-    return counts;
-  });
+  const everyTerm = groupOfAll(required, labelsOf);
+  const wanted = new TopologyCounts(keysOf(required).map((key) => layerOf(key, { group: everyTerm, snapshot })));
+  const unwanted = requiredAnti.map(
+    (term) => new TopologyCounts([layerOf(term.topologyKey, { group: groupOf(term, labelsOf), snapshot })]),
+  );
   const state: State = { pod, labelsOf, wanted, unwanted, repelling };
   return { kind: 'check', check: checkOf(state), fork: () => forkOf(state) };
 }
@@ -118,7 +116,7 @@ function forkOf({ pod, labelsOf, ...counts }: State): Fork {
     check: checkOf({ pod, labelsOf, wanted, unwanted, repelling }),
     adjust: (other, node, by) => {
       if (required.length > 0 && required.every((term) => selectsPod(term, other, labelsOf))) {
-        for (const { topologyKey } of required) wanted.add(node, topologyKey, by);
+        for (const topologyKey of keysOf(required)) wanted.add(node, topologyKey, by);
       }
       for (const [i, term] of requiredAnti.entries()) {
         if (selectsPod(term, other, labelsOf)) unwanted[i]?.add(node, term.topologyKey, by);
@@ -132,68 +130,60 @@ function forkOf({ pod, labelsOf, ...counts }: State): Fork {
 
 /** Domains that placed pods keep the incoming pod out of. */
 function repelledBy(pod: PodInfo, snapshot: Snapshot): TopologyCounts {
-  const repelling = new TopologyCounts();
-  for (const { term, byNode } of snapshot.placedTerms('requiredAnti')) {
-    if (selectsPod(term, pod, snapshot.namespaceLabels))
-      addAll(repelling, term.topologyKey, { byNode, snapshot, times: 1 });
-  }
-  return repelling;
+  return new TopologyCounts(wishesAbout(pod, 'requiredAnti', { snapshot, times: 1 }));
 }
 
 function scorePreferred({ pod, snapshot }: Cycle, args: InterPodAffinityArgs): NodeScorer | undefined {
-  const scores = new TopologyCounts();
   const { preferred, preferredAnti } = pod.affinity;
-  for (const term of preferred) addPreferred(scores, term, { times: term.weight, snapshot });
-  for (const term of preferredAnti) addPreferred(scores, term, { times: -term.weight, snapshot });
-  const hasOwn = preferred.length + preferredAnti.length > 0;
-  if (args.hardPodAffinityWeight > 0) addWishes(scores, 'required', { pod, snapshot }, args.hardPodAffinityWeight);
-  if (hasOwn || !args.ignorePreferredTermsOfExistingPods) {
-    addWishes(scores, 'preferred', { pod, snapshot }, 1);
-    addWishes(scores, 'preferredAnti', { pod, snapshot }, -1);
+  const layers = [
+    ...preferred.map((term) => preferenceOf(term, { snapshot, times: 1 })),
+    ...preferredAnti.map((term) => preferenceOf(term, { snapshot, times: -1 })),
+  ];
+  const hasOwn = layers.length > 0;
+  if (args.hardPodAffinityWeight > 0) {
+    layers.push(...wishesAbout(pod, 'required', { snapshot, times: args.hardPodAffinityWeight }));
   }
+  if (hasOwn || !args.ignorePreferredTermsOfExistingPods) {
+    layers.push(...wishesAbout(pod, 'preferred', { snapshot, times: 1 }));
+    layers.push(...wishesAbout(pod, 'preferredAnti', { snapshot, times: -1 }));
+  }
+  const scores = new TopologyCounts(layers);
   if (scores.isEmpty) return undefined;
   return { score: (node) => scores.sumOf(node), normalize: normalizeByRange };
 }
 
+interface Weighing {
+  readonly snapshot: Snapshot;
+  readonly times: number;
+}
+
 /** What placed pods wish about the incoming one. */
-function addWishes(
-  scores: TopologyCounts,
-  kind: 'required' | 'preferred' | 'preferredAnti',
-  { pod, snapshot }: Cycle,
-  times: number,
-): void {
-  for (const { term, weight, byNode } of snapshot.placedTerms(kind)) {
+function wishesAbout(pod: PodInfo, kind: TermKind, { snapshot, times }: Weighing): Layer[] {
+  const layers: Layer[] = [];
+  for (const { term, weight, domains } of snapshot.placedTerms(kind)) {
     if (!selectsPod(term, pod, snapshot.namespaceLabels)) continue;
-    addAll(scores, term.topologyKey, { byNode, snapshot, times: times * weight });
+    layers.push({ topologyKey: term.topologyKey, domains: domains(), times: times * weight });
   }
+  return layers;
 }
 
-function addPreferred(
-  scores: TopologyCounts,
-  term: AffinityTerm,
-  { times, snapshot }: { readonly times: number; readonly snapshot: Snapshot },
-): void {
-  const byNode = snapshot.countsOf(groupOf(term, snapshot.namespaceLabels));
-  addAll(scores, term.topologyKey, { byNode, snapshot, times });
+function preferenceOf(term: WeightedTerm, { snapshot, times }: Weighing): Layer {
+  const layer = layerOf(term.topologyKey, { group: groupOf(term, snapshot.namespaceLabels), snapshot });
+  return { ...layer, times: times * term.weight };
 }
 
-function count(
-  counts: TopologyCounts,
+function layerOf(
   topologyKey: string,
   { group, snapshot }: { readonly group: PodGroup; readonly snapshot: Snapshot },
-): void {
-  addAll(counts, topologyKey, { byNode: snapshot.countsOf(group), snapshot, times: 1 });
+): Layer {
+  return { topologyKey, domains: snapshot.domainsOf(group, { key: topologyKey, topologyKey }), times: 1 };
 }
 
-function addAll(
-  counts: TopologyCounts,
-  topologyKey: string,
-  { byNode, snapshot, times }: { byNode: ReadonlyMap<string, number>; snapshot: Snapshot; times: number },
-): void {
-  for (const [name, pods] of byNode) {
-    const node = snapshot.node(name);
-    if (node !== undefined) counts.add(node, topologyKey, pods * times);
-  }
+/** Terms may share a key: its domains count once. */
+function keysOf(terms: readonly AffinityTerm[]): readonly string[] {
+  return terms.length < 2
+    ? terms.map(({ topologyKey }) => topologyKey)
+    : [...new Set(terms.map(({ topologyKey }) => topologyKey))];
 }
 
 function groupOf(term: AffinityTerm, labelsOf: NamespaceLabels): PodGroup {
@@ -226,7 +216,7 @@ function oneNamespace(terms: readonly AffinityTerm[]): { readonly namespace?: st
 function normalizeByRange(scores: number[]): void {
   const lowest = scores.reduce((least, each) => Math.min(least, each), Number.MAX_SAFE_INTEGER);
   const range = scores.reduce((most, each) => Math.max(most, each), Number.MIN_SAFE_INTEGER) - lowest;
-  for (const [i, score] of scores.entries()) {
-    scores[i] = range === 0 ? 0 : Math.trunc((NODE_SCORE_MAX * (score - lowest)) / range);
+  for (let i = 0; i < scores.length; i++) {
+    scores[i] = range === 0 ? 0 : Math.trunc((NODE_SCORE_MAX * ((scores[i] ?? 0) - lowest)) / range);
   }
 }

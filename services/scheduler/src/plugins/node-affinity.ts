@@ -33,6 +33,7 @@ function createNodeAffinity({ addedAffinity }: NodeAffinityArgs): Plugin {
   const passes = (pod: PodInfo, node: NodeInfo): boolean =>
     (enforced === undefined || enforced(node)) && (pod.requiredNodes === undefined || pod.requiredNodes(node));
   return {
+    localFilter: true,
     preFilter: ({ pod }) => preFilter(pod, enforced),
     preScore: ({ pod }) => scorerOf(pod, preferred),
     wakesOn: { 'node-added': passes, 'node-labels': passes },

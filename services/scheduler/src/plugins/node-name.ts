@@ -5,6 +5,7 @@ const OTHER_NODE = rejectedForGood("node(s) didn't match the requested node name
 
 /** A pod that names its node goes there or nowhere. */
 export const NODE_NAME = define('NodeName', ['filter'], () => ({
+  localFilter: true,
   preFilter: ({ pod }) => {
     if (pod.nodeName === '') return SKIP;
     return checking(({ name }) => (name === pod.nodeName ? undefined : OTHER_NODE));

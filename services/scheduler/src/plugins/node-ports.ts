@@ -8,6 +8,7 @@ const TAKEN = rejected("node(s) didn't have free ports for the requested pod por
 
 /** A port of the node's own address serves one pod. */
 export const NODE_PORTS = define('NodePorts', ['preFilter', 'filter'], () => ({
+  localFilter: true,
   preFilter: ({ pod }) => {
     if (pod.hostPorts.length === 0) return SKIP;
     return checking((node) => (isTaken(pod, node) ? TAKEN : undefined));

@@ -11,7 +11,7 @@ export const NODE_RESOURCES_BALANCED: PluginDefinition = {
   weight: 1,
   configure: (raw) => {
     const names = decodeNodeResourcesBalancedArgs(raw).map(({ name }) => name);
-    return () => ({ preScore: ({ pod }) => ({ score: (node) => balance(pod, node, names) }) });
+    return () => ({ localScore: true, preScore: ({ pod }) => ({ score: (node) => balance(pod, node, names) }) });
   },
 };
 

@@ -25,7 +25,9 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, managedElsewhere: Re
   const ignores: Ignores = (name) => ignored.has(name) || groups.has(name.slice(0, Math.max(0, name.indexOf('/'))));
   const couldFit = (pod: PodInfo, node: NodeInfo): boolean => rejectionOf(pod, node, ignores) === undefined;
   return {
+    localFilter: true,
     preFilter: ({ pod }) => checking((node) => rejectionOf(pod, node, ignores)),
+    localScore: true,
     preScore: ({ pod }) => ({ score: nodeScorer(args, pod) }),
     wakesOn: {
       'node-added': couldFit,

@@ -9,6 +9,7 @@ const UNSCHEDULABLE = rejectedForGood('node(s) were unschedulable');
 
 /** Keeps pods off cordoned nodes. */
 export const NODE_UNSCHEDULABLE = define('NodeUnschedulable', ['filter'], () => ({
+  localFilter: true,
   preFilter: ({ pod }) => {
     if (mayUseCordoned(pod)) return SKIP;
     return checking((node) => (isCordoned(node) ? UNSCHEDULABLE : undefined));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { prepareFilters } from '../domain/schedule.ts';
-import { spreadState } from '../domain/spread-state.ts';
+import { SpreadState } from '../domain/spread-state.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';
 import { POD_TOPOLOGY_SPREAD, topologyWeight } from './pod-topology-spread.ts';
@@ -179,7 +179,7 @@ function states({ nodes, pods }: Cluster, pod: Pod): readonly { pair: unknown; c
   const snapshot = clusterOf(nodes, pods);
   const { constraints } = constraintsOf({ pod: createPodInfo(pod), snapshot }, HARD, HARD_ONLY);
   return constraints.map((each) => {
-    const state = spreadState(each, snapshot, (_, candidate) => each.eligible(candidate));
+    const state = new SpreadState(each, snapshot.domainsOf(each.group, each.view));
     const values = new Set(snapshot.nodes.map(({ labels }) => labels[each.topologyKey] ?? ''));
     return {
       pair: state.criticalPaths.map(({ value, count }) => [value, count]),
@@ -216,7 +216,7 @@ test('[SPREAD-28] nothing to check is skipped; Filter without its PreFilter is a
   const call = plugin.preFilter;
   assert.ok(call !== undefined);
   assert.throws(
-    () => prepareFilters(cycle, [{ name: 'PodTopologySpread', call, runs: 'filter only' }]),
+    () => prepareFilters(cycle, [{ name: 'PodTopologySpread', call, local: false, runs: 'filter only' }]),
     /reading "PreFilterPodTopologySpread" from cycleState: not found/,
   );
 });

@@ -1,5 +1,6 @@
 import type { NodeInfo } from '../domain/node-info.ts';
-import { type SpreadState, spreadState } from '../domain/spread-state.ts';
+import type { SpreadConstraint } from '../domain/pod-spread.ts';
+import { SpreadState } from '../domain/spread-state.ts';
 import type { PluginDefinition } from '../framework/definition.ts';
 import {
   type Cycle,
@@ -14,14 +15,7 @@ import {
 } from '../framework/plugin.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodePodTopologySpreadArgs, type PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
-import {
-  concerns,
-  constraintsOf,
-  HOSTNAME_LABEL,
-  hasAllKeys,
-  type SpreadConstraint,
-  type SpreadConstraints,
-} from './spread-constraints.ts';
+import { concerns, constraintsOf, HOSTNAME_LABEL } from './spread-constraints.ts';
 
 /** Keeps the pods of a group even over zones, hosts or any other domain of nodes. */
 export const POD_TOPOLOGY_SPREAD: PluginDefinition = {
@@ -55,10 +49,9 @@ function createPodTopologySpread(args: PodTopologySpreadArgs): Plugin {
 function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
   const hard = constraintsOf(cycle, 'DoNotSchedule', args);
   if (hard.constraints.length === 0) return SKIP;
-  const { snapshot } = cycle;
-  const counted = (constraint: SpreadConstraint, node: NodeInfo): boolean =>
-    hasAllKeys(node, hard) && constraint.eligible(node);
-  const states = hard.constraints.map((constraint) => spreadState(constraint, snapshot, counted));
+  const states = hard.constraints.map(
+    (constraint) => new SpreadState(constraint, cycle.snapshot.domainsOf(constraint.group, constraint.view)),
+  );
   return {
     kind: 'check',
     check: checkOf(hard.constraints, states),
@@ -68,7 +61,7 @@ function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
         check: checkOf(hard.constraints, forks),
         adjust: (pod, node, by) => {
           for (const [i, constraint] of hard.constraints.entries()) {
-            if (constraint.group.includes(pod) && counted(constraint, node)) forks[i]?.adjust(node, by);
+            if (constraint.group.includes(pod) && constraint.view.counted?.(node) === true) forks[i]?.adjust(node, by);
           }
         },
       };
@@ -94,8 +87,8 @@ function checkOf(constraints: readonly SpreadConstraint[], states: readonly Spre
 function scoreSoft(cycle: Cycle, feasible: readonly NodeInfo[], args: PodTopologySpreadArgs): NodeScorer | undefined {
   const soft = constraintsOf(cycle, 'ScheduleAnyway', args);
   if (soft.constraints.length === 0) return undefined;
-  const counted = new Set(feasible.filter((node) => hasAllKeys(node, soft)));
-  const rows = soft.constraints.map((constraint) => rowOf(constraint, soft, { counted, snapshot: cycle.snapshot }));
+  const counted = new Set(feasible.filter(soft.takesPart));
+  const rows = soft.constraints.map((constraint) => rowOf(constraint, counted, cycle.snapshot));
   return {
     score: (node) => {
       if (!counted.has(node)) return 0;
@@ -113,32 +106,26 @@ export const topologyWeight = (domains: number): number => Math.log(domains + 2)
 /** The share of one constraint in a node's raw score: more matching pods in its domain, higher and so worse. */
 function rowOf(
   constraint: SpreadConstraint,
-  soft: SpreadConstraints,
-  { counted, snapshot }: { readonly counted: ReadonlySet<NodeInfo>; readonly snapshot: Snapshot },
+  counted: ReadonlySet<NodeInfo>,
+  snapshot: Snapshot,
 ): (node: NodeInfo) => number {
   const { topologyKey, maxSkew } = constraint;
-  const counts = snapshot.countsOf(constraint.group);
   if (topologyKey === HOSTNAME_LABEL) {
+    const counts = snapshot.countsOf(constraint.group);
     const weight = topologyWeight(counted.size);
     return (node) =>
       node.labels[topologyKey] === undefined ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
   }
-  const countOf = new Map<string, number>();
+  const domains = new Set<string>();
   for (const { labels } of counted) {
     const domain = labels[topologyKey];
-    if (domain !== undefined) countOf.set(domain, 0);
+    if (domain !== undefined) domains.add(domain);
   }
-  for (const [name, count] of counts) {
-    const node = snapshot.node(name);
-    const domain = node?.labels[topologyKey];
-    const known = domain === undefined ? undefined : countOf.get(domain);
-    if (node === undefined || domain === undefined || known === undefined) continue;
-    if (hasAllKeys(node, soft) && constraint.eligible(node)) countOf.set(domain, known + count);
-  }
-  const weight = topologyWeight(countOf.size);
+  const { counts } = snapshot.domainsOf(constraint.group, constraint.view);
+  const weight = topologyWeight(domains.size);
   return (node) => {
     const domain = node.labels[topologyKey];
-    return domain === undefined ? 0 : (countOf.get(domain) ?? 0) * weight + (maxSkew - 1);
+    return domain === undefined ? 0 : (counts.get(domain) ?? 0) * weight + (maxSkew - 1);
   };
 }
 

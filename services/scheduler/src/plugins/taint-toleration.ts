@@ -10,6 +10,7 @@ export const TAINT_TOLERATION = define(
   'TaintToleration',
   ['filter', 'preScore', 'score'],
   () => ({
+    localFilter: true,
     preFilter: ({ pod }) => checking((node) => rejectionOf(pod, node)),
     preScore: ({ pod }, feasible) => scorerOf(pod, feasible),
     wakesOn: { 'node-added': isTolerated, 'node-taints': isTolerated },

@@ -10,7 +10,7 @@ import {
 } from '../configuration/configuration.ts';
 import { Decider, type Outcome } from '../decider.ts';
 import { ClusterCache } from '../domain/cluster-cache.ts';
-import { createPodInfo } from '../domain/pod-info.ts';
+import { createPodInfo, type PodInfo } from '../domain/pod-info.ts';
 import { type Decision, schedule } from '../domain/schedule.ts';
 import { buildProfile } from '../framework/build-profile.ts';
 import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
@@ -41,11 +41,19 @@ export function pluginOf(definition: PluginDefinition, args?: JsonObject, cluste
   return factory(handleFor(cluster));
 }
 
-/** The first profile of a configuration. */
-export function profileFor(
-  cluster: ClusterCache,
-  configuration: SchedulerConfiguration = defaultConfiguration(),
-): Profile {
+const DEFAULT_CONFIGURATION = defaultConfiguration();
+const profiles = new WeakMap<ClusterCache, WeakMap<SchedulerConfiguration, Profile>>();
+
+/** The first profile of a configuration: one for all decisions on a cluster, which share what they learn as a scheduler's do. */
+export function profileFor(cluster: ClusterCache, configuration = DEFAULT_CONFIGURATION): Profile {
+  const made = profiles.get(cluster) ?? new WeakMap<SchedulerConfiguration, Profile>();
+  profiles.set(cluster, made);
+  const profile = made.get(configuration) ?? buildFirst(cluster, configuration);
+  made.set(configuration, profile);
+  return profile;
+}
+
+function buildFirst(cluster: ClusterCache, configuration: SchedulerConfiguration): Profile {
   const [choice] = configuration.profiles;
   if (choice === undefined) throw new Error('a configuration has a profile');
   return buildProfile(choice, handleFor(cluster));
@@ -78,7 +86,18 @@ export function decide(
 
 /** The whole decision, with preemption. */
 export function decideFully(cluster: ClusterCache, pod: Pod, options: DecideOptions = {}): Outcome {
+  const decided = deciderFor(cluster, options)(createPodInfo(pod));
+  if (decided instanceof Promise) throw new Error('without extenders a decision is synchronous');
+  return decided;
+}
+
+/** For several decisions by the same profile. */
+export function deciderFor(
+  cluster: ClusterCache,
+  options: DecideOptions = {},
+): (pod: PodInfo) => ReturnType<Decider['decide']> {
   const { random = seeded(), configuration, budgets = [] } = options;
+  const profile = profileFor(cluster, configuration);
   const decider = new Decider({
     cache: cluster,
     budgets: () => budgets,
@@ -88,9 +107,7 @@ export function decideFully(cluster: ClusterCache, pod: Pod, options: DecideOpti
     random,
     log: createSilentLog(),
   });
-  const outcome = decider.decide(createPodInfo(pod), profileFor(cluster, configuration));
-  if (outcome instanceof Promise) throw new Error('without extenders a decision is synchronous');
-  return outcome;
+  return (pod) => decider.decide(pod, profile);
 }
 
 const noPods = () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 });

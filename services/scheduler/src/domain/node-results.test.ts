@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSeededRandom } from '@holdfast/platform';
+import fc from 'fast-check';
+import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
+import { clusterOf, deciderFor, profileFor } from '../testing/cluster.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import { createPodInfo } from './pod-info.ts';
+import { type Decision, schedule } from './schedule.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+const NODES = 1_000;
+const PODS = 300;
+
+const largeCluster = (): ClusterCache =>
+  clusterOf(Array.from({ length: NODES }, (_, i) => buildNode(`n${i}`, { labels: { [ZONE]: `z${i % 3}` } })));
+
+/** Places pods one by one as the scheduler does. */
+function placeAll(cluster: ClusterCache, shapes: readonly PodShape[]): void {
+  const profile = profileFor(cluster);
+  const random = createSeededRandom(1, 'ties');
+  let startAt = 0;
+  for (const [i, shape] of shapes.entries()) {
+    const pod = createPodInfo(buildPod(`p${cluster.sizes().pods}-${i}`, shape));
+    const decision = schedule(cluster, pod, { profile, random, startAt });
+    assert.equal(decision.kind, 'place');
+    if (decision.kind !== 'place') return;
+    startAt = (startAt + decision.looked) % NODES;
+    cluster.assume(pod, decision.nodeName);
+  }
+}
+
+const repeated = (shape: PodShape, count = PODS): readonly PodShape[] => Array.from({ length: count }, () => shape);
+
+test('equal pods ask each node once, and then only those that changed', () => {
+  const cluster = largeCluster();
+  placeAll(cluster, repeated({ cpu: '100m', memory: '64Mi' }));
+  const { checks, scores } = cluster.work();
+  assert.ok(checks <= NODES + PODS, `${checks} checks of ${NODES} nodes for ${PODS} pods`);
+  assert.ok(scores <= NODES + PODS, `${scores} scores`);
+});
+
+test('pods that differ only in name, labels and what they ask of other pods share what is known of the nodes', () => {
+  const cluster = largeCluster();
+  placeAll(
+    cluster,
+    Array.from({ length: PODS }, (_, i) => ({ cpu: '100m', labels: { app: `a${i}` } })),
+  );
+  const { checks } = cluster.work();
+  assert.ok(checks <= NODES + PODS, `${checks} checks`);
+});
+
+test('placed pods are counted once for a constraint, however many decisions rest on it', () => {
+  const cluster = largeCluster();
+  const labelSelector = { matchLabels: { app: 'a' } };
+  const spread = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+  const anti = { topologyKey: 'kubernetes.io/hostname', labelSelector };
+  const shape: PodShape = {
+    labels: { app: 'a' },
+    affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [anti] } },
+    spec: { topologySpreadConstraints: [spread] },
+  };
+  placeAll(cluster, repeated(shape));
+  const { recounts } = cluster.work();
+  placeAll(cluster, repeated(shape));
+  assert.ok(recounts <= 4, `${recounts} recounts`);
+  assert.equal(cluster.work().recounts, recounts);
+});
+
+test('pods that fit nowhere ask no node again until one changes', () => {
+  const cluster = clusterOf(Array.from({ length: NODES }, (_, i) => buildNode(`n${i}`, { cpu: '1' })));
+  const decide = deciderFor(cluster);
+  for (let i = 0; i < 20; i++) void decide(createPodInfo(buildPod(`p${i}`, { cpu: '2' })));
+  assert.equal(cluster.work().checks, NODES);
+  cluster.setNode(buildNode('n7', { cpu: '2' }));
+  const decided = decide(createPodInfo(buildPod('last', { cpu: '2' })));
+  assert.deepEqual(decided, { kind: 'place', nodeName: 'n7', waits: [] });
+  assert.equal(cluster.work().checks, NODES + 1);
+});
+
+const changeArbitrary = fc.oneof(
+  fc.record({ kind: fc.constant('pod' as const), cpu: fc.constantFrom('250m', '1'), app: fc.constantFrom('a', 'b') }),
+  fc.record({ kind: fc.constant('leave' as const) }),
+  fc.record({ kind: fc.constant('gone' as const), node: fc.nat(3) }),
+  fc.record({
+    kind: fc.constant('node' as const),
+    node: fc.nat(3),
+    cpu: fc.constantFrom('1', '4'),
+    zone: fc.constantFrom('z1', 'z2', undefined),
+    unschedulable: fc.boolean(),
+    taint: fc.boolean(),
+  }),
+);
+type Change = typeof changeArbitrary extends fc.Arbitrary<infer T> ? T : never;
+
+function shapeOf({ cpu, app }: Extract<Change, { kind: 'pod' }>): PodShape {
+  const labelSelector = { matchLabels: { app } };
+  const spread = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+  const near = { weight: 5, podAffinityTerm: { topologyKey: ZONE, labelSelector } };
+  return {
+    cpu,
+    labels: { app },
+    affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [near] } },
+    spec: { topologySpreadConstraints: [spread] },
+  };
+}
+
+function nodeOf(change: Extract<Change, { kind: 'node' }>) {
+  const { node, cpu, zone, unschedulable, taint } = change;
+  return buildNode(`n${node}`, {
+    cpu,
+    unschedulable,
+    labels: zone === undefined ? {} : { [ZONE]: zone },
+    taints: taint ? [{ key: 'k', effect: 'NoSchedule' }] : [],
+  });
+}
+
+/** The same cluster for somebody who sees it for the first time. */
+function freshCopy(cluster: ClusterCache): ClusterCache {
+  const placed = [...cluster.placedPods()].map(({ pod, nodeName }) => ({ ...pod, spec: { ...pod.spec, nodeName } }));
+  return clusterOf(
+    cluster.nodes.map(({ node }) => node),
+    placed,
+  );
+}
+
+function apply(cluster: ClusterCache, change: Change, decideOn: (shape: PodShape) => void): void {
+  if (change.kind === 'pod') decideOn(shapeOf(change));
+  if (change.kind === 'gone') cluster.removeNode(`n${change.node}`);
+  if (change.kind === 'node') cluster.setNode(nodeOf(change));
+  if (change.kind !== 'leave') return;
+  const [first] = cluster.placedPods();
+  if (first !== undefined) cluster.removePod(first.uid);
+}
+
+test('what is kept between decisions gives the decision of somebody who sees the cluster for the first time', () => {
+  fc.assert(
+    fc.property(fc.array(changeArbitrary, { maxLength: 30 }), (changes) => {
+      const cluster = clusterOf([]);
+      const decide = (at: ClusterCache, shape: PodShape, name: string): Decision =>
+        schedule(at, createPodInfo(buildPod(name, shape)), {
+          profile: profileFor(at),
+          random: createSeededRandom(1, 'ties'),
+        });
+      for (const [i, change] of changes.entries()) {
+        apply(cluster, change, (shape) => {
+          const [kept, fresh] = [decide(cluster, shape, `p${i}`), decide(freshCopy(cluster), shape, `p${i}`)];
+          assert.deepEqual(withoutFilters(kept), withoutFilters(fresh));
+          if (kept.kind === 'place') cluster.assume(createPodInfo(buildPod(`p${i}`, shape)), kept.nodeName);
+        });
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const withoutFilters = (decision: Decision) => ({ ...decision, filters: undefined });

@@ -1,0 +1,83 @@
+import type { NodeRejection } from '../framework/prepared.ts';
+import type { Profile } from '../framework/profile.ts';
+import { SHARED_RESULTS_MAX, SHARED_RESULTS_MIN } from '../limits.ts';
+import type { NodeInfo } from './node-info.ts';
+import type { PodInfo } from './pod-info.ts';
+
+/** How often nodes were really looked at, and how often an earlier answer did. */
+export interface SharingCounts {
+  checks: number;
+  scores: number;
+}
+
+/** What pods with equal needs learned about each node: true until the node changes. Nodes are known by their slot. */
+export class NodeResults {
+  readonly #counts: SharingCounts;
+  /** Changes of the node that the answers below include; 0 = never asked. */
+  #checkedAt = new Float64Array(0);
+  #scoredAt = new Float64Array(0);
+  #scores = new Float64Array(0);
+  readonly #rejections: (NodeRejection | undefined)[] = [];
+
+  constructor(counts: SharingCounts) {
+    this.#counts = counts;
+  }
+
+  rejectionOf(node: NodeInfo, check: (node: NodeInfo) => NodeRejection | undefined): NodeRejection | undefined {
+    const { slot, changes } = node;
+    if (this.#checkedAt[slot] === changes) return this.#rejections[slot];
+    this.#makeRoom(slot);
+    this.#counts.checks++;
+    const rejection = check(node);
+    this.#rejections[slot] = rejection;
+    this.#checkedAt[slot] = changes;
+    return rejection;
+  }
+
+  scoreOf(node: NodeInfo, score: (node: NodeInfo) => number): number {
+    const { slot, changes } = node;
+    if (this.#scoredAt[slot] === changes) return this.#scores[slot] ?? 0;
+    this.#makeRoom(slot);
+    this.#counts.scores++;
+    const value = score(node);
+    this.#scores[slot] = value;
+    this.#scoredAt[slot] = changes;
+    return value;
+  }
+
+  #makeRoom(slot: number): void {
+    if (slot < this.#checkedAt.length) return;
+    const size = Math.max(SMALLEST_SIZE, slot + 1, this.#checkedAt.length * 2);
+    this.#checkedAt = enlarged(this.#checkedAt, size);
+    this.#scoredAt = enlarged(this.#scoredAt, size);
+    this.#scores = enlarged(this.#scores, size);
+    while (this.#rejections.length < size) this.#rejections.push(undefined);
+  }
+}
+
+const SMALLEST_SIZE = 64;
+
+function enlarged(values: Float64Array<ArrayBuffer>, size: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(size);
+  larger.set(values);
+  return larger;
+}
+
+/** Results by what pods need of a node (`PodInfo.nodeNeeds`); needs that nobody had for longest are forgotten. */
+export class SharedResults {
+  readonly counts: SharingCounts = { checks: 0, scores: 0 };
+  readonly #byProfile = new WeakMap<Profile, Map<string, NodeResults>>();
+
+  /** `nodes`: how many there are. The more, the fewer different needs are remembered. */
+  of(profile: Profile, { nodeNeeds }: PodInfo, nodes: number): NodeResults {
+    const byNeeds = this.#byProfile.get(profile) ?? new Map<string, NodeResults>();
+    this.#byProfile.set(profile, byNeeds);
+    const results = byNeeds.get(nodeNeeds) ?? new NodeResults(this.counts);
+    byNeeds.delete(nodeNeeds);
+    byNeeds.set(nodeNeeds, results);
+    const most = Math.max(SHARED_RESULTS_MIN, Math.trunc(SHARED_RESULTS_MAX / Math.max(1, nodes)));
+    const [oldest] = byNeeds.keys();
+    if (byNeeds.size > most && oldest !== undefined) byNeeds.delete(oldest);
+    return results;
+  }
+}

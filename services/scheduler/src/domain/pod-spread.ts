@@ -1,0 +1,114 @@
+import type { Pod, TopologySpreadConstraint } from '@holdfast/api';
+import { compileLabelSelector, compileRequirements, type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
+import type { DomainView } from './domain-counts.ts';
+import type { PodGroup } from './match-counts.ts';
+import { compileRequiredNodes } from './node-affinity.ts';
+import type { NodeInfo } from './node-info.ts';
+import { compileOrNothing, ownValues } from './pod-affinity.ts';
+import { firstUntolerated, HARD_EFFECTS } from './tolerations.ts';
+
+export interface SpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  readonly group: PodGroup;
+  /** Whether the incoming pod counts itself. */
+  readonly includesSelf: boolean;
+  /** Nodes whose domains and pods take part. */
+  readonly view: DomainView;
+}
+
+export interface SpreadConstraints {
+  readonly constraints: readonly SpreadConstraint[];
+  /** Whether a node takes any part: it lacks none of the keys, where that matters. */
+  readonly takesPart: (node: NodeInfo) => boolean;
+}
+
+export type Action = 'DoNotSchedule' | 'ScheduleAnyway';
+
+/** The pod's own constraints, compiled when the pod arrives. */
+export interface PodSpread {
+  readonly isOwn: boolean;
+  readonly DoNotSchedule: SpreadConstraints;
+  readonly ScheduleAnyway: SpreadConstraints;
+}
+
+export const NO_CONSTRAINTS: SpreadConstraints = { constraints: [], takesPart: () => true };
+const NO_SPREAD: PodSpread = { isOwn: false, DoNotSchedule: NO_CONSTRAINTS, ScheduleAnyway: NO_CONSTRAINTS };
+
+export function compilePodSpread(pod: Pod): PodSpread {
+  const own = pod.spec.topologySpreadConstraints ?? [];
+  if (own.length === 0) return NO_SPREAD;
+  const compile = (action: Action): SpreadConstraints => {
+    const chosen = own.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action);
+    return compileConstraints(pod, chosen, { selectorOf: (each) => selectorOf(pod, each), requireAllKeys: true });
+  };
+  return { isOwn: true, DoNotSchedule: compile('DoNotSchedule'), ScheduleAnyway: compile('ScheduleAnyway') };
+}
+
+export interface SpreadRules {
+  readonly selectorOf: (constraint: TopologySpreadConstraint) => LabelSelectorMatcher;
+  /** Nodes that lack one of the keys take no part at all; false for the built-in defaults. */
+  readonly requireAllKeys: boolean;
+}
+
+export function compileConstraints(
+  pod: Pod,
+  constraints: readonly TopologySpreadConstraint[],
+  { selectorOf, requireAllKeys }: SpreadRules,
+): SpreadConstraints {
+  if (constraints.length === 0) return NO_CONSTRAINTS;
+  const keys = requireAllKeys ? constraints.map(({ topologyKey }) => topologyKey) : [];
+  const takesPart = (node: NodeInfo): boolean => keys.every((key) => node.labels[key] !== undefined);
+  const compiled = constraints.map((constraint): SpreadConstraint => {
+    const selector = selectorOf(constraint);
+    return {
+      topologyKey: constraint.topologyKey,
+      maxSkew: constraint.maxSkew,
+      minDomains: constraint.minDomains ?? 1,
+      group: groupOf(pod.metadata.namespace ?? '', selector),
+      includesSelf: selector.matches(pod.metadata.labels ?? {}),
+      view: viewOf(pod, constraint, { keys, takesPart }),
+    };
+  });
+  return { constraints: compiled, takesPart };
+}
+
+function viewOf(
+  { spec }: Pod,
+  { topologyKey, nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint,
+  { keys, takesPart }: { readonly keys: readonly string[]; readonly takesPart: (node: NodeInfo) => boolean },
+): DomainView {
+  const honorsAffinity = nodeAffinityPolicy !== 'Ignore';
+  const honorsTaints = nodeTaintsPolicy === 'Honor';
+  const required = honorsAffinity ? compileRequiredNodes({ spec }) : undefined;
+  const tolerations = spec.tolerations ?? [];
+  const affinity = required === undefined ? undefined : [spec.nodeSelector, spec.affinity?.nodeAffinity];
+  return {
+    key: JSON.stringify([topologyKey, keys, affinity, honorsTaints ? tolerations : undefined]),
+    topologyKey,
+    counted: (node) =>
+      takesPart(node) &&
+      (required === undefined || required(node)) &&
+      (!honorsTaints || firstUntolerated(node.taints, tolerations, HARD_EFFECTS) === undefined),
+  };
+}
+
+function selectorOf(pod: Pod, constraint: TopologySpreadConstraint): LabelSelectorMatcher {
+  return compileOrNothing(() => {
+    const selector = compileLabelSelector(constraint.labelSelector);
+    const added = ownValues(pod, constraint.matchLabelKeys, 'in');
+    return added.length === 0 || selector === NOTHING
+      ? selector
+      : compileRequirements([...selector.requirements, ...added]);
+  });
+}
+
+/** Pods that are going away do not count: their place is about to be free. */
+function groupOf(namespace: string, selector: LabelSelectorMatcher): PodGroup {
+  return {
+    key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,
+    namespace,
+    includes: (placed) => !placed.terminating && placed.namespace === namespace && selector.matches(placed.labels),
+  };
+}

@@ -1,11 +1,21 @@
 import { type Service as KubeService, PODS, type Pod, SERVICES } from '@holdfast/api';
 import { type Bus, nodePodsPattern } from '@holdfast/bus';
-import { type ApiClient, type ApiHandler, createEventRecorder, createInformer, type Informer } from '@holdfast/client';
-import { notFound } from '@holdfast/machinery';
+import {
+  type ApiClient,
+  type ApiHandler,
+  createEventRecorder,
+  createInformer,
+  type EventRecorder,
+  type Informer,
+} from '@holdfast/client';
+import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { isMirror } from './domain/static-pod.ts';
+import { Evictor } from './eviction/evictor.ts';
+import type { PressureCondition } from './eviction/signals.ts';
+import { type EvictionConfig, reservedFor } from './eviction/thresholds.ts';
 import { createNodeAdmission } from './node-admission.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
@@ -15,6 +25,8 @@ import type { ProbeNetwork } from './probe-network.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import { RuntimeMonitor } from './runtime-monitor.ts';
 import { type StaticPodSource, StaticPods } from './static-pods.ts';
+import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
+import type { NodeStats } from './stats/port.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -27,6 +39,10 @@ export interface KubeletDeps {
   readonly dns?: ClusterDns | undefined;
   /** Absent: every pod comes from the API. */
   readonly staticPods?: StaticPodSource | undefined;
+  /** Absent: nobody measures this machine, and `stats/summary` says nothing of it. */
+  readonly machine?: MachineProbe | undefined;
+  /** Absent: the node ends no pods to live on. */
+  readonly eviction?: EvictionConfig | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -51,7 +67,12 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   const events = createEventRecorder({ client, component: 'kubelet', host: node.name, clock, ids: deps.ids, log });
   const informer = createPodInformer({ ...deps, log });
   const services = createServices({ ...deps, log });
-  const admission = createNodeAdmission({ client, facts: node, node: () => agent.seen() });
+  const admission = createNodeAdmission({
+    client,
+    facts: node,
+    node: () => agent.seen(),
+    pressure: () => evictor?.conditions() ?? [],
+  });
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -64,7 +85,9 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     statics,
     onReadiness: () => agent.beatSoon(),
   });
-  const agent: KeptNode = keepNode({ ...deps, log }, manager);
+  const stats = createNodeStats({ runtime, clock, pods: () => manager.active(), machine: deps.machine });
+  const agent: KeptNode = keepNode({ ...deps, log }, manager, () => evictor?.conditions() ?? []);
+  const evictor = createEvictor({ ...deps, log }, { events, stats, manager, agent });
   const podOf = (namespace: string, name: string): Pod | undefined => {
     const found = informer.get({ namespace, name });
     return statics === undefined ? found : statics.behind(found);
@@ -92,8 +115,10 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       await services?.start();
       manager.start();
       agent.start();
+      evictor?.start();
     },
     stop: async () => {
+      evictor?.stop();
       await agent.stop();
       const stopped = manager.stop();
       await Promise.all([informer.stop(), services?.stop()]);
@@ -106,7 +131,11 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
 type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
 
 /** The Node object says how the container runtime is, too. */
-function keepNode({ client, clock, log, node, runtime }: KubeletDeps, manager: PodManager): KeptNode {
+function keepNode(
+  { client, clock, log, node, runtime }: KubeletDeps,
+  manager: PodManager,
+  pressure: () => readonly PressureCondition[],
+): KeptNode {
   const monitor: RuntimeMonitor = new RuntimeMonitor({
     runtime,
     runtimeName: node.runtimeName,
@@ -123,6 +152,7 @@ function keepNode({ client, clock, log, node, runtime }: KubeletDeps, manager: P
     runtimeVersion: () => monitor.version(),
     images: () => monitor.images(),
     notReady: () => manager.notReady() ?? monitor.fault(),
+    pressure,
     onVanished: () => manager.verifyAll(),
   });
   return {
@@ -137,6 +167,34 @@ function keepNode({ client, clock, log, node, runtime }: KubeletDeps, manager: P
       return agent.stop();
     },
   };
+}
+
+interface EvictorParts {
+  readonly events: EventRecorder;
+  readonly stats: NodeStats;
+  readonly manager: PodManager;
+  readonly agent: KeptNode;
+}
+
+function createEvictor(
+  { eviction: config, clock, log, node }: KubeletDeps,
+  { events, stats, manager, agent }: EvictorParts,
+): Evictor | undefined {
+  if (config === undefined) return undefined;
+  const [capacity, allocatable] = [node.capacity, node.allocatable].map(({ memory = '0' }) =>
+    value(parseQuantity(memory)),
+  );
+  return new Evictor({
+    config,
+    stats,
+    allocatableMemory: (allocatable ?? 0) + reservedFor(config, 'memory.available', capacity ?? 0),
+    clock,
+    log,
+    events,
+    node: () => agent.seen(),
+    end: (uid, failure) => manager.end(uid, failure),
+    onConditions: () => agent.beatSoon(),
+  });
 }
 
 function createStaticPods(

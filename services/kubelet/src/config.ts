@@ -1,8 +1,11 @@
 import { hostname } from 'node:os';
+import type { Taint } from '@holdfast/api';
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource } from '@holdfast/platform/config';
 import type { ClusterDns } from './domain/network-identity.ts';
+import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
+import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
 
 export const KUBELET_SETTINGS = {
@@ -29,6 +32,7 @@ export const KUBELET_SETTINGS = {
     help: "PEM of the authority of the API servers' client certificates; default: ca-file",
   },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
+  ...PRESSURE_SETTINGS,
   help: { kind: 'boolean', help: 'print the settings and end' },
 } as const;
 
@@ -45,6 +49,10 @@ export interface KubeletConfig {
   /** Absent: this node has no port. */
   readonly server: ServerConfig | undefined;
   readonly maxPods: number;
+  readonly taints: readonly Taint[];
+  /** What pods are not promised. */
+  readonly reserved: readonly Readonly<Record<string, string>>[];
+  readonly eviction: EvictionConfig;
   readonly logLevel: LogLevel;
 }
 
@@ -66,6 +74,9 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     },
     server: readServer(settings),
     maxPods: settings['max-pods'],
+    taints: readTaints(settings['register-with-taints'] ?? ''),
+    reserved: (['system-reserved', 'kube-reserved'] as const).map((flag) => readAmounts(flag, settings[flag])),
+    eviction: readEvictionConfig(evictionFlags(settings)),
     logLevel: logLevelOf(settings),
   };
 }

@@ -1,8 +1,10 @@
 export { readMachineFacts } from './adapters/machine-facts.ts';
+export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
 export type { NodeFacts } from './domain/node-status.ts';
+export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/thresholds.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';
 export type { LogRequest } from './pod-logs.ts';
 export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './probe-network.ts';

@@ -4,6 +4,8 @@ import { type AdmittingNode, admitPod, dependsOnNodeObject, type PodShare, share
 import type { NodeFacts } from './domain/node-status.ts';
 import { defaultLabels } from './domain/node-status.ts';
 import type { PodFailure } from './domain/pod-worker-types.ts';
+import { refuseUnderPressure } from './eviction/admit.ts';
+import type { PressureCondition } from './eviction/signals.ts';
 
 /** What the pods of this node share, and who of them has a part of it. */
 export interface NodeAdmission {
@@ -21,9 +23,11 @@ export interface NodeAdmissionDeps {
   readonly facts: NodeFacts;
   /** The object as it was last read; `undefined`: never. */
   readonly node: () => Node | undefined;
+  /** What the node is short of. */
+  readonly pressure?: () => readonly PressureCondition[];
 }
 
-export function createNodeAdmission({ client, facts, node }: NodeAdmissionDeps): NodeAdmission {
+export function createNodeAdmission({ client, facts, node, pressure }: NodeAdmissionDeps): NodeAdmission {
   const shares = new Map<string, PodShare>();
   const others = (uid: string): PodShare[] => [...shares].flatMap(([key, share]) => (key === uid ? [] : [share]));
   const answer = (pod: Pod, found: Node | undefined): PodFailure | undefined =>
@@ -34,7 +38,7 @@ export function createNodeAdmission({ client, facts, node }: NodeAdmissionDeps):
   };
   return {
     admit: async (pod) => {
-      let refusal = answer(pod, node());
+      let refusal = refuseUnderPressure(pod, pressure?.() ?? []) ?? answer(pod, node());
       if (refusal !== undefined && dependsOnNodeObject(refusal)) {
         refusal = answer(pod, await client.find(NODES, { name: facts.name }));
       }

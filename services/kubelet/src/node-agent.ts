@@ -3,6 +3,7 @@ import type { ApiClient } from '@holdfast/client';
 import { deepEqual, StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
 import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats } from './domain/node-status.ts';
+import type { PressureCondition } from './eviction/signals.ts';
 import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_REPORT_MS, SETTLE_MS } from './limits.ts';
 
 /** `starting` and `clearing` pass by themselves; `starting` = nothing can be said yet. */
@@ -20,6 +21,8 @@ export interface NodeAgentDeps {
   /** `undefined`: the runtime has none, or does not say. */
   readonly images: () => Promise<readonly ContainerImage[] | undefined>;
   readonly notReady: () => NotReady | undefined;
+  /** What the node is short of. */
+  readonly pressure?: () => readonly PressureCondition[];
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
   readonly onVanished: () => Promise<void>;
 }
@@ -133,9 +136,16 @@ export class NodeAgent {
   }
 
   async #state(): Promise<Parameters<typeof newNode>[0]> {
-    const { clock, facts, notReady, runtimeVersion, images } = this.#deps;
+    const { clock, facts, notReady, runtimeVersion, images, pressure } = this.#deps;
     const [version, found] = await Promise.all([runtimeVersion(), images()]);
-    return { facts, runtimeVersion: version, images: found, notReady: notReady()?.reason, now: clock.now() };
+    return {
+      facts,
+      runtimeVersion: version,
+      images: found,
+      notReady: notReady()?.reason,
+      pressure: pressure?.() ?? [],
+      now: clock.now(),
+    };
   }
 
   async #renewLease(node: Node): Promise<void> {

@@ -13,10 +13,12 @@ import {
   type Service,
 } from '@holdfast/platform';
 import { readMachineFacts } from './adapters/machine-facts.ts';
+import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
 import type { NodeFacts } from './domain/node-status.ts';
+import { allocatableOf } from './eviction/allocatable.ts';
 import { createNodeAccess } from './node-access.ts';
 import type { NodeServer } from './node-server.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
@@ -35,12 +37,17 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { runtime, runtimeName } = await openRuntime(config, machine, { clock, log });
   const { client, bus } = connection;
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
-  const node = { ...machine, runtimeName, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
+  const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
+  const { taints, eviction } = config;
+  const facts = { ...machine, runtimeName, allocatable, taints };
+  const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork();
   const ids = createIds(random);
   const staticPods = await openStaticPods(config, { clock, log });
   const { dns } = config;
-  const parts = { client, bus, runtime, network, node, dns, staticPods, clock, random, ids, log, tracer };
+  const probe = createMachineProbe(stateDirectory);
+  const ways = { client, bus, runtime, network, dns, staticPods };
+  const parts = { ...ways, node, eviction, machine: probe, clock, random, ids, log, tracer };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   return {

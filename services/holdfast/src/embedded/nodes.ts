@@ -2,10 +2,13 @@ import { mkdirSync } from 'node:fs';
 import {
   type ContainerRuntime,
   createKubelet,
+  createMachineProbe,
   createProbeNetwork,
+  DEFAULT_EVICTION_FLAGS,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
   RuntimeError,
+  readEvictionConfig,
   readMachineFacts,
 } from '@holdfast/kubelet';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
@@ -16,6 +19,9 @@ import type { ComponentsDeps } from './components.ts';
 
 /** How long the processes of all pods get to end when the cluster is stopped. */
 const SHUTDOWN_GRACE_MS = 5_000;
+
+/** Of a machine that somebody works on: its disk may well be nearly full, and that is no reason to end pods. */
+const EVICTION = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi' });
 
 /** A node whose pods are processes of this machine. Stopping it ends them: an embedded cluster leaves nothing behind. */
 export function createProcessNode(deps: ComponentsDeps, name: string): Service {
@@ -29,6 +35,8 @@ export function createProcessNode(deps: ComponentsDeps, name: string): Service {
     bus,
     runtime,
     node,
+    machine: createMachineProbe(stateDirectory),
+    eviction: EVICTION,
     client: front.clientOf(nodeUser(name)),
     network: createProbeNetwork(),
   });
@@ -60,6 +68,8 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       bus,
       runtime,
       node: { ...facts, runtimeName },
+      machine: createMachineProbe(stateDirectory),
+      eviction: EVICTION,
       client: front.clientOf(nodeUser(name)),
       network: createProbeNetwork(),
     });

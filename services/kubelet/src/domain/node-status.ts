@@ -1,5 +1,6 @@
-import type { ContainerImage, Node, NodeCondition, NodeStatus } from '@holdfast/api';
+import type { ContainerImage, Node, NodeCondition, NodeStatus, Taint } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
+import type { PressureCondition } from '../eviction/signals.ts';
 
 /** What the machine is, as far as it does not change while the kubelet runs. */
 export interface NodeFacts {
@@ -11,6 +12,8 @@ export interface NodeFacts {
   /** Scheme of container ids: `process` in `process://...`. */
   readonly runtimeName: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Only of a node that is new: later they are others' to change. */
+  readonly taints?: readonly Taint[];
   /** `cpu`, `memory`, `ephemeral-storage`, `pods`, ... as quantities. */
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
@@ -23,6 +26,8 @@ export interface NodeState {
   readonly images?: readonly ContainerImage[] | undefined;
   /** Why the node is not ready; `undefined` = it is. */
   readonly notReady: string | undefined;
+  /** What it is short of. */
+  readonly pressure?: readonly PressureCondition[];
   readonly now: number;
 }
 
@@ -45,7 +50,7 @@ export function newNode(state: NodeState): Node {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name: facts.name, labels: { ...defaultLabels(facts), ...facts.labels } },
-    spec: {},
+    spec: facts.taints === undefined || facts.taints.length === 0 ? {} : { taints: [...facts.taints] },
     status: nodeStatus(state, undefined),
   };
 }
@@ -73,18 +78,10 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
   };
 }
 
-function nodeConditions({ notReady, now }: NodeState, old: readonly NodeCondition[]): NodeCondition[] {
+function nodeConditions({ notReady, pressure = [], now }: NodeState, old: readonly NodeCondition[]): NodeCondition[] {
   const time = formatTime(now);
-  const pressure = (type: string, what: string): NodeCondition => ({
-    type,
-    status: 'False',
-    reason: `KubeletHas${what}`,
-    message: `kubelet has ${PRESSURE_TEXT[what] ?? ''}`,
-  });
   const own: readonly NodeCondition[] = [
-    pressure('MemoryPressure', 'SufficientMemory'),
-    pressure('DiskPressure', 'NoDiskPressure'),
-    pressure('PIDPressure', 'SufficientPID'),
+    ...PRESSURES.map((type) => pressureCondition(type, pressure.includes(type))),
     notReady === undefined
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
       : { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: notReady },
@@ -97,10 +94,27 @@ function nodeConditions({ notReady, now }: NodeState, old: readonly NodeConditio
   return [...old.filter(({ type }) => !own.some((condition) => condition.type === type)), ...stamped];
 }
 
-const PRESSURE_TEXT: Readonly<Record<string, string>> = {
-  SufficientMemory: 'sufficient memory available',
-  NoDiskPressure: 'no disk pressure',
-  SufficientPID: 'sufficient PID available',
+const PRESSURES: readonly PressureCondition[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+function pressureCondition(type: PressureCondition, has: boolean): NodeCondition {
+  const [reason, message] = PRESSURE_TEXTS[type][has ? 'has' : 'hasNot'];
+  return { type, status: has ? 'True' : 'False', reason: `KubeletHas${reason}`, message: `kubelet has ${message}` };
+}
+
+type ReasonAndMessage = readonly [string, string];
+
+const PRESSURE_TEXTS: Readonly<
+  Record<PressureCondition, { readonly has: ReasonAndMessage; readonly hasNot: ReasonAndMessage }>
+> = {
+  MemoryPressure: {
+    has: ['InsufficientMemory', 'insufficient memory available'],
+    hasNot: ['SufficientMemory', 'sufficient memory available'],
+  },
+  DiskPressure: { has: ['DiskPressure', 'disk pressure'], hasNot: ['NoDiskPressure', 'no disk pressure'] },
+  PIDPressure: {
+    has: ['InsufficientPID', 'insufficient PID available'],
+    hasNot: ['SufficientPID', 'sufficient PID available'],
+  },
 };
 
 /** Without the heartbeat times: those alone are no reason to write. */

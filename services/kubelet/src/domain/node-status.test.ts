@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allocatableOf } from '../eviction/allocatable.ts';
+import { readAmounts, readTaints } from '../eviction/flags.ts';
+import { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from '../eviction/thresholds.ts';
+import { hollowNodeFacts } from '../hollow-facts.ts';
+import { newNode, nodeStatus } from './node-status.ts';
+
+const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
+const state = { facts, runtimeVersion: 'hollow://1', notReady: undefined, now: 1_767_225_600_000 };
+
+test('conditions of a node that is well, and of one that is short of everything', () => {
+  const texts = (status: ReturnType<typeof nodeStatus>): readonly (string | undefined)[][] =>
+    (status.conditions ?? []).map((each) => [each.type, each.status, each.reason, each.message]);
+  assert.deepEqual(texts(nodeStatus(state, undefined)), [
+    ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+    ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
+  ]);
+  const pressure = ['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
+  assert.deepEqual(texts(nodeStatus({ ...state, pressure }, undefined)).slice(0, 3), [
+    ['MemoryPressure', 'True', 'KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+    ['DiskPressure', 'True', 'KubeletHasDiskPressure', 'kubelet has disk pressure'],
+    ['PIDPressure', 'True', 'KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+  ]);
+});
+
+test('the time of a transition stays while the condition stays', () => {
+  const before = nodeStatus({ ...state, pressure: ['DiskPressure'] }, undefined);
+  const later = { ...state, now: state.now + 60_000 };
+  const time = (status: ReturnType<typeof nodeStatus>, type: string): string | undefined =>
+    status.conditions?.find((each) => each.type === type)?.lastTransitionTime ?? undefined;
+  const kept = nodeStatus({ ...later, pressure: ['DiskPressure'] }, before);
+  assert.equal(time(kept, 'DiskPressure'), time(before, 'DiskPressure'));
+  assert.notEqual(time(nodeStatus(later, before), 'DiskPressure'), time(before, 'DiskPressure'));
+});
+
+test('what a node may promise: its capacity without what is reserved and what eviction holds free', () => {
+  const capacity = { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi', pods: '110' };
+  const reserved = [
+    readAmounts('system-reserved', 'cpu=500m,memory=1Gi'),
+    readAmounts('kube-reserved', 'memory=924Mi'),
+  ];
+  assert.deepEqual(allocatableOf(capacity, reserved, readEvictionConfig(DEFAULT_EVICTION_FLAGS)), {
+    cpu: '3500m',
+    memory: '6Gi',
+    'ephemeral-storage': '90Gi',
+    pods: '110',
+  });
+  const none = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'nodefs.available<0%' });
+  assert.deepEqual(allocatableOf(capacity, [], none), capacity);
+});
+
+test('a new node has the taints of its flag; an unreadable one is refused', () => {
+  const taints = readTaints('dedicated=gpu:NoSchedule,slow:PreferNoSchedule');
+  assert.deepEqual(newNode({ ...state, facts: { ...facts, taints } }).spec.taints, [
+    { key: 'dedicated', effect: 'NoSchedule', value: 'gpu' },
+    { key: 'slow', effect: 'PreferNoSchedule' },
+  ]);
+  assert.deepEqual(newNode(state).spec, {});
+  assert.throws(() => readTaints('dedicated=gpu'), /--register-with-taints cannot be read at "dedicated=gpu"/);
+  assert.throws(() => readAmounts('kube-reserved', 'memory=lots'), /--kube-reserved cannot be read at "memory=lots"/);
+});

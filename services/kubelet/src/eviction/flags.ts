@@ -1,0 +1,96 @@
+import type { Taint } from '@holdfast/api';
+import { parseQuantity, QuantityError } from '@holdfast/machinery';
+import { OperatorError } from '@holdfast/platform';
+import { DEFAULT_EVICTION_FLAGS as DEFAULTS, type EvictionFlags } from './thresholds.ts';
+
+/** What a node keeps for itself, and when it ends pods to live on. */
+export const PRESSURE_SETTINGS = {
+  'register-with-taints': { kind: 'string', help: 'taints of a new node: key=value:Effect, separated by commas' },
+  'system-reserved': { kind: 'string', help: 'what the machine keeps for itself: cpu=200m,memory=500Mi', default: '' },
+  'kube-reserved': { kind: 'string', help: 'what the agents of the cluster keep: cpu=100m,memory=200Mi', default: '' },
+  'eviction-hard': {
+    kind: 'string',
+    help: 'pods are ended at once below this; 0% = nobody looks',
+    default: DEFAULTS.hard,
+  },
+  'eviction-soft': { kind: 'string', help: 'pods are ended when it stays below this', default: DEFAULTS.soft },
+  'eviction-soft-grace-period': {
+    kind: 'string',
+    help: 'for how long: memory.available=1m30s',
+    default: DEFAULTS.softGracePeriod,
+  },
+  'eviction-minimum-reclaim': {
+    kind: 'string',
+    help: 'how much more than the limit is freed: nodefs.available=1Gi',
+    default: DEFAULTS.minimumReclaim,
+  },
+  'eviction-max-pod-grace-period': {
+    kind: 'integer',
+    help: "seconds that pods get when a soft limit ends them; 0 = the pod's own",
+    default: DEFAULTS.maxPodGracePeriod,
+    min: 0,
+  },
+  'eviction-pressure-transition-period': {
+    kind: 'string',
+    help: 'how long a condition of the node stays after it was last seen',
+    default: DEFAULTS.pressureTransitionPeriod,
+  },
+} as const;
+
+interface PressureTexts {
+  readonly 'eviction-hard': string;
+  readonly 'eviction-soft': string;
+  readonly 'eviction-soft-grace-period': string;
+  readonly 'eviction-minimum-reclaim': string;
+  readonly 'eviction-max-pod-grace-period': number;
+  readonly 'eviction-pressure-transition-period': string;
+}
+
+export const evictionFlags = (settings: PressureTexts): EvictionFlags => ({
+  hard: settings['eviction-hard'],
+  soft: settings['eviction-soft'],
+  softGracePeriod: settings['eviction-soft-grace-period'],
+  minimumReclaim: settings['eviction-minimum-reclaim'],
+  maxPodGracePeriod: settings['eviction-max-pod-grace-period'],
+  pressureTransitionPeriod: settings['eviction-pressure-transition-period'],
+});
+
+export function readAmounts(flag: string, text: string): Readonly<Record<string, string>> {
+  const parts = text.split(',').filter((each) => each.trim() !== '');
+  const pairs = parts.map((part) => {
+    const [name = '', amount = ''] = part.trim().split('=', 2);
+    if (!isQuantity(amount)) throw bad(flag, part, 'cpu=100m,memory=200Mi');
+    return [name, amount] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function isQuantity(text: string): boolean {
+  try {
+    return parseQuantity(text).nano >= 0n;
+  } catch (error) {
+    if (error instanceof QuantityError) return false;
+    throw error;
+  }
+}
+
+const EFFECTS: ReadonlySet<string> = new Set(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+
+export function readTaints(text: string): readonly Taint[] {
+  return text
+    .split(',')
+    .filter((each) => each.trim() !== '')
+    .map((part) => {
+      const [, key = '', value = '', effect = ''] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(part.trim()) ?? [];
+      if (!EFFECTS.has(effect)) throw bad('register-with-taints', part, 'dedicated=gpu:NoSchedule');
+      return { key, effect, ...(value === '' ? {} : { value }) };
+    });
+}
+
+const bad = (flag: string, part: string, example: string): OperatorError =>
+  new OperatorError({
+    code: 'BadSetting',
+    message: `--${flag} cannot be read at "${part}"`,
+    nextStep: `Write for example --${flag}=${example}.`,
+    exitCode: 2,
+  });

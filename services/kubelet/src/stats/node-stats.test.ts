@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createSeededRandom, createSystemClock } from '@holdfast/platform';
+import { createMachineProbe } from '../adapters/machine-probe.ts';
+import { createHollowRuntime } from '../runtime/hollow/index.ts';
+import { cpuTicks, ownKibibytes, usageOf } from '../runtime/process/usage.ts';
+import { podOf } from '../test-support/pod-world.ts';
+import { createNodeStats } from './node-stats.ts';
+import { podDisk, podMemory } from './port.ts';
+
+test('this machine says what it has left', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-probe-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const probe = createMachineProbe(directory);
+  const { memory, nodeFs, processes, cpuNanoseconds = 0 } = probe.sample();
+  assert.ok(memory !== undefined && memory.availableBytes > 0 && memory.availableBytes <= memory.capacityBytes);
+  assert.ok(nodeFs !== undefined && nodeFs.availableBytes <= nodeFs.capacityBytes);
+  assert.ok(processes !== undefined && processes.running > 0 && processes.running < processes.max);
+  assert.ok(cpuNanoseconds > 0);
+  writeFileSync(join(directory, 'file'), Buffer.alloc(100_000, 1));
+  const use = await probe.diskUse(directory);
+  assert.equal(use.inodes, 2);
+  assert.ok(use.bytes >= 100_000);
+  assert.deepEqual(await probe.diskUse(join(directory, 'nobody')), { bytes: 0, inodes: 0 });
+});
+
+test('containers, their logs and the volumes of a pod come together', async () => {
+  const clock = createSystemClock();
+  const runtime = createHollowRuntime({
+    clock,
+    random: createSeededRandom(1, 'stats'),
+    startDelayMs: { min: 0, max: 0 },
+  });
+  const pod = podOf({ volumes: [{ name: 'scratch', emptyDir: {} }] });
+  const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };
+  const sandbox = await runtime.runSandbox(config);
+  const id = await runtime.createContainer(sandbox, {
+    name: 'main',
+    image: 'i',
+    command: ['stay'],
+    args: [],
+    env: {},
+    restartCount: 0,
+  });
+  await runtime.startContainer(id);
+  const measured = {
+    ...runtime,
+    list: async () =>
+      (await runtime.list()).map((each) => ({
+        ...each,
+        volumesPath: '/v',
+        containers: each.containers.map((one) => ({ ...one, logPath: '/log' })),
+      })),
+    usage: async () => [
+      { podUid: 'u1', container: 'main', at: 0, cpuNanoseconds: 7, memoryBytes: 2_048, processes: 3 },
+      { podUid: 'other', container: 'main', at: 0, cpuNanoseconds: 9, memoryBytes: 9, processes: 9 },
+    ],
+  };
+  const machine = {
+    sample: () => ({}),
+    diskUse: (path: string) => Promise.resolve({ bytes: path === '/log' ? 10 : 32, inodes: 1 }),
+  };
+  const stats = createNodeStats({ runtime: measured, clock, pods: () => [pod], machine });
+  const [walked] = (await stats.sample({ disk: true })).pods;
+  assert.ok(walked !== undefined);
+  assert.deepEqual(walked.volumes, { scratch: { bytes: 32, inodes: 1 } });
+  assert.deepEqual([podMemory(walked), podDisk(walked), walked.processes], [2_048, { bytes: 42, inodes: 2 }, 3]);
+  const [quick] = (await stats.sample({ disk: false })).pods;
+  assert.ok(quick !== undefined);
+  assert.deepEqual([podMemory(quick), podDisk(quick)], [2_048, undefined], 'files are only walked when asked for');
+});
+
+test('processes belong to the container of their mark, and of their session when they wiped it', () => {
+  assert.equal(cpuTicks('12 (a b) c) S 1 12 12 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 99 0 0'), 127);
+  assert.equal(ownKibibytes('VmRSS:\t 999 kB\nRssAnon:\t 100 kB\nRssFile:\t 800 kB\nRssShmem:\t 5 kB\n'), 105);
+  const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };
+  const main = { name: 'main', image: 'i', restartCount: 0 };
+  const container = { id: 'c1', config: main, state: 'running', createdAt: 0 } as const;
+  const sandbox = { id: 's', config, state: 'ready', createdAt: 0, ip: '', containers: [container] } as const;
+  const entry = { parent: 1, group: 9, startTicks: '1', zombie: false };
+  const processes = [
+    { ...entry, pid: process.pid, session: 9, marker: 'c1' },
+    { ...entry, pid: process.pid, session: 9, marker: '' },
+    { ...entry, pid: process.pid, session: 8, marker: '' },
+  ];
+  const [usage] = usageOf([sandbox], processes, 5);
+  assert.deepEqual([usage?.container, usage?.processes, usage?.at], ['main', 2, 5]);
+  assert.ok((usage?.memoryBytes ?? 0) > 2 * 1024 ** 2);
+});

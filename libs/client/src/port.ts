@@ -86,6 +86,8 @@ export interface Informer<T extends KubeObject> extends Service {
   synced(): Promise<void>;
   get(target: Target): T | undefined;
   list(namespace?: string): readonly T[];
+  /** How many `list` would return. */
+  count(namespace?: string): number;
   /** Objects for which the index function (see `InformerOptions.indexes`) returned `value`. */
   byIndex(index: string, value: string): readonly T[];
   /** Calls back after the cache changed. `object` absent = deleted, `old` absent = new. Returns the unsubscribe function. */

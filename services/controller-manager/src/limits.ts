@@ -61,8 +61,11 @@ export const UNHEALTHY_ZONE_SHARE = 0.55;
 /** Owners that were proven absent, remembered so that thousands of dependents cost one GET. */
 export const ABSENT_OWNERS_REMEMBERED = 500;
 
-/** Namespace content is looked at again after this time while something remains. */
+/** Namespace content is looked at again after this time while something remains; twice as late each time that nothing has gone. */
 export const NAMESPACE_RECHECK_MS = 1_000;
+
+/** The longest time between two looks at a namespace whose content does not go. */
+export const NAMESPACE_RECHECK_MAX_MS = 30_000;
 
 /** Objects read per page when a namespace is emptied. */
 export const NAMESPACE_PAGE_OBJECTS = 500;
@@ -132,3 +135,12 @@ export const EVICTED_POD_GRACE_MS = 2 * 60_000;
 
 /** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
 export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;
+
+/** How often a node's advice for its kubelet's caches is looked at. */
+export const NODE_TTL_RECHECK_MS = 10 * 60_000;
+
+/** A certificate request that was answered stays so long. */
+export const CERTIFICATE_REQUEST_DONE_MS = 60 * 60_000;
+
+/** A certificate request that nobody answered stays so long. */
+export const CERTIFICATE_REQUEST_PENDING_MS = 24 * 60 * 60_000;

@@ -116,6 +116,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     return this.#cache.get(namespace === undefined || namespace === '' ? name : `${namespace}/${name}`);
   }
 
+  count(namespace?: string): number {
+    return this.#cache.count(namespace);
+  }
+
   list(namespace?: string): readonly T[] {
     return this.#cache.list(namespace);
   }

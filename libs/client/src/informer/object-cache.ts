@@ -37,6 +37,10 @@ export class ObjectCache<T extends KubeObject> {
     return Array.from(this.#entries.values(), (entry) => entry.object);
   }
 
+  count(namespace: string | undefined): number {
+    return namespace === undefined ? this.#entries.size : (this.#byNamespace.get(namespace)?.size ?? 0);
+  }
+
   byIndex(index: string, value: string): readonly T[] {
     return [...(this.#indexes.get(index)?.byValue.get(value)?.values() ?? [])];
   }

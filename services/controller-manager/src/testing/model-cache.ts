@@ -50,6 +50,9 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   list(namespace?: string): readonly T[] {
     return [...this.#objects.values()].filter((o) => namespace === undefined || o.metadata.namespace === namespace);
   }
+  count(namespace?: string): number {
+    return this.list(namespace).length;
+  }
   byIndex(index: string, value: string): readonly T[] {
     return this.list().filter((object) => this.#indexes[index]?.(object).includes(value) === true);
   }

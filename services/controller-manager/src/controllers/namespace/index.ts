@@ -1,11 +1,11 @@
 import { type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
-import type { ReconcileResult } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isTerminating, nameOf, namespaceOf, targetOf, uidOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';
-import { NAMESPACE_PAGE_OBJECTS, NAMESPACE_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { NAMESPACE_PAGE_OBJECTS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, FINALIZER, type NamespaceContent } from './decide.ts';
+import { Patience } from './patience.ts';
 
 export function namespaceController({
   resources,
@@ -24,44 +24,56 @@ export function namespaceController({
 
 function createLoop(context: ControllerContext, contents: readonly ResourceRef[]): Loop {
   const namespaces = context.informers.of(NAMESPACES);
+  const patience = new Patience();
   return {
     name: 'namespace',
     workers: WORKERS_PER_CONTROLLER,
     initialKeys: () => namespaces.list().filter(isTerminating).map(nameOf),
     wake: (enqueue) => [
-      namespaces.onChange(({ key, object }) => {
-        if (object !== undefined && isTerminating(object)) enqueue(key);
+      namespaces.onChange(({ key, object, old }) => {
+        if (object === undefined) patience.forget(key);
+        else if (isTerminating(object) && (old === undefined || !isTerminating(old))) enqueue(key);
       }),
-      ...contents.map((kind) =>
-        context.informers.of(kind).onChange(({ object, old }) => {
-          const name = object === undefined && old !== undefined ? namespaceOf(old) : '';
-          const namespace = name === '' ? undefined : namespaces.get({ name });
-          if (namespace !== undefined && isTerminating(namespace)) enqueue(name);
-        }),
-      ),
+      ...contents.map((kind) => {
+        const cache = context.informers.of(kind);
+        return cache.onChange(({ object, old }) => {
+          if (object !== undefined || old === undefined) return;
+          const name = namespaceOf(old);
+          const namespace = namespaces.get({ name });
+          // Looked at when the last of a kind has gone, not for every one of thousands.
+          if (namespace !== undefined && isTerminating(namespace) && cache.count(name) === 0) enqueue(name);
+        });
+      }),
     ],
-    reconcile: (name) => pass(context, contents, name),
+    reconcile: async (name) => {
+      const remaining = await pass(context, contents, name);
+      if (remaining !== undefined) return { requeueAfterMs: patience.waitMs(name, remaining) };
+      patience.forget(name);
+      return {};
+    },
   };
 }
 
+/** One look at a namespace; resolves to what is left to wait for, or undefined when there is nothing to wait for. */
 async function pass(
   context: ControllerContext,
   contents: readonly ResourceRef[],
   name: string,
-): Promise<ReconcileResult> {
+): Promise<number | undefined> {
   const { client, clock } = context;
   const namespace = await client.find(NAMESPACES, { name });
-  if (namespace === undefined || !isTerminating(namespace)) return {};
-  if (!(namespace.spec.finalizers ?? []).includes(FINALIZER)) return {};
+  if (namespace === undefined || !isTerminating(namespace)) return undefined;
+  if (!(namespace.spec.finalizers ?? []).includes(FINALIZER)) return undefined;
   const current = await markTerminating(context, namespace);
-  if (current === undefined) return { requeueAfterMs: NAMESPACE_RECHECK_MS };
-  const action = decide(current, await empty(context, contents, name), clock.now());
+  if (current === undefined) return Number.POSITIVE_INFINITY;
+  const content = await empty(context, contents, name);
+  const action = decide(current, content, clock.now());
   if (action?.type === 'finalize') {
     await client.updateSubresource(NAMESPACES, action.namespace, 'finalize');
-    return {};
+    return undefined;
   }
   if (action !== undefined) await unlessChanged(() => client.updateStatus(NAMESPACES, action.namespace));
-  return { requeueAfterMs: NAMESPACE_RECHECK_MS };
+  return content.remaining.values().reduce((sum, count) => sum + count, content.failures.length);
 }
 
 /** From the moment the phase is stored nothing new is admitted, so emptying it comes to an end. */
@@ -80,24 +92,33 @@ async function empty(
   const remaining = new Map<string, number>();
   const finalizers = new Map<string, number>();
   const failures: string[] = [];
-  for (const resource of contents) {
-    try {
-      const before = await listAll(context, resource, namespace);
-      const failure = await inParallel(
-        before.filter((object) => !isTerminating(object)),
-        (object) => remove(context, resource, object),
-      );
-      if (failure !== undefined) failures.push(describeError(failure));
-      const left = before.length === 0 ? before : await listAll(context, resource, namespace);
+  const attempt = (work: (resource: ResourceRef) => Promise<void>) => (resource: ResourceRef) =>
+    work(resource).catch((error: unknown) => void failures.push(describeError(error)));
+  const found = new Map<ResourceRef, readonly KubeObject[]>();
+  // The kinds are asked side by side: most of them have nothing in the namespace.
+  await inParallel(
+    contents,
+    attempt(async (resource) => void found.set(resource, await listAll(context, resource, namespace))),
+  );
+  for (const resource of contents.filter((each) => (found.get(each)?.length ?? 0) > 0)) {
+    await attempt(async () => {
+      const left = await end(resource, found.get(resource) ?? []);
       if (left.length > 0) remaining.set(`${resource.plural}.${resource.group}`, left.length);
       for (const finalizer of left.flatMap((object) => object.metadata.finalizers ?? [])) {
         finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
       }
-    } catch (error) {
-      failures.push(describeError(error));
-    }
+    })(resource);
   }
   return { remaining, finalizers, failures };
+
+  /** Asks those of a kind to go that nobody has asked yet; resolves to those that are still there. */
+  async function end(resource: ResourceRef, before: readonly KubeObject[]): Promise<readonly KubeObject[]> {
+    const due = before.filter((object) => !isTerminating(object));
+    if (due.length === 0) return before;
+    const failure = await inParallel(due, (object) => remove(context, resource, object));
+    if (failure !== undefined) failures.push(describeError(failure));
+    return listAll(context, resource, namespace);
+  }
 }
 
 /** Never with grace 0: a pod on a node that does not answer keeps the namespace, and the namespace says so. */

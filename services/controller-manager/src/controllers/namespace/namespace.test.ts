@@ -91,6 +91,33 @@ test('an object with a finalizer is told by name of the finalizer', async () => 
   assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
 });
 
+test('content that does not go is asked after ever more rarely; when the last of it goes the namespace goes at once', async () => {
+  const { world, controller } = await worldWithPod('silent');
+  let looks = 0;
+  const lists = new DrivenController(world, {
+    ...definition,
+    create: (context) => {
+      const { client } = context;
+      const list: typeof client.list = (resource, options) => {
+        if (resource.plural === PODS.plural) looks++;
+        return client.list(resource, options);
+      };
+      return definition.create({ ...context, client: { ...client, list } });
+    },
+  });
+  controller.kill();
+  const user = world.api.client('user');
+  await user.delete(NAMESPACES, TEAM);
+  for (let second = 0; second < 600; second++) {
+    await lists.settle();
+    world.clock.advance(1_000);
+  }
+  assert.ok(looks >= 20 && looks <= 30, `${looks} looks in ten minutes`);
+  await user.delete(PODS, { namespace: 'team', name: 'p' }, { gracePeriodSeconds: 0 });
+  await lists.settle();
+  assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+});
+
 test('a namespace that is not being deleted is never touched', async () => {
   const { world, controller } = await worldWithPod('n');
   const before = world.api.writes.length;

@@ -1,9 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ContainerConfig, RuntimeAbilities } from '../port.ts';
 import { ABILITY_TEST_MS } from './limits.ts';
-import { type MachineFiles, mountScript, planMounts, quote } from './mount-plan.ts';
+import { type MachineFiles, type MadeEntry, mountTable, planMounts, quote } from './mount-plan.ts';
 
 /**
  * A view of the files and a host name of its own. Without root it comes with a user namespace in which this user has the right to mount;
@@ -40,14 +52,28 @@ export interface Isolated {
  */
 export function writeIsolationScript(directory: string, config: ContainerConfig, hostname: string): string {
   const root = join(directory, 'root');
-  mkdirSync(root, { recursive: true, mode: 0o755 });
-  const mounts = mountScript(planMounts(root, config.mounts ?? [], machineFiles), directory);
+  const plan = planMounts({ root, directory }, config.mounts ?? [], machineFiles);
+  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  for (const entry of plan.made) make(entry);
+  const table = join(directory, 'mounts');
+  writeFileSync(table, mountTable(plan.mounts, !isRoot()), { mode: 0o600 });
   const become = `exec chroot ${quote(root)} /bin/sh -c ${quote(startScript(becomeUser(config)))} holdfast "$@"`;
-  for (const [path, text] of mounts.files) writeFileSync(path, text, { mode: 0o600 });
   const script = join(directory, 'start.sh');
-  writeFileSync(script, [TELL_FAILURE, nameHost(hostname), mounts.text, become, ''].join('\n'), { mode: 0o600 });
+  writeFileSync(script, [TELL_FAILURE, nameHost(hostname), mountAll(table), become, ''].join('\n'), { mode: 0o600 });
   return script;
 }
+
+function make(entry: MadeEntry): void {
+  if (entry.kind === 'directory') mkdirSync(entry.path, { recursive: true, mode: 0o755 });
+  else if (entry.kind === 'file') closeSync(openSync(entry.path, 'a', 0o644));
+  // A start that was cut off may have left it.
+  else if (lstatSync(entry.path, { throwIfNoEntry: false }) === undefined)
+    symlinkSync(readlinkSync(entry.from), entry.path);
+}
+
+/** The program itself says which of them could not be made. */
+const mountAll = (table: string): string =>
+  `said=$(mount -a -T ${quote(table)} 2>&1) || fail "cannot mount the volumes of the container: $said"`;
 
 export function isolatedCommand(script: string, { config, directory }: Isolated): readonly [string, ...string[]] {
   return [...unshare(), '/bin/sh', script, directory, ...config.command, ...config.args];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type MachineFiles, mountScript, planMounts } from './mount-plan.ts';
+import { type MachineFiles, mountTable, planMounts } from './mount-plan.ts';
 
 /** Paths that end in a slash are directories, `a -> b` is a link. */
 function machineOf(...paths: readonly string[]): MachineFiles {
@@ -29,51 +29,60 @@ function machineOf(...paths: readonly string[]): MachineFiles {
   };
 }
 
-const plan = (targets: readonly string[], machine: MachineFiles): readonly string[] =>
-  planMounts(
-    '/r',
+const plan = (targets: readonly string[], machine: MachineFiles): { made: string[]; mounts: string[] } => {
+  const { made, mounts } = planMounts(
+    { root: '/r', directory: '/w' },
     targets.map((target) => ({ source: '/vol', target, readOnly: false })),
     machine,
-  ).map((step) => `${step.kind} ${step.target}`);
+  );
+  return {
+    made: made.map(({ kind, path }) => `${kind} ${path}`),
+    mounts: mounts.map(({ source, target }) => `${source} ${target}`),
+  };
+};
 
 test('a mount point that exists is mounted over; one that is missing is made in a copy of the directory above it', () => {
   const machine = machineOf('/etc/', '/etc/hosts', '/run/', '/run/lock/', '/vol/', '/var/', '/var/run -> /run');
-  const root = ['tmpfs /r', 'directory /r/etc', 'directory /r/run', 'directory /r/vol', 'directory /r/var'];
-  const shown = ['show /r/etc', 'show /r/run', 'show /r/vol', 'show /r/var'];
-  assert.deepEqual(plan(['/etc'], machine), [...root, ...shown, 'bind /r/etc']);
-  assert.deepEqual(plan(['/data/deep'], machine), [...root, ...shown, 'directory /r/data/deep', 'bind /r/data/deep']);
-  assert.deepEqual(plan(['/var/run/secrets'], machine), [
-    ...root,
-    ...shown.filter((step) => step !== 'show /r/run'),
-    'tmpfs /r/run',
-    'directory /r/run/lock',
-    'show /r/run/lock',
-    'directory /r/run/secrets',
-    'bind /r/run/secrets',
+  const root = ['directory /r', 'directory /r/etc', 'directory /r/run', 'directory /r/vol', 'directory /r/var'];
+  const shown = ['/r /r', '/etc /r/etc', '/run /r/run', '/vol /r/vol', '/var /r/var'];
+  assert.deepEqual(plan(['/etc'], machine), { made: root, mounts: [...shown, '/vol /r/etc'] });
+  assert.deepEqual(plan(['/data/deep'], machine), {
+    made: [...root, 'directory /r/data/deep'],
+    mounts: [...shown, '/vol /r/data/deep'],
+  });
+  assert.deepEqual(plan(['/var/run/secrets'], machine), {
+    made: [...root, 'directory /r/run', 'directory /r/run/lock', 'directory /r/run/secrets'],
+    mounts: [...shown.filter((each) => each !== '/run /r/run'), '/run/lock /r/run/lock', '/vol /r/run/secrets'],
+  });
+});
+
+test('a copy of a directory that lies in one that is shown is mounted over it', () => {
+  const machine = machineOf('/usr/', '/usr/share/', '/usr/share/doc/', '/vol/');
+  const { made, mounts } = plan(['/usr/share/app'], machine);
+  assert.deepEqual(made.slice(-3), [
+    'directory /w/stand-in-1',
+    'directory /w/stand-in-1/doc',
+    'directory /w/stand-in-1/app',
+  ]);
+  assert.deepEqual(mounts, [
+    '/r /r',
+    '/usr /r/usr',
+    '/vol /r/vol',
+    '/w/stand-in-1 /r/usr/share',
+    '/usr/share/doc /r/usr/share/doc',
+    '/vol /r/usr/share/app',
   ]);
 });
 
 test('a mount inside another comes after it and is made in it, whatever the machine has there', () => {
-  const machine = machineOf('/etc/', '/etc/sub/', '/vol/');
-  assert.deepEqual(plan(['/etc/sub', '/etc'], machine).slice(-3), [
-    'bind /r/etc',
-    'directory /r/etc/sub',
-    'bind /r/etc/sub',
-  ]);
+  const { made, mounts } = plan(['/etc/sub', '/etc'], machineOf('/etc/', '/etc/sub/', '/vol/'));
+  assert.deepEqual([made.at(-1), mounts.slice(-2)], ['directory /vol/sub', ['/vol /r/etc', '/vol /r/etc/sub']]);
 });
 
-test('steps of one kind are one command, and no path is taken for shell or table syntax', () => {
-  const { text, files } = mountScript(
-    [
-      { kind: 'directory', target: "/r/it's" },
-      { kind: 'directory', target: '/r/b' },
-      { kind: 'show', source: '/a b#c', target: '/r/b' },
-    ],
-    '/w',
-  );
-  assert.equal(
-    text,
-    "mkdir -p '/r/it'\\''s' '/r/b' || fail 'cannot mount /r/it'\\''s'\nmount -a -T '/w/mounts-1' || fail 'cannot mount /r/b'",
-  );
-  assert.deepEqual([...files], [['/w/mounts-1', '/a\\040b\\043c /r/b none rbind,nofail 0 0\n']]);
+test('no path is taken for table syntax; what is read-only is, and only what the machine has may be missing', () => {
+  const entry = { source: '/a b#c', target: '/r/b', readOnly: false, mayBeMissing: true };
+  const volume = { source: '/v', target: '/r/v', readOnly: true, mayBeMissing: false };
+  const shown = '/a\\040b\\043c /r/b none rbind,nofail 0 0\n';
+  assert.equal(mountTable([entry, volume], false), `${shown}/v /r/v none rbind,ro 0 0\n`);
+  assert.equal(mountTable([entry, volume], true), `${shown}/v /r/v none rbind,ro,nosuid,nodev 0 0\n`);
 });

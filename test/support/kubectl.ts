@@ -19,8 +19,14 @@ export function tryKubectl(
   environment: readonly string[] = [],
 ): Promise<KubectlResult> {
   const child = spawnKubectl(kubeconfig, args, KUBECTL_DEADLINE_MS, environment);
+  // A program that ends before it has read everything breaks the pipe; what it printed and its exit code say why it ended.
+  child.stdin?.on('error', ignoreBrokenPipe);
   child.stdin?.end(input);
   return finished(child);
+}
+
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 function finished(child: ChildProcess): Promise<KubectlResult> {

@@ -120,3 +120,6 @@ export const SYSTEM_OBJECT_ATTEMPTS_MAX = 60;
 export const SYSTEM_OBJECT_RETRY_MS = 500;
 /** How long a kubelet, or what is behind a proxy path, may take to begin its answer. */
 export const KUBELET_ANSWER_MS = 30_000;
+
+/** A node that does not say what it uses in this time is left out of the answer. */
+export const NODE_USAGE_MS = 5_000;

@@ -116,7 +116,9 @@ function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRe
   if (info.subresource !== '') throw notServed();
   const handler = new Map(Object.entries(verbs)).get(info.verb);
   if (handler === undefined || (info.verb === 'get') !== (info.name !== '')) throw methodNotAllowed();
-  if (namespaced !== (info.namespace !== '')) throw notServed();
+  // A list may be that of all namespaces.
+  const isEverywhere = namespaced && info.verb === 'list';
+  if (namespaced !== (info.namespace !== '') && !isEverywhere) throw notServed();
   return handler;
 }
 

@@ -27,6 +27,7 @@ import { RuntimeMonitor } from './runtime-monitor.ts';
 import { type StaticPodSource, StaticPods } from './static-pods.ts';
 import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
+import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -108,6 +109,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       runtime,
       pods: () => informer.list(),
       pod: podOf,
+      numbers: numbersOf(node, stats, () => evictor?.evictions()),
     }),
     start: async () => {
       await events.start();
@@ -167,6 +169,15 @@ function keepNode(
       return agent.stop();
     },
   };
+}
+
+function numbersOf(
+  { name, capacity }: NodeFacts,
+  stats: NodeStats,
+  evictions: () => ReadonlyMap<string, number> | undefined,
+): StatsRoutes {
+  const cores = value(parseQuantity(capacity['cpu'] ?? '0'));
+  return createStatsRoutes({ nodeName: name, cores, stats, evictions: () => evictions() ?? new Map() });
 }
 
 interface EvictorParts {

@@ -70,6 +70,8 @@ export const MIRROR_RETRY_MS = 5_000;
 export const MESSAGE_MAX_BYTES = 4_096;
 export const POD_MESSAGES_MAX_BYTES = 12_288;
 export const MESSAGE_LOG_MAX_BYTES = 2_048;
+/** As much of the file as is read for that: container runtimes write 40 bytes before each line. */
+export const MESSAGE_LOG_READ_BYTES = 8_192;
 export const MESSAGE_LOG_LINES = 80;
 /** Of a label of a DNS name; the kernel takes one more. */
 export const HOST_NAME_MAX = 63;
@@ -78,6 +80,9 @@ export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */
 export const NODE_RETRY_MS = 1_000;
 
+/** A rate of use is that of at least this long, and the points of one are kept for this long. */
+export const CPU_RATE_WINDOW_MS = 10_000;
+export const CPU_RATE_KEPT_MS = 120_000;
 /** Between looks at what the node has left, and after a pod was ended for it. */
 export const EVICTION_LOOK_MS = 10_000;
 export const EVICTION_PAUSE_MS = 1_000;

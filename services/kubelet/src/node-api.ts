@@ -4,12 +4,15 @@ import { badRequest, notFound, StatusError } from '@holdfast/machinery';
 import { describeError, type Log, parseTime } from '@holdfast/platform';
 import type { LogRequest } from './pod-logs.ts';
 import { attachToPod, execInPod, forwardToPod, type PodStreamsDeps, type StreamTarget } from './pod-streams.ts';
+import type { StatsRoutes } from './stats/routes.ts';
 
 export interface NodeApiDeps extends PodStreamsDeps {
   readonly logs: (request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
   /** The pods of this node, as the API last told. */
   readonly pods: () => readonly Pod[];
   readonly pod: (namespace: string, name: string) => Pod | undefined;
+  /** Below `/stats` and `/metrics`. */
+  readonly numbers?: StatsRoutes;
 }
 
 /** What apiservers ask of this node. Who may ask is decided by whoever carries the requests. */
@@ -32,6 +35,8 @@ async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiRespon
     return { status: 200, headers: { 'content-type': 'text/plain' }, body: { kind: 'stream', chunks } };
   }
   if (request.method === 'GET' && route === 'healthz') return text('ok');
+  const numbers = request.method === 'GET' ? await deps.numbers?.(request.path, request.query) : undefined;
+  if (numbers !== undefined) return numbers;
   if (request.method === 'GET' && route === 'pods') {
     return json(200, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods() });
   }

@@ -68,6 +68,7 @@ const WORK: readonly (readonly [readonly string[], readonly string[]])[] = [
 const VIEW: readonly PolicyRule[] = [
   ...WORK.map(([groups, resources]) => rule(READ, groups, resources)),
   rule(READ, [''], ['limitranges', 'namespaces', 'namespaces/status', 'pods/log', 'pods/status', 'resourcequotas']),
+  rule(READ, ['metrics.k8s.io'], ['nodes', 'pods']),
   rule(READ, ['apps'], ['daemonsets/status', 'deployments/status', 'replicasets/status', 'statefulsets/status']),
 ];
 

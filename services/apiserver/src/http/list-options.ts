@@ -97,7 +97,8 @@ function checkFields(fields: FieldSelectorMatcher, definition: ResourceDefinitio
   }
 }
 
-function parsed<T>(parse: () => T): T {
+/** Of a client: what cannot be read is its mistake. */
+export function parsed<T>(parse: () => T): T {
   try {
     return parse();
   } catch (error) {

@@ -1,0 +1,72 @@
+import type { ApiResponse } from '@holdfast/client';
+import { MetricRegistry } from '@holdfast/platform';
+import { createCpuRates } from './cpu-rates.ts';
+import { containerMetrics, resourceMetrics } from './metrics-text.ts';
+import type { NodeSample, NodeStats } from './port.ts';
+import { statsSummary } from './summary.ts';
+
+export interface StatsRoutesDeps {
+  readonly nodeName: string;
+  readonly cores: number;
+  readonly stats: NodeStats;
+  /** How many pods the node ended to live on, by signal. */
+  readonly evictions: () => ReadonlyMap<string, number>;
+}
+
+/** Paths below `/stats` and `/metrics`; `undefined`: another path. */
+export type StatsRoutes = (path: string, query: URLSearchParams) => Promise<ApiResponse | undefined>;
+
+/** What of a node can be seen from outside, under the paths and names of kubelets. */
+export function createStatsRoutes({ nodeName, cores, stats, evictions }: StatsRoutesDeps): StatsRoutes {
+  const rates = createCpuRates();
+  const look = async (disk: boolean): Promise<NodeSample> => {
+    const sample = await stats.sample({ disk });
+    rates.observe(sample);
+    return sample;
+  };
+  return async (path, query) => {
+    switch (path) {
+      case '/stats/summary': {
+        const sample = await look(query.get('only_cpu_and_memory') !== 'true');
+        return json(statsSummary(nodeName, sample, rates));
+      }
+      case '/metrics/resource':
+        return text(resourceMetrics(await look(false)));
+      case '/metrics/cadvisor':
+        return text(containerMetrics(await look(false), cores));
+      case '/metrics':
+        return text(kubeletMetrics(nodeName, await look(false), evictions()));
+      default:
+        return undefined;
+    }
+  };
+}
+
+function kubeletMetrics(node: string, { pods }: NodeSample, evictions: ReadonlyMap<string, number>): string {
+  const registry = new MetricRegistry();
+  const containers = pods.reduce((sum, pod) => sum + pod.containers.length, 0);
+  registry.gauge('kubelet_node_name', "The node's name. The count is always 1.", () => [[`node="${node}"`, 1]]);
+  registry.gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox', () => [['', pods.length]]);
+  registry.gauge('kubelet_running_containers', 'Number of containers currently running', () => [
+    ['container_state="running"', containers],
+  ]);
+  const counted = registry.counter('kubelet_evictions', 'Cumulative number of pod evictions by eviction signal', [
+    'eviction_signal',
+  ]);
+  for (const [signal, count] of evictions) counted.add([signal], count);
+  return registry.render();
+}
+
+const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
+
+const text = (content: string): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': PROMETHEUS },
+  body: { kind: 'text', contentType: PROMETHEUS, text: content },
+});
+
+const json = (value: unknown): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(value)), value: () => value },
+});

@@ -1,5 +1,8 @@
 import type { ResourceRef } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
+import { certificateCleanerController } from './controllers/certificate-cleaner/index.ts';
+import { claimEphemeralController } from './controllers/claim-ephemeral/index.ts';
+import { claimProtectionController } from './controllers/claim-protection/index.ts';
 import { cronJobController } from './controllers/cronjob/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
@@ -10,6 +13,7 @@ import { endpointsController } from './controllers/endpoints/index.ts';
 import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
+import { nodeTtlController } from './controllers/node-ttl/index.ts';
 import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
 import { podGarbageController } from './controllers/pod-garbage/index.ts';
 import { replicaSetController } from './controllers/replicaset/index.ts';
@@ -19,6 +23,8 @@ import { type RootCaSettings, rootCaController } from './controllers/root-ca/ind
 import { serviceAccountController } from './controllers/service-account/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
 import { ttlAfterFinishedController } from './controllers/ttl-after-finished/index.ts';
+import { volumeBindingController } from './controllers/volume-binding/index.ts';
+import { volumeProtectionController } from './controllers/volume-protection/index.ts';
 
 export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings {
   readonly terminatedPodThreshold: number;
@@ -46,5 +52,11 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   endpointsController,
   endpointSliceController,
   endpointSliceMirroringController,
+  volumeBindingController,
+  volumeProtectionController,
+  claimProtectionController,
+  claimEphemeralController,
+  nodeTtlController,
+  certificateCleanerController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

@@ -1,5 +1,6 @@
-import type { KubeObject } from '@holdfast/api';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@holdfast/api';
 import { controllerOf, namespaceOf } from './meta.ts';
+import { classOf } from './storage-class.ts';
 
 /** Indexes that every cache has. */
 export const CACHE_INDEXES = {
@@ -16,7 +17,21 @@ export const CACHE_INDEXES = {
   /** Pods by the node they are bound to. */
   node: (object: KubeObject): readonly string[] => nodeNameOf(object),
   uid: (object: KubeObject): readonly string[] => [object.metadata.uid ?? ''],
+  /** By storage class, volumes that no claim has and claims that have no volume. */
+  freeInClass: (object: KubeObject): readonly string[] => freeInClass(object),
+  /** Volumes by the claim that they are reserved for. */
+  reservedFor: (object: KubeObject): readonly string[] => {
+    const claim = object.kind === 'PersistentVolume' ? (object as PersistentVolume).spec.claimRef : undefined;
+    return claim === undefined ? [] : [`${claim.namespace ?? ''}/${claim.name ?? ''}`];
+  },
 } as const;
+
+function freeInClass(object: KubeObject): readonly string[] {
+  const isFree =
+    (object.kind === 'PersistentVolume' && (object as PersistentVolume).spec.claimRef === undefined) ||
+    (object.kind === 'PersistentVolumeClaim' && ((object as PersistentVolumeClaim).spec.volumeName ?? '') === '');
+  return isFree ? [classOf(object as PersistentVolume | PersistentVolumeClaim)] : [];
+}
 
 function nodeNameOf(object: KubeObject): readonly string[] {
   if (object.kind !== 'Pod' || !('spec' in object)) return [];

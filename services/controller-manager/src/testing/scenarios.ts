@@ -13,6 +13,8 @@ import {
   NAMESPACES,
   NODES,
   type Node,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
   POD_DISRUPTION_BUDGETS,
   PODS,
   type Pod,
@@ -43,6 +45,7 @@ import {
 import type { World } from './harness.ts';
 import { endPod, runKubelets } from './kubelet-model.ts';
 import { figuresOf, serviceScenarios } from './service-scenarios.ts';
+import { volumeScenarios } from './volume-scenarios.ts';
 
 const RESOURCES: readonly ResourceRef[] = [
   DEPLOYMENTS,
@@ -60,6 +63,8 @@ const RESOURCES: readonly ResourceRef[] = [
   ENDPOINTS,
   ENDPOINT_SLICES,
   POD_DISRUPTION_BUDGETS,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
 ];
 
 /** Every controller that works on these kinds. */
@@ -127,6 +132,7 @@ function edit<T extends KubeObject & { readonly spec: object }>(
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ...serviceScenarios(live),
+  ...volumeScenarios(live),
   'a Deployment is rolled out, scaled and deleted': async (manager) => {
     const user = manager.world.api.client('user');
     manager.world.api.put(NODES, node('node-a'));

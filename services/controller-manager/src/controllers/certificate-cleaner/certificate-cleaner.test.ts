@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import { nameOf } from '../../common/meta.ts';
+import { createWorld, DrivenController } from '../../testing/harness.ts';
+import { certificateCleanerController } from './index.ts';
+
+const HOUR_MS = 3_600_000;
+const request = (name: string, status: CertificateSigningRequest['status']): CertificateSigningRequest => ({
+  apiVersion: 'certificates.k8s.io/v1',
+  kind: 'CertificateSigningRequest',
+  metadata: { name },
+  spec: { request: '', signerName: 'example.com/any' },
+  status,
+});
+
+test('requests that were answered go after an hour, those that nobody answered after a day, those being worked on stay', async () => {
+  const world = createWorld();
+  const answered = (type: string) => ({
+    conditions: [{ type, status: 'True', lastUpdateTime: formatTime(world.clock.now()) }],
+  });
+  const put = (name: string, status: CertificateSigningRequest['status']): unknown =>
+    world.api.put(CERTIFICATE_SIGNING_REQUESTS, request(name, status));
+  put('issued', { ...answered('Approved'), certificate: 'PEM' });
+  put('approved', answered('Approved'));
+  put('denied', answered('Denied'));
+  put('failed', { conditions: [...answered('Approved').conditions, ...answered('Failed').conditions] });
+  put('pending', {});
+  const controller = new DrivenController(world, certificateCleanerController);
+  const left = async (afterMs: number): Promise<readonly string[]> => {
+    world.clock.advance(afterMs);
+    await controller.settle();
+    return world.api.list(CERTIFICATE_SIGNING_REQUESTS).map(nameOf);
+  };
+  assert.equal((await left(HOUR_MS - 1_000)).length, 5);
+  assert.deepEqual(await left(2_000), ['approved', 'pending']);
+  assert.deepEqual(await left(22 * HOUR_MS), ['approved', 'pending']);
+  assert.deepEqual(await left(2 * HOUR_MS), ['approved']);
+  assert.deepEqual(controller.errors, []);
+});

@@ -1,0 +1,51 @@
+import type { PersistentVolume, PersistentVolumeClaim } from '@holdfast/api';
+import { nameOf, uidOf } from '../../common/meta.ts';
+import { type BindingEvent, BOUND_BY_CONTROLLER } from './decide-claim.ts';
+
+const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
+
+export interface VolumeDecision {
+  readonly write?: { readonly kind: 'volume' | 'volume-status'; readonly object: PersistentVolume };
+  readonly event?: BindingEvent;
+}
+
+/** What becomes of a volume. `claim` is who it is reserved for, if it still exists. */
+export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumeDecision {
+  const { claimRef } = volume.spec;
+  if (claimRef === undefined || (claimRef.uid ?? '') === '') return inPhase(volume, 'Available');
+  if (claim === undefined || uidOf(claim) !== claimRef.uid) return release(volume);
+  const { volumeName = '' } = claim.spec;
+  // Not named yet: the claim's own pass does that.
+  if (volumeName === '') return {};
+  return volumeName === nameOf(volume) ? inPhase(volume, 'Bound') : giveBack(volume);
+}
+
+/** The claim has another volume: this one is free again, or waits for a claim of that name as its user asked. */
+function giveBack(volume: PersistentVolume): VolumeDecision {
+  const { claimRef, ...spec } = volume.spec;
+  const { [BOUND_BY_CONTROLLER]: byController, ...annotations } = volume.metadata.annotations ?? {};
+  if (claimRef === undefined) return {};
+  const { uid: _uid, resourceVersion: _revision, ...reserved } = claimRef;
+  const kept = byController === undefined ? { ...spec, claimRef: reserved } : spec;
+  return {
+    write: { kind: 'volume', object: { ...volume, metadata: { ...volume.metadata, annotations }, spec: kept } },
+  };
+}
+
+/** Its claim is gone. What is on it stays until somebody who can delete it does. */
+function release(volume: PersistentVolume): VolumeDecision {
+  const { persistentVolumeReclaimPolicy: policy = 'Retain', csi } = volume.spec;
+  const isDriven = csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
+  if (volume.status.phase !== 'Released' && volume.status.phase !== 'Failed') return inPhase(volume, 'Released');
+  if (policy === 'Retain' || isDriven || volume.status.phase === 'Failed') return {};
+  const what = policy === 'Delete' ? 'deletable' : 'recyclable';
+  const message = `error getting ${policy === 'Delete' ? 'deleter' : 'recycler'} volume plugin for volume "${nameOf(volume)}": no ${what} volume plugin matched`;
+  const reason = policy === 'Delete' ? 'VolumeFailedDelete' : 'VolumeFailedRecycle';
+  return { ...inPhase(volume, 'Failed', message), event: { type: 'Warning', reason, message } };
+}
+
+function inPhase(volume: PersistentVolume, phase: string, message?: string): VolumeDecision {
+  if (volume.status.phase === phase) return {};
+  const status = { phase, ...(message === undefined ? {} : { message }) };
+  return { write: { kind: 'volume-status', object: { ...volume, status } } };
+}

@@ -1,0 +1,143 @@
+import {
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  STORAGE_CLASSES,
+} from '@holdfast/api';
+import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { keyOf, nameOf, parseKey, toTarget } from '../../common/meta.ts';
+import { classOf } from '../../common/storage-class.ts';
+import { unlessChanged } from '../../common/writes.ts';
+import { CLAIM_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { type ClaimDecision, decideClaim } from './decide-claim.ts';
+import { decideVolume, type VolumeDecision } from './decide-volume.ts';
+
+/** Claims get volumes that exist. */
+export const volumeBindingController: ControllerDefinition = {
+  name: 'persistentvolume-binder',
+  component: 'persistentvolume-controller',
+  identity: 'manager',
+  watches: [PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES],
+  create: (context) => [createClaimLoop(context), createVolumeLoop(context)],
+};
+
+/** In the cache indexes; see there. */
+const FREE_IN_CLASS = 'freeInClass';
+const RESERVED_FOR = 'reservedFor';
+
+function createClaimLoop(context: ControllerContext): Loop {
+  const claims = context.informers.of(PERSISTENT_VOLUME_CLAIMS);
+  const volumes = context.informers.of(PERSISTENT_VOLUMES);
+  const classes = context.informers.of(STORAGE_CLASSES);
+  const waiting = (className: string): readonly string[] => claims.byIndex(FREE_IN_CLASS, className).map(keyOf);
+  return {
+    name: 'persistentvolume-binder',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => claims.list().map(keyOf),
+    wake: (enqueue) => [
+      claims.onChange(({ key, object }) => {
+        if (object !== undefined) enqueue(key);
+      }),
+      volumes.onChange(({ object, old }) => {
+        for (const volume of [object, old])
+          for (const key of volume === undefined ? [] : claimKeys(volume)) enqueue(key);
+        // One that anybody may take wakes those who could, once.
+        if (object !== undefined && isFree(object) && (old === undefined || !isFree(old))) {
+          waiting(classOf(object)).forEach(enqueue);
+        }
+      }),
+      classes.onChange(({ key }) => waiting(key).forEach(enqueue)),
+    ],
+    reconcile: async (key) => {
+      const claim = claims.get(parseKey(key));
+      if (claim !== undefined) await passClaim(context, claim);
+      // What a claim waits for is told again from time to time.
+      return claim === undefined || claim.status.phase === 'Bound' ? {} : { requeueAfterMs: CLAIM_RECHECK_MS };
+    },
+  };
+}
+
+const isFree = ({ spec, status }: PersistentVolume): boolean =>
+  spec.claimRef === undefined && status.phase === 'Available';
+
+const claimKeys = ({ spec: { claimRef } }: PersistentVolume): readonly string[] =>
+  claimRef === undefined ? [] : [`${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`];
+
+async function passClaim(context: ControllerContext, claim: PersistentVolumeClaim): Promise<void> {
+  const { informers, events, client } = context;
+  const volumes = informers.of(PERSISTENT_VOLUMES);
+  const { volumeName = '' } = claim.spec;
+  const className = classOf(claim);
+  const storageClass = className === '' ? undefined : informers.of(STORAGE_CLASSES).get({ name: className });
+  const candidates = [
+    ...volumes.byIndex(RESERVED_FOR, keyOf(claim)),
+    ...volumes.byIndex(FREE_IN_CLASS, classOf(claim)),
+  ];
+  const named = volumeName === '' ? undefined : volumes.get({ name: volumeName });
+  const decision: ClaimDecision = decideClaim({ claim, named, candidates, storageClass });
+  // Data is not called lost because a cache is late.
+  if (decision.write?.kind === 'claim-status' && decision.write.object.status.phase === 'Lost') {
+    const live = volumeName === '' ? undefined : await client.find(PERSISTENT_VOLUMES, { name: volumeName });
+    const again = decideClaim({ claim, named: live, candidates, storageClass });
+    if (again.write?.kind !== 'claim-status' || again.write.object.status.phase !== 'Lost') return;
+  }
+  if (decision.event !== undefined) events.event(claim, decision.event);
+  await apply(context, decision.write);
+}
+
+function createVolumeLoop(context: ControllerContext): Loop {
+  const claims = context.informers.of(PERSISTENT_VOLUME_CLAIMS);
+  const volumes = context.informers.of(PERSISTENT_VOLUMES);
+  return {
+    name: 'persistentvolume-phases',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => volumes.list().map(nameOf),
+    wake: (enqueue) => [
+      volumes.onChange(({ key, object }) => {
+        if (object !== undefined) enqueue(key);
+      }),
+      claims.onChange(({ key, object, old }) => {
+        for (const volume of volumes.byIndex(RESERVED_FOR, key)) enqueue(nameOf(volume));
+        for (const name of [object?.spec.volumeName, old?.spec.volumeName])
+          if ((name ?? '') !== '') enqueue(name ?? '');
+      }),
+    ],
+    reconcile: async (name) => {
+      const volume = volumes.get({ name });
+      if (volume !== undefined) await passVolume(context, volume);
+      return {};
+    },
+  };
+}
+
+/** That a claim is gone is believed only when the API says so: what was on a volume that is given up cannot be had back. */
+async function passVolume(context: ControllerContext, volume: PersistentVolume): Promise<void> {
+  const { informers, events, client } = context;
+  const { claimRef } = volume.spec;
+  const target = toTarget(claimRef?.namespace ?? '', claimRef?.name ?? '');
+  const cached = claimRef === undefined ? undefined : informers.of(PERSISTENT_VOLUME_CLAIMS).get(target);
+  const isSeen = claimRef === undefined || (claimRef.uid ?? '') === '' || cached?.metadata.uid === claimRef.uid;
+  const claim = isSeen ? cached : await client.find(PERSISTENT_VOLUME_CLAIMS, target);
+  const decision = decideVolume(volume, claim);
+  if (decision.event !== undefined) events.event(volume, decision.event);
+  await apply(context, decision.write);
+}
+
+async function apply(
+  { client }: ControllerContext,
+  write: ClaimDecision['write'] | VolumeDecision['write'],
+): Promise<void> {
+  switch (write?.kind) {
+    case 'volume':
+      return void (await unlessChanged(() => client.update(PERSISTENT_VOLUMES, write.object)));
+    case 'volume-status':
+      return void (await unlessChanged(() => client.updateStatus(PERSISTENT_VOLUMES, write.object)));
+    case 'claim':
+      return void (await unlessChanged(() => client.update(PERSISTENT_VOLUME_CLAIMS, write.object)));
+    case 'claim-status':
+      return void (await unlessChanged(() => client.updateStatus(PERSISTENT_VOLUME_CLAIMS, write.object)));
+    case undefined:
+      return undefined;
+  }
+}

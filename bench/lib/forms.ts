@@ -30,7 +30,7 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
  * `sqlite`, `memory`, `redis-nats`: a whole cluster in one process. `distributed`: the API server as a process of its own. Redis
  * (append-only file, synced always) and NATS are started for the last two.
  */
-export async function startForm(form: Form): Promise<Started> {
+export async function startForm(form: Form, extra: readonly string[] = []): Promise<Started> {
   const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-bench-'));
   const cleanUp: (() => Promise<unknown>)[] = [async () => rmSync(directory, { recursive: true, force: true })];
   const stop = async (): Promise<void> => {
@@ -39,7 +39,9 @@ export async function startForm(form: Form): Promise<Started> {
   try {
     const links = form === 'redis-nats' || form === 'distributed' ? await startServers(cleanUp) : [];
     const command =
-      form === 'distributed' ? await apiServerCommand(directory, links) : embeddedCommand(directory, form, links);
+      form === 'distributed'
+        ? await apiServerCommand(directory, links)
+        : embeddedCommand(directory, form, [...links, ...extra]);
     return { ...(await run(command, cleanUp)), stop };
   } catch (error) {
     await stop();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -139,6 +139,64 @@ test('[TERM-01] a deleted pod gets its stop signal and its grace, and nothing of
   await remove('graceful');
   assert.ok(existsSync(path.join(hostFolder, 'bye')), 'the signal came before the end');
   assert.deepEqual(containersOf('graceful'), []);
+});
+
+test('[TERM-03] the stop signal of the image is sent instead of TERM', async () => {
+  const hostFolder = path.join(dataDir, 'signals');
+  const command = shell(
+    'trap "echo USR1 > /data/said; exit 0" USR1; trap "echo TERM > /data/said; exit 0" TERM; echo up; while :; do sleep 0.1; done',
+  );
+  await create('signals', {
+    containers: [
+      container({ image: 'stops-on-usr1:1', command, volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+    ],
+    volumes: [{ name: 'data', hostPath: { path: hostFolder, type: 'DirectoryOrCreate' } }],
+  });
+  await waitFor('it listens', async () => (await kubectl.attempt('logs', 'signals')).stdout === 'up\n');
+  await remove('signals');
+  assert.equal(readFileSync(path.join(hostFolder, 'said'), 'utf8'), 'USR1\n');
+});
+
+test('[POD-29] containers of one pod share memory by name, those of another have their own and another address', async () => {
+  const writes = container({ name: 'writes', command: shell('echo ours > /dev/shm/x; sleep 600') });
+  const reads = container({
+    name: 'reads',
+    command: shell('until cat /dev/shm/x; do sleep 0.1; done 2>/dev/null; sleep 600'),
+  });
+  const grace = { terminationGracePeriodSeconds: 0 };
+  await create('together', { ...grace, containers: [writes, reads] });
+  await waitFor('one reads what the other wrote', async () => {
+    const { stdout } = await kubectl.attempt('logs', 'together', '-c', 'reads');
+    return stdout === 'ours\n';
+  });
+  await create('apart', { ...grace, containers: [container({ command: shell('sleep 600') })] });
+  const [together, apart] = [
+    await podWhere('together', isReady, 'is ready'),
+    await podWhere('apart', isReady, 'is ready'),
+  ];
+  assert.equal(await kubectl.run('exec', 'apart', '--', 'ls', '/dev/shm'), '');
+  assert.notEqual(together.status.podIP, apart.status.podIP);
+  const ipcOf = (pod: string, name: string) =>
+    kubectl.run('exec', pod, '-c', name, '--', 'readlink', '/proc/self/ns/ipc');
+  assert.equal(await ipcOf('together', 'writes'), await ipcOf('together', 'reads'));
+  assert.notEqual(await ipcOf('together', 'writes'), await ipcOf('apart', 'main'));
+  await Promise.all([remove('together'), remove('apart')]);
+});
+
+test('[LIFE-18] the last words of a container that says nothing are the end of its log, as it was written', async () => {
+  await create('last-words', {
+    restartPolicy: 'Never',
+    containers: [
+      container({
+        command: shell('echo one; echo two >&2; exit 3'),
+        terminationMessagePolicy: 'FallbackToLogsOnError',
+      }),
+    ],
+  });
+  const { status } = await podWhere('last-words', ({ status }) => status.phase === 'Failed', 'failed');
+  const message = status.containerStatuses?.[0]?.state.terminated?.message ?? '';
+  assert.deepEqual(message.split('\n').toSorted(), ['', 'one', 'two']);
+  await remove('last-words');
 });
 
 test('[QOS-11] a container over its memory limit is OOMKilled and starts again; the others of its pod do not notice', async () => {

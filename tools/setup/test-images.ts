@@ -11,7 +11,8 @@ const PATH = 'PATH=/usr/local/bin:/usr/bin:/bin';
 
 /**
  * Images for tests, made of Debian's busybox-static: there is no registry to ask.
- * `busybox` (works in /work), `pause` and `nginx` (run without a command), `as-nobody` (runs as a number), `as-name` (as a name).
+ * `busybox` (works in /work), `pause` and `nginx` (run without a command), `as-nobody` (runs as a number), `as-name` (as a name),
+ * `stops-on-usr1` (wants another stop signal).
  */
 export function writeTestImages(file: string): void {
   const entries = busyboxLayer();
@@ -24,6 +25,7 @@ export function writeTestImages(file: string): void {
     image(['docker.io/library/busybox:1.36', 'docker.io/library/busybox:latest'], { Cmd: ['sh'], WorkingDir: '/work' }),
     image([PAUSE_IMAGE, 'registry.k8s.io/pause:3.10', 'docker.io/library/nginx:1.27'], { Entrypoint: PAUSE }),
     image(['docker.io/library/as-nobody:1'], { Entrypoint: PAUSE, User: '65534' }),
+    image(['docker.io/library/stops-on-usr1:1'], { Cmd: ['sh'], StopSignal: 'SIGUSR1' }),
     image(['docker.io/library/as-name:1'], { Entrypoint: PAUSE, User: 'nobody' }),
   ]);
 }

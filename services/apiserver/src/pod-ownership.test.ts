@@ -43,6 +43,21 @@ test('[SAFE-01] a second binding is refused and names the node the pod has', asy
   await api.stop();
 });
 
+test('[LIFE-08] a pod has a UID of its own, is placed once, and never moves to another node', async () => {
+  const { api, uid } = await boundPod();
+  const other = await api.call('POST', PODS, { body: podBody('q') });
+  assert.match(uid, /^[0-9a-f-]{36}$/);
+  assert.notEqual(other.textAt('metadata.uid'), uid);
+  const body = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'a' } };
+  const again = await api.call('POST', `${PODS}/p/binding`, { as: 'scheduler', body });
+  assert.deepEqual([again.status, again.textAt('reason')], [409, 'Conflict'], 'not even to the same node');
+  const moved = await api.call('PATCH', `${PODS}/p`, { body: { spec: { nodeName: 'b' } } });
+  assert.equal(moved.status, 422);
+  const now = await api.call('GET', `${PODS}/p`);
+  assert.deepEqual([now.textAt('spec.nodeName'), now.textAt('metadata.uid')], ['a', uid]);
+  await api.stop();
+});
+
 test('[SAFE-01] of two bindings at the same time exactly one wins', async () => {
   const api = await startTestApi();
   await api.call('POST', PODS, { body: podBody('p') });

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Container, Pod } from '@holdfast/api';
 import { readEdge, readMachineText, writeOnce } from './adapters/container-files.ts';
+import { logText } from './adapters/log-lines.ts';
 import { type ClusterDns, hostsFile, podNames, resolvConf } from './domain/network-identity.ts';
 import { messagePath, terminationMessage } from './domain/termination-message.ts';
-import { MESSAGE_LOG_MAX_BYTES, MESSAGE_MAX_BYTES } from './limits.ts';
+import { MESSAGE_LOG_READ_BYTES, MESSAGE_MAX_BYTES } from './limits.ts';
 import type { ContainerStatus, Mount, SandboxStatus } from './runtime/port.ts';
 
 export interface ContainerFilesRequest {
@@ -84,8 +85,11 @@ export class LastWords {
 }
 
 async function readMessage(spec: Container, path: string, container: ContainerStatus): Promise<string> {
-  const { config, exitCode = 0, logPath } = container;
+  const { config, exitCode = 0, logPath, logFormat } = container;
   const file = await readEdge(messageFile(path, config), 'head', MESSAGE_MAX_BYTES);
-  const logTail = logPath === undefined ? new Uint8Array() : await readEdge(logPath, 'tail', MESSAGE_LOG_MAX_BYTES);
+  const wantsLog = spec.terminationMessagePolicy === 'FallbackToLogsOnError' && exitCode !== 0 && logPath !== undefined;
+  const logTail = wantsLog
+    ? logText(await readEdge(logPath, 'tail', MESSAGE_LOG_READ_BYTES), logFormat)
+    : new Uint8Array();
   return terminationMessage(spec, { exitCode, file, logTail });
 }

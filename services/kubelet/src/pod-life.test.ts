@@ -58,6 +58,18 @@ test('[INIT-05] [LIFE-22] a failing init container comes back after 0, 10, 20, 4
   await pod.stop();
 });
 
+test('[EXP-04] an init container that waits for a service delays the app, then lets it start, is tried again, or fails the pod', async () => {
+  const waits = (seconds: number, code: number, restartPolicy: string) =>
+    new VirtualPod({ restartPolicy, initContainers: [app('wait', { command: exits(seconds, code) })] });
+  const found = await waits(40, 0, 'Always').run(45);
+  assert.deepEqual(starts(found), ['wait@0', 'main@40']);
+  const again = await waits(100, 1, 'Always').run(150);
+  assert.deepEqual([starts(again), again.status.phase], [['wait@0', 'wait@100'], 'Pending']);
+  const never = await waits(100, 1, 'Never').run(150);
+  assert.deepEqual([starts(never), never.status.phase], [['wait@0'], 'Failed']);
+  for (const pod of [found, again, never]) await pod.stop();
+});
+
 test('[INIT-07] [INIT-15] what succeeded is not run again: not under Always, not for another image, not by the next kubelet', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Always',

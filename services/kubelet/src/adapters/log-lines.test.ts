@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { createSystemClock, parseTime } from '@holdfast/platform';
 import fc from 'fast-check';
 import { type LogFileRequest, readLogFile } from './log-file.ts';
-import { criLines, type LogBlock, timedLines } from './log-lines.ts';
+import { criLines, type LogBlock, logText, timedLines } from './log-lines.ts';
 
 const clock = createSystemClock();
 
@@ -39,6 +39,17 @@ async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<LogB
     offset += block.length;
   }
 }
+
+test('[LIFE-18] the end of a log without times and streams; half a line at its beginning is left out', () => {
+  const end = Buffer.from(
+    '2026-01-01T00:00:00.1Z stdout F one\n2026-01-01T00:00:00.2Z stderr P tw\n2026-01-01T00:00:00.3Z stderr F o\n',
+  );
+  const textOf = (bytes: Uint8Array, format: 'cri' | undefined): string =>
+    Buffer.from(logText(bytes, format)).toString();
+  assert.equal(textOf(end, 'cri'), 'one\ntwo\n');
+  assert.equal(textOf(end.subarray(10), 'cri'), 'two\n');
+  assert.equal(textOf(Buffer.from('plain\n'), undefined), 'plain\n');
+});
 
 test('each line has the time of the first note that knows of it, and the rest that of the last write', () =>
   withLog('one\ntwo\nthree\nfour\n', async (path) => {

@@ -74,6 +74,19 @@ export async function* criLines(
   }
 }
 
+/** A piece of a log without what the runtime wrote before its lines; a first line that lacks its beginning is left out. */
+export function logText(bytes: Uint8Array, format: 'cri' | undefined): Uint8Array {
+  if (format === undefined) return bytes;
+  const out: Uint8Array[] = [];
+  let from = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+    const line = readCriLine(bytes.subarray(from, end));
+    from = end + 1;
+    if (line !== undefined) out.push(line.text, Buffer.from(line.isPartial ? '' : '\n'));
+  }
+  return Buffer.concat(out);
+}
+
 interface CriLine {
   readonly time: string;
   readonly isPartial: boolean;

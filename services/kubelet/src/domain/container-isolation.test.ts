@@ -46,6 +46,34 @@ test('[QOS-15] who asked for less of the node goes first when its memory ends', 
   assert.equal(resourcesOf(podOf([critical], { priority: 2_000_001_000 }), critical, NODE_MEMORY).oomScoreAdjust, -997);
 });
 
+test('[QOS-08] a burstable container has its request for sure and, without a limit, the rest of the node', () => {
+  const asked = resources({}, { cpu: '250m', memory: '1Gi' });
+  assert.deepEqual([asked.cpuShares, asked.cpuQuota, asked.memoryLimitBytes], [256, undefined, undefined]);
+  const halfLimited = resources({ memory: '2Gi' }, { cpu: '250m', memory: '1Gi' });
+  assert.deepEqual([halfLimited.cpuQuota, halfLimited.memoryLimitBytes], [undefined, 2 * 1024 ** 3]);
+});
+
+test('[QOS-09] [EXP-14] beside a guaranteed pod of 4 of 16 cores a best-effort pod may use the other 12, and yields to everybody', () => {
+  const guaranteed = resources({ cpu: '4', memory: '1Gi' });
+  const bestEffort = resources({});
+  const coresOf = ({ cpuQuota, cpuPeriod }: typeof guaranteed): number =>
+    cpuQuota === undefined || cpuPeriod === undefined ? 16 : cpuQuota / cpuPeriod;
+  assert.deepEqual([coresOf(guaranteed), coresOf(bestEffort)], [4, 16], 'nothing holds it back but what others take');
+  assert.equal(bestEffort.cpuShares, 2, 'the least that the kernel knows');
+  assert.ok(guaranteed.cpuShares >= 4 * 1024);
+});
+
+test('[QOS-10] memory QoS is off: no memory is reserved and nothing is slowed down before its limit', () => {
+  const asked = resources({ cpu: '1', memory: '2Gi' }, { cpu: '1', memory: '1Gi' });
+  assert.deepEqual(Object.keys(asked).toSorted(), [
+    'cpuPeriod',
+    'cpuQuota',
+    'cpuShares',
+    'memoryLimitBytes',
+    'oomScoreAdjust',
+  ]);
+});
+
 test('who runs: the container, the pod, the image, root, in this order', () => {
   const userOf = (own: Container['securityContext'], shared: Pod['spec']['securityContext'], image = {}): unknown => {
     const subject = container(own === undefined ? {} : { securityContext: own });

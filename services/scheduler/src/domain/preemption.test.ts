@@ -45,6 +45,27 @@ test('[PREEMPT-01] [PREEMPT-05] removes as few and as unimportant pods as needed
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '2' }))), 'a: p2 p1');
 });
 
+test('[QOS-14] the class of a pod plays no part: the least important goes, guaranteed or not, and only where all is taken', () => {
+  const guaranteed = {
+    containers: [
+      {
+        name: 'c',
+        image: 'i',
+        resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } },
+      },
+    ],
+  };
+  const pods = [
+    withPriority('guaranteed', 1, { nodeName: 'a', spec: guaranteed }),
+    withPriority('burstable', 2, { nodeName: 'a', cpu: '1' }),
+    withPriority('best-effort', 0, { nodeName: 'b' }),
+  ];
+  const nodes = [buildNode('a', { cpu: '2' }), buildNode('b', { cpu: '500m' })];
+  assert.equal(told(tryPreempt(clusterOf(nodes, pods), withPriority('x', 5, { cpu: '1' }))), 'a: guaranteed');
+  const roomy = clusterOf([...nodes, buildNode('c')], pods);
+  assert.equal(decideFully(roomy, withPriority('x', 5, { cpu: '1' }), { budgets: [] }).kind, 'place');
+});
+
 test('[PREEMPT-02] [TEST-09] equal and higher priorities are never victims', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '1' })], [withPriority('p', 5, { nodeName: 'a', cpu: '1' })]);
   const message = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';

@@ -54,6 +54,22 @@ test('[POD-18] [POD-22] images may change, most of the rest may not', () => {
   );
 });
 
+test('[INIT-14] of an init container only the image may change', () => {
+  const init = (changes = {}) => container({ name: 'setup', ...changes });
+  const old = pod({ initContainers: [init()] });
+  const withInit = (...initContainers: ReturnType<typeof init>[]) =>
+    updateErrors(old, (p) => void (p.spec.initContainers = initContainers));
+  assert.deepEqual(withInit(init({ image: 'busybox:2' })), []);
+  for (const changes of [{ command: ['x'] }, { env: [{ name: 'A', value: 'b' }] }, { imagePullPolicy: 'Always' }]) {
+    const [error, ...more] = withInit(init(changes));
+    assert.match(error ?? '', /^spec: Forbidden: pod updates may not change fields other than/);
+    assert.deepEqual(more, []);
+  }
+  assert.deepEqual(withInit(init(), init({ name: 'more' })), [
+    'spec.initContainers: Forbidden: pod updates may not add or remove containers',
+  ]);
+});
+
 test('[POD-22] a gated pod can be narrowed, and its gates only removed', () => {
   const gated = pod({ schedulingGates: [{ name: 'example.com/g' }], nodeSelector: { a: 'b' } });
   assert.equal(created(gated).status.conditions?.[0]?.reason, 'SchedulingGated');

@@ -130,6 +130,20 @@ test('pods that serve a named port under different numbers are in different slic
   );
 });
 
+test('[INIT-11] ports of init containers are no ports of a service', () => {
+  const ports = [{ name: 'web', containerPort: 8001, protocol: 'TCP' }];
+  const base = backend('a', '10.1.0.1');
+  const initialises = {
+    ...base,
+    spec: { ...base.spec, initContainers: [{ name: 'i', image: 'i', resources: {}, ports }] },
+  };
+  const serves = { ...base, spec: { ...base.spec, containers: [{ name: 'c', image: 'i', resources: {}, ports }] } };
+  const service = withSpec({ ports: [{ name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' }] });
+  const portsOf = (target: Pod) =>
+    only(service, [target]).flatMap(({ slice }) => (slice.ports ?? []).map(({ port }) => port));
+  assert.deepEqual([portsOf(serves), portsOf(initialises)], [[8001], []]);
+});
+
 test('a hundred endpoints fill a slice; the next one costs one new slice and no other write', () => {
   const pods = Array.from({ length: 100 }, (_, n) => backend(`p${n}`, `10.1.${n}.1`));
   const slices = applied([], only(SERVICE, pods));

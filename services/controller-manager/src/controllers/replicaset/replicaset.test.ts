@@ -53,7 +53,7 @@ const anyPods = fc.uniqueArray(anyPod, { selector: (p) => p.name, maxLength: 8 }
   ),
 );
 
-test('[POD-14] decide reaches exactly the desired number and touches nobody else’s pods', () => {
+test('[POD-06] [POD-14] decide reaches exactly the desired number and touches nobody else’s pods', () => {
   fc.assert(
     fc.property(anyPods, fc.integer({ min: 0, max: 8 }), (pods, replicas) => {
       const actions = decidePods(snapshotOf(replicaSet({ replicas }), pods), NOW);

@@ -83,7 +83,7 @@ export const ROOT_CA_RECHECK_MS = 5 * 60_000;
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
 
 /** An owner of at least so many pods is not looked at for every one of them that changes. */
-export const PACED_FROM_PODS = 500;
+export const PACED_FROM_PODS = 50;
 
 /** The pause between two passes grows with the owner's pods: one millisecond per so many. */
 export const PACED_PODS_PER_MS = 10;

@@ -30,6 +30,8 @@ const GRACE_SECONDS = 30;
  */
 export class ApiModel {
   readonly writes: RecordedWrite[] = [];
+  /** What clients have asked, by verb. */
+  readonly reads = { get: 0, list: 0 };
   readonly events: { readonly about: string; readonly reason: string; readonly message: string }[] = [];
   /** Throw from here to lose the request on its way. */
   beforeWrite: (write: RecordedWrite) => void = () => {};
@@ -101,11 +103,16 @@ export class ApiModel {
     const unused = (): never => {
       throw new Error('the model does not serve this call');
     };
+    const ask = <R>(verb: 'get' | 'list', answer: () => R): Promise<R> =>
+      Promise.resolve().then(() => {
+        this.reads[verb]++;
+        return answer();
+      });
     return {
-      get: (resource, target) => Promise.resolve().then(() => this.get(resource, target)),
-      find: (resource, target) => Promise.resolve().then(() => this.find(resource, target)),
+      get: (resource, target) => ask('get', () => this.get(resource, target)),
+      find: (resource, target) => ask('get', () => this.find(resource, target)),
       list: (resource, options) =>
-        Promise.resolve().then(() => ({
+        ask('list', () => ({
           resourceVersion: String(this.#revision),
           continueToken: undefined,
           items: this.list(resource, options?.namespace),

@@ -10,6 +10,8 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(change: InformerChange<T>) => void>();
   readonly #indexes: IndexFunctions;
+  /** By name of the index and value, as the real cache: tests with thousands of objects look things up as often. */
+  readonly #byValue = new Map<string, Map<string, T>>();
   #held: { revision: number; key: string; object: T | undefined }[] = [];
   #frozen = false;
   #revision = 0;
@@ -39,8 +41,12 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   #apply(revision: number, key: string, object: T | undefined): void {
     const old = this.#objects.get(key);
     this.#revision = revision;
+    if (old !== undefined) this.#index(old, (values) => values.delete(key));
     if (object === undefined) this.#objects.delete(key);
-    else this.#objects.set(key, object);
+    else {
+      this.#objects.set(key, object);
+      this.#index(object, (values) => values.set(key, object));
+    }
     for (const listener of this.#listeners) listener({ key, object, old });
   }
 
@@ -54,7 +60,16 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     return this.list(namespace).length;
   }
   byIndex(index: string, value: string): readonly T[] {
-    return this.list().filter((object) => this.#indexes[index]?.(object).includes(value) === true);
+    return [...(this.#byValue.get(`${index} ${value}`)?.values() ?? [])];
+  }
+  #index(object: T, change: (values: Map<string, T>) => void): void {
+    for (const [name, valuesOf] of Object.entries(this.#indexes)) {
+      for (const value of valuesOf(object)) {
+        const values = this.#byValue.get(`${name} ${value}`) ?? new Map<string, T>();
+        this.#byValue.set(`${name} ${value}`, values);
+        change(values);
+      }
+    }
   }
   onChange(listener: (change: InformerChange<T>) => void): () => void {
     this.#listeners.add(listener);

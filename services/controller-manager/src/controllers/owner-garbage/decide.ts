@@ -64,7 +64,8 @@ const blocks = (dependent: KubeObject, ownerUid: string | undefined): boolean =>
 export const isWaitingForDependents = (object: KubeObject): boolean =>
   isTerminating(object) && object.metadata.finalizers?.includes(FOREGROUND) === true;
 
-/** Worth a look of its own: it has owners, or waits for its dependents. */
+/** Worth a look of its own: it has owners that it may have to follow, or is on its way out and waits for its dependents. */
 export const isOfInterest = (object: KubeObject): boolean =>
-  (object.metadata.ownerReferences ?? []).length > 0 ||
-  (isTerminating(object) && (object.metadata.finalizers ?? []).some((f) => f === FOREGROUND || f === ORPHAN));
+  isTerminating(object)
+    ? (object.metadata.finalizers ?? []).some((f) => f === FOREGROUND || f === ORPHAN)
+    : (object.metadata.ownerReferences ?? []).length > 0;

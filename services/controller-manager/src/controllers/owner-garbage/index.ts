@@ -3,7 +3,7 @@ import type { InformerChange } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
-import { inParallel, isNotFound, unlessChanged } from '../../common/writes.ts';
+import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
 import { OWNER_GC_WORKERS } from '../../limits.ts';
 import { decide, isOfInterest, isWaitingForDependents, type OwnerState, type OwnershipAction } from './decide.ts';
 import { keyIn, type Node, OwnershipGraph, workKey } from './graph.ts';
@@ -83,18 +83,30 @@ const waitingOwners = (graph: OwnershipGraph, dependent: KubeObject): readonly N
     return node !== undefined && cached !== undefined && isWaitingForDependents(cached) ? [node] : [];
   });
 
+/** Every write names the revision that was decided on, so the cache will do; only when it is refused the API is asked. */
 async function pass(context: ControllerContext, graph: OwnershipGraph, node: Node): Promise<void> {
   const cached = graph.cached(node);
   if (cached === undefined || !isOfInterest(cached) || isAtRest(graph, cached)) return;
-  const object = await context.client.find(node.resource, parseKey(node.key));
-  if (object === undefined || uidOf(object) !== uidOf(cached)) return;
+  const tools = { context, graph, resource: node.resource };
+  try {
+    await settle(tools, cached);
+  } catch (error) {
+    if (isNotFound(error)) return;
+    if (!isConflict(error)) throw error;
+    const live = await context.client.find(node.resource, parseKey(node.key));
+    if (live !== undefined && uidOf(live) === uidOf(cached)) await settle(tools, live);
+  }
+}
+
+async function settle(tools: Tools, object: KubeObject): Promise<void> {
+  const { graph } = tools;
   const owners = new Map<string, OwnerState>();
   for (const owner of isTerminating(object) ? [] : references(object)) {
     owners.set(owner.uid, await graph.ownerState(object, owner));
   }
   const dependents = graph.dependentsOf(uidOf(object)).map((dependent) => dependent.object);
   const action = decide({ object, owners, dependents });
-  if (action !== undefined) await apply({ context, graph, resource: node.resource }, object, action);
+  if (action !== undefined) await apply(tools, object, action);
 }
 
 const references = (object: KubeObject): readonly OwnerReference[] => object.metadata.ownerReferences ?? [];
@@ -109,7 +121,6 @@ interface Tools {
   readonly resource: ResourceRef;
 }
 
-/** Every write names the revision that was decided on; a conflict brings the key back for another look. */
 async function apply({ context, graph, resource }: Tools, object: KubeObject, action: OwnershipAction): Promise<void> {
   const { client } = context;
   switch (action.type) {

@@ -15,7 +15,8 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/ComponentStatus': 'answers for the store',
   'node.k8s.io/v1/RuntimeClass': 'admission of pods: overhead, node selector, tolerations',
   'networking.k8s.io/v1/IngressClass': 'the default class is set on ingresses that name none',
-  'certificates.k8s.io/v1/CertificateSigningRequest': 'admission: who may approve and sign; nothing signs yet',
+  'certificates.k8s.io/v1/CertificateSigningRequest':
+    'admission: who may approve and sign; old ones are cleaned up; nothing signs yet',
   'v1/ServiceAccount': '`default` in every namespace; bound tokens; admission of pods',
   'v1/Event': 'counted up by their writers; removed after an hour',
   'apps/v1/ReplicaSet': 'replicaset controller',
@@ -29,14 +30,18 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'apps/v1/DaemonSet': 'daemonset controller: rolling update with surge',
   'apps/v1/ControllerRevision': 'history of StatefulSets and DaemonSets',
   'coordination.k8s.io/v1/Lease': 'heartbeats of nodes; leader election',
-  'policy/v1/PodDisruptionBudget':
-    'eviction asks it; nothing keeps its status yet, so only what a user writes there counts',
+  'policy/v1/PodDisruptionBudget': 'counted by the disruption controller; evictions spend from it',
   'scheduling.k8s.io/v1/PriorityClass': 'admission of pods; preemption',
   'rbac.authorization.k8s.io/v1/Role': 'authorization, with protection against escalation',
   'rbac.authorization.k8s.io/v1/RoleBinding': 'authorization, with protection against escalation',
   'rbac.authorization.k8s.io/v1/ClusterRole': 'authorization, with protection against escalation',
   'rbac.authorization.k8s.io/v1/ClusterRoleBinding': 'authorization, with protection against escalation',
-  'storage.k8s.io/v1/StorageClass': 'the default class is set on claims that name none',
+  'storage.k8s.io/v1/StorageClass':
+    'the default class is set on claims that name none; says whether a claim waits for its pod; nothing here makes volumes',
+  'v1/PersistentVolume': 'binder, protection while bound; kept when released, because nothing here deletes data',
+  'v1/PersistentVolumeClaim': 'binder, protection while a pod uses it; made for ephemeral volumes; never resized',
+  'v1/Endpoints': 'follow services and their pods; those that users write are mirrored into slices',
+  'discovery.k8s.io/v1/EndpointSlice': 'follow services and their pods, or Endpoints that users write',
 };
 
 /** Routes that discovery names, as in Kubernetes, and that answer an honest 501. */

@@ -92,7 +92,7 @@ test('[SAFE-27] a silent node becomes Unknown after the grace, is tainted, and i
   assert.deepEqual(cluster.taints('b'), []);
 });
 
-test('[SAFE-27] [SAFE-28] [LIFE-09] after tolerationSeconds the deletion begins gracefully and says why', async () => {
+test('[SAFE-27] [SAFE-28] [LIFE-09] [DISR-29] after tolerationSeconds the deletion begins gracefully and says why', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-a', 'a', 300);
   cluster.addPod('on-b', 'b', 300);

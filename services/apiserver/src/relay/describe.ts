@@ -28,6 +28,8 @@ export function isPod(parts: KeyParts): boolean {
 }
 
 export function nodeNameOf(podJson: string): string {
+  // Most changes of a pod that waits: no need to parse it.
+  if (!podJson.includes('"nodeName":')) return '';
   const name = property(property(JSON.parse(podJson), 'spec'), 'nodeName');
   return typeof name === 'string' ? name : '';
 }

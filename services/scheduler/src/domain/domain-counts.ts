@@ -8,14 +8,22 @@ export interface DomainView {
   readonly counted?: (node: NodeInfo) => boolean;
 }
 
-/** How many pods each domain has. Changed with every pod, so that nobody has to sum over nodes. */
+const NO_DOMAIN = -1;
+
+/**
+ * How many pods each domain has. Changed with every pod, so that nobody has to sum over nodes. Lives only as long as no node
+ * comes, goes or gets other labels: a node's domain is remembered by its slot.
+ */
 export class DomainCounts {
   readonly #view: DomainView;
-  /** Domains with pods. */
-  readonly #counts = new Map<string, number>();
+  readonly #indexOf = new Map<string, number>();
+  /** Pods by index of the domain. */
+  readonly #pods: number[] = [];
+  readonly #indexBySlot: number[] = [];
   /** Domains that have so many pods: there are few different numbers where pods are spread. */
   readonly #withCount = new Map<number, number>();
   readonly #known = new Set<string>();
+  #populated = 0;
   /** Absent after a change, until somebody asks. */
   #fewest: number | undefined;
 
@@ -23,9 +31,9 @@ export class DomainCounts {
     this.#view = view;
   }
 
-  /** Domains with pods, by value of the topology key. */
-  get counts(): ReadonlyMap<string, number> {
-    return this.#counts;
+  /** How many domains have pods. */
+  get populated(): number {
+    return this.#populated;
   }
 
   /** Domains of the view, with pods or without. */
@@ -35,33 +43,62 @@ export class DomainCounts {
 
   /** Of any known domain. */
   get fewest(): number {
-    this.#fewest ??= this.#counts.size < this.#known.size ? 0 : Math.min(...this.#withCount.keys());
+    this.#fewest ??= this.#populated < this.#known.size ? 0 : Math.min(...this.#withCount.keys());
     return this.#fewest;
   }
 
+  countIn(domain: string): number {
+    return this.#pods[this.#indexOf.get(domain) ?? NO_DOMAIN] ?? 0;
+  }
+
+  /** In the node's domain, whether or not the node itself takes part; `undefined` when it lacks the key. */
+  at(node: NodeInfo): number | undefined {
+    const index = this.#indexAt(node);
+    return index === NO_DOMAIN ? undefined : this.#pods[index];
+  }
+
   know(node: NodeInfo): void {
-    const domain = this.#domainOf(node);
-    if (domain === undefined) return;
+    const domain = node.labels[this.#view.topologyKey];
+    if (domain === undefined || !this.#counts(node)) return;
     this.#fewest = undefined;
     this.#known.add(domain);
   }
 
   /** A node that is not there (yet) is in no domain. */
   add(node: NodeInfo | undefined, by: number): void {
-    const domain = node === undefined ? undefined : this.#domainOf(node);
-    if (domain === undefined) return;
-    this.#fewest = undefined;
-    const before = this.#counts.get(domain) ?? 0;
+    const index = node === undefined || !this.#counts(node) ? NO_DOMAIN : this.#indexAt(node);
+    if (index === NO_DOMAIN) return;
+    const before = this.#pods[index] ?? 0;
     const after = before + by;
+    this.#pods[index] = after;
+    this.#fewest = undefined;
+    this.#populated += Number(after !== 0) - Number(before !== 0);
     if (before !== 0) this.#shift(before, -1);
     if (after !== 0) this.#shift(after, 1);
-    if (after === 0) this.#counts.delete(domain);
-    else this.#counts.set(domain, after);
   }
 
-  #domainOf(node: NodeInfo): string | undefined {
-    const domain = node.labels[this.#view.topologyKey];
-    return domain === undefined || this.#view.counted?.(node) === false ? undefined : domain;
+  #counts(node: NodeInfo): boolean {
+    return this.#view.counted?.(node) !== false;
+  }
+
+  #indexAt(node: NodeInfo): number {
+    if (node.slot < 0) return this.#lookUp(node);
+    while (this.#indexBySlot.length <= node.slot) this.#indexBySlot.push(UNKNOWN);
+    let index = this.#indexBySlot[node.slot] ?? UNKNOWN;
+    if (index === UNKNOWN) {
+      index = this.#lookUp(node);
+      this.#indexBySlot[node.slot] = index;
+    }
+    return index;
+  }
+
+  #lookUp({ labels }: NodeInfo): number {
+    const domain = labels[this.#view.topologyKey];
+    if (domain === undefined) return NO_DOMAIN;
+    const known = this.#indexOf.get(domain);
+    if (known !== undefined) return known;
+    this.#indexOf.set(domain, this.#pods.length);
+    return this.#pods.push(0) - 1;
   }
 
   #shift(count: number, by: 1 | -1): void {
@@ -70,3 +107,6 @@ export class DomainCounts {
     else this.#withCount.set(count, domains);
   }
 }
+
+/** Not asked about yet. */
+const UNKNOWN = -2;

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
 import { clusterOf, deciderFor, profileFor } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { createPodInfo } from './pod-info.ts';
+import { createPodInfo, refreshPodInfo } from './pod-info.ts';
 import { type Decision, schedule } from './schedule.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -65,6 +65,22 @@ test('placed pods are counted once for a constraint, however many decisions rest
   placeAll(cluster, repeated(shape));
   assert.ok(recounts <= 4, `${recounts} recounts`);
   assert.equal(cluster.work().recounts, recounts);
+});
+
+test('a binding that is seen as it was assumed changes nothing', () => {
+  const cluster = largeCluster();
+  const pod = buildPod('p', { cpu: '1', labels: { app: 'a' } });
+  const waiting = createPodInfo(pod);
+  cluster.assume(waiting, 'n1');
+  const changes = cluster.node('n1')?.changes;
+  const bound = { ...pod, spec: { ...pod.spec, nodeName: 'n1' } };
+  assert.deepEqual(cluster.setPod(refreshPodInfo(cluster.placed(waiting.uid), bound)), []);
+  assert.equal(cluster.node('n1')?.changes, changes);
+  assert.equal(cluster.isAssumed(waiting.uid), false);
+  assert.equal(cluster.placed(waiting.uid)?.pod, bound);
+  const elsewhere = { ...pod, spec: { ...pod.spec, nodeName: 'n2' } };
+  cluster.setPod(refreshPodInfo(cluster.placed(waiting.uid), elsewhere));
+  assert.deepEqual([cluster.node('n1')?.pods.size, cluster.node('n2')?.pods.size], [0, 1]);
 });
 
 test('pods that fit nowhere ask no node again until one changes', () => {
@@ -132,6 +148,21 @@ function apply(cluster: ClusterCache, change: Change, decideOn: (shape: PodShape
   const [first] = cluster.placedPods();
   if (first !== undefined) cluster.removePod(first.uid);
 }
+
+test('a node that moves to another zone takes its pods along in every count', () => {
+  const zoned = (name: string, zone: string) => buildNode(name, { labels: { [ZONE]: zone } });
+  const shape = shapeOf({ kind: 'pod', cpu: '250m', app: 'a' });
+  const cluster = clusterOf([zoned('a', 'z1'), zoned('b', 'z2')], [buildPod('p0', { ...shape, nodeName: 'a' })]);
+  const next = (): Decision =>
+    schedule(cluster, createPodInfo(buildPod('p1', shape)), {
+      profile: profileFor(cluster),
+      random: createSeededRandom(1, 'ties'),
+    });
+  assert.deepEqual(next(), { kind: 'place', nodeName: 'b', looked: 2 });
+  cluster.setNode(zoned('c', 'z1'));
+  cluster.setNode(zoned('a', 'z2'));
+  assert.deepEqual(next(), { kind: 'place', nodeName: 'c', looked: 3 }, 'z2 has the pod now');
+});
 
 test('what is kept between decisions gives the decision of somebody who sees the cluster for the first time', () => {
   fc.assert(

@@ -85,9 +85,15 @@ function nodeNeedsOf({ spec }: Pod, ...parsed: readonly unknown[]): string {
 /** A pod seen again: what was parsed is kept while it still holds, as it does for every report of its status. */
 export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
   if (known === undefined || known.uid !== pod.metadata.uid) return createPodInfo(pod);
-  const same = deepEqual(known.pod.spec, pod.spec) && deepEqual(known.pod.metadata.labels, pod.metadata.labels);
+  const same = hasSameSpec(known, pod) && deepEqual(known.pod.metadata.labels, pod.metadata.labels);
   if (!same || !deepEqual(known.pod.metadata.ownerReferences, pod.metadata.ownerReferences)) return createPodInfo(pod);
   return { ...known, pod, terminating: pod.metadata.deletionTimestamp !== undefined };
+}
+
+/** A pod that was assumed on the node that it was bound to says nothing new either. */
+function hasSameSpec({ pod: { spec }, nodeName }: PodInfo, { spec: now }: Pod): boolean {
+  const bound = nodeName !== '' && nodeName === now.nodeName && spec.nodeName !== nodeName;
+  return deepEqual(bound ? { ...spec, nodeName } : spec, now);
 }
 
 /** The same pod on a node: what is assumed between the decision and its confirmation. */

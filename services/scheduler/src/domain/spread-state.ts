@@ -24,8 +24,14 @@ export class SpreadState {
   }
 
   countIn(domain: string): number {
-    const changed = this.#changed.size === 0 ? undefined : this.#changed.get(domain);
-    return changed ?? this.#domains.counts.get(domain) ?? 0;
+    return this.#changed.get(domain) ?? this.#domains.countIn(domain);
+  }
+
+  /** In the node's domain; `undefined` when it lacks the key. */
+  countAt(node: NodeInfo): number | undefined {
+    if (this.#changed.size === 0) return this.#domains.at(node);
+    const domain = node.labels[this.#constraint.topologyKey];
+    return domain === undefined ? undefined : this.countIn(domain);
   }
 
   /** Of any domain; 0 while there are fewer domains than the pod wants. */
@@ -58,8 +64,8 @@ export class SpreadState {
   }
 }
 
-function pathsOf({ known, counts }: DomainCounts): CriticalPaths {
+function pathsOf(domains: DomainCounts): CriticalPaths {
   const paths = new CriticalPaths();
-  for (const domain of known) paths.update(domain, counts.get(domain) ?? 0);
+  for (const domain of domains.known) paths.update(domain, domains.countIn(domain));
   return paths;
 }

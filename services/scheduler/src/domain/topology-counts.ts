@@ -19,7 +19,7 @@ export class TopologyCounts {
   constructor(layers: readonly Layer[]) {
     this.#layers = layers;
     this.#keys = new Set(layers.map(({ topologyKey }) => topologyKey));
-    for (const { domains } of layers) this.#size += domains.counts.size;
+    for (const { domains } of layers) this.#size += domains.populated;
   }
 
   copy(): TopologyCounts {
@@ -42,11 +42,9 @@ export class TopologyCounts {
   }
 
   at(node: NodeInfo, topologyKey: string): number {
-    const value = node.labels[topologyKey];
-    if (value === undefined) return 0;
-    let sum = this.#changes.get(topologyKey)?.get(value) ?? 0;
+    let sum = this.#changes.size === 0 ? 0 : this.#changeAt(node, topologyKey);
     for (const { topologyKey: key, domains, times } of this.#layers) {
-      if (key === topologyKey) sum += times * (domains.counts.get(value) ?? 0);
+      if (key === topologyKey) sum += times * (domains.at(node) ?? 0);
     }
     return sum;
   }
@@ -58,12 +56,14 @@ export class TopologyCounts {
     return false;
   }
 
-  sumOf({ labels }: NodeInfo): number {
+  /** Of all keys, without what differs from the origin. */
+  sumOf(node: NodeInfo): number {
     let sum = 0;
-    for (const { topologyKey, domains, times } of this.#layers) {
-      const value = labels[topologyKey];
-      if (value !== undefined) sum += times * (domains.counts.get(value) ?? 0);
-    }
+    for (const { domains, times } of this.#layers) sum += times * (domains.at(node) ?? 0);
     return sum;
+  }
+
+  #changeAt({ labels }: NodeInfo, topologyKey: string): number {
+    return this.#changes.get(topologyKey)?.get(labels[topologyKey] ?? '') ?? 0;
   }
 }

@@ -91,8 +91,8 @@ function checkOf(state: State): NodeFilter {
   const matchesOwnTerms = required.every((term) => selectsPod(term, state.pod, state.labelsOf));
   return (node) => {
     if (!attracts(node, state, matchesOwnTerms)) return NOT_NEAR;
-    for (const [i, { topologyKey }] of requiredAnti.entries()) {
-      if ((state.unwanted[i]?.at(node, topologyKey) ?? 0) > 0) return TOO_NEAR;
+    for (let i = 0; i < requiredAnti.length; i++) {
+      if ((state.unwanted[i]?.at(node, requiredAnti[i]?.topologyKey ?? '') ?? 0) > 0) return TOO_NEAR;
     }
     return state.repelling.touches(node) ? REPELLED : undefined;
   };

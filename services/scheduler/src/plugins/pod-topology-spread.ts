@@ -72,13 +72,13 @@ function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
 /** In the order of the pod's constraints: the first that fails decides. */
 function checkOf(constraints: readonly SpreadConstraint[], states: readonly SpreadState[]): NodeFilter {
   return (node) => {
-    for (const [i, constraint] of constraints.entries()) {
-      const domain = node.labels[constraint.topologyKey];
-      if (domain === undefined) return NO_LABEL;
+    for (let i = 0; i < constraints.length; i++) {
+      const constraint = constraints[i];
       const state = states[i];
-      if (state === undefined) continue;
-      const skew = state.countIn(domain) + Number(constraint.includesSelf) - state.fewest;
-      if (skew > constraint.maxSkew) return TOO_UNEVEN;
+      if (constraint === undefined || state === undefined) continue;
+      const count = state.countAt(node);
+      if (count === undefined) return NO_LABEL;
+      if (count + Number(constraint.includesSelf) - state.fewest > constraint.maxSkew) return TOO_UNEVEN;
     }
     return undefined;
   };
@@ -121,11 +121,11 @@ function rowOf(
     const domain = labels[topologyKey];
     if (domain !== undefined) domains.add(domain);
   }
-  const { counts } = snapshot.domainsOf(constraint.group, constraint.view);
+  const counts = snapshot.domainsOf(constraint.group, constraint.view);
   const weight = topologyWeight(domains.size);
   return (node) => {
-    const domain = node.labels[topologyKey];
-    return domain === undefined ? 0 : (counts.get(domain) ?? 0) * weight + (maxSkew - 1);
+    const count = counts.at(node);
+    return count === undefined ? 0 : count * weight + (maxSkew - 1);
   };
 }
 

@@ -1,0 +1,118 @@
+import { BindingWatch } from './binding-watch.ts';
+import { type Answer, Connection, type Target } from './connection.ts';
+import { ascending, type Figure, percentile } from './figures.ts';
+import { type Shape, schedulingNode, schedulingPod } from './scheduling-objects.ts';
+
+/** Nothing bound for this long: the rest will not be. */
+const QUIET_MS = 15_000;
+const NODE_CONNECTIONS = 16;
+let namespaces = 0;
+
+export async function createNodes(target: Target, nodes: number): Promise<void> {
+  await drive(target, { connections: NODE_CONNECTIONS, count: nodes }, async (connection, i) => {
+    const { status: _, ...node } = schedulingNode(i);
+    const created = await send(connection, ['POST', '/api/v1/nodes'], {
+      ...schedulingNode(i),
+      metadata: node.metadata,
+    });
+    const { metadata } = JSON.parse(created.body.toString()) as { metadata: object };
+    // Who registers as not ready is tainted until a controller sees it ready: there is none.
+    await send(connection, ['PUT', `/api/v1/nodes/${node.metadata.name}`], { ...schedulingNode(i), metadata });
+  });
+}
+
+export interface ThroughputLoad {
+  readonly shape: Shape;
+  readonly pods: number;
+  readonly connections: number;
+}
+
+/** Creating and binding at once, as fast as both go. */
+export async function throughputRow(target: Target, load: ThroughputLoad): Promise<readonly Figure[]> {
+  const { shape, pods, connections } = load;
+  const namespace = await makeNamespace(target);
+  const watch = await BindingWatch.open(target, namespace);
+  const startedAt = performance.now();
+  await drive(target, { connections, count: pods }, (connection, i) => createPod(connection, namespace, { shape, i }));
+  const createdMs = performance.now() - startedAt;
+  await watch.bound(pods, QUIET_MS);
+  watch.close();
+  const bound = watch.boundAt.size;
+  const lastMs = Math.max(...watch.boundAt.values()) - startedAt;
+  const note = `${bound} of ${pods} pods bound; all created after ${(createdMs / 1000).toFixed(1)} s`;
+  return [{ row: `bind, ${shape}`, value: bound / (lastMs / 1000), unit: 'pods/s', note, operations: pods }];
+}
+
+/** From sending the create until a watcher sees the pod bound, at a steady rate of arrival. */
+export async function latencyRow(
+  target: Target,
+  { rate, pods }: { readonly rate: number; readonly pods: number },
+): Promise<readonly Figure[]> {
+  const namespace = await makeNamespace(target);
+  const watch = await BindingWatch.open(target, namespace);
+  const sentAt = new Map<string, number>();
+  const startedAt = performance.now();
+  await drive(target, { connections: NODE_CONNECTIONS, count: pods }, async (connection, i) => {
+    const waitMs = startedAt + (i * 1000) / rate - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    sentAt.set(schedulingPod('plain', i).metadata.name ?? '', performance.now());
+    await createPod(connection, namespace, { shape: 'plain', i });
+  });
+  await watch.bound(pods, QUIET_MS);
+  watch.close();
+  const sorted = ascending([...watch.boundAt].map(([name, at]) => at - (sentAt.get(name) ?? at)));
+  const note = `${sorted.length} of ${pods} pods at ${rate}/s, create to seen bound; p50 ${percentile(sorted, 0.5).toFixed(1)} ms`;
+  return [{ row: 'pod p99', value: percentile(sorted, 0.99), unit: 'ms', note, operations: pods }];
+}
+
+async function makeNamespace(target: Target): Promise<string> {
+  const name = `bench-${process.pid}-${++namespaces}`;
+  const connection = await Connection.open(target);
+  await send(connection, ['POST', '/api/v1/namespaces'], { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+  // With controllers it is there already, or about to be.
+  await connection.request('POST', `/api/v1/namespaces/${name}/serviceaccounts`, JSON.stringify(account));
+  connection.close();
+  return name;
+}
+
+function createPod(
+  connection: Connection,
+  namespace: string,
+  { shape, i }: { readonly shape: Shape; readonly i: number },
+): Promise<Answer> {
+  const { apiVersion, kind, metadata, spec } = schedulingPod(shape, i);
+  const { name = '', labels = {} } = metadata;
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  return send(connection, ['POST', path], { apiVersion, kind, metadata: { name, labels }, spec });
+}
+
+async function send(
+  connection: Connection,
+  [method, path]: readonly [method: string, path: string],
+  body: unknown,
+): Promise<Answer> {
+  const answer = await connection.request(method, path, JSON.stringify(body));
+  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body.toString()}`);
+  return answer;
+}
+
+interface Work {
+  readonly connections: number;
+  readonly count: number;
+}
+
+async function drive(
+  target: Target,
+  { connections, count }: Work,
+  step: (connection: Connection, index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const connection = await Connection.open(target);
+      for (let i = next++; i < count; i = next++) await step(connection, i);
+      connection.close();
+    }),
+  );
+}

@@ -24,6 +24,8 @@ import { PodManager } from './pod-manager.ts';
 import type { ProbeNetwork } from './probe-network.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import { RuntimeMonitor } from './runtime-monitor.ts';
+import { NodeShutdown } from './shutdown/node-shutdown.ts';
+import type { ShutdownPeriod } from './shutdown/plan.ts';
 import { type StaticPodSource, StaticPods } from './static-pods.ts';
 import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
@@ -44,6 +46,8 @@ export interface KubeletDeps {
   readonly machine?: MachineProbe | undefined;
   /** Absent: the node ends no pods to live on. */
   readonly eviction?: EvictionConfig | undefined;
+  /** What pods get when the node shuts down; none: they run on. */
+  readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -54,6 +58,8 @@ export interface KubeletDeps {
 export interface Kubelet extends Service {
   /** What a container of a pod of this node wrote; rejects with `StatusError`. */
   logs(request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Ends the pods before the machine goes down, if the node is set up for it. To be called before `stop`. */
+  shutDown(): Promise<void>;
   /** What apiservers ask of this node: `GET /containerLogs/<namespace>/<pod>/<container>`. */
   readonly api: ApiHandler;
 }
@@ -72,6 +78,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     client,
     facts: node,
     node: () => agent.seen(),
+    closed: () => shutdown.refusal(),
     pressure: () => evictor?.conditions() ?? [],
   });
   const statics = createStaticPods({ ...deps, log }, informer);
@@ -87,21 +94,21 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     onReadiness: () => agent.beatSoon(),
   });
   const stats = createNodeStats({ runtime, clock, pods: () => manager.active(), machine: deps.machine });
-  const agent: KeptNode = keepNode({ ...deps, log }, manager, () => evictor?.conditions() ?? []);
+  const agent: KeptNode = keepNode({ ...deps, log }, manager, {
+    pressure: () => evictor?.conditions() ?? [],
+    isClosed: () => shutdown.hasBegun(),
+  });
+  const shutdown = createShutdown({ ...deps, log }, manager, agent);
   const evictor = createEvictor({ ...deps, log }, { events, stats, manager, agent });
   const podOf = (namespace: string, name: string): Pod | undefined => {
     const found = informer.get({ namespace, name });
     return statics === undefined ? found : statics.behind(found);
   };
-  const logs: Kubelet['logs'] = async (request) => {
-    const { namespace, podName: name } = request;
-    const pod = podOf(namespace, name);
-    if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
-    return podLogs({ runtime, clock }, pod, request);
-  };
+  const logs = logsOf(deps, podOf);
   return {
     name: `kubelet ${node.name}`,
     logs,
+    shutDown: () => shutdown.run(),
     api: createNodeApi({
       logs,
       log,
@@ -130,17 +137,29 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   };
 }
 
+function logsOf(
+  { runtime, clock }: KubeletDeps,
+  podOf: (namespace: string, name: string) => Pod | undefined,
+): Kubelet['logs'] {
+  return async (request) => {
+    const { namespace, podName: name } = request;
+    const pod = podOf(namespace, name);
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
+    return podLogs({ runtime, clock }, pod, request);
+  };
+}
+
 type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
 
 /** The Node object says how the container runtime is, too. */
 function keepNode(
-  { client, clock, log, node, runtime }: KubeletDeps,
+  { client, clock, log, node: facts, runtime }: KubeletDeps,
   manager: PodManager,
-  pressure: () => readonly PressureCondition[],
+  state: { readonly pressure: () => readonly PressureCondition[]; readonly isClosed: () => boolean },
 ): KeptNode {
   const monitor: RuntimeMonitor = new RuntimeMonitor({
     runtime,
-    runtimeName: node.runtimeName,
+    runtimeName: facts.runtimeName,
     clock,
     log,
     onChange: () => agent.beatSoon(),
@@ -150,11 +169,11 @@ function keepNode(
     client,
     clock,
     log,
-    facts: node,
+    facts,
     runtimeVersion: () => monitor.version(),
     images: () => monitor.images(),
-    notReady: () => manager.notReady() ?? monitor.fault(),
-    pressure,
+    notReady: () => (state.isClosed() ? SHUTTING_DOWN : (manager.notReady() ?? monitor.fault())),
+    pressure: state.pressure,
     onVanished: () => manager.verifyAll(),
   });
   return {
@@ -169,6 +188,23 @@ function keepNode(
       return agent.stop();
     },
   };
+}
+
+const SHUTTING_DOWN = { kind: 'fault', reason: 'node is shutting down' } as const;
+
+function createShutdown(
+  { shutdownPeriods: periods = [], clock, log }: KubeletDeps,
+  manager: PodManager,
+  agent: KeptNode,
+): NodeShutdown {
+  return new NodeShutdown({
+    periods,
+    pods: () => manager.active(),
+    end: (uid, failure) => manager.end(uid, failure),
+    onBegin: () => agent.beatSoon(),
+    clock,
+    log,
+  });
 }
 
 function numbersOf(

@@ -7,6 +7,7 @@ import type { ClusterDns } from './domain/network-identity.ts';
 import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
+import { readShutdownPeriods, type ShutdownPeriod } from './shutdown/plan.ts';
 
 export const KUBELET_SETTINGS = {
   ...COMPONENT_SETTINGS,
@@ -53,6 +54,7 @@ export interface KubeletConfig {
   /** What pods are not promised. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
   readonly eviction: EvictionConfig;
+  readonly shutdownPeriods: readonly ShutdownPeriod[];
   readonly logLevel: LogLevel;
 }
 
@@ -77,6 +79,11 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     taints: readTaints(settings['register-with-taints'] ?? ''),
     reserved: (['system-reserved', 'kube-reserved'] as const).map((flag) => readAmounts(flag, settings[flag])),
     eviction: readEvictionConfig(evictionFlags(settings)),
+    shutdownPeriods: readShutdownPeriods({
+      gracePeriod: settings['shutdown-grace-period'],
+      gracePeriodCriticalPods: settings['shutdown-grace-period-critical-pods'],
+      gracePeriodByPodPriority: settings['shutdown-grace-period-by-pod-priority'],
+    }),
     logLevel: logLevelOf(settings),
   };
 }

@@ -23,11 +23,13 @@ export interface NodeAdmissionDeps {
   readonly facts: NodeFacts;
   /** The object as it was last read; `undefined`: never. */
   readonly node: () => Node | undefined;
+  /** Why the node takes nobody any more. */
+  readonly closed?: () => PodFailure | undefined;
   /** What the node is short of. */
   readonly pressure?: () => readonly PressureCondition[];
 }
 
-export function createNodeAdmission({ client, facts, node, pressure }: NodeAdmissionDeps): NodeAdmission {
+export function createNodeAdmission({ client, facts, node, closed, pressure }: NodeAdmissionDeps): NodeAdmission {
   const shares = new Map<string, PodShare>();
   const others = (uid: string): PodShare[] => [...shares].flatMap(([key, share]) => (key === uid ? [] : [share]));
   const answer = (pod: Pod, found: Node | undefined): PodFailure | undefined =>
@@ -38,7 +40,7 @@ export function createNodeAdmission({ client, facts, node, pressure }: NodeAdmis
   };
   return {
     admit: async (pod) => {
-      let refusal = refuseUnderPressure(pod, pressure?.() ?? []) ?? answer(pod, node());
+      let refusal = closed?.() ?? refuseUnderPressure(pod, pressure?.() ?? []) ?? answer(pod, node());
       if (refusal !== undefined && dependsOnNodeObject(refusal)) {
         refusal = answer(pod, await client.find(NODES, { name: facts.name }));
       }

@@ -2,7 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { isMirror, isStatic } from '../domain/static-pod.ts';
 
 /** Of `system-cluster-critical`; users' classes end far below. */
-const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+export const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 /** The node must not end it to help itself: static pods, their mirrors, and what the cluster lives on. */
 export function isCritical(pod: Pod): boolean {

@@ -8,6 +8,21 @@ export const PRESSURE_SETTINGS = {
   'register-with-taints': { kind: 'string', help: 'taints of a new node: key=value:Effect, separated by commas' },
   'system-reserved': { kind: 'string', help: 'what the machine keeps for itself: cpu=200m,memory=500Mi', default: '' },
   'kube-reserved': { kind: 'string', help: 'what the agents of the cluster keep: cpu=100m,memory=200Mi', default: '' },
+  'shutdown-grace-period': {
+    kind: 'string',
+    help: 'when this kubelet is told to end, its pods end first, in this time; 0 = they run on',
+    default: '0',
+  },
+  'shutdown-grace-period-critical-pods': {
+    kind: 'string',
+    help: 'how much of that time is kept for critical pods, which end last',
+    default: '0',
+  },
+  'shutdown-grace-period-by-pod-priority': {
+    kind: 'string',
+    help: 'instead of both: priority=seconds, separated by commas',
+    default: '',
+  },
   'eviction-hard': {
     kind: 'string',
     help: 'pods are ended at once below this; 0% = nobody looks',

@@ -33,6 +33,13 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     for (const change of due) this.#apply(change.revision, change.key, change.object);
   }
 
+  /** Lets everything through as a new list after a gap does: of each object only what became of it. */
+  jump(): void {
+    const last = new Map(this.#held.map((change) => [change.key, change]));
+    this.#held = [...last.values()];
+    this.thaw();
+  }
+
   feed(revision: number, key: string, object: T | undefined): void {
     if (this.#frozen) this.#held.push({ revision, key, object });
     else this.#apply(revision, key, object);

@@ -61,7 +61,7 @@ export class MortalManager {
   }
 }
 
-/** Two managers at work at once without an election; each has caches of its own, which stall and catch up. */
+/** Two managers at work at once without an election; each has caches of its own, which stall, catch up, and lose what lies between. */
 export class RivalManagers {
   readonly world: World = createWorld();
   readonly #random: Random;
@@ -84,7 +84,10 @@ export class RivalManagers {
       await this.#work();
       for (const cache of this.#allCaches()) cache.thaw(this.#random.int(4));
       await this.#work();
-      for (const cache of this.#allCaches()) cache.thaw();
+      for (const cache of this.#allCaches()) {
+        if (this.#random.int(2) === 0) cache.thaw();
+        else cache.jump();
+      }
     }
     await settleAll(this.#controllers);
   }

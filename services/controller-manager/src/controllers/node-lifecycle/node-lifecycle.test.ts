@@ -18,18 +18,25 @@ const SECOND = 1_000;
 class Cluster {
   readonly world: World = createWorld();
   readonly alive: Set<string>;
-  readonly controller: DrivenController;
+  readonly #nodeMonitorGraceMs: number;
+  controller: DrivenController;
 
   constructor(names: readonly string[], options: { readonly graceSeconds?: number } = {}) {
     this.alive = new Set(names);
+    this.#nodeMonitorGraceMs = (options.graceSeconds ?? 50) * SECOND;
     for (const name of names) this.world.api.put(NODES, node(name));
-    this.controller = new DrivenController(
-      this.world,
-      nodeLifecycleController({
-        nodeMonitorGraceMs: (options.graceSeconds ?? 50) * SECOND,
-        podEviction: createGracefulEviction,
-      }),
-    );
+    this.controller = this.#boot();
+  }
+
+  /** The process is gone with all that it remembered; another one begins. */
+  restart(): void {
+    this.controller.kill();
+    this.controller = this.#boot();
+  }
+
+  #boot(): DrivenController {
+    const settings = { nodeMonitorGraceMs: this.#nodeMonitorGraceMs, podEviction: createGracefulEviction };
+    return new DrivenController(this.world, nodeLifecycleController(settings));
   }
 
   addPod(name: string, on: string, tolerationSeconds?: number): void {
@@ -223,6 +230,20 @@ test('a frozen cache does not evict from a node that is back', async () => {
   cluster.world.api.put(NODES, { ...cluster.node('a'), spec: {}, status: node('a').status });
   await cluster.run(600);
   assert.ok(!isTerminating(cluster.pod('on-a')));
+});
+
+test('a restarted manager starts the timers again: a pod leaves later than its toleration says, never earlier', async () => {
+  const cluster = new Cluster(['a', 'b']);
+  cluster.addPod('on-a', 'a', 300);
+  await cluster.run(20);
+  cluster.alive.delete('a');
+  await cluster.run(250);
+  assert.deepEqual(cluster.taints('a').length, 2);
+  cluster.restart();
+  await cluster.run(280);
+  assert.ok(!isTerminating(cluster.pod('on-a')), 'what the dead process had counted is not known');
+  await cluster.run(60);
+  assert.ok(isTerminating(cluster.pod('on-a')));
 });
 
 test('cordon and conditions become NoSchedule taints and go again; taints of people stay', async () => {

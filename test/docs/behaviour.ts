@@ -34,7 +34,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'scheduling.k8s.io/v1/PriorityClass': 'admission of pods; preemption',
   'rbac.authorization.k8s.io/v1/Role': 'authorization, with protection against escalation',
   'rbac.authorization.k8s.io/v1/RoleBinding': 'authorization, with protection against escalation',
-  'rbac.authorization.k8s.io/v1/ClusterRole': 'authorization, with protection against escalation',
+  'rbac.authorization.k8s.io/v1/ClusterRole': 'authorization, with protection against escalation; aggregation',
   'rbac.authorization.k8s.io/v1/ClusterRoleBinding': 'authorization, with protection against escalation',
   'storage.k8s.io/v1/StorageClass':
     'the default class is set on claims that name none; says whether a claim waits for its pod; nothing here makes volumes',

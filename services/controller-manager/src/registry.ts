@@ -3,6 +3,7 @@ import type { ControllerDefinition } from './common/context.ts';
 import { certificateCleanerController } from './controllers/certificate-cleaner/index.ts';
 import { claimEphemeralController } from './controllers/claim-ephemeral/index.ts';
 import { claimProtectionController } from './controllers/claim-protection/index.ts';
+import { clusterRoleAggregationController } from './controllers/cluster-role-aggregation/index.ts';
 import { cronJobController } from './controllers/cronjob/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
@@ -58,5 +59,6 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   claimEphemeralController,
   nodeTtlController,
   certificateCleanerController,
+  clusterRoleAggregationController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

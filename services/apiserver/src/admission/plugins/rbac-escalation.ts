@@ -1,8 +1,14 @@
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '@holdfast/api';
-import { deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
+import {
+  CLUSTER_ROLES,
+  type ClusterRole,
+  type ClusterRoleBinding,
+  type PolicyRule,
+  type RoleBinding,
+} from '@holdfast/api';
+import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { covers } from '../../authorization/rbac-rules.ts';
-import { MASTERS_GROUP } from '../../identity.ts';
+import { isController, MASTERS_GROUP } from '../../identity.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -22,10 +28,41 @@ async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promis
   const role = request.object as ClusterRole | undefined;
   const old = request.old as ClusterRole | undefined;
   const rules = role?.rules ?? [];
+  if (isController(request.user)) {
+    checkAggregation(deps, request);
+    return;
+  }
   if (old !== undefined && deepEqual(rules, old.rules ?? [])) return;
   if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
   refuseMissing(deps, request, rules);
 }
+
+/** A controller puts together what the role itself selects: each rule stands in one of those roles, and nothing else changes. */
+function checkAggregation(deps: AdmissionDeps, request: AdmissionRequest): void {
+  const role = request.object as ClusterRole | undefined;
+  const old = request.old as ClusterRole | undefined;
+  const selectors = (old?.aggregationRule?.clusterRoleSelectors ?? []).map(compileLabelSelector);
+  const selected = deps.reader
+    .list(CLUSTER_ROLES)
+    .filter(({ metadata }) => metadata.name !== request.name)
+    .filter(({ metadata }) => selectors.some((selector) => selector.matches(metadata.labels ?? {})));
+  const isSelected = (rule: PolicyRule): boolean =>
+    selected.some(({ rules = [] }) => rules.some((each) => deepEqual(each, rule)));
+  const isSameOtherwise = role !== undefined && old !== undefined && deepEqual(restOf(role), restOf(old));
+  if (isSameOtherwise && (role.rules ?? []).every(isSelected)) return;
+  throw forbiddenError(
+    subjectOfRequest(request),
+    'a controller may give a ClusterRole only the rules of the roles that its aggregationRule selects',
+  );
+}
+
+const restOf = ({ aggregationRule, metadata }: ClusterRole): unknown => [
+  aggregationRule ?? null,
+  metadata.labels ?? {},
+  metadata.annotations ?? {},
+  metadata.ownerReferences ?? [],
+  metadata.finalizers ?? [],
+];
 
 async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
   const binding = request.object as (RoleBinding | ClusterRoleBinding) | undefined;

@@ -46,4 +46,7 @@ export const SUPERVISOR_START_POLL_MS = 10;
 /** `sun_path` holds 108 bytes with its end mark. */
 export const SOCKET_PATH_MAX_BYTES = 107;
 
+/** Between attempts to write what a full disk did not take. */
+export const RECORD_RETRY_MS = 1_000;
+
 if (DEATH_CONFIRM_MS < 10 * DEATH_POLL_MS) throw new Error('death needs several looks to be confirmed');

@@ -18,7 +18,12 @@ export function createLogKeeper(clock: Clock, paths: () => readonly string[]): v
 export function rotate(path: string, maxBytes: number = LOG_MAX_BYTES): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= maxBytes) return;
-  copyFileSync(path, `${path}.1`);
+  try {
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // The disk is full: half a copy helps nobody, and what follows makes room.
+    rmSync(`${path}.1`, { force: true });
+  }
   truncateSync(path, 0);
   rmSync(timesPath(path), { force: true });
 }

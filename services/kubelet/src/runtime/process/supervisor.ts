@@ -1,5 +1,3 @@
-import { constants } from 'node:os';
-import type { Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
 import {
   type ContainerConfig,
@@ -10,16 +8,25 @@ import {
   type SandboxConfig,
   type SandboxStatus,
 } from '../port.ts';
+import { ContainerEnds } from './container-ends.ts';
 import { type BesideRequest, execIn } from './exec.ts';
 import { type OpenExec, openExec } from './exec-streams.ts';
-import { ADOPTED_POLL_MS, DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
+import { ADOPTED_POLL_MS } from './limits.ts';
+import {
+  type LiveContainer,
+  liveContainer,
+  mayHaveProcesses,
+  type Owner,
+  type RunningContainer,
+  type Spawned,
+} from './live-container.ts';
 import { createLogKeeper } from './log-keeper.ts';
 import { createLogTimes, type LogTimes } from './log-times.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
+import { RecordKeeper } from './record-keeper.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
-import { childrenOf } from './terminal.ts';
 
 export interface SupervisorDeps {
   readonly clock: Clock;
@@ -30,72 +37,22 @@ export interface SupervisorDeps {
   readonly onChange: (podUid: string) => void;
 }
 
-/** Whoever asked for a stop: when it goes away, the kill is called off. */
-export type Owner = object;
-
-interface LiveContainer {
-  record: ContainerRecord;
-  /** Callers that wait for every process of it to be gone. */
-  waiters: Set<Waiter>;
-  stop: PendingStop | undefined;
-  /** From the start request until its process is known, or known not to be. */
-  spawning: Promise<Spawned | undefined> | undefined;
-  /** Between spawn and the end of the last process. */
-  ending: boolean;
-  /** The open end of its input. */
-  stdin: Writable | undefined;
-}
-
-export interface RunningContainer {
-  readonly config: ContainerConfig;
-  readonly pid: number;
-  readonly logPath: string;
-  /** Absent when it was created without, or was adopted from a supervisor that was killed: its input ended with that one. */
-  readonly stdin: Writable | undefined;
-  readonly isOver: () => boolean;
-}
-
-interface Spawned {
-  /** Why the command could not be started after all; '' when it was. */
-  readonly setUp: Promise<string>;
-  /** The command's process is gone. */
-  readonly ended: Promise<void>;
-}
-
-interface Waiter {
-  resolve(): void;
-  reject(error: RuntimeError): void;
-  readonly owner: Owner;
-}
-
-interface LeaderEnd {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** Why the command could not be started after all; '' when it was. */
-  readonly setUp: Promise<string>;
-}
-
-interface PendingStop {
-  readonly owner: Owner;
-  readonly killAt: number;
-  cancel(): void;
-}
-
-const mayHaveProcesses = ({ record, spawning }: LiveContainer): boolean =>
-  record.state === 'running' || spawning !== undefined;
-
 /** Owns the processes of one node. One instance per state directory, guarded by the socket it listens on. */
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #sandboxes = new Map<string, SandboxRecord>();
   readonly #containers = new Map<string, LiveContainer>();
   readonly #logTimes: LogTimes;
+  readonly #records: RecordKeeper;
+  readonly #ends: ContainerEnds;
   #sequence = 0;
   #closing = false;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
     this.#logTimes = createLogTimes(deps.clock);
+    this.#records = new RecordKeeper(deps.clock);
+    this.#ends = new ContainerEnds({ ...deps, onExited: (container, exit) => this.#exited(container, exit) });
   }
 
   /** Takes over what an earlier supervisor recorded, and what it spawned but had no time to record. */
@@ -103,14 +60,7 @@ export class Supervisor {
     const { sandboxes, containers } = this.#deps.files.load();
     for (const record of sandboxes) this.#sandboxes.set(record.id, record);
     for (const record of containers) {
-      this.#containers.set(record.id, {
-        record,
-        waiters: new Set(),
-        stop: undefined,
-        spawning: undefined,
-        ending: false,
-        stdin: undefined,
-      });
+      this.#containers.set(record.id, liveContainer(record));
       this.#sequence = Math.max(this.#sequence, record.sequence);
     }
     for (const container of this.#containers.values()) {
@@ -145,7 +95,9 @@ export class Supervisor {
       createdAt: this.#deps.clock.now(),
       ip,
     };
-    this.#saveSandbox(record);
+    this.#records.begin(() => this.#deps.files.saveSandbox(record));
+    this.#sandboxes.set(record.id, record);
+    this.#deps.onChange(config.podUid);
     return record.id;
   }
 
@@ -169,6 +121,7 @@ export class Supervisor {
     const { podUid } = record.config;
     const isLast = ![...this.#sandboxes.values()].some((other) => other !== record && other.config.podUid === podUid);
     this.#deps.files.removeSandbox(record, isLast);
+    for (const gone of [id, ...containers.map((container) => container.record.id)]) this.#records.forget(gone);
     for (const container of containers) this.#containers.delete(container.record.id);
     this.#sandboxes.delete(id);
     this.#deps.onChange(record.config.podUid);
@@ -192,15 +145,9 @@ export class Supervisor {
       state: 'created',
       createdAt: this.#deps.clock.now(),
     };
-    this.#containers.set(record.id, {
-      record,
-      waiters: new Set(),
-      stop: undefined,
-      spawning: undefined,
-      ending: false,
-      stdin: undefined,
-    });
-    this.#save(record);
+    this.#records.begin(() => this.#deps.files.saveContainer(record));
+    this.#containers.set(record.id, liveContainer(record));
+    this.#changed(sandboxId);
     return record.id;
   }
 
@@ -230,7 +177,7 @@ export class Supervisor {
         logPath: this.#deps.files.logPath(record),
       });
       if ('failure' in outcome) {
-        this.#exited(container, { ...this.#exitNow(128, 'StartError'), message: outcome.failure });
+        this.#exited(container, { ...this.#ends.exitNow(128, 'StartError'), message: outcome.failure });
         return undefined;
       }
       return this.#nowRunning(container, outcome);
@@ -246,7 +193,7 @@ export class Supervisor {
     child.stdin?.on('error', () => undefined);
     const ended = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
-        void this.#leaderEnded(container, { code, signal, setUp }).then(resolve);
+        void this.#ends.leaderEnded(container, { code, signal, setUp }).then(resolve);
       });
     });
     const startTicks = readProcess(pid)?.startTicks ?? '';
@@ -268,7 +215,7 @@ export class Supervisor {
       return container.spawning.then(again, again);
     }
     if (container.record.state === 'created') {
-      this.#exited(container, { ...this.#exitNow(137, 'Error'), message: 'stopped before it was started' });
+      this.#exited(container, { ...this.#ends.exitNow(137, 'Error'), message: 'stopped before it was started' });
       return Promise.resolve();
     }
     if (container.record.state === 'exited') return Promise.resolve();
@@ -277,8 +224,8 @@ export class Supervisor {
     const earlier = container.stop;
     if (earlier === undefined || earlier.owner !== owner || earlier.killAt > killAt) {
       earlier?.cancel();
-      container.stop = { owner, killAt, ...this.#killAfter(container, graceMs) };
-      if (earlier?.owner !== owner) this.#signalLeader(container);
+      container.stop = { owner, killAt, ...this.#ends.killAfter(container, graceMs) };
+      if (earlier?.owner !== owner) this.#ends.signalLeader(container);
     }
     return gone;
   }
@@ -289,6 +236,7 @@ export class Supervisor {
     if (mayHaveProcesses(container))
       throw new RuntimeError('IllegalState', `container ${container.record.config.name} still runs`);
     this.#containers.delete(id);
+    this.#records.forget(id);
     this.#deps.files.removeContainer(container.record);
     this.#changed(container.record.sandbox);
   }
@@ -357,70 +305,6 @@ export class Supervisor {
     await Promise.all([...this.#containers.keys()].map((id) => this.stopContainer(id, graceMs, owner)));
   }
 
-  async #leaderEnded(container: LiveContainer, end: LeaderEnd): Promise<void> {
-    const failure = await end.setUp;
-    if (failure !== '') return this.#endRest(container, { ...this.#exitNow(128, 'StartError'), message: failure });
-    const signalNumber = end.signal === null ? undefined : constants.signals[end.signal];
-    const exitCode = signalNumber === undefined ? (end.code ?? 0) : 128 + signalNumber;
-    const exit = this.#exitNow(exitCode, exitCode === 0 ? 'Completed' : 'Error');
-    return this.#endRest(container, signalNumber === undefined ? exit : { ...exit, signal: signalNumber });
-  }
-
-  /** As in a process namespace of its own: when the first process ends, the kernel's rule is that all others are killed. */
-  async #endRest(container: LiveContainer, exit: ContainerExit): Promise<void> {
-    if (container.ending) return;
-    container.ending = true;
-    for (let waited = 0; ; waited += DEATH_POLL_MS) {
-      const killed = await this.#killMembers(container);
-      if (killed === 0) break;
-      if (waited >= DEATH_CONFIRM_MS) this.#tellUnconfirmed(container);
-      await this.#deps.clock.sleep(DEATH_POLL_MS);
-    }
-    container.ending = false;
-    this.#exited(container, exit);
-  }
-
-  async #killMembers(container: LiveContainer): Promise<number> {
-    const members = await this.#deps.processes.members(container.record, { leaderWasSeen: true });
-    for (const member of members) sendSignal(member.pid, 'SIGKILL');
-    return members.length;
-  }
-
-  #killAfter(container: LiveContainer, graceMs: number): { cancel: () => void } {
-    return this.#deps.clock.timer(graceMs, () => {
-      void this.#killUntilGone(container);
-    });
-  }
-
-  /** The end itself is noticed by the watch on the leader; this only insists. */
-  async #killUntilGone(container: LiveContainer): Promise<void> {
-    for (let waited = 0; container.record.state === 'running'; waited += DEATH_POLL_MS) {
-      await this.#killMembers(container);
-      if (waited >= DEATH_CONFIRM_MS) {
-        this.#tellUnconfirmed(container);
-        container.stop = undefined;
-        return;
-      }
-      await this.#deps.clock.sleep(DEATH_POLL_MS);
-    }
-  }
-
-  #tellUnconfirmed(container: LiveContainer): void {
-    const { name } = container.record.config;
-    const seconds = DEATH_CONFIRM_MS / 1000;
-    for (const waiter of container.waiters) {
-      waiter.reject(new RuntimeError('Unconfirmed', `processes of container ${name} live ${seconds} s after the kill`));
-    }
-    container.waiters.clear();
-  }
-
-  #signalLeader(container: LiveContainer): void {
-    const leader = container.record.process;
-    if (leader === undefined || findAlive(leader, this.#deps.bootId) === undefined) return;
-    const { tty = false } = container.record.config;
-    for (const pid of tty ? childrenOf(leader.pid) : [leader.pid]) sendSignal(pid, 'SIGTERM');
-  }
-
   #adoptRunning(container: LiveContainer, leader: ProcessIdentity): void {
     const { pid, startTicks, bootId } = leader;
     this.#logTimes.follow(this.#deps.files.logPath(container.record));
@@ -430,7 +314,8 @@ export class Supervisor {
       process: { pid, startTicks, bootId },
     });
     const poll = (): void => {
-      if (findAlive(leader, this.#deps.bootId) === undefined) void this.#endRest(container, this.#unknownExit());
+      if (findAlive(leader, this.#deps.bootId) === undefined)
+        void this.#ends.endRest(container, this.#ends.unknownExit());
       else this.#deps.clock.timer(ADOPTED_POLL_MS, poll);
     };
     this.#deps.clock.timer(ADOPTED_POLL_MS, poll);
@@ -438,18 +323,7 @@ export class Supervisor {
 
   /** `created` without a process stays startable: it never ran. */
   #adoptDead(container: LiveContainer): void {
-    if (container.record.state === 'running') this.#exited(container, this.#unknownExit());
-  }
-
-  #unknownExit(): ContainerExit {
-    return {
-      ...this.#exitNow(137, 'ContainerStatusUnknown'),
-      message: 'The container ended while nobody could collect its exit code',
-    };
-  }
-
-  #exitNow(exitCode: number, reason: string): ContainerExit {
-    return { finishedAt: this.#deps.clock.now(), exitCode, reason };
+    if (container.record.state === 'running') this.#exited(container, this.#ends.unknownExit());
   }
 
   #exited(container: LiveContainer, exit: ContainerExit): void {
@@ -469,13 +343,13 @@ export class Supervisor {
   #save(record: ContainerRecord): void {
     // Removed while it ended: writing would bring the record back.
     if (!this.#containers.has(record.id)) return;
-    this.#deps.files.saveContainer(record);
+    this.#records.keep(record.id, () => this.#deps.files.saveContainer(record));
     this.#changed(record.sandbox);
   }
 
   #saveSandbox(record: SandboxRecord): void {
     this.#sandboxes.set(record.id, record);
-    this.#deps.files.saveSandbox(record);
+    this.#records.keep(record.id, () => this.#deps.files.saveSandbox(record));
     this.#deps.onChange(record.config.podUid);
   }
 
@@ -515,14 +389,5 @@ export class Supervisor {
 
   #assertOpen(): void {
     if (this.#closing) throw new RuntimeError('Unavailable', 'the supervisor is shutting down');
-  }
-}
-
-/** ESRCH: it ended by itself in between. */
-function sendSignal(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

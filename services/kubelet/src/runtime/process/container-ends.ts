@@ -1,0 +1,117 @@
+import { constants } from 'node:os';
+import type { Clock } from '@holdfast/platform';
+import { RuntimeError } from '../port.ts';
+import { DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
+import type { LiveContainer } from './live-container.ts';
+import { findAlive } from './process-table.ts';
+import type { ProcessWatch } from './process-watch.ts';
+import type { ContainerExit } from './records.ts';
+import { childrenOf } from './terminal.ts';
+
+export interface ContainerEndsDeps {
+  readonly clock: Clock;
+  readonly processes: ProcessWatch;
+  readonly bootId: string;
+  /** Every process of it is gone. */
+  readonly onExited: (container: LiveContainer, exit: ContainerExit) => void;
+}
+
+interface LeaderEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why the command could not be started after all; '' when it was. */
+  readonly setUp: Promise<string>;
+}
+
+/** How containers end: signals, kills, and the proof that no process is left. */
+export class ContainerEnds {
+  readonly #deps: ContainerEndsDeps;
+
+  constructor(deps: ContainerEndsDeps) {
+    this.#deps = deps;
+  }
+
+  async leaderEnded(container: LiveContainer, end: LeaderEnd): Promise<void> {
+    const failure = await end.setUp;
+    if (failure !== '') return this.endRest(container, { ...this.exitNow(128, 'StartError'), message: failure });
+    const signalNumber = end.signal === null ? undefined : constants.signals[end.signal];
+    const exitCode = signalNumber === undefined ? (end.code ?? 0) : 128 + signalNumber;
+    const exit = this.exitNow(exitCode, exitCode === 0 ? 'Completed' : 'Error');
+    return this.endRest(container, signalNumber === undefined ? exit : { ...exit, signal: signalNumber });
+  }
+
+  /** As in a process namespace of its own: when the first process ends, the kernel's rule is that all others are killed. */
+  async endRest(container: LiveContainer, exit: ContainerExit): Promise<void> {
+    if (container.ending) return;
+    container.ending = true;
+    for (let waited = 0; ; waited += DEATH_POLL_MS) {
+      const killed = await this.#killMembers(container);
+      if (killed === 0) break;
+      if (waited >= DEATH_CONFIRM_MS) this.#tellUnconfirmed(container);
+      await this.#deps.clock.sleep(DEATH_POLL_MS);
+    }
+    container.ending = false;
+    this.#deps.onExited(container, exit);
+  }
+
+  async #killMembers(container: LiveContainer): Promise<number> {
+    const members = await this.#deps.processes.members(container.record, { leaderWasSeen: true });
+    for (const member of members) sendSignal(member.pid, 'SIGKILL');
+    return members.length;
+  }
+
+  killAfter(container: LiveContainer, graceMs: number): { cancel: () => void } {
+    return this.#deps.clock.timer(graceMs, () => {
+      void this.#killUntilGone(container);
+    });
+  }
+
+  /** The end itself is noticed by the watch on the leader; this only insists. */
+  async #killUntilGone(container: LiveContainer): Promise<void> {
+    for (let waited = 0; container.record.state === 'running'; waited += DEATH_POLL_MS) {
+      await this.#killMembers(container);
+      if (waited >= DEATH_CONFIRM_MS) {
+        this.#tellUnconfirmed(container);
+        container.stop = undefined;
+        return;
+      }
+      await this.#deps.clock.sleep(DEATH_POLL_MS);
+    }
+  }
+
+  #tellUnconfirmed(container: LiveContainer): void {
+    const { name } = container.record.config;
+    const seconds = DEATH_CONFIRM_MS / 1000;
+    for (const waiter of container.waiters) {
+      waiter.reject(new RuntimeError('Unconfirmed', `processes of container ${name} live ${seconds} s after the kill`));
+    }
+    container.waiters.clear();
+  }
+
+  signalLeader(container: LiveContainer): void {
+    const leader = container.record.process;
+    if (leader === undefined || findAlive(leader, this.#deps.bootId) === undefined) return;
+    const { tty = false } = container.record.config;
+    for (const pid of tty ? childrenOf(leader.pid) : [leader.pid]) sendSignal(pid, 'SIGTERM');
+  }
+
+  unknownExit(): ContainerExit {
+    return {
+      ...this.exitNow(137, 'ContainerStatusUnknown'),
+      message: 'The container ended while nobody could collect its exit code',
+    };
+  }
+
+  exitNow(exitCode: number, reason: string): ContainerExit {
+    return { finishedAt: this.#deps.clock.now(), exitCode, reason };
+  }
+}
+
+/** ESRCH: it ended by itself in between. */
+function sendSignal(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

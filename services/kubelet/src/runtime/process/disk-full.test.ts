@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { containerConfig, eventually, sandboxConfig } from '../contract.ts';
+import type { ContainerStatus } from '../port.ts';
+import { rotate } from './log-keeper.ts';
+import { createProcessRuntime, type ProcessRuntime } from './process-runtime.ts';
+import { RecordKeeper } from './record-keeper.ts';
+
+const clock = createSystemClock();
+
+/** A disk of its own, so small that it can be filled at once. */
+function smallDisk(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'holdfast-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'holdfast-test', path], { timeout: 10_000 });
+  t.after(() => {
+    execFileSync('umount', ['--lazy', path], { timeout: 10_000 });
+    rmSync(path, { recursive: true, force: true });
+  });
+  return path;
+}
+
+function fill(disk: string): () => void {
+  const file = openSync(join(disk, 'ballast'), 'w');
+  const block = Buffer.alloc(4_096, 1);
+  for (let isFull = false; !isFull; ) {
+    try {
+      writeSync(file, block);
+    } catch (error) {
+      assert.match(String(error), /ENOSPC/);
+      isFull = true;
+    }
+  }
+  closeSync(file);
+  return () => rmSync(join(disk, 'ballast'));
+}
+
+async function statusOf(runtime: ProcessRuntime, id: string): Promise<ContainerStatus> {
+  const containers = (await runtime.list()).flatMap((sandbox) => sandbox.containers);
+  return containers.find((each) => each.id === id) ?? assert.fail('it is known');
+}
+
+/** Only root may mount a disk; everybody else sees the rules of the keeper below. */
+const mayMount = process.getuid?.() === 0;
+
+test('a full disk ends no supervisor: what runs is seen to its end, what is new is refused with the reason', async (t) => {
+  if (!mayMount) return;
+  const disk = smallDisk(t);
+  const elsewhere = mkdtempSync(join(tmpdir(), 'holdfast-go-'));
+  const options = { stateDirectory: disk, clock, log: createSilentLog(), nodeAddress: '192.0.2.1' };
+  const runtime = createProcessRuntime({ ...options, abilities: { mounts: false, user: 'any' } });
+  t.after(async () => {
+    await runtime.shutdown(0);
+    rmSync(elsewhere, { recursive: true, force: true });
+  });
+  const go = join(elsewhere, 'go');
+  const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+  const script = `while [ ! -e ${go} ]; do echo line; sleep 0.02; done; exit 7`;
+  const id = await runtime.createContainer(sandbox, containerConfig(['/bin/sh', '-c', script]));
+  await runtime.startContainer(id);
+  const makeRoom = fill(disk);
+  await assert.rejects(runtime.runSandbox(sandboxConfig('u2')), /cannot be written, make room on its disk: ENOSPC/);
+  writeFileSync(go, '');
+  const ended = await eventually(async () => {
+    const status = await statusOf(runtime, id);
+    return status.state === 'exited' && status;
+  }, 'its end is seen');
+  assert.equal(ended.exitCode, 7);
+  makeRoom();
+  const record = join(disk, 'sandboxes', sandbox, `${id}.json`);
+  await eventually(() => readFileSync(record, 'utf8').includes('"exited"'), 'the record follows');
+  await runtime.runSandbox(sandboxConfig('u2'));
+  assert.deepEqual((await runtime.list()).map(({ config }) => config.podUid).toSorted(), ['u1', 'u2']);
+});
+
+test('a log that cannot be kept is emptied all the same', (t) => {
+  if (!mayMount) return;
+  const disk = smallDisk(t);
+  const log = join(disk, 'log');
+  writeFileSync(log, '');
+  truncateSync(log, 1_000);
+  fill(disk);
+  assert.throws(() => copyFileSync(log, join(disk, 'copy')), /ENOSPC/);
+  rotate(log, 10);
+  assert.equal(statSync(log).size, 0);
+});
+
+test('records: the beginning is refused, what happened is written later, what was removed never', () => {
+  const fires: (() => void)[] = [];
+  const timer = (_ms: number, fire: () => void) => {
+    fires.push(fire);
+    return { cancel: () => {} };
+  };
+  const keeper = new RecordKeeper({ ...clock, timer });
+  let isFull = true;
+  const written: string[] = [];
+  const write = (what: string) => () => {
+    if (isFull) throw new Error('no space left');
+    written.push(what);
+  };
+  assert.throws(() => keeper.begin(write('new')), {
+    code: 'Internal',
+    message: /make room on its disk: no space left/,
+  });
+  keeper.keep('a', write('a running'));
+  keeper.keep('a', write('a exited'));
+  keeper.keep('b', write('b exited'));
+  keeper.forget('b');
+  fires.shift()?.();
+  assert.deepEqual([written, fires.length], [[], 1], 'it goes on trying, once at a time');
+  isFull = false;
+  fires.shift()?.();
+  assert.deepEqual([written, fires.length], [['a exited'], 0]);
+});

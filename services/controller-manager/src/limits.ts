@@ -136,9 +136,6 @@ export const EVICTED_POD_GRACE_MS = 2 * 60_000;
 /** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
 export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;
 
-/** How often a node's advice for its kubelet's caches is looked at. */
-export const NODE_TTL_RECHECK_MS = 10 * 60_000;
-
 /** A certificate request that was answered stays so long. */
 export const CERTIFICATE_REQUEST_DONE_MS = 60 * 60_000;
 

@@ -14,6 +14,8 @@ const USERS = new Map([
 export interface SchedulerCluster extends AsyncDisposable {
   readonly handle: ApiHandler;
   readonly admin: ApiClient;
+  /** With the rights of whom the token stands for. */
+  readonly clientOf: (token: 'admin' | 'scheduler') => ApiClient;
   readonly schedulers: readonly Scheduler[];
 }
 
@@ -35,6 +37,7 @@ export async function startSchedulerCluster(schedulers = 1): Promise<SchedulerCl
   return {
     handle: server.handle,
     admin: clientOf('admin'),
+    clientOf,
     schedulers: running,
     [Symbol.asyncDispose]: async () => {
       for (const service of [...running, server]) await service.stop();

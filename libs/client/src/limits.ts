@@ -69,3 +69,7 @@ export const WATCH_LINE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** A token file is read again at most this often. */
 export const TOKEN_RELOAD_MS = 60_000;
+
+/** Bus messages whose reading is shared by the informers of a process, and the longest of them. */
+export const SHARED_MESSAGES = 32;
+export const SHARED_MESSAGE_CHARACTERS_MAX = 32_768;

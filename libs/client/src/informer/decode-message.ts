@@ -2,6 +2,8 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { ChangeEvent, Heartbeat } from '@holdfast/bus';
 import { deepFreeze } from '@holdfast/machinery';
 import { decodeObject } from '../decode.ts';
+import { SHARED_MESSAGE_CHARACTERS_MAX, SHARED_MESSAGES } from '../limits.ts';
+import { createLruMap } from '../lru-map.ts';
 
 export interface DecodedChange<T> {
   readonly type: ChangeEvent['type'];
@@ -9,12 +11,32 @@ export interface DecodedChange<T> {
   readonly movedTo: string | undefined;
 }
 
+/**
+ * The last messages of this process. Several informers of one process are told the same change one after the other: the
+ * text is read once, and they share the object, which nobody can alter.
+ */
+const recent = createLruMap<{ readonly resource: ResourceRef; readonly change: DecodedChange<KubeObject> }>(
+  SHARED_MESSAGES,
+);
+
 /** The publisher is one of us: a message that is not a change event is our own bug and fails loudly. */
 export function decodeChange<T extends KubeObject>(resource: ResourceRef<T>, data: string): DecodedChange<T> {
+  if (data.length > SHARED_MESSAGE_CHARACTERS_MAX) return decode(resource, data);
+  const known = recent.get(data);
+  if (known !== undefined && isSameKind(known.resource, resource)) return known.change as DecodedChange<T>;
+  const change = decode(resource, data);
+  recent.set(data, { resource, change });
+  return change;
+}
+
+const isSameKind = (a: ResourceRef, b: ResourceRef): boolean =>
+  a.plural === b.plural && a.group === b.group && a.version === b.version;
+
+function decode<T extends KubeObject>(resource: ResourceRef<T>, data: string): DecodedChange<T> {
   const event = JSON.parse(data) as ChangeEvent;
   return {
     type: event.type,
-    object: event.object === undefined ? undefined : deepFreeze(decodeObject(resource, event.object)),
+    object: event.object === undefined ? undefined : decodeObject(resource, deepFreeze(event.object)),
     movedTo: event.movedTo,
   };
 }

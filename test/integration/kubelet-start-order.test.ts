@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -108,6 +108,18 @@ test('volumes end with their pod, whether or not it ever ran', async (t) => {
     await gone(admin, metadata.name ?? '', metadata.uid);
   }
   await eventually(() => left().length === 0, 'nothing is left of either');
+});
+
+test('what is in memory ends with the node, whose pods may still be there', async (t) => {
+  const { admin, runtime, stateDirectory } = await startNode(t);
+  if (runtime.abilities?.memoryVolumes !== true) return;
+  const volumes = [{ name: 'settings', emptyDir: { medium: 'Memory' } }];
+  await admin.create(PODS, podManifest('stays', withSettings({ volumes })));
+  await running(admin, 'stays');
+  const mounted = (): boolean => readFileSync('/proc/self/mounts', 'utf8').includes(` ${stateDirectory}/`);
+  assert.equal(mounted(), true);
+  await runtime.shutdown(0);
+  assert.equal(mounted(), false);
 });
 
 test('a volume in memory is shared by the containers of a pod, as large as it says, and ends with the pod', async (t) => {

@@ -8,6 +8,8 @@ export interface PodDirectories {
   readonly volumesPath: (podUid: string) => string;
   /** Of a pod without any sandbox, or whose last one goes. */
   readonly remove: (podUid: string) => void;
+  /** The node goes down: what is only in memory ends with it. */
+  readonly releaseMemory: () => void;
   /** Removes what is left of pods that never got as far as a sandbox. */
   readonly sweep: (podsWithSandbox: ReadonlySet<string>) => void;
 }
@@ -29,6 +31,9 @@ export function createPodDirectories(stateDirectory: string): PodDirectories {
   return {
     volumesPath: (podUid) => join(pods, podUid, 'volumes'),
     remove,
+    releaseMemory: () => {
+      for (const { target } of memoryVolumes(pods)) unmount(target);
+    },
     sweep: (podsWithSandbox) => {
       for (const podUid of readdirSync(pods)) if (!podsWithSandbox.has(podUid)) remove(podUid);
     },
@@ -43,11 +48,17 @@ function unmountOwn(path: string): void {
         'IllegalState',
         `${target} is still mounted: the files of the pod are kept until it is not`,
       );
-    execFileSync('umount', [target], { stdio: 'ignore', timeout: UNMOUNT_MS });
+    unmount(target);
   }
 }
 
-export function mountsBelow(path: string): readonly { readonly source: string; readonly target: string }[] {
+const memoryVolumes = (path: string) => mountsBelow(path).filter(({ source }) => source === MEMORY_VOLUME);
+
+function unmount(target: string): void {
+  execFileSync('umount', [target], { stdio: 'ignore', timeout: UNMOUNT_MS });
+}
+
+function mountsBelow(path: string): readonly { readonly source: string; readonly target: string }[] {
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' '))

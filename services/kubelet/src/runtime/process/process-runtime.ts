@@ -97,6 +97,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
       if (connection.isOpen() || hasRecords() || existsSync(socketPath(stateDirectory)))
         await connection.ask({ method: 'shutdown', graceMs }, graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS);
       await connection.close();
+      pods.releaseMemory();
     },
     close: () => connection.close(),
   };

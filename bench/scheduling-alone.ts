@@ -2,7 +2,7 @@ import { createIds, createSeededRandom, createSilentLog, createSystemClock } fro
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import { NODES, PODS } from '../libs/api/src/index.ts';
 import { createScheduler } from '../services/scheduler/src/index.ts';
-import { clearTaints, startSchedulerCluster } from '../test/integration/support/scheduler-cluster.ts';
+import { clearTaints, startSchedulerCluster } from '../test/support/scheduler-cluster.ts';
 import { printFigure } from './lib/figures.ts';
 import { SHAPES, type Shape, schedulingNode, schedulingPod } from './lib/scheduling-objects.ts';
 

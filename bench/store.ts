@@ -11,7 +11,7 @@ import type { Store } from '../libs/store/src/index.ts';
 import { createMemoryStore } from '../libs/store/src/memory/index.ts';
 import { createRedisStore } from '../libs/store/src/redis/index.ts';
 import { createSqliteStore } from '../libs/store/src/sqlite/index.ts';
-import { startRedis } from '../test/integration/support/redis-server.ts';
+import { startRedis } from '../test/support/redis-server.ts';
 
 const OBJECT = JSON.stringify({ kind: 'Pod', padding: 'x'.repeat(1_450) });
 const WRITES = 20_000;

@@ -8,8 +8,8 @@ import { createClusterPki } from '../../services/holdfast/src/pki/cluster-pki.ts
 import { createCredentials, formatTokenFile } from '../../services/holdfast/src/pki/credentials.ts';
 import { formatKubeconfig } from '../../services/holdfast/src/pki/kubeconfig.ts';
 import { STANDARD_SERVER_NAMES } from '../../services/holdfast/src/pki/names.ts';
-import { startNatsServer } from '../../test/integration/support/nats-server.ts';
-import { startRedis } from '../../test/integration/support/redis-server.ts';
+import { startNatsServer } from '../../test/support/nats-server.ts';
+import { startRedis } from '../../test/support/redis-server.ts';
 
 export const FORMS = ['sqlite', 'memory', 'redis-nats', 'distributed'] as const;
 export type Form = (typeof FORMS)[number];

@@ -15,8 +15,8 @@ import {
 } from '@holdfast/client';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { type Faults, withFaults } from './support/faulty-bus.ts';
-import { startNatsServer } from './support/nats-server.ts';
+import { type Faults, withFaults } from '../support/faulty-bus.ts';
+import { startNatsServer } from '../support/nats-server.ts';
 
 const NODES = ['node-1', 'node-2'];
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };

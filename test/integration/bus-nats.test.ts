@@ -6,7 +6,7 @@ import { busContract, collect, eventually, message, publishAll } from '@holdfast
 import { createNatsBus, type NatsBusOptions } from '@holdfast/bus/nats';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { connect } from 'nats';
-import { type NatsServer, startNatsServer } from './support/nats-server.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 const THINGS = resourcePattern('test.dev', 'things');
 

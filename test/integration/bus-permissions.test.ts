@@ -5,7 +5,7 @@ import { collect, eventually, message, publishAll } from '@holdfast/bus/contract
 import { createNatsBus, type NatsRole, natsUserName } from '@holdfast/bus/nats';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { connect, type NatsConnection } from 'nats';
-import { type NatsServer, startNatsServer } from './support/nats-server.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 const APISERVER: NatsRole = { kind: 'apiserver' };
 const SCHEDULER: NatsRole = { kind: 'scheduler' };

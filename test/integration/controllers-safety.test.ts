@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { CONFIG_MAPS, LEASES, NAMESPACES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import { startCluster } from '../support/controller-cluster.ts';
 import { waitFor } from '../support/wait.ts';
-import { startCluster } from './support/controller-cluster.ts';
 
 const node = (name: string): Node => ({
   apiVersion: 'v1',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEPLOYMENTS, type Deployment, JOBS, PODS, type Pod, REPLICA_SETS, STATEFUL_SETS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { startCluster } from '../support/controller-cluster.ts';
 import { waitFor } from '../support/wait.ts';
-import { startCluster } from './support/controller-cluster.ts';
 
 const WEB = { namespace: 'default', name: 'web' };
 

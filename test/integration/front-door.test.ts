@@ -7,8 +7,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { kubectl } from '../support/kubectl.ts';
-import { startNatsServer } from './support/nats-server.ts';
-import { freePort, startRedis } from './support/redis-server.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { freePort, startRedis } from '../support/redis-server.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
 const EXIT_DEADLINE_MS = 30_000;

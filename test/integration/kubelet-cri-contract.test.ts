@@ -19,7 +19,7 @@ import { CriConnection } from '../../services/kubelet/src/runtime/cri/connection
 import { rotateLog } from '../../services/kubelet/src/runtime/cri/log-keeper.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
 import type { ContainerIsolation, SandboxIsolation } from '../../services/kubelet/src/runtime/port-isolation.ts';
-import { TestContainerd } from './support/containerd.ts';
+import { TestContainerd } from '../support/containerd.ts';
 
 const containerd = await TestContainerd.start();
 after(() => containerd[Symbol.asyncDispose]());

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import type { Container, Node, Pod } from '@holdfast/api';
+import { TestContainerd } from '../support/containerd.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
-import { TestContainerd } from './support/containerd.ts';
 
 const containerd = await TestContainerd.start();
 const dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-cri-data-'));

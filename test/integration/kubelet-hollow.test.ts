@@ -16,7 +16,7 @@ import {
   startApi,
   startHollowNode,
   withCommand,
-} from './support/kubelet-cluster.ts';
+} from '../support/kubelet-cluster.ts';
 
 interface World extends KubeletCluster {
   readonly node: HollowNode;

@@ -22,7 +22,7 @@ import {
   running,
   startApi,
   withCommand,
-} from './support/kubelet-cluster.ts';
+} from '../support/kubelet-cluster.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/kubelet/src/main.ts');
 const log = createSilentLog();

@@ -18,7 +18,7 @@ import {
   running,
   startApi,
   withCommand,
-} from './support/kubelet-cluster.ts';
+} from '../support/kubelet-cluster.ts';
 
 const log = createSilentLog();
 

@@ -16,7 +16,7 @@ import {
   nodeReady,
   podWhere,
   startApi,
-} from './support/kubelet-cluster.ts';
+} from '../support/kubelet-cluster.ts';
 
 const random = createSeededRandom(1, 'static-pods');
 const log = createSilentLog();

@@ -3,8 +3,15 @@ import { test } from 'node:test';
 import { EVENTS, PODS, type Pod, PRIORITY_CLASSES, type PriorityClass } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { eventually, gone, nodeReady, podWhere, startHollowNode } from './support/kubelet-cluster.ts';
-import { addNode, addPod, clearTaints, containers, podOf, startSchedulerCluster } from './support/scheduler-cluster.ts';
+import { eventually, gone, nodeReady, podWhere, startHollowNode } from '../support/kubelet-cluster.ts';
+import {
+  addNode,
+  addPod,
+  clearTaints,
+  containers,
+  podOf,
+  startSchedulerCluster,
+} from '../support/scheduler-cluster.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 

@@ -10,7 +10,7 @@ import { redisConfig } from '@holdfast/holdfast/setup';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { createRedisStore } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
-import { freePort } from './support/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 
 const PASSWORD = 'a-password';
 const OPERATOR_PASSWORD = 'another-password';

@@ -17,8 +17,8 @@ import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract'
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { COMMIT } from '../../libs/store/src/redis/scripts.ts';
-import { type RedisServer, startRedis } from './support/redis-server.ts';
-import { startStoreLoad } from './support/store-load.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startStoreLoad } from '../support/store-load.ts';
 
 const KILLS = 6;
 const PAUSES = 4;

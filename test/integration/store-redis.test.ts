@@ -5,7 +5,7 @@ import type { DurableStore, Store } from '@holdfast/store';
 import { storeContract, storeHistoryProperty } from '@holdfast/store/contract';
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
-import { freePort, startRedis } from './support/redis-server.ts';
+import { freePort, startRedis } from '../support/redis-server.ts';
 
 const shared = await startRedis();
 after(() => shared.stop());

@@ -13,7 +13,7 @@ import { createSqliteStore } from '@holdfast/store/sqlite';
 
 const KILLS = 8;
 const WRITERS = 16;
-const LOAD_MAIN = fileURLToPath(new URL('./support/sqlite-load-main.ts', import.meta.url));
+const LOAD_MAIN = fileURLToPath(new URL('../support/sqlite-load-main.ts', import.meta.url));
 
 interface Acknowledgement {
   readonly tag: string;

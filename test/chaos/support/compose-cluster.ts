@@ -8,7 +8,7 @@ import { createHttpsTransport } from '@holdfast/client/https';
 import { createSystemClock } from '@holdfast/platform';
 import { DockerComposeEnvironment } from 'testcontainers';
 import { parse } from 'yaml';
-import { freePort } from '../../integration/support/free-port.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../../..');

@@ -4,9 +4,9 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, 
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CNI_PLUGINS, ensureContainerd } from '../../../tools/setup/containerd.ts';
-import { PAUSE_IMAGE, writeTestImages } from '../../../tools/setup/test-images.ts';
-import { waitFor } from '../../support/wait.ts';
+import { CNI_PLUGINS, ensureContainerd } from '../../tools/setup/containerd.ts';
+import { PAUSE_IMAGE, writeTestImages } from '../../tools/setup/test-images.ts';
+import { waitFor } from './wait.ts';
 
 /** A containerd of its own: own socket, state, images, cgroups and network. */
 export class TestContainerd implements AsyncDisposable {

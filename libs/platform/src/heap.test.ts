@@ -20,8 +20,14 @@ const youngMb = (how: string): number =>
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', PROGRAM, how], { timeout: 60_000 }),
   );
 
-test('the young generation stays near its limit, and grows without one', () => {
-  const [limited, free] = [youngMb('limited'), youngMb('free')];
-  assert.ok(limited >= 2 && limited <= 8, `${limited} MB under a limit of twice 2 MB`);
-  assert.ok(free > limited, `${free} MB without a limit`);
+/** Of five runs the middle one: V8 may collect twice, and double twice, before anybody is told of the first time. */
+const middle = (how: string): number => {
+  const sizes = Array.from({ length: 5 }, () => youngMb(how)).sort((a, b) => a - b);
+  return sizes[2] ?? 0;
+};
+
+test('the young generation stays near its limit, and grows far beyond without one', () => {
+  const [limited, free] = [middle('limited'), middle('free')];
+  assert.ok(limited >= 2 && limited <= 16, `${limited} MB under a limit of twice 2 MB`);
+  assert.ok(free >= 2 * limited, `${free} MB without a limit`);
 });

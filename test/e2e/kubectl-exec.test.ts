@@ -179,7 +179,8 @@ test('a client that does not read a command without end costs the server little'
     child.kill('SIGKILL');
     child.stdout.resume();
     await closed;
-    assert.ok(settled - before < 80, `${settled} MB, ${before} MB before`);
+    // `yes` writes more than this in a second; what a whole server gains by other work is well below.
+    assert.ok(settled - before < 250, `${settled} MB, ${before} MB before`);
   }
 });
 

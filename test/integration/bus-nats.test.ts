@@ -136,6 +136,8 @@ test('a stream that went on at a later place takes a change with one request, an
   await one.retained?.restartAfter(25);
   await one.publish(message(26));
   await other.retained?.position();
+  // The question just asked reaches the spy on a connection of its own.
+  await spy.flush();
   const before = questions;
   for (let revision = 27; revision <= 60; revision++) await one.publish(message(revision));
   await spy.flush();

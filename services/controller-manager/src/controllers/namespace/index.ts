@@ -1,9 +1,10 @@
 import { type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { listAll } from '../../common/list-all.ts';
 import { isTerminating, nameOf, namespaceOf, targetOf, uidOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';
-import { NAMESPACE_PAGE_OBJECTS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, FINALIZER, type NamespaceContent } from './decide.ts';
 import { Patience } from './patience.ts';
 
@@ -126,23 +127,4 @@ async function remove({ client }: ControllerContext, resource: ResourceRef, obje
   await unlessChanged(() =>
     client.delete(resource, targetOf(object), { uid: uidOf(object), propagationPolicy: 'Background' }),
   );
-}
-
-async function listAll(
-  { client }: ControllerContext,
-  resource: ResourceRef,
-  namespace: string,
-): Promise<readonly KubeObject[]> {
-  const all: KubeObject[] = [];
-  let continueToken: string | undefined;
-  do {
-    const page = await client.list(resource, {
-      namespace,
-      limit: NAMESPACE_PAGE_OBJECTS,
-      ...(continueToken === undefined ? {} : { continueToken }),
-    });
-    all.push(...page.items);
-    continueToken = page.continueToken;
-  } while (continueToken !== undefined);
-  return all;
 }

@@ -1,14 +1,10 @@
 import { countedKinds, type KubeObject, RESOURCE_QUOTAS, type ResourceQuota, type ResourceRef } from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { listAll } from '../../common/list-all.ts';
 import { keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
-import {
-  NAMESPACE_PAGE_OBJECTS,
-  QUOTA_RECOUNT_INTERVAL_MS,
-  QUOTA_RESYNC_MS,
-  WORKERS_PER_CONTROLLER,
-} from '../../limits.ts';
+import { QUOTA_RECOUNT_INTERVAL_MS, QUOTA_RESYNC_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, type Found, freesUsage, isStale } from './decide.ts';
 
 /**
@@ -90,23 +86,4 @@ async function observe(
     found.push({ kind, objects: await listAll(context, kind.resource, namespace) });
   }
   return found;
-}
-
-async function listAll(
-  { client }: ControllerContext,
-  resource: ResourceRef,
-  namespace: string,
-): Promise<readonly KubeObject[]> {
-  const all: KubeObject[] = [];
-  let continueToken: string | undefined;
-  do {
-    const page = await client.list(resource, {
-      namespace,
-      limit: NAMESPACE_PAGE_OBJECTS,
-      ...(continueToken === undefined ? {} : { continueToken }),
-    });
-    all.push(...page.items);
-    continueToken = page.continueToken;
-  } while (continueToken !== undefined);
-  return all;
 }

@@ -92,7 +92,7 @@ test('logs --previous shows the life before this one', async () => {
 
 test('what cannot be answered says why', async () => {
   assert.match((await attempt('logs', 'nobody')).stderr, /pods "nobody" not found/);
-  await create('stuck', { containers: [{ name: 'c', image: 'busybox' }] });
+  await create('stuck', { containers: [{ name: 'c', image: 'nginx:1.27' }] });
   await waitFor('the reason', async () => / CreateContainerError /.test(await status('stuck')));
   assert.match(
     (await attempt('logs', 'stuck')).stderr,

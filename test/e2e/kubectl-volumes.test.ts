@@ -69,7 +69,7 @@ test('[LIFE-16] what this node cannot do is said, not left out', async () => {
     }),
   );
   await waitFor('the refusal', async () => /FailedMount.*no support for nfs/.test(await run('get', 'events')));
-  await apply(pod('no-command', { containers: [{ name: 'c', image: 'busybox' }] }));
+  await apply(pod('no-command', { containers: [{ name: 'c', image: 'nginx:1.27' }] }));
   await waitFor('the reason', async () => / CreateContainerError /.test(await run('get', 'pod', 'no-command')));
   await run('delete', 'pod', 'remote', 'no-command', '--wait=false');
 });

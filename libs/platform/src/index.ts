@@ -1,6 +1,7 @@
 export { type Clock, createSystemClock, sleepOn, type Timer } from './clock.ts';
 export { describeError, OperatorError } from './errors.ts';
 export { nextTurn } from './event-loop.ts';
+export { readFeatureGates } from './feature-gates.ts';
 export { createIds, type Ids } from './ids.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
 export type { Service } from './lifecycle.ts';

@@ -1,4 +1,4 @@
-import { allResources } from '@holdfast/api';
+import { allResources, DEFAULT_FEATURES, type Features } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
 import { type Store, traceWrites } from '@holdfast/store';
@@ -50,6 +50,8 @@ export interface ApiServerDeps {
   readonly serviceAccounts?: ServiceAccountOptions;
   /** Present: the way to the kubelets, for logs and streams of pods. */
   readonly nodes?: (reader: ObjectReader) => NodeGateway;
+  /** Default: those of Kubernetes 1.32. */
+  readonly features?: Features;
 }
 
 export interface ServiceAccountOptions {
@@ -137,6 +139,7 @@ function createCore(deps: ApiServerDeps): Core {
     metrics,
     tracer,
     nodes,
+    features: deps.features ?? DEFAULT_FEATURES,
     clock,
     ids,
     log,

@@ -1,3 +1,4 @@
+import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
@@ -38,6 +39,7 @@ export const APISERVER_SETTINGS = {
     help: 'IPv4 network that services get their addresses from; the same for every apiserver of a cluster',
     default: DEFAULT_SERVICE_NETWORK,
   },
+  'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -58,6 +60,7 @@ export interface ApiServerConfig {
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly serviceNetwork: string;
+  readonly features: Features;
   readonly tracingEndpoint: string | undefined;
   readonly logLevel: LogLevel;
 }
@@ -105,6 +108,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
+    features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     logLevel: logLevel(settings.verbosity),
   };

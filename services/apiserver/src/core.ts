@@ -1,3 +1,4 @@
+import type { Features } from '@holdfast/api';
 import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
@@ -26,5 +27,6 @@ export interface Core {
   readonly openApi: OpenApiDocuments;
   /** Absent: this server has no way to kubelets. */
   readonly nodes: NodeGateway | undefined;
+  readonly features: Features;
   readonly log: Log;
 }

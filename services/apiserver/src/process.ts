@@ -43,6 +43,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     tokens,
     defaultTolerationSeconds: config.defaultTolerationSeconds,
     serviceNetwork: config.serviceNetwork,
+    features: config.features,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),

@@ -1,3 +1,4 @@
+import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 
@@ -41,6 +42,7 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTP, without credentials',
   },
+  'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'error' },
@@ -69,6 +71,7 @@ export interface StartConfig {
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
+  readonly features: Features;
   readonly tracingEndpoint: string | undefined;
   readonly json: boolean;
   readonly logLevel: LogLevel;
@@ -94,6 +97,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
+    features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     json: settings.json,
     logLevel: logLevelOf(settings.verbosity),

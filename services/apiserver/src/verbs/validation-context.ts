@@ -11,5 +11,5 @@ export function validationContext(core: Core, { user }: ResourceContext): Valida
     ...(uid === undefined || uid === '' ? {} : { uid }),
     ...(extra === undefined ? {} : { extra }),
   };
-  return { now: core.clock.now(), requester };
+  return { now: core.clock.now(), requester, features: core.features };
 }

@@ -43,6 +43,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     ...machine,
     store,
     nodes: () => nodes,
+    features: config.features,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
   });

@@ -1,34 +1,12 @@
-import { createSilentLog, describeError, type Log, OperatorError, type Service } from '@holdfast/platform';
-import { describeSettings } from '@holdfast/platform/config';
-import { createPinoLog } from '@holdfast/platform/pino-log';
+import { runService } from '@holdfast/platform/run-service';
 import { KUBELET_SETTINGS, readKubeletConfig } from './config.ts';
 
-let log: Log = createSilentLog();
-let running: Service | undefined;
-
-try {
-  const config = readKubeletConfig({ argv: process.argv.slice(2), env: process.env });
-  if (config === undefined) process.stdout.write(describeSettings(KUBELET_SETTINGS));
-  else {
-    log = createPinoLog({ level: config.logLevel, service: 'kubelet' });
+await runService({
+  name: 'kubelet',
+  settings: KUBELET_SETTINGS,
+  readConfig: readKubeletConfig,
+  start: async (config, log) => {
     const { startProcess } = await import('./process.ts');
-    running = await startProcess(config, log);
-  }
-} catch (error) {
-  if (!(error instanceof OperatorError)) throw error;
-  process.stderr.write(`${error.message}\n${error.nextStep}\n`);
-  process.exit(error.exitCode);
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(signal));
-
-async function stop(signal: string): Promise<void> {
-  log.info('stopping', { signal });
-  try {
-    await running?.stop();
-    process.exit(0);
-  } catch (error) {
-    log.error('the process did not stop cleanly', { error: describeError(error) });
-    process.exit(1);
-  }
-}
+    return startProcess(config, log);
+  },
+});

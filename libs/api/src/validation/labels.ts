@@ -31,27 +31,39 @@ export function validateLabelSelector(
 }
 
 function validateRequirement(out: FieldError[], path: string, requirement: LabelSelectorRequirement): void {
-  const values = requirement.values ?? [];
-  switch (requirement.operator ?? '') {
+  if (!validateOperator(out, path, requirement)) refuseOperator(out, path, requirement.operator);
+  validateLabelName(out, `${path}.key`, requirement.key ?? '');
+  for (const [i, value] of (requirement.values ?? []).entries()) {
+    for (const text of labelValueErrors(value)) out.push(invalid(`${path}.values[${i}]`, value, text));
+  }
+}
+
+/** Of the operators that all selectors share; false: it is none of them. */
+export function validateOperator(
+  out: FieldError[],
+  path: string,
+  { operator, values = [] }: Readonly<{ operator?: string; values?: readonly string[] }>,
+): boolean {
+  switch (operator) {
     case 'In':
     case 'NotIn':
       if (values.length === 0) {
         out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
       }
-      break;
+      return true;
     case 'Exists':
     case 'DoesNotExist':
       if (values.length > 0) {
         out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
       }
-      break;
+      return true;
     default:
-      out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+      return false;
   }
-  validateLabelName(out, `${path}.key`, requirement.key ?? '');
-  for (const [i, value] of values.entries()) {
-    for (const text of labelValueErrors(value)) out.push(invalid(`${path}.values[${i}]`, value, text));
-  }
+}
+
+export function refuseOperator(out: FieldError[], path: string, operator: string | undefined): void {
+  out.push(invalid(`${path}.operator`, operator ?? '', 'not a valid selector operator'));
 }
 
 export const isEmptySelector = (selector: Readonly<LabelSelector> | undefined): boolean =>

@@ -1,18 +1,9 @@
-import { allResources, type ResourceDefinition } from '@holdfast/api';
+import { allResources, type KindInfo, type ResourceDefinition } from '@holdfast/api';
 import { type ServedSubresource, subresourcesOf } from '../subresources/served-subresources.ts';
 import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
 
 /** What discovery says of one resource, stored or not. */
-export interface ServedKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly singular: string;
-  readonly namespaced: boolean;
-  readonly shortNames: readonly string[];
-  readonly categories: readonly string[];
-  readonly verbs: readonly string[];
+export interface ServedKind extends Omit<KindInfo, 'struct' | 'subresources'> {
   readonly subresources: readonly ServedSubresource[];
 }
 

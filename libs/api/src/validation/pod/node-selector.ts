@@ -1,8 +1,8 @@
-import { type FieldError, forbidden, invalid, required } from '@holdfast/machinery';
+import { type FieldError, invalid, required } from '@holdfast/machinery';
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../../generated/types.ts';
 import { validateText } from '../check.ts';
 import { dnsSubdomainErrors, labelValueErrors } from '../formats.ts';
-import { validateLabelName } from '../labels.ts';
+import { refuseOperator, validateLabelName, validateOperator } from '../labels.ts';
 
 export function validateNodeSelector(out: FieldError[], path: string, selector: Readonly<NodeSelector>): void {
   const at = `${path}.nodeSelectorTerms`;
@@ -33,27 +33,12 @@ function validateExpression(
   strictValues: boolean,
 ): void {
   const values = requirement.values ?? [];
-  switch (requirement.operator ?? '') {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-      }
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-      }
-      break;
-    case 'Gt':
-    case 'Lt':
-      if (values.length !== 1) {
-        out.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
-      }
-      break;
-    default:
-      out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+  if (requirement.operator === 'Gt' || requirement.operator === 'Lt') {
+    if (values.length !== 1) {
+      out.push(required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+    }
+  } else if (!validateOperator(out, path, requirement)) {
+    refuseOperator(out, path, requirement.operator);
   }
   validateLabelName(out, `${path}.key`, requirement.key ?? '');
   if (!strictValues) return;
@@ -63,7 +48,7 @@ function validateExpression(
 function validateField(out: FieldError[], path: string, requirement: Readonly<NodeSelectorRequirement>): void {
   const values = requirement.values ?? [];
   if (requirement.operator !== 'In' && requirement.operator !== 'NotIn') {
-    out.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+    refuseOperator(out, path, requirement.operator);
   } else if (values.length !== 1) {
     const detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
     out.push(required(`${path}.values`, detail));

@@ -20,6 +20,8 @@ export interface PartitionReport {
   readonly traceHash: string;
   readonly steps: number;
   readonly identitiesStarted: number;
+  /** Identities on the node that was cut off: each has to start once more. */
+  readonly identitiesLost: number;
 }
 
 /**
@@ -36,20 +38,24 @@ export async function runPartitionScenario(
   await world.until('all nodes are ready', SETTLE_DEADLINE_MS, () => world.readyNodes().length === 4);
   cluster.background(createWorkloads(cluster.admin, REPLICAS));
   await world.until('both workloads are up', SETTLE_DEADLINE_MS, () => world.isUp('db') && world.isUp('web'));
-  const lost = await cutOff(cluster, world);
+  const { node: lost, identities: identitiesLost } = await cutOff(cluster, world);
   cluster.network.rejoin(lost);
   await world.until('everything heals', HEAL_DEADLINE_MS, () => isHealed(cluster, world));
   await cluster.kernel.runFor(SCENARIO_MS - cluster.kernel.elapsedMs);
   assert.ok(isHealed(cluster, world), 'healed once, healed for good');
   assert.equal(world.pods('web').length, REPLICAS, 'the old pods of the Deployment are gone');
   const { kernel, oracle } = cluster;
-  return { traceHash: kernel.traceHash(), steps: kernel.steps, identitiesStarted: oracle.startCount };
+  return { traceHash: kernel.traceHash(), steps: kernel.steps, identitiesStarted: oracle.startCount, identitiesLost };
 }
 
-/** Cuts the node of `db-1` off until it is given up, and checks what the API says meanwhile. Answers the node. */
-async function cutOff(cluster: SimCluster, world: World): Promise<string> {
+/** Cuts the node of `db-1` off until it is given up, and checks what the API says meanwhile. */
+async function cutOff(
+  cluster: SimCluster,
+  world: World,
+): Promise<{ readonly node: string; readonly identities: number }> {
   const victim = world.pod('db-1');
   const lost = victim.spec.nodeName ?? '';
+  const identities = world.pods('db').filter(({ spec }) => spec.nodeName === lost).length;
   cluster.network.isolate(lost);
   await world.until('the node is given up and the Deployment recovers elsewhere', EVICTION_DEADLINE_MS, () => {
     const elsewhere = world.pods('web').filter((pod) => pod.spec.nodeName !== lost && isReady(pod));
@@ -61,7 +67,7 @@ async function cutOff(cluster: SimCluster, world: World): Promise<string> {
   assert.equal(waiting.spec.nodeName, lost);
   assert.equal(world.readyNodes().includes(lost), false);
   assert.deepEqual(cluster.oracle.nodesOf('default', 'db-1'), [lost], 'its process still runs, out of reach');
-  return lost;
+  return { node: lost, identities };
 }
 
 function isHealed(cluster: SimCluster, world: World): boolean {

@@ -34,6 +34,9 @@ export const POD_GC_BATCH_PODS = 500;
 /** How often node health is judged. */
 export const NODE_MONITOR_PERIOD_MS = 5_000;
 
+/** Nodes are judged again so soon when somebody else wrote one first: a taint that stays for a whole period keeps pods off a ready node. */
+export const NODE_WRITE_RETRY_MS = 100;
+
 /** Silence after which a node's readiness is unknown; ten renewals of a 10 s lease may not be lost unnoticed. */
 export const NODE_MONITOR_GRACE_SECONDS_DEFAULT = 50;
 
@@ -135,6 +138,9 @@ export const EVICTED_POD_GRACE_MS = 2 * 60_000;
 
 /** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
 export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;
+
+/** How often a node's advice for its kubelet's caches is looked at. */
+export const NODE_TTL_RECHECK_MS = 10 * 60_000;
 
 /** A certificate request that was answered stays so long. */
 export const CERTIFICATE_REQUEST_DONE_MS = 60 * 60_000;

@@ -14,6 +14,7 @@ import { endpointsController } from './controllers/endpoints/index.ts';
 import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
+import { nodeTtlController } from './controllers/node-ttl/index.ts';
 import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
 import { podGarbageController } from './controllers/pod-garbage/index.ts';
 import { replicaSetController } from './controllers/replicaset/index.ts';
@@ -56,6 +57,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   volumeProtectionController,
   claimProtectionController,
   claimEphemeralController,
+  nodeTtlController,
   certificateCleanerController,
   clusterRoleAggregationController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),

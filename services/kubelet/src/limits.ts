@@ -79,6 +79,8 @@ export const HOST_NAME_MAX = 63;
 export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */
 export const NODE_RETRY_MS = 1_000;
+/** A status that loses against other writers of the node is written again at once, so often in one beat (Kubernetes: 5). */
+export const NODE_STATUS_TRIES = 5;
 
 /** A rate of use is that of at least this long, and the points of one are kept for this long. */
 export const CPU_RATE_WINDOW_MS = 10_000;

@@ -4,7 +4,14 @@ import { deepEqual, StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
 import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats } from './domain/node-status.ts';
 import type { PressureCondition } from './eviction/signals.ts';
-import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_REPORT_MS, SETTLE_MS } from './limits.ts';
+import {
+  LEASE_DURATION_SECONDS,
+  LEASE_RENEW_MS,
+  NODE_RETRY_MS,
+  NODE_STATUS_REPORT_MS,
+  NODE_STATUS_TRIES,
+  SETTLE_MS,
+} from './limits.ts';
 
 /** `starting` and `clearing` pass by themselves; `starting` = nothing can be said yet. */
 export interface NotReady {
@@ -76,9 +83,7 @@ export class NodeAgent {
       this.#timer?.cancel();
       let nextMs = LEASE_RENEW_MS;
       try {
-        const node = await this.#keepNode();
-        this.#seen = node ?? this.#seen;
-        if (node !== undefined) await this.#renewLease(node);
+        await this.#keepNodeAndLease();
       } catch (error) {
         if (this.#stopped) return;
         this.#deps.log.warn('node heartbeat failed, will retry', { node: this.#deps.facts.name, error });
@@ -88,12 +93,26 @@ export class NodeAgent {
     }
   }
 
+  /** The lease says that this kubelet lives, so it is renewed too when the API refuses what the node says of itself. */
+  async #keepNodeAndLease(): Promise<void> {
+    let refusal: StatusError | undefined;
+    const node = await this.#keepNode().catch((error: unknown) => {
+      if (!(error instanceof StatusError)) throw error;
+      refusal = error;
+      return this.#seen;
+    });
+    this.#seen = node ?? this.#seen;
+    if (node !== undefined) await this.#renewLease(node);
+    if (refusal !== undefined) throw refusal;
+  }
+
   async #keepNode(): Promise<Node | undefined> {
     const { client, facts, notReady } = this.#deps;
     // A beat follows as soon as something can be said.
     if (notReady()?.kind === 'starting') return undefined;
     const found = await client.find(NODES, { name: facts.name });
     if (found === undefined) return this.#register();
+    this.#seen = found;
     return this.#isSettling() ? found : this.#report(found);
   }
 
@@ -108,17 +127,34 @@ export class NodeAgent {
     return clock.monotonic() - this.#settlingSince < SETTLE_MS;
   }
 
-  async #register(): Promise<Node> {
+  async #register(): Promise<Node | undefined> {
     const { client, facts, log, onVanished } = this.#deps;
     this.#lease = undefined;
     await onVanished();
-    const created = await client.create(NODES, newNode(await this.#state()));
+    this.#seen = await client.create(NODES, newNode(await this.#state()));
     log.info('node registered', { node: facts.name });
-    return this.#report(created);
+    return this.#report(this.#seen);
+  }
+
+  /** Others write nodes too (taints, annotations): who comes second looks again at once. */
+  async #report(found: Node): Promise<Node | undefined> {
+    const { client, facts } = this.#deps;
+    let node: Node | undefined = found;
+    for (let tries = 1; node !== undefined; tries++) {
+      try {
+        return await this.#writeReport(node);
+      } catch (error) {
+        if (!isConflict(error) || tries >= NODE_STATUS_TRIES) throw error;
+        node = await client.find(NODES, { name: facts.name });
+      }
+    }
+    // Somebody removed the object between two looks.
+    this.#wanted = true;
+    return undefined;
   }
 
   /** Writes when something differs, or, so that an observer sees life in the object too, from time to time. */
-  async #report(node: Node): Promise<Node> {
+  async #writeReport(node: Node): Promise<Node> {
     const { client, clock, facts } = this.#deps;
     const labels = missingLabels(node, { ...defaultLabels(facts), ...facts.labels });
     if (Object.keys(labels).length > 0) {
@@ -172,6 +208,8 @@ export class NodeAgent {
     }
   }
 }
+
+const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
 
 function newLease(node: Node, renewTime: string): Lease {
   const { name = '', uid = '' } = node.metadata;

@@ -7,18 +7,17 @@ import type { HealthAction } from './health.ts';
 import type { PodEviction } from './pod-eviction.ts';
 import { isReadyNode } from './taints.ts';
 
-export async function applyHealth(context: ControllerContext, action: HealthAction): Promise<void> {
+/** False when somebody else wrote first: what was decided is not written, and has to be decided again. */
+export async function applyHealth(context: ControllerContext, action: HealthAction): Promise<boolean> {
   switch (action.type) {
     case 'write-node':
-      await writeNode(context, action);
-      return;
+      return writeNode(context, action);
     case 'mark-pod-not-ready':
-      await unlessChanged(() => context.client.updateStatus(PODS, action.pod));
-      return;
+      return (await unlessChanged(() => context.client.updateStatus(PODS, action.pod))) !== undefined;
     case 'tell-not-ready': {
       const message = `Node ${nameOf(action.node)} status is now: NodeNotReady`;
       context.events.event(action.node, { type: 'Normal', reason: 'NodeNotReady', message });
-      return;
+      return true;
     }
   }
 }
@@ -27,15 +26,16 @@ export async function applyHealth(context: ControllerContext, action: HealthActi
 async function writeNode(
   { client }: ControllerContext,
   { node, conditions, taints }: Extract<HealthAction, { type: 'write-node' }>,
-): Promise<void> {
+): Promise<boolean> {
   const told =
     conditions === undefined
       ? node
       : await unlessChanged(() =>
           client.updateStatus(NODES, { ...node, status: { ...node.status, conditions: [...conditions] } }),
         );
-  if (told === undefined || taints === undefined) return;
-  await unlessChanged(() => client.update(NODES, { ...told, spec: { ...told.spec, taints: [...taints] } }));
+  if (told === undefined || taints === undefined) return told !== undefined;
+  const tainted = { ...told, spec: { ...told.spec, taints: [...taints] } };
+  return (await unlessChanged(() => client.update(NODES, tainted))) !== undefined;
 }
 
 export interface EvictionTools {

@@ -9,6 +9,7 @@ import {
   NODE_MONITOR_PERIOD_MS,
   NODE_MONITOR_STALL_MS,
   NODE_STARTUP_GRACE_MS,
+  NODE_WRITE_RETRY_MS,
   WORKERS_PER_CONTROLLER,
 } from '../../limits.ts';
 import { applyEviction, applyHealth, askOnce } from './apply.ts';
@@ -69,9 +70,12 @@ function createHealthLoop(context: ControllerContext, settings: NodeLifecycleSet
       const time = { monotonicMs: clock.monotonic(), now: clock.now(), limits };
       const { memory, actions } = decideHealth(shared.memory, snapshot, time);
       shared.memory = memory;
-      const failure = await inParallel(actions, (action) => applyHealth(context, action));
+      let isBehind = false;
+      const failure = await inParallel(actions, async (action) => {
+        if (!(await applyHealth(context, action))) isBehind = true;
+      });
       if (failure !== undefined) context.log.warn('node health could not be written', { error: failure });
-      return { requeueAfterMs: NODE_MONITOR_PERIOD_MS };
+      return { requeueAfterMs: isBehind ? NODE_WRITE_RETRY_MS : NODE_MONITOR_PERIOD_MS };
     },
   };
 }

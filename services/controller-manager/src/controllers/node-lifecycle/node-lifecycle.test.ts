@@ -5,6 +5,7 @@ import { formatMicroTime } from '@holdfast/platform';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isReady, podCondition } from '../../common/pods.ts';
+import { NODE_WRITE_RETRY_MS } from '../../limits.ts';
 import { node, pod, readyStatus } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
 import { decideEvictions, toleratedFor } from './evictions.ts';
@@ -331,4 +332,23 @@ test('[SAFE-15] no write of this controller ends a pod', async () => {
     [['node-controller', 'default/on-a', ['uid']]],
   );
   assert.deepEqual(cluster.world.api.list(PODS).map(nameOf), ['on-a', 'on-b', 'on-c']);
+});
+
+test('a taint whose removal lost against another writer of the node is removed at the next look, not a period later', async () => {
+  const cluster = new Cluster(['a']);
+  const { api, clock } = cluster.world;
+  const fresh = cluster.node('a');
+  const taints = [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }];
+  api.put(NODES, { ...fresh, spec: { ...fresh.spec, taints } });
+  api.beforeWrite = () => {
+    api.beforeWrite = () => {};
+    const annotations = { somebody: 'was faster' };
+    const met = cluster.node('a');
+    api.put(NODES, { ...met, metadata: { ...met.metadata, annotations } });
+  };
+  await cluster.controller.settle();
+  assert.deepEqual(cluster.taints('a'), ['node.kubernetes.io/not-ready:NoSchedule']);
+  clock.advance(NODE_WRITE_RETRY_MS);
+  await cluster.controller.settle();
+  assert.deepEqual(cluster.taints('a'), []);
 });

@@ -1,0 +1,40 @@
+import { NODES } from '@holdfast/api';
+import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isTerminating, nameOf } from '../../common/meta.ts';
+import { unlessChanged } from '../../common/writes.ts';
+import { NODE_TTL_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { decide, TTL_ANNOTATION } from './decide.ts';
+
+/** Tells kubelets for how long they may keep secrets and config maps: the longer, the more of them there are. */
+export const nodeTtlController: ControllerDefinition = {
+  name: 'ttl',
+  component: 'ttl-controller',
+  identity: 'manager',
+  watches: [NODES],
+  create: (context) => [createLoop(context)],
+};
+
+function createLoop(context: ControllerContext): Loop {
+  const nodes = context.informers.of(NODES);
+  return {
+    name: 'ttl',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => nodes.list().map(nameOf),
+    wake: (enqueue) => [
+      // Heartbeats alter nothing here.
+      nodes.onChange(({ key, object, old }) => {
+        if (object !== undefined && (old === undefined || adviceOf(object) !== adviceOf(old))) enqueue(key);
+      }),
+    ],
+    reconcile: async (name) => {
+      const node = nodes.get({ name });
+      if (node === undefined || isTerminating(node)) return {};
+      const advised = decide(node, nodes.list().length);
+      if (advised !== undefined) await unlessChanged(() => context.client.update(NODES, advised));
+      return { requeueAfterMs: NODE_TTL_RECHECK_MS };
+    },
+  };
+}
+
+const adviceOf = ({ metadata }: { readonly metadata: { readonly annotations?: Record<string, string> } }): unknown =>
+  metadata.annotations?.[TTL_ANNOTATION];

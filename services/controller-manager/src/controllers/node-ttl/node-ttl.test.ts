@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NODES } from '@holdfast/api';
+import fc from 'fast-check';
+import { node } from '../../testing/builders.ts';
+import { createWorld, DrivenController } from '../../testing/harness.ts';
+import { decide, TTL_ANNOTATION } from './decide.ts';
+import { nodeTtlController } from './index.ts';
+
+const adviceFor = (nodes: number, current?: string): string | undefined => {
+  const plain = node('a');
+  const annotations = current === undefined ? {} : { [TTL_ANNOTATION]: current };
+  return decide({ ...plain, metadata: { ...plain.metadata, annotations } }, nodes)?.metadata.annotations?.[
+    TTL_ANNOTATION
+  ];
+};
+
+test('the advice grows with the cluster and does not flap at a border', () => {
+  const sizes = [1, 100, 101, 500, 501, 1_000, 2_000, 10_000, 10_001];
+  assert.deepEqual(
+    sizes.map((size) => adviceFor(size)),
+    ['0', '0', '15', '15', '30', '30', '60', '300', '600'],
+  );
+  assert.deepEqual([adviceFor(95, '15'), adviceFor(89, '15'), adviceFor(5, 'nonsense')], [undefined, '0', '0']);
+});
+
+test('whatever the size: what was advised is not advised again', () => {
+  fc.assert(fc.property(fc.nat(20_000), (size) => assert.equal(adviceFor(size, adviceFor(size)), undefined)));
+});
+
+test('every node is told once, and heartbeats cost no write', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('a'));
+  const controller = new DrivenController(world, nodeTtlController);
+  await controller.settle();
+  const told = world.api.get(NODES, { name: 'a' });
+  assert.equal(told.metadata.annotations?.[TTL_ANNOTATION], '0');
+  world.api.put(NODES, { ...told, status: node('a', { ready: 'False' }).status });
+  world.clock.advance(3_600_000);
+  await controller.settle();
+  assert.equal(world.api.writes.length, 1);
+  assert.deepEqual(controller.errors, []);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type KubeObject, NODES, type Node } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
+import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
+import { newNode } from './domain/node-status.ts';
+import { hollowNodeFacts } from './hollow-facts.ts';
+import { LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from './limits.ts';
+import { NodeAgent } from './node-agent.ts';
+
+const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** A node that others write as well: `lost` reports of the kubelet meet a newer revision first. */
+async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; waitsMs: number | undefined }> {
+  const asked: string[] = [];
+  let waitsMs: number | undefined;
+  let arm: () => void = () => {};
+  const armed = new Promise<void>((resolve) => {
+    arm = resolve;
+  });
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => {
+      asked.push(`get ${resource.plural}`);
+      return given(resource.plural === NODES.plural ? node : undefined);
+    },
+    patch: (_, target) => {
+      asked.push('report');
+      const isLate = asked.filter((what) => what === 'report').length <= lost;
+      return isLate
+        ? Promise.reject(conflict({ group: '', resource: 'nodes', name: target.name }, MODIFIED_CONCURRENTLY))
+        : given(node);
+    },
+    create: (_, object) => {
+      asked.push('lease');
+      return given(object);
+    },
+  };
+  const timer = (delayMs: number): Timer => {
+    waitsMs = delayMs;
+    arm();
+    return { cancel: () => {} };
+  };
+  const clock: Clock = { now: () => START_MS, monotonic: () => 0, timer, sleep: () => Promise.resolve() };
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await armed;
+  await agent.stop();
+  return { asked, waitsMs };
+}
+
+test('a report that lost against another writer of the node is made again at once, from what is stored', async () => {
+  const { asked, waitsMs } = await beatAgainst(1);
+  assert.deepEqual(asked, ['get nodes', 'report', 'get nodes', 'report', 'get leases', 'lease']);
+  assert.equal(waitsMs, LEASE_RENEW_MS);
+});
+
+test('a report that always loses is tried again later, and the lease says meanwhile that the kubelet lives', async () => {
+  const { asked, waitsMs } = await beatAgainst(Number.POSITIVE_INFINITY);
+  assert.equal(asked.filter((what) => what === 'report').length, NODE_STATUS_TRIES);
+  assert.equal(asked.at(-1), 'lease');
+  assert.equal(waitsMs, NODE_RETRY_MS);
+});

@@ -4,7 +4,7 @@ import type { Event, KubeObject } from '@holdfast/api';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createApiClient } from './api-client.ts';
 import { createEventRecorder } from './event-recorder.ts';
-import { EVENT_BURST, EVENT_QUEUE_MAX } from './limits.ts';
+import { EVENT_BURST, EVENT_PATIENCE_MS, EVENT_QUEUE_MAX } from './limits.ts';
 import { FakeApi } from './test-support/fake-api.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
@@ -90,6 +90,35 @@ test('an object that spams is cut off, others are not', async () => {
   await clock.advance(1);
   assert.equal(events().length, EVENT_BURST + 1);
   assert.equal(recorder.dropped(), 100 - EVENT_BURST);
+});
+
+test('one event is written in each turn, so that other work comes between', async () => {
+  const { clock, recorder, events } = rig();
+  for (let i = 0; i < 20; i++) recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });
+  const written: number[] = [];
+  const look = (): void => {
+    written.push(events().length);
+    if (written.length < 20) clock.timer(0, look);
+  };
+  clock.timer(0, look);
+  await clock.advance(1);
+  assert.ok(written.every((count, turn) => count - (written[turn - 1] ?? 0) <= 1));
+  assert.equal(events().length, 20);
+});
+
+test('events that wait for long are written, and one that comes after all of them as well', async () => {
+  const { clock, api, recorder, events } = rig();
+  for (let i = 0; i < 20; i++) recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });
+  assert.equal(recorder.waiting(), 20);
+  api.setDown(true);
+  await clock.advance(EVENT_PATIENCE_MS / 2);
+  api.setDown(false);
+  await clock.advance(EVENT_PATIENCE_MS);
+  assert.equal(events().length + recorder.dropped(), 20);
+  assert.equal(recorder.waiting(), 0);
+  recorder.event(pod('late'), { type: 'Normal', reason: 'R', message: 'x' });
+  await clock.advance(1);
+  assert.ok(events().some(({ involvedObject }) => involvedObject.name === 'late'));
 });
 
 test('while the API is away the queue is bounded, the caller never waits, and events arrive later', async () => {

@@ -2,7 +2,14 @@ import { EVENTS, type Event, type KubeObject, type ObjectReference } from '@hold
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatTime, type Ids, type Log, type Service } from '@holdfast/platform';
 import { createEventCorrelator, type EventDraft } from './event-correlator.ts';
-import { EVENT_ATTEMPTS_MAX, EVENT_QUEUE_MAX, EVENT_RETRY_MS } from './limits.ts';
+import { createFifo } from './fifo.ts';
+import {
+  EVENT_ATTEMPTS_MAX,
+  EVENT_PATIENCE_MS,
+  EVENT_QUEUE_MAX,
+  EVENT_RETRY_MS,
+  LATE_EVENTS_PER_TURN,
+} from './limits.ts';
 import type { ApiClient, EventRecorder } from './port.ts';
 
 export interface EventRecorderOptions {
@@ -19,9 +26,13 @@ export interface EventRecorderOptions {
 export interface RunningEventRecorder extends EventRecorder, Service {
   /** Events lost because the queue was full, the object was spamming, or the API did not take them. */
   dropped(): number;
+  waiting(): number;
 }
 
-/** Writes events one after another in the background; `stop` drops what is still waiting. */
+/**
+ * Writes events one after another in the background, one in each turn of the event loop: where the process is busy with what
+ * people wait for, turns are long and events come later. `stop` drops what is still waiting.
+ */
 export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
   return new BackgroundRecorder(options);
 }
@@ -33,13 +44,14 @@ interface Waiting {
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly atMs: number;
+  readonly sinceMs: number;
 }
 
 class BackgroundRecorder implements RunningEventRecorder {
   readonly name: string;
   readonly #options: EventRecorderOptions;
   readonly #correlator;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = createFifo<Waiting>();
   readonly #stopping = new AbortController();
   #writing: Promise<void> | undefined;
   #dropped = 0;
@@ -54,7 +66,6 @@ class BackgroundRecorder implements RunningEventRecorder {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the event recorder is stopping'));
-    this.#waiting.length = 0;
     await this.#writing;
   }
 
@@ -62,27 +73,48 @@ class BackgroundRecorder implements RunningEventRecorder {
     return this.#dropped;
   }
 
+  waiting(): number {
+    return this.#waiting.size();
+  }
+
   event(about: KubeObject, event: Parameters<EventRecorder['event']>[1]): void {
     if (this.#stopping.signal.aborted) return;
-    if (this.#waiting.length >= EVENT_QUEUE_MAX) {
+    if (this.#waiting.size() >= EVENT_QUEUE_MAX) {
       this.#dropped++;
       return;
     }
     const { fieldPath, ...text } = event;
     const reference = fieldPath === undefined ? referenceTo(about) : { ...referenceTo(about), fieldPath };
-    this.#waiting.push({ ...text, reference, atMs: this.#options.clock.now() });
+    const { clock } = this.#options;
+    this.#waiting.push({ ...text, reference, atMs: clock.now(), sinceMs: clock.monotonic() });
     this.#writing ??= this.#drain();
   }
 
   async #drain(): Promise<void> {
-    // The caller of `event` must not run the client's code.
-    await Promise.resolve();
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const draft = this.#correlator.correlate(next);
-      if (draft === undefined) this.#dropped++;
-      else await this.#deliver(draft);
-    }
+    const { clock } = this.#options;
+    const { signal } = this.#stopping;
+    do {
+      // Also before the first one: the caller of `event` must not run the client's code.
+      await clock.sleep(0, signal).catch(() => {});
+      if (!signal.aborted) await this.#turn();
+    } while (this.#waiting.size() > 0 && !signal.aborted);
     this.#writing = undefined;
+  }
+
+  /** One event, or several when they wait for long. */
+  async #turn(): Promise<void> {
+    for (let written = 0; written < LATE_EVENTS_PER_TURN; written++) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      await this.#record(next);
+      if (this.#options.clock.monotonic() - next.sinceMs < EVENT_PATIENCE_MS) return;
+    }
+  }
+
+  async #record(event: Waiting): Promise<void> {
+    const draft = this.#correlator.correlate(event);
+    if (draft === undefined) this.#dropped++;
+    else await this.#deliver(draft);
   }
 
   async #deliver(draft: EventDraft): Promise<void> {

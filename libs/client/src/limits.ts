@@ -39,8 +39,11 @@ export const LEASE_RENEW_DEADLINE_MS = 10_000;
 export const LEASE_RETRY_PERIOD_MS = 2_000;
 export const LEASE_RETRY_JITTER = 1.2;
 
-/** Events waiting to be written; more are dropped and counted. */
-export const EVENT_QUEUE_MAX = 1_000;
+/** Events waiting to be written, about half a kilobyte each; more are dropped and counted. */
+export const EVENT_QUEUE_MAX = 10_000;
+/** Events that wait for longer are written several in a turn of the event loop, so that a busy process does not keep them for ever. */
+export const EVENT_PATIENCE_MS = 10_000;
+export const LATE_EVENTS_PER_TURN = 8;
 export const EVENT_ATTEMPTS_MAX = 5;
 export const EVENT_RETRY_MS = 2_000;
 /** Events remembered for counting up. */

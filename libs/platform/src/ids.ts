@@ -13,14 +13,26 @@ const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 export function createIds(random: Random): Ids {
   return {
     uuid: () => formatUuid(random.bytes(16)),
-    suffix: (length) => Array.from({ length }, () => NAME_ALPHABET.charAt(random.int(NAME_ALPHABET.length))).join(''),
+    suffix: (length) => {
+      let text = '';
+      for (let i = 0; i < length; i++) text += NAME_ALPHABET.charAt(random.int(NAME_ALPHABET.length));
+      return text;
+    },
   };
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 function formatUuid(bytes: Uint8Array): string {
-  const versioned = bytes.slice();
-  versioned[6] = ((versioned[6] ?? 0) & 0x0f) | 0x40;
-  versioned[8] = ((versioned[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Array.from(versioned, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  let text = '';
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-';
+    text += HEX[withVersion(bytes[i] ?? 0, i)];
+  }
+  return text;
+}
+
+function withVersion(byte: number, index: number): number {
+  if (index === 6) return (byte & 0x0f) | 0x40;
+  return index === 8 ? (byte & 0x3f) | 0x80 : byte;
 }

@@ -16,6 +16,7 @@ export class MetricRegistry {
 
   counter(name: string, help: string, labelNames: readonly string[]): Counter {
     const values = new Map<string, number>();
+    const keyOf = labelTexts(labelNames);
     this.#families.push({
       render: () => [
         ...head(name, help, 'counter'),
@@ -24,7 +25,7 @@ export class MetricRegistry {
     });
     return {
       add: (labels, by = 1) => {
-        const key = labelText(labelNames, labels);
+        const key = keyOf(labels);
         values.set(key, (values.get(key) ?? 0) + by);
       },
     };
@@ -36,12 +37,13 @@ export class MetricRegistry {
     options: { labelNames: readonly string[]; buckets: readonly number[] },
   ): Histogram {
     const { labelNames, buckets } = options;
-    const series = new Map<string, { readonly counts: number[]; sum: number; count: number }>();
+    const series = new Map<string, Series>();
+    const keyOf = labelTexts(labelNames);
     this.#families.push({
       render: () => [
         ...head(name, help, 'histogram'),
-        ...[...series].flatMap(([labels, { counts, sum, count }]) => [
-          ...buckets.map((le, i) => `${name}_bucket${braces(labels, `le="${le}"`)} ${counts[i] ?? 0}`),
+        ...[...series].flatMap(([labels, { firstFits, sum, count }]) => [
+          ...buckets.map((le, i) => `${name}_bucket${braces(labels, `le="${le}"`)} ${sumUpTo(firstFits, i)}`),
           `${name}_bucket${braces(labels, 'le="+Inf"')} ${count}`,
           `${name}_sum${braces(labels)} ${sum}`,
           `${name}_count${braces(labels)} ${count}`,
@@ -50,10 +52,15 @@ export class MetricRegistry {
     });
     return {
       observe: (labels, value) => {
-        const key = labelText(labelNames, labels);
-        const entry = series.get(key) ?? { counts: buckets.map(() => 0), sum: 0, count: 0 };
-        series.set(key, entry);
-        for (const [i, le] of buckets.entries()) if (value <= le) entry.counts[i] = (entry.counts[i] ?? 0) + 1;
+        const key = keyOf(labels);
+        let entry = series.get(key);
+        if (entry === undefined) {
+          entry = { firstFits: buckets.map(() => 0), sum: 0, count: 0 };
+          series.set(key, entry);
+        }
+        let at = 0;
+        while (at < buckets.length && value > (buckets[at] ?? 0)) at++;
+        if (at < buckets.length) entry.firstFits[at] = (entry.firstFits[at] ?? 0) + 1;
         entry.sum += value;
         entry.count += 1;
       },
@@ -73,6 +80,33 @@ export class MetricRegistry {
   render(): string {
     return `${this.#families.flatMap((family) => family.render()).join('\n')}\n`;
   }
+}
+
+interface Series {
+  /** By bucket: values for which it is the first that is large enough. Adding up is left to who reads. */
+  readonly firstFits: number[];
+  sum: number;
+  count: number;
+}
+
+function sumUpTo(values: readonly number[], last: number): number {
+  let sum = 0;
+  for (let i = 0; i <= last; i++) sum += values[i] ?? 0;
+  return sum;
+}
+
+/** Texts of labels that are remembered: those of metrics repeat, and their number is bounded by the series. */
+function labelTexts(names: readonly string[]): (labels: readonly string[]) => string {
+  const known = new Map<string, string>();
+  return (labels) => {
+    const joined = labels.length === 1 ? (labels[0] ?? '') : labels.join('\u0000');
+    let text = known.get(joined);
+    if (text === undefined) {
+      text = labelText(names, labels);
+      known.set(joined, text);
+    }
+    return text;
+  };
 }
 
 export function labelText(names: readonly string[], values: readonly string[]): string {

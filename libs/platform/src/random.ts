@@ -12,7 +12,27 @@ export function createSystemRandom(): Random {
   return {
     float: () => Math.random(),
     int: (exclusiveMax) => Math.floor(Math.random() * exclusiveMax),
-    bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    bytes: pooledBytes(),
+  };
+}
+
+/** A call to the machine's source costs far more than the bytes of one uid: it is asked for many at a time. */
+const POOL_BYTES = 4_096;
+
+function pooledBytes(): Random['bytes'] {
+  const pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
+  return (length) => {
+    if (length > POOL_BYTES) return crypto.getRandomValues(new Uint8Array(length));
+    if (used + length > POOL_BYTES) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    const bytes = pool.slice(used, used + length);
+    // What was given away is known to somebody: it does not stay here.
+    pool.fill(0, used, used + length);
+    used += length;
+    return bytes;
   };
 }
 

@@ -1,8 +1,13 @@
 /** Text forms of times. These are pure: what "now" is always comes from a Clock. */
 
+/** Most texts of a burst are of one second. */
+let last = { second: Number.NaN, text: '' };
+
 /** `metav1.Time`: whole seconds, UTC. */
 export function formatTime(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(epochMs / 1000);
+  if (second !== last.second) last = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+  return last.text;
 }
 
 /** `metav1.MicroTime`: six decimals, UTC. */

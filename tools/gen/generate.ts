@@ -3,6 +3,7 @@ import { emitKinds } from './emit-kinds.ts';
 import { emitRefs } from './emit-refs.ts';
 import { emitSchemas } from './emit-schemas.ts';
 import { emitTypes } from './emit-types.ts';
+import { extended } from './extensions.ts';
 import { kinds } from './kinds.ts';
 import { readSwagger, stableStructs } from './swagger.ts';
 import { typeNames } from './type-names.ts';
@@ -11,7 +12,7 @@ export const CHECKSUMS = 'checksums.json';
 
 /** File name -> content, for libs/api/src/generated. */
 export function generate(referenceDirectory: string): ReadonlyMap<string, string> {
-  const swagger = readSwagger(referenceDirectory);
+  const swagger = extended(readSwagger(referenceDirectory));
   const structs = stableStructs(swagger);
   const names = typeNames(structs);
   const served = kinds(swagger, structs);

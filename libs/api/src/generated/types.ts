@@ -986,6 +986,13 @@ export interface PersistentVolume {
   status: PersistentVolumeStatus;
 }
 
+export interface PersistentVolumeAttachment {
+  attachedAt?: Time;
+  nodeName: string;
+  nodeUID: string;
+  pods?: PersistentVolumeUser[];
+}
+
 export interface PersistentVolumeClaim {
   apiVersion: string;
   kind: string;
@@ -1085,10 +1092,17 @@ export interface PersistentVolumeSpec {
 }
 
 export interface PersistentVolumeStatus {
+  attachment?: PersistentVolumeAttachment;
   lastPhaseTransitionTime?: Time;
   message?: string;
   phase?: string;
   reason?: string;
+}
+
+export interface PersistentVolumeUser {
+  name: string;
+  namespace: string;
+  uid: string;
 }
 
 export interface PhotonPersistentDiskVolumeSource {

@@ -100,7 +100,7 @@ function upgradeDeps(serving: Serving): UpgradeDeps {
   const { clock, limits, stopping, log } = serving;
   return {
     answer: (raw, signal) =>
-      answer(serving, { ...requestLine(raw), headers: raw.headers, body: undefined, raw }, signal),
+      answer(serving, { ...requestLine(raw), headers: raw.headers, body: undefined, raw }, { signal: () => signal }),
     write: (raw, response) => writeResponse(raw, response, { headOnly: false, stallMs: limits.writeStallMs, clock }),
     stopping,
     log,
@@ -211,14 +211,9 @@ async function close(server: Server): Promise<void> {
 const CLIENT_GONE = new Error('the client has gone');
 
 async function serve(serving: Serving, request: Request, reply: Reply): Promise<void> {
-  const gone = new AbortController();
-  let answered = false;
-  reply.raw.once('close', () => {
-    // Every answer ends with a close; only one that came too early has something left to abort.
-    if (!answered) gone.abort(CLIENT_GONE);
-  });
-  const { clock, limits, stopping, log } = serving;
-  const response = await answer(serving, request, AbortSignal.any([stopping, gone.signal]));
+  const departure = followDeparture(serving.stopping, reply.raw);
+  const { clock, limits, log } = serving;
+  const response = await answer(serving, request, departure);
   if (request.body instanceof Uint8Array) serving.bodies.release(request.body);
   reply.hijack();
   try {
@@ -227,17 +222,52 @@ async function serve(serving: Serving, request: Request, reply: Reply): Promise<
       stallMs: limits.writeStallMs,
       clock,
     });
-    answered = true;
+    departure.answered();
   } catch (error) {
-    if (gone.signal.aborted) return;
+    if (departure.isGone()) return;
     log.warn('an answer could not be sent', { path: request.url, error: describeError(error) });
     reply.raw.destroy();
   }
 }
 
-async function answer(deps: HttpsServerDeps, request: Request, signal: AbortSignal): Promise<ApiResponse> {
+interface Departure {
+  /** Aborts when the client goes, or the server stops. Made only for whoever asks: few requests last long enough. */
+  signal(): AbortSignal;
+  isGone(): boolean;
+  answered(): void;
+}
+
+function followDeparture(stopping: AbortSignal, raw: ServerResponse | Http2ServerResponse): Departure {
+  let state: 'waiting' | 'answered' | 'gone' = 'waiting';
+  let gone: AbortController | undefined;
+  let signal: AbortSignal | undefined;
+  raw.once('close', () => {
+    // Every answer ends with a close; only one that came too early has something left to abort.
+    if (state !== 'waiting') return;
+    state = 'gone';
+    gone?.abort(CLIENT_GONE);
+  });
+  const make = (): AbortSignal => {
+    gone = new AbortController();
+    if (state === 'gone') gone.abort(CLIENT_GONE);
+    return AbortSignal.any([stopping, gone.signal]);
+  };
+  return {
+    signal: () => (signal ??= make()),
+    isGone: () => state === 'gone',
+    answered: () => {
+      state = 'answered';
+    },
+  };
+}
+
+async function answer(
+  deps: HttpsServerDeps,
+  request: Request,
+  departure: Pick<Departure, 'signal'>,
+): Promise<ApiResponse> {
   try {
-    return await deps.handle(readRequest(request, signal));
+    return await deps.handle(readRequest(request, departure));
   } catch (error) {
     return errorAnswer(error, deps.log);
   }
@@ -246,7 +276,7 @@ async function answer(deps: HttpsServerDeps, request: Request, signal: AbortSign
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const isMethod = (text: string): text is HttpMethod => METHODS.has(text);
 
-function readRequest(request: Request, signal: AbortSignal): ApiRequest {
+function readRequest(request: Request, departure: Pick<Departure, 'signal'>): ApiRequest {
   const { method, body } = request;
   if (!isMethod(method)) throw methodNotAllowed();
   const url = request.raw.url ?? '/';
@@ -258,15 +288,18 @@ function readRequest(request: Request, signal: AbortSignal): ApiRequest {
     query: new URLSearchParams(question < 0 ? '' : url.slice(question + 1)),
     headers: readHeaders(request),
     ...(body instanceof Uint8Array ? { body } : {}),
-    signal,
-    connection: {
-      remoteAddress: request.ip,
-      ...(certificate === undefined ? {} : { clientCertificate: certificate }),
+    get signal() {
+      return departure.signal();
     },
+    connection:
+      certificate === undefined
+        ? { remoteAddress: request.ip }
+        : { remoteAddress: request.ip, clientCertificate: certificate },
   };
 }
 
 function decodePath(raw: string): string {
+  if (!raw.includes('%')) return raw;
   try {
     return decodeURIComponent(raw);
   } catch (error) {
@@ -276,8 +309,10 @@ function decodePath(raw: string): string {
 
 function readHeaders(request: Request): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith(':') || value === undefined) continue;
+  const given = request.headers;
+  for (const name in given) {
+    const value = given[name];
+    if (value === undefined || name.startsWith(':')) continue;
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;

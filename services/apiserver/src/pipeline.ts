@@ -1,14 +1,14 @@
 import { allResources, findResource } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
-import type { SpanOptions } from '@holdfast/platform';
-import { impersonate } from './authentication/impersonation.ts';
+import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
+import { impersonate, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
 import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
-import { negotiate } from './http/negotiation.ts';
+import { negotiate, negotiateWithoutTable } from './http/negotiation.ts';
 import { methodNotAllowed, notServed } from './http/not-served.ts';
 import { withJsonBody } from './http/protobuf-body.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
@@ -34,6 +34,7 @@ export interface Incoming {
 export async function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
   const { tracer } = pipeline.core;
   const info = readRequestInfo(incoming.request);
+  if (tracer === NO_TRACER) return answerCounted(pipeline, incoming, info);
   return tracer.span(spanName(info), spanOptions(info, incoming), async (span) => {
     const response = await answerCounted(pipeline, incoming, info);
     span.set({ 'http.response.status_code': response.status });
@@ -85,7 +86,9 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 async function route({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const { authorizers } = core.access;
-  const user = await impersonate(authorizers, incoming.user, incoming.request);
+  const user = wantsToImpersonate(incoming.request)
+    ? await impersonate(authorizers, incoming.user, incoming.request)
+    : incoming.user;
   await authorize(authorizers, user, info);
   if (info.kind === 'path') return answerPath(core, incoming.request, checks);
   return core.writeGate.pass(info.verb, async () =>
@@ -95,21 +98,21 @@ async function route({ core, checks }: Pipeline, incoming: Incoming, info: Reque
 
 async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request, user, warnings } = incoming;
-  const contextOf = (): ResourceContext => ({
+  const contextOf = (represent: typeof negotiate): ResourceContext => ({
     request,
     info,
     user,
-    representation: negotiate(request.headers['accept']),
+    representation: represent(request.headers['accept']),
     warn: (text) => warnings.add(text),
   });
   const definition = findResource(info.group, info.version, info.resource);
   if (definition !== undefined) {
     const handler = routeResource(info, definition);
-    return handler(core, contextOf(), definition);
+    return handler(core, contextOf(negotiate), definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
   if (virtual === undefined) return unknownResource(info);
-  return virtualHandler(virtual, info)(core, contextOf());
+  return virtualHandler(virtual, info)(core, contextOf(info.verb === 'create' ? negotiateWithoutTable : negotiate));
 }
 
 function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRequest): VirtualHandler {

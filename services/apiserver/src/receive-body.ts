@@ -41,7 +41,7 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     };
     const onEnd = (): void => {
       finish();
-      resolve(Buffer.concat(chunks, received));
+      resolve(chunks[0]?.length === received ? chunks[0] : Buffer.concat(chunks, received));
     };
     const onClose = (): void => refuse(badRequest('the request ended before its body was complete'));
     const timer = clock.timer(limits.receiveTimeoutMs, () => refuse(receivedTooSlowly()));

@@ -116,7 +116,7 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function encodeEntry(owner: Ownership): JsonObject {
+export function encodeEntry(owner: Ownership): JsonObject {
   const entry: MutableJsonObject = {};
   if (owner.manager !== '') entry['manager'] = owner.manager;
   entry['operation'] = owner.operation;

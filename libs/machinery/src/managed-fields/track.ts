@@ -1,17 +1,18 @@
 import { deepEqual } from '../deep.ts';
-import type { FieldSet } from '../fieldpath/field-set.ts';
+import { type FieldSet, isEmptySet, unionOf } from '../fieldpath/field-set.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
 import type { StructSchema } from '../schema.ts';
-import { compareTyped, excludeFields, isSame } from '../typed/compare.ts';
+import { type Comparison, compareTyped, excludeFields, isSame } from '../typed/compare.ts';
 import { unsetObject } from '../typed/unset.ts';
 import {
   decodeManagedFields,
+  encodeEntry,
   encodeManagedFields,
   ManagedFieldsError,
   type ManagerId,
   type Owners,
 } from './entries.ts';
-import { capUpdateManagers, ownersAfterUpdate } from './owners.ts';
+import { capUpdateManagers, ownersAfterUpdate, withoutServerFields } from './owners.ts';
 
 export interface WriterIdentity {
   /** `fieldManager`, or what the client's user agent says before its first slash. */
@@ -45,10 +46,20 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
   const before = live === undefined ? unsetObject(schema) : untracked(live);
   const change = excludeFields(compareTyped(before, untracked(updated), schema), input.resetFields);
   if (keepsStored && isSame(change) && isJsonArray(stored)) return withManagedFields(updated, stored);
+  const sent = managedFieldsOf(updated);
+  if (live === undefined && sent === undefined) return withManagedFields(updated, firstOwner(input, change));
   const owners = ownersBefore(input);
   if (owners.size === 0 && live !== undefined) return withManagedFields(updated, undefined);
   const after = isSame(change) ? owners : ownersAfterUpdate(owners, updaterId(input), change, input.time);
   return withManagedFields(updated, encodeManagedFields(capUpdateManagers(after)));
+}
+
+/** Of a new object that names no owners everything belongs to whoever makes it. */
+function firstOwner(input: UpdateToTrack, change: Comparison): readonly Json[] | undefined {
+  const fields = withoutServerFields(unionOf(change.modified, change.added));
+  if (isEmptySet(fields)) return undefined;
+  const { time } = input;
+  return [encodeEntry({ ...updaterId(input), ...(time === undefined ? {} : { time }), fields })];
 }
 
 /** The common case, which needs no look into the entries: the request says nothing new about them. */

@@ -1,8 +1,20 @@
+import { deepFreeze } from '../deep.ts';
 import { type Json, type JsonObject, type MutableJsonObject, setOwn } from '../json.ts';
 import type { FieldSchema, ScalarType, Schema, StructSchema } from '../schema.ts';
 
 /** The wire form of a struct of which nobody has set a field: what a create is compared with. */
 export function unsetObject(schema: StructSchema): JsonObject {
+  let object = known.get(schema);
+  if (object === undefined) {
+    object = deepFreeze(makeUnset(schema));
+    known.set(schema, object);
+  }
+  return object;
+}
+
+const known = new WeakMap<StructSchema, JsonObject>();
+
+function makeUnset(schema: StructSchema): JsonObject {
   const result: MutableJsonObject = {};
   for (const [name, field] of Object.entries(schema.fields)) {
     const value = unsetValue(schema, name, field);

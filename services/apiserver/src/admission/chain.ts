@@ -20,6 +20,8 @@ async function run(
   request: AdmissionRequest,
 ): Promise<void> {
   for (const plugin of plugins) {
-    if (plugin[phase] !== undefined && plugin.handles(request)) await plugin[phase](request);
+    if (plugin[phase] === undefined || !plugin.handles(request)) continue;
+    const work = plugin[phase](request);
+    if (work !== undefined) await work;
   }
 }

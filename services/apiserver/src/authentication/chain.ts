@@ -7,7 +7,8 @@ import type { Authenticator } from './port.ts';
 /** The first method that recognises the credentials decides; none at all is the anonymous user. */
 export async function authenticate(methods: readonly Authenticator[], request: ApiRequest): Promise<User> {
   for (const method of methods) {
-    const user = await method.authenticate(request);
+    const found = method.authenticate(request);
+    const user = found instanceof Promise ? await found : found;
     if (user !== undefined) return user;
   }
   if (bearerToken(request) !== undefined) throw unauthorized();

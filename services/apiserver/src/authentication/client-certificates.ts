@@ -4,7 +4,7 @@ import type { Authenticator } from './port.ts';
 
 /** A verified client certificate: common name = user, organizations = groups. */
 export const clientCertificates: Authenticator = {
-  authenticate: async (request) => {
+  authenticate: (request) => {
     const der = request.connection?.clientCertificate;
     return der === undefined ? undefined : userOf(new X509Certificate(der).subject);
   },

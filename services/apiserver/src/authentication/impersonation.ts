@@ -16,6 +16,12 @@ export async function impersonate(authorizers: readonly Authorizer[], user: User
   return asUser(wanted);
 }
 
+/** Nearly nobody does. */
+export function wantsToImpersonate({ headers }: ApiRequest): boolean {
+  for (const header in headers) if (header.startsWith('impersonate-')) return true;
+  return false;
+}
+
 interface Wanted {
   readonly name: string;
   readonly uid: string;

@@ -15,7 +15,8 @@ export async function isAllowed(
   info: RequestInfo,
 ): Promise<string | undefined> {
   for (const authorizer of authorizers) {
-    const reason = await authorizer.authorize(user, info);
+    const opinion = authorizer.authorize(user, info);
+    const reason = opinion instanceof Promise ? await opinion : opinion;
     if (reason !== undefined) return reason;
   }
   return undefined;

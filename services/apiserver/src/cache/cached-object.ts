@@ -75,6 +75,6 @@ export class CachedObject {
 
   #text(): string {
     if (this.#stored !== undefined) return withRevision(this.#stored, this.revision);
-    return new TextDecoder().decode(this.#bytes);
+    return this.#bytes?.toString() ?? '';
   }
 }

@@ -1,23 +1,32 @@
-/** Ascending set of strings: binary search, insertion in place. */
+/** Names in ascending order. Sorting is left to who reads: of many names that come one after the other, few are looked at in between. */
 export class SortedNames {
-  readonly #names: string[] = [];
+  #names: string[] = [];
+  /** Not in `#names` yet. */
+  readonly #added = new Set<string>();
 
   add(name: string): void {
-    const at = this.#lowerBound(name);
-    if (this.#names[at] !== name) this.#names.splice(at, 0, name);
+    if (this.#names[this.#lowerBound(name)] !== name) this.#added.add(name);
   }
 
   delete(name: string): void {
+    if (this.#added.delete(name)) return;
     const at = this.#lowerBound(name);
     if (this.#names[at] === name) this.#names.splice(at, 1);
   }
 
   get size(): number {
-    return this.#names.length;
+    return this.#names.length + this.#added.size;
   }
 
   values(): readonly string[] {
+    if (this.#added.size > 0) this.#takeAdded();
     return this.#names;
+  }
+
+  #takeAdded(): void {
+    const added = [...this.#added].sort();
+    this.#added.clear();
+    this.#names = merged(this.#names, added);
   }
 
   #lowerBound(name: string): number {
@@ -30,4 +39,17 @@ export class SortedNames {
     }
     return low;
   }
+}
+
+/** Two ascending lists without a common name, as one. */
+function merged(left: string[], right: string[]): string[] {
+  if (left.length === 0) return right;
+  const all: string[] = [];
+  let next = 0;
+  for (const name of right) {
+    for (let other = left[next]; other !== undefined && other < name; other = left[++next]) all.push(other);
+    all.push(name);
+  }
+  for (; next < left.length; next++) all.push(left[next] ?? '');
+  return all;
 }

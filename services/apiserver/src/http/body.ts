@@ -2,7 +2,9 @@ import type { KubeObject } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
 import {
   badRequest,
+  isJsonArray,
   isJsonObject,
+  type Json,
   type JsonObject,
   JsonSyntaxError,
   jsonTypeName,
@@ -18,8 +20,10 @@ export function bodyText(request: ApiRequest): string {
   const { body } = request;
   if (body === undefined) return '';
   if (body.length > REQUEST_BODY_BYTES_MAX) throw bodyTooLarge();
-  return typeof body === 'string' ? body : new TextDecoder().decode(body);
+  return typeof body === 'string' ? body : UTF8.decode(body);
 }
+
+const UTF8 = new TextDecoder();
 
 export function mediaTypeOf(request: ApiRequest): string {
   return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -71,12 +75,14 @@ function shorten(text: string): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}...`;
 }
 
-function refuseTooDeep(value: unknown): void {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > BODY_DEPTH_MAX) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+function refuseTooDeep(value: Json, depth = 0): void {
+  if (depth > BODY_DEPTH_MAX) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
+  if (typeof value !== 'object' || value === null) return;
+  if (isJsonArray(value)) {
+    for (const item of value) refuseTooDeep(item, depth + 1);
+    return;
   }
+  for (const key in value) refuseTooDeep(value[key] ?? null, depth + 1);
 }
 
 export interface Kind {

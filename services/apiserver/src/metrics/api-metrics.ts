@@ -50,13 +50,14 @@ export function createApiMetrics(deps: { readonly cache: WatchCache; readonly wr
   };
 }
 
+const KNOWN_RESOURCES: ReadonlySet<string> = new Set(allResources().map(({ group, plural }) => `${group}/${plural}`));
+
 /** Unknown paths and resources share one series, so that a scanner cannot fill the memory with names. */
 function labelsOf(info: RequestInfo): readonly string[] {
   if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
-  const known = allResources().some((each) => each.group === info.group && each.plural === info.resource);
-  if (!known) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
+  if (!KNOWN_RESOURCES.has(`${info.group}/${info.resource}`)) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
   const scope = info.name === '' ? (info.namespace === '' ? 'cluster' : 'namespace') : 'resource';
-  const subresource = /^[a-z]{1,32}$/.test(info.subresource) ? info.subresource : '';
+  const subresource = info.subresource !== '' && /^[a-z]{1,32}$/.test(info.subresource) ? info.subresource : '';
   return [info.verb.toUpperCase(), info.group, info.version, info.resource, subresource, scope];
 }
 

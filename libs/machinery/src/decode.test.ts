@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from './json-decode.ts';
-import { findDuplicates, JsonSyntaxError } from './json-scan.ts';
+import { findDuplicates, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
 import { DecodeError, decodeWithSchema } from './schema-decode.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
 
@@ -46,6 +46,19 @@ test('keys that stand twice are named, each path once', () => {
     'duplicate field "list[1].x.y"',
   ]);
   assert.deepEqual(parseJson('{"__proto__":1,"__proto__":2}').duplicates, ['duplicate field "__proto__"']);
+});
+
+test('unknown fields and keys that stand twice are named in the order of the text, and nothing inside an unknown field', () => {
+  const text =
+    '{"spec":{"x":{"a":1,"a":2},"z":1,"z":2,"paused":true,"paused":false,"list":[{"y":1,"pull":"A","pull":"B"}]}}';
+  const unknown = ['unknown field "spec.z"', 'unknown field "spec.x"', 'unknown field "spec.list[0].y"'];
+  assert.deepEqual(findStrictProblems(text, unknown), [
+    'unknown field "spec.x"',
+    'unknown field "spec.z"',
+    'duplicate field "spec.paused"',
+    'unknown field "spec.list[0].y"',
+    'duplicate field "spec.list[0].pull"',
+  ]);
 });
 
 test('text without duplicates parses as JSON.parse does', () => {

@@ -6,7 +6,15 @@ export class JsonSyntaxError extends Error {
 
 /** Reads a JSON text character by character: finds keys that stand twice, or throws what Go's decoder would say. */
 export function findDuplicates(text: string): readonly string[] {
-  return new Scanner(text).scan();
+  return new Scanner(text, new Set()).scan();
+}
+
+/**
+ * What strict decoding finds in a JSON text, in its order: keys that stand twice, and the fields that its kind does not know, given as
+ * `unknown field "spec.foo"`. What stands inside an unknown field is not looked at, and an unknown field counts once.
+ */
+export function findStrictProblems(text: string, unknownFields: readonly string[]): readonly string[] {
+  return new Scanner(text, new Set(unknownFields)).scan();
 }
 
 const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
@@ -17,18 +25,21 @@ const isHex = (c: string): boolean => /^[0-9a-fA-F]$/.test(c);
 class Scanner {
   readonly #text: string;
   readonly #path: string[] = [];
-  readonly #duplicates = new Set<string>();
+  readonly #unknownFields: ReadonlySet<string>;
+  readonly #problems = new Set<string>();
+  #unknownAbove = 0;
   #position = 0;
 
-  constructor(text: string) {
+  constructor(text: string, unknownFields: ReadonlySet<string>) {
     this.#text = text;
+    this.#unknownFields = unknownFields;
   }
 
   scan(): readonly string[] {
     this.#value();
     this.#skipSpace();
     if (this.#position < this.#text.length) this.#fail('after top-level value');
-    return [...this.#duplicates].slice(0, MAX_STRICT_ERRORS);
+    return [...this.#problems].slice(0, MAX_STRICT_ERRORS);
   }
 
   /** '' at the end of the text. */
@@ -70,17 +81,30 @@ class Scanner {
       if (this.#peek() !== '"') this.#fail('looking for beginning of object key string');
       const key = this.#string();
       this.#enter(this.#path.length === 0 ? key : `.${key}`);
-      if (keys.has(key)) this.#duplicates.add(`duplicate field "${this.#path.join('')}"`);
+      const isUnknown = this.#noteField(keys.has(key));
       keys.add(key);
       this.#skipSpace();
       if (!this.#closes(':')) this.#fail('after object key');
+      this.#unknownAbove += isUnknown;
       this.#value();
+      this.#unknownAbove -= isUnknown;
       this.#path.pop();
       this.#skipSpace();
       if (this.#closes('}')) return;
       if (!this.#closes(',')) this.#fail('after object key:value pair');
       this.#skipSpace();
     }
+  }
+
+  /** 1 for a field that the kind does not know. Paths are only put together when somebody asks for them. */
+  #noteField(isTwice: boolean): 0 | 1 {
+    if (this.#unknownAbove > 0 || (this.#unknownFields.size === 0 && !isTwice)) return 0;
+    const path = this.#path.join('');
+    const unknown = `unknown field "${path}"`;
+    const isUnknown = this.#unknownFields.has(unknown);
+    if (isUnknown) this.#problems.add(unknown);
+    else if (isTwice) this.#problems.add(`duplicate field "${path}"`);
+    return isUnknown ? 1 : 0;
   }
 
   #array(): void {

@@ -50,6 +50,28 @@ describe('request pipeline', () => {
     });
   }
 
+  test('a review has no columns: whoever takes only a table gets 406', async () => {
+    const ask = (accept: string) =>
+      api.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+        headers: { accept },
+        body: { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } },
+      });
+    const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const refused = await ask(table);
+    assert.deepEqual([refused.status, refused.at('reason')], [406, 'NotAcceptable']);
+    const answered = await ask(`${table},application/json`);
+    assert.deepEqual([answered.status, answered.at('kind')], [201, 'SelfSubjectAccessReview']);
+  });
+
+  test('strict decoding names unknown and doubled fields in the order of the document', async () => {
+    const body = '{"metadata":{"name":"strict"},"bogus":1,"bogus":2,"data":{"a":"1","a":"2"},"more":1}';
+    const refused = await api.call('POST', `${CONFIG_MAPS}?fieldValidation=Strict`, { body });
+    assert.match(
+      refused.textAt('message'),
+      /strict decoding error: unknown field "bogus", duplicate field "data.a", unknown field "more"$/,
+    );
+  });
+
   test('a stale resourceVersion is 409 Conflict and changes nothing', async () => {
     const first = await api.call('POST', CONFIG_MAPS, { body: configMapBody('cas', { n: '1' }) });
     await api.call('PATCH', `${CONFIG_MAPS}/cas`, { body: { data: { n: '2' } } });

@@ -20,10 +20,19 @@ const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'applicatio
 
 /** Takes the first media type of `Accept` that we can answer; 406 when there is none. */
 export function negotiate(accept: string | undefined): Representation {
+  return negotiateAmong(accept, () => true);
+}
+
+/** For answers that have no columns: a client that takes nothing but a table gets 406. */
+export function negotiateWithoutTable(accept: string | undefined): Representation {
+  return negotiateAmong(accept, ({ form }) => form !== 'table');
+}
+
+function negotiateAmong(accept: string | undefined, isServed: (wanted: Representation) => boolean): Representation {
   if (accept === undefined || accept === '' || accept === 'application/json') return PLAIN;
   for (const clause of accept.split(',')) {
     const representation = readClause(clause.trim());
-    if (representation !== undefined) return representation;
+    if (representation !== undefined && isServed(representation)) return representation;
   }
   throw notAcceptable();
 }

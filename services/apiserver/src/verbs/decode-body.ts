@@ -3,12 +3,13 @@ import {
   badRequest,
   DecodeError,
   decodeWithSchema,
+  findStrictProblems,
   type JsonObject,
   StatusError,
   type StructSchema,
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import { asKind, bodyFormat, bodyText, type ParsedDocument, parseDocument } from '../http/body.ts';
+import { asKind, type BodyFormat, bodyFormat, bodyText, type ParsedDocument, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import type { WriteOptions } from './write-options.ts';
 
@@ -19,20 +20,37 @@ export function decodeBody(
   options: WriteOptions,
 ): KubeObject {
   const text = bodyText(context.request);
-  return decodeDocument(parseDocument(text, bodyFormat(context.request), definition.kind), definition, (problems) =>
-    reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`)),
-  );
+  const format = bodyFormat(context.request);
+  const parsed = parseDocument(text, format, definition.kind);
+  return decodeDocument(parsed, definition, (unknownFields) => {
+    const problems = strictProblems({ text, format, duplicates: parsed.duplicates, unknownFields });
+    reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`));
+  });
+}
+
+interface Findings {
+  readonly text: string;
+  readonly format: BodyFormat;
+  readonly duplicates: readonly string[];
+  readonly unknownFields: readonly string[];
+}
+
+/** In the order of a JSON text; a YAML text names what stands twice first. */
+function strictProblems({ text, format, duplicates, unknownFields }: Findings): readonly string[] {
+  if (duplicates.length === 0) return unknownFields;
+  if (format === 'json' && unknownFields.length > 0) return findStrictProblems(text, unknownFields);
+  return [...duplicates, ...unknownFields];
 }
 
 function decodeDocument(
   parsed: ParsedDocument,
   definition: ResourceDefinition,
-  report: (problems: readonly string[]) => void,
+  report: (unknownFields: readonly string[]) => void,
 ): KubeObject {
   const object = asKind(parsed.value, definition);
   try {
     const { value, unknownFields } = decodeWithSchema(asJson(object), schemaOf(definition));
-    report([...parsed.duplicates, ...unknownFields]);
+    report(unknownFields);
     return asKind(value, definition);
   } catch (error) {
     if (error instanceof DecodeError) throw cannotBeHandled(definition, error.message);

@@ -1,8 +1,8 @@
 import { CONFIG_MAPS, type ConfigMap, NAMESPACES, type Namespace } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isTerminating, nameOf, namespaceOf } from '../../common/meta.ts';
 import { isAlreadyExists, isNamespaceTerminating, unlessChanged } from '../../common/writes.ts';
-import { ROOT_CA_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 
 const NAME = 'kube-root-ca.crt';
 const KEY = 'ca.crt';
@@ -21,7 +21,7 @@ export const rootCaController = ({ rootCa }: { readonly rootCa: string }): Contr
   name: 'root-ca-certificate-publisher',
   component: 'root-ca-cert-publisher',
   identity: 'manager',
-  watches: [NAMESPACES],
+  watches: [NAMESPACES, CONFIG_MAPS],
   create: (context) => [createLoop(context, rootCa)],
 });
 
@@ -42,9 +42,9 @@ export function decide(
   return same ? undefined : { kind: 'update', object: { ...existing, data } };
 }
 
-/** Config maps are looked up, not watched: a cache of all of them would cost more than a look from time to time. */
 function createLoop(context: ControllerContext, rootCa: string): Loop {
   const namespaces = context.informers.of(NAMESPACES);
+  const configMaps = context.informers.of(CONFIG_MAPS);
   return {
     name: 'root-ca-certificate-publisher',
     workers: WORKERS_PER_CONTROLLER,
@@ -53,13 +53,15 @@ function createLoop(context: ControllerContext, rootCa: string): Loop {
       namespaces.onChange(({ key, object }) => {
         if (object !== undefined) enqueue(key);
       }),
+      configMaps.onChange(({ object, old }) => {
+        const changed = object ?? old;
+        if (changed !== undefined && nameOf(changed) === NAME) enqueue(namespaceOf(changed));
+      }),
     ],
     reconcile: async (name) => {
-      const namespace = namespaces.get({ name });
-      if (namespace === undefined) return {};
-      const existing = await context.client.find(CONFIG_MAPS, { namespace: name, name: NAME });
-      await apply(context, decide(namespace, existing, rootCa));
-      return { requeueAfterMs: ROOT_CA_RECHECK_MS };
+      const published = configMaps.get({ namespace: name, name: NAME });
+      await apply(context, decide(namespaces.get({ name }), published, rootCa));
+      return {};
     },
   };
 }

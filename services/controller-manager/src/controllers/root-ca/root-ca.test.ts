@@ -12,7 +12,7 @@ const namespace = (name: string): Namespace => ({
   status: { phase: 'Active' },
 });
 
-test('every namespace gets the root certificate, and a wrong one is put right', async () => {
+test('every namespace gets the root certificate, and one that was changed or removed is put right at once', async () => {
   const world = createWorld();
   world.api.put(NAMESPACES, namespace('a'));
   const controllers = [new DrivenController(world, rootCaController({ rootCa: 'PEM' }))];
@@ -23,7 +23,9 @@ test('every namespace gets the root certificate, and a wrong one is put right', 
   const [map] = world.api.list(CONFIG_MAPS);
   assert.ok(map !== undefined);
   world.api.put(CONFIG_MAPS, { ...map, data: { 'ca.crt': 'other' } });
-  world.api.put(NAMESPACES, { ...namespace('a'), metadata: { name: 'a', labels: { touched: 'yes' } } });
+  await settleAll(controllers);
+  assert.deepEqual(published(), [['a', 'kube-root-ca.crt', { 'ca.crt': 'PEM' }]]);
+  world.api.drop(CONFIG_MAPS, { namespace: 'a', name: 'kube-root-ca.crt' });
   await settleAll(controllers);
   assert.deepEqual(published(), [['a', 'kube-root-ca.crt', { 'ca.crt': 'PEM' }]]);
 });

@@ -79,9 +79,6 @@ export const OWNER_GC_WORKERS = 16;
 /** A daemon pod that failed stays this long before it is replaced. */
 export const DAEMON_FAILED_POD_REST_MS = 10_000;
 
-/** How often each namespace's copy of the root certificate is looked at: a user may have removed it. */
-export const ROOT_CA_RECHECK_MS = 5 * 60_000;
-
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
 

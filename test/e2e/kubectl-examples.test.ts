@@ -92,6 +92,32 @@ test('[EXP-08] [EXP-09] [LIFE-20] a pod that waits for a service shows where it 
   const part = 'spec.initContainers{init-myservice}';
   for (const each of ['Pulled', 'Created', 'Started']) assert.ok(told.includes(`${each} kubelet ${part}`), each);
   assert.ok(told.some((each) => each.startsWith('Scheduled')));
+});
+
+test('[EXP-11] as soon as the services are there the pod goes on and runs, never restarted', async () => {
+  const service = (name: string, targetPort: number): object => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { ports: [{ protocol: 'TCP', port: 80, targetPort }] },
+  });
+  assert.equal(await send(['apply'], service('mydb', 9377)), 'service/mydb created\n');
+  assert.equal(await send(['apply'], service('myservice', 9376)), 'service/myservice created\n');
+  await waitFor('it runs', async () => /^myapp-pod +1\/1 +Running +0 /.test(await row('myapp-pod')));
+  const address = await run('get', 'service', 'mydb', '-o', 'jsonpath={.spec.clusterIP}');
+  assert.match(
+    await run('logs', 'myapp-pod', '-c', 'init-mydb'),
+    new RegExp(`^${address} +mydb\\.default\\.svc\\.cluster\\.local$`, 'm'),
+  );
+  // Short names are those of the pod's namespace.
+  assert.match(
+    await run('exec', 'myapp-pod', '--', 'getent', 'hosts', 'mydb'),
+    new RegExp(`^${address} +mydb\\.default`),
+  );
+  assert.match(
+    await run('exec', 'myapp-pod', '--', 'cat', '/etc/resolv.conf'),
+    /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local/,
+  );
   await run('delete', 'pod', 'myapp-pod', '--wait=false');
 });
 

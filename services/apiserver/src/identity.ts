@@ -11,6 +11,8 @@ export const MASTERS_GROUP = 'system:masters';
 export const NODES_GROUP = 'system:nodes';
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const POD_GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:pod-garbage-collector';
+/** Whoever answers for the names of services, as in Kubernetes. */
+export const CLUSTER_DNS = 'system:serviceaccount:kube-system:kube-dns';
 export const FENCER = 'system:holdfast:fencer';
 
 const NODE_PREFIX = 'system:node:';

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
@@ -23,6 +24,10 @@ export const START_SETTINGS = {
   'container-runtime-endpoint': {
     kind: 'string',
     help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: they are processes',
+  },
+  'cluster-dns': {
+    kind: 'string',
+    help: 'Servers that know the names of services, addresses with commas; none: nobody; default for processes: this process',
   },
   'hollow-nodes': { kind: 'integer', help: 'Nodes that only pretend', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: {
@@ -66,6 +71,8 @@ export interface StartConfig {
   readonly nodes: number;
   /** Absent: pods are processes of this machine. */
   readonly runtimeEndpoint: string | undefined;
+  /** Absent: this process answers, where pods are processes of this machine. */
+  readonly clusterDns: readonly string[] | undefined;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number;
@@ -92,6 +99,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     allowUnsafeStore: settings['allow-unsafe-store'],
     nodes: settings.nodes,
     runtimeEndpoint: settings['container-runtime-endpoint'],
+    clusterDns: addressesOf(settings['cluster-dns']),
     hollowNodes: settings['hollow-nodes'],
     without: partsOf(settings.without),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
@@ -103,6 +111,14 @@ export function readStartConfig(source: SettingSource): StartConfig {
     logLevel: logLevelOf(settings.verbosity),
     help: settings.help,
   };
+}
+
+function addressesOf(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const addresses = text.split(',').filter((each) => each !== '' && each !== 'none');
+  const wrong = addresses.find((each) => isIP(each) === 0);
+  if (wrong === undefined) return addresses;
+  throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`, SEE_HELP);
 }
 
 function storeOf(settings: { memory: boolean; store: string | undefined }): StartConfig['store'] {

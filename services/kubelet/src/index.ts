@@ -3,6 +3,7 @@ export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
+export { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 export type { NodeFacts } from './domain/node-status.ts';
 export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/thresholds.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';

@@ -1,5 +1,5 @@
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import { FENCER, isController, isScheduler, POD_GARBAGE_COLLECTOR, type User } from '../identity.ts';
+import { CLUSTER_DNS, FENCER, isController, isScheduler, POD_GARBAGE_COLLECTOR, type User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
 
 /** What each component of the control plane may do. Admission narrows it further (a kubelet to its own node). */
@@ -13,6 +13,7 @@ function mayComponent(user: User, info: ResourceRequest): boolean {
   if (user.name === POD_GARBAGE_COLLECTOR)
     return isRead(info) || info.resource === 'pods' || info.resource === 'events';
   if (user.name === FENCER) return isRead(info) || FENCER_WRITES.has(info.resource);
+  if (user.name === CLUSTER_DNS) return isRead(info) && CLUSTER_DNS_READS.has(info.resource);
   return false;
 }
 
@@ -49,6 +50,8 @@ function mayControl(info: ResourceRequest): boolean {
 }
 
 const FENCER_WRITES: ReadonlySet<string> = new Set(['nodes', 'pods', 'events', 'volumeattachments', 'leases']);
+
+const CLUSTER_DNS_READS: ReadonlySet<string> = new Set(['services', 'endpointslices', 'endpoints']);
 
 const SCHEDULER_WRITES: ReadonlySet<string> = new Set([
   'create pods/binding',

@@ -1,9 +1,10 @@
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager } from '@holdfast/controller-manager';
+import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { Service } from '@holdfast/platform';
 import { createScheduler, createStatusServer, type SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
-import { CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
+import { CLUSTER_DNS_USER, CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
 import type { NodeNames } from './cluster.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -27,15 +28,26 @@ export interface ComponentsDeps {
 export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames } = deps;
   const { runtimeEndpoint } = config;
+  const names = createNames(deps);
   const nodes = nodeNames.real.map((name) =>
-    runtimeEndpoint === undefined ? createProcessNode(deps, name) : createContainerNode(deps, name, runtimeEndpoint),
+    runtimeEndpoint === undefined
+      ? createProcessNode({ ...deps, names }, name)
+      : createContainerNode(deps, name, runtimeEndpoint),
   );
   return [
     ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
     ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
+    ...(names === undefined ? [] : [names]),
     ...nodes,
     ...createHollowNodes(deps, nodeNames.hollow),
   ];
+}
+
+/** For pods on the network of this machine: containers have networks of their own, where its loopback addresses mean nothing. */
+function createNames({ machine, bus, front, config, nodeNames }: ComponentsDeps): ClusterNames | undefined {
+  if (nodeNames.real.length === 0 || config.runtimeEndpoint !== undefined || config.clusterDns !== undefined)
+    return undefined;
+  return createClusterNames({ ...machine, bus, client: front.clientOf(CLUSTER_DNS_USER) });
 }
 
 function createEmbeddedScheduler({ machine, bus, front, config, scheduling }: ComponentsDeps): readonly Service[] {

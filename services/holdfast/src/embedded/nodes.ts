@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import {
+  type ClusterDns,
   type ContainerRuntime,
   createKubelet,
   createMachineProbe,
@@ -7,10 +8,12 @@ import {
   DEFAULT_EVICTION_FLAGS,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
+  NO_CLUSTER_DNS,
   RuntimeError,
   readEvictionConfig,
   readMachineFacts,
 } from '@holdfast/kubelet';
+import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import type { Service } from '@holdfast/platform';
@@ -23,9 +26,14 @@ const SHUTDOWN_GRACE_MS = 5_000;
 /** Of a machine that somebody works on: its disk may well be nearly full, and that is no reason to end pods. */
 const EVICTION = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi' });
 
+export interface ProcessNodeDeps extends ComponentsDeps {
+  /** Who answers for the names of services in this process, if anybody does. */
+  readonly names: ClusterNames | undefined;
+}
+
 /** A node whose pods are processes of this machine. Stopping it ends them: an embedded cluster leaves nothing behind. */
-export function createProcessNode(deps: ComponentsDeps, name: string): Service {
-  const { machine, bus, front, directory } = deps;
+export function createProcessNode(deps: ProcessNodeDeps, name: string): Service {
+  const { machine, bus, front, directory, names } = deps;
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
   const node = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
@@ -37,13 +45,18 @@ export function createProcessNode(deps: ComponentsDeps, name: string): Service {
     node,
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
+    dns: names?.dns ?? givenDns(deps),
     client: front.clientOf(nodeUser(name)),
     network: createProbeNetwork(),
   });
   front.nodes.add(name, kubelet.api);
   return {
     name: kubelet.name,
-    start: () => kubelet.start(),
+    start: async () => {
+      // A pod keeps what it was told when it started.
+      await names?.start();
+      await kubelet.start();
+    },
     stop: async () => {
       await kubelet.stop();
       await runtime.shutdown(SHUTDOWN_GRACE_MS);
@@ -70,6 +83,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       node: { ...facts, runtimeName },
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
+      dns: givenDns(deps),
       client: front.clientOf(nodeUser(name)),
       network: createProbeNetwork(),
     });
@@ -82,6 +96,8 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
   };
   return { name: `kubelet ${name}`, start, stop };
 }
+
+const givenDns = ({ config }: ComponentsDeps): ClusterDns => ({ ...NO_CLUSTER_DNS, servers: config.clusterDns ?? [] });
 
 /** `forget`: the next start knows nothing of them. A runtime that does not answer keeps what it has. */
 async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void> {

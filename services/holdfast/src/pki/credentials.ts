@@ -15,6 +15,9 @@ export const CONTROLLER_MANAGER_USER = 'system:kube-controller-manager';
 /** An identity of its own: it alone among the controllers may remove the pods of a node that is gone. */
 export const POD_GC_USER = 'system:serviceaccount:kube-system:pod-garbage-collector';
 
+/** Reads services and their endpoints, and answers for their names. */
+export const CLUSTER_DNS_USER = 'system:serviceaccount:kube-system:kube-dns';
+
 export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 
 /** New credentials for an administrator and every component of a cluster with these nodes, by user name. */
@@ -24,6 +27,7 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
     [SCHEDULER_USER, ['system:authenticated']],
     [CONTROLLER_MANAGER_USER, ['system:authenticated']],
     [POD_GC_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
+    [CLUSTER_DNS_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];
   return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));

@@ -117,7 +117,7 @@ function merge(base: Resolver, { nameservers = [], searches = [], options = [] }
 const nameOfOption = (option: string): string => option.split(':')[0] ?? option;
 const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
 
-function readResolver(text: string): Resolver {
+export function readResolver(text: string): Resolver {
   const resolver = { servers: [] as string[], searches: [] as string[], options: [] as string[] };
   for (const line of text.split('\n')) {
     const [word = '', ...rest] = line.trim().split(/\s+/);

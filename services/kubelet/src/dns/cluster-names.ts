@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { ENDPOINT_SLICES, type EndpointSlice, type Service as KubeService, SERVICES } from '@holdfast/api';
+import type { Bus } from '@holdfast/bus';
+import { type ApiClient, createInformer } from '@holdfast/client';
+import type { Clock, Log, Random, Service } from '@holdfast/platform';
+import { type ClusterDns, readResolver } from '../domain/network-identity.ts';
+import { NameServer } from './name-server.ts';
+
+export interface ClusterNamesDeps {
+  /** Reads services and their slices. */
+  readonly client: ApiClient;
+  readonly bus?: Bus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly domain?: string;
+  /** Of both ends, in tests. */
+  readonly port?: number;
+  readonly upstreamPort?: number;
+  readonly upstreams?: readonly string[];
+}
+
+export interface ClusterNames extends Service {
+  /** What pods of this machine are told; asked for when one starts. */
+  readonly dns: ClusterDns;
+  /** Where it listens. */
+  address(): { readonly address: string; readonly port: number } | undefined;
+}
+
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+const sliceKey = ({ metadata }: EndpointSlice): string =>
+  `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_LABEL] ?? ''}`;
+
+/**
+ * The names of services for pods that share this machine's network. `start` resolves when it answers; before the first list
+ * is there, it says that it failed, not that a name is missing.
+ */
+export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
+  const { clock, log, domain = 'cluster.local' } = deps;
+  const services = createInformer<KubeService>({ ...deps, resource: SERVICES });
+  const slices = createInformer<EndpointSlice>({
+    ...deps,
+    resource: ENDPOINT_SLICES,
+    indexes: { service: (slice) => [sliceKey(slice)] },
+  });
+  const server = new NameServer({
+    clock,
+    log,
+    ...(deps.port === undefined ? {} : { port: deps.port }),
+    names: {
+      domain,
+      service: (namespace, name) => services.get({ namespace, name }),
+      slices: (namespace, name) => slices.byIndex('service', `${namespace}/${name}`),
+    },
+    isComplete: () => isComplete,
+    upstream: {
+      clock,
+      servers: async () => deps.upstreams ?? machineServers(server.address()?.address),
+      ...(deps.upstreamPort === undefined ? {} : { port: deps.upstreamPort }),
+    },
+  });
+  let starting: Promise<void> | undefined;
+  let isComplete = false;
+  const begin = async (): Promise<void> => {
+    await Promise.all([services.start(), slices.start(), server.start()]);
+    void Promise.all([services.synced(), slices.synced()]).then(
+      () => {
+        isComplete = true;
+      },
+      // Stopped before that.
+      () => {},
+    );
+  };
+  return {
+    name: 'names of services',
+    dns: {
+      domain,
+      get servers() {
+        const address = server.address()?.address;
+        return address === undefined ? [] : [address];
+      },
+    },
+    address: () => server.address(),
+    start: () => {
+      starting ??= begin();
+      return starting;
+    },
+    stop: async () => {
+      await server.stop();
+      await Promise.all([services.stop(), slices.stop()]);
+    },
+  };
+}
+
+/** Never this server itself: its questions would come back. */
+async function machineServers(own: string | undefined): Promise<readonly string[]> {
+  const text = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
+  return readResolver(text).servers.filter((server) => server !== own);
+}

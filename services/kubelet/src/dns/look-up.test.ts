@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EndpointSlice, Service } from '@holdfast/api';
+import { type Found, lookUp } from './look-up.ts';
+
+const service = (name: string, spec: Partial<Service['spec']>): Service => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'shop', name },
+  spec: { ...spec },
+  status: { loadBalancer: {} },
+});
+const SERVICES = [
+  service('web', { clusterIP: '10.96.0.7', clusterIPs: ['10.96.0.7', 'fd00::7'], ports: [{ name: 'http', port: 80 }] }),
+  service('db', { clusterIP: 'None' }),
+  service('far', { type: 'ExternalName', externalName: 'Example.COM' }),
+];
+const SLICE: EndpointSlice = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { namespace: 'shop', name: 'db-1' },
+  addressType: 'IPv4',
+  ports: [{ name: 'sql', protocol: 'TCP', port: 5432 }],
+  endpoints: [
+    { addresses: ['10.0.0.1'], hostname: 'db-0', conditions: { ready: true } },
+    { addresses: ['10.0.0.2'], conditions: {} },
+    { addresses: ['10.0.0.3'], hostname: 'db-2', conditions: { ready: false } },
+  ],
+};
+const NAMES = {
+  domain: 'cluster.local',
+  service: (namespace: string, name: string) =>
+    SERVICES.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+  slices: (_namespace: string, name: string) => (name === 'db' ? [SLICE] : []),
+};
+const found = (name: string, type = 'A'): Found => lookUp(NAMES, name, type);
+const addresses = (...data: readonly string[]): Found => ({
+  kind: 'records',
+  records: data.map((each) => ({ type: each.includes(':') ? 'AAAA' : 'A', data: each })),
+});
+
+test('[EXP-08] [EXP-11] a service has a name as soon as it is there, of any case, with its addresses by type', () => {
+  assert.deepEqual(found('web.shop.svc.cluster.local'), addresses('10.96.0.7'));
+  assert.deepEqual(found('WEB.Shop.SVC.cluster.local.'), addresses('10.96.0.7'));
+  assert.deepEqual(found('web.shop.svc.cluster.local', 'AAAA'), addresses('fd00::7'));
+  assert.deepEqual(found('web.shop.svc.cluster.local', 'MX'), addresses());
+  for (const missing of ['none.shop', 'web.other', 'x.web.shop', 'x.y.z.web.shop'])
+    assert.deepEqual(found(`${missing}.svc.cluster.local`), { kind: 'missing' }, missing);
+  assert.deepEqual(found('10-0-0-1.shop.pod.cluster.local'), { kind: 'missing' });
+});
+
+test('what lies between the domain and the services exists; what is not below the domain is asked for elsewhere', () => {
+  for (const between of ['', 'svc.', 'shop.svc.', '_tcp.web.shop.svc.'])
+    assert.deepEqual(found(`${between}cluster.local`), addresses(), between);
+  for (const outside of ['example.com', 'notcluster.local', 'local', 'web'])
+    assert.deepEqual(found(outside), { kind: 'outside' });
+});
+
+test('a headless service is its ready endpoints, each with a name of its own', () => {
+  assert.deepEqual(found('db.shop.svc.cluster.local'), addresses('10.0.0.1', '10.0.0.2'));
+  assert.deepEqual(found('db-0.db.shop.svc.cluster.local'), addresses('10.0.0.1'));
+  assert.deepEqual(found('10-0-0-2.db.shop.svc.cluster.local'), addresses('10.0.0.2'));
+  assert.deepEqual(found('db-2.db.shop.svc.cluster.local'), { kind: 'missing' });
+});
+
+test('named ports have SRV records, and other names have other names', () => {
+  assert.deepEqual(found('_http._tcp.web.shop.svc.cluster.local', 'SRV'), {
+    kind: 'records',
+    records: [{ type: 'SRV', port: 80, target: 'web.shop.svc.cluster.local' }],
+  });
+  assert.deepEqual(found('_sql._tcp.db.shop.svc.cluster.local', 'SRV'), {
+    kind: 'records',
+    records: [
+      { type: 'SRV', port: 5432, target: 'db-0.db.shop.svc.cluster.local' },
+      { type: 'SRV', port: 5432, target: '10-0-0-2.db.shop.svc.cluster.local' },
+    ],
+  });
+  assert.deepEqual(found('_http._udp.web.shop.svc.cluster.local', 'SRV'), { kind: 'missing' });
+  assert.deepEqual(found('far.shop.svc.cluster.local'), { kind: 'alias', target: 'example.com' });
+});

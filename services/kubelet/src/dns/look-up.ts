@@ -1,0 +1,117 @@
+import type { EndpointSlice, Service } from '@holdfast/api';
+
+/** What is known of the cluster, by name. */
+export interface KnownNames {
+  /** `cluster.local` */
+  readonly domain: string;
+  service(namespace: string, name: string): Service | undefined;
+  slices(namespace: string, name: string): readonly EndpointSlice[];
+}
+
+export type FoundRecord =
+  | { readonly type: 'A' | 'AAAA'; readonly data: string }
+  | { readonly type: 'SRV'; readonly port: number; readonly target: string };
+
+export type Found =
+  /** Not a name of this cluster. */
+  | { readonly kind: 'outside' }
+  | { readonly kind: 'missing' }
+  /** Empty: the name exists, with nothing of this type. */
+  | { readonly kind: 'records'; readonly records: readonly FoundRecord[] }
+  /** Another name for something outside. */
+  | { readonly kind: 'alias'; readonly target: string };
+
+const MISSING: Found = { kind: 'missing' };
+const NOTHING: Found = { kind: 'records', records: [] };
+
+/** The names of Kubernetes' DNS specification 1.1: services, their ports, and the endpoints of headless ones. */
+export function lookUp(names: KnownNames, name: string, type: string): Found {
+  const asked = name.toLowerCase().replace(/\.$/, '');
+  if (asked === names.domain) return NOTHING;
+  if (!asked.endsWith(`.${names.domain}`)) return { kind: 'outside' };
+  const labels = asked.slice(0, -names.domain.length - 1).split('.');
+  if (labels.pop() !== 'svc') return MISSING;
+  const namespace = labels.pop();
+  const serviceName = labels.pop();
+  // Services may be below these.
+  if (namespace === undefined || serviceName === undefined) return NOTHING;
+  const service = names.service(namespace, serviceName);
+  if (service === undefined) return MISSING;
+  const place = { names, service, base: `${serviceName}.${namespace}.svc.${names.domain}` };
+  if (labels.length === 0) return ofService(place, type);
+  if (labels.length === 1) return ofEndpoint(place, labels[0] ?? '', type);
+  return labels.length === 2 ? ofPort(place, [labels[0] ?? '', labels[1] ?? ''], type) : MISSING;
+}
+
+interface Place {
+  readonly names: KnownNames;
+  readonly service: Service;
+  /** The whole name of the service. */
+  readonly base: string;
+}
+
+interface Address {
+  readonly address: string;
+  /** Below the name of the service. */
+  readonly label: string;
+  readonly slice: EndpointSlice;
+}
+
+const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None';
+
+function ofService({ names, service }: Place, type: string): Found {
+  const { spec } = service;
+  if (spec.type === 'ExternalName') return { kind: 'alias', target: (spec.externalName ?? '').toLowerCase() };
+  if (isHeadless(service)) return records(readyAddresses(names, service), type);
+  const own = spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]);
+  return records(
+    own.map((address) => ({ address })),
+    type,
+  );
+}
+
+function ofEndpoint({ names, service }: Place, label: string, type: string): Found {
+  if (label.startsWith('_')) return NOTHING;
+  const own = isHeadless(service) ? readyAddresses(names, service).filter((each) => each.label === label) : [];
+  return own.length === 0 ? MISSING : records(own, type);
+}
+
+/** `_http._tcp.web.default.svc.cluster.local` */
+function ofPort(
+  { names, service, base }: Place,
+  [portLabel, protocolLabel]: readonly [string, string],
+  type: string,
+): Found {
+  const isAsked = ({ name = '', protocol = 'TCP' }: { name?: string; protocol?: string }): boolean =>
+    `_${name}` === portLabel && `_${protocol.toLowerCase()}` === protocolLabel;
+  const targets = isHeadless(service)
+    ? readyAddresses(names, service).flatMap(({ label, slice }) =>
+        (slice.ports ?? []).filter(isAsked).map(({ port = 0 }) => ({ port, target: `${label}.${base}` })),
+      )
+    : (service.spec.ports ?? []).filter(isAsked).map(({ port }) => ({ port, target: base }));
+  if (targets.length === 0) return MISSING;
+  if (type !== 'SRV' && type !== 'ANY') return NOTHING;
+  const unique = new Map(targets.map((each) => [`${each.target}:${each.port}`, each]));
+  return { kind: 'records', records: [...unique.values()].map((each) => ({ type: 'SRV', ...each })) };
+}
+
+function records(addresses: readonly { readonly address: string }[], type: string): Found {
+  const all = [...new Set(addresses.map(({ address }) => address))].map((data): FoundRecord => {
+    return { type: data.includes(':') ? 'AAAA' : 'A', data };
+  });
+  return { kind: 'records', records: all.filter((each) => type === 'ANY' || each.type === type) };
+}
+
+/** Who publishes endpoints that are not ready has them marked as ready in the slices. */
+function readyAddresses(names: KnownNames, { metadata }: Service): readonly Address[] {
+  return names
+    .slices(metadata.namespace ?? '', metadata.name ?? '')
+    .filter(({ addressType }) => addressType !== 'FQDN')
+    .flatMap((slice) =>
+      slice.endpoints
+        .filter(({ conditions }) => conditions?.ready !== false)
+        .flatMap(({ addresses, hostname }) =>
+          addresses.map((address) => ({ address, label: hostname ?? address.replaceAll(/[.:]/g, '-'), slice })),
+        ),
+    );
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import type { Service } from '@holdfast/api';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import codec, { type Packet } from 'dns-packet';
+import type { KnownNames } from './look-up.ts';
+import { NameServer } from './name-server.ts';
+
+const clock = createSystemClock();
+const log = createSilentLog();
+
+const service = (name: string, spec: Service['spec']): Service => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace: 'shop', name },
+  spec,
+  status: { loadBalancer: {} },
+});
+const many = Array.from({ length: 100 }, (_, i) => `10.96.1.${i}`);
+const KNOWN = [
+  service('web', { clusterIP: '10.96.0.7' }),
+  service('far', { type: 'ExternalName', externalName: 'far.example' }),
+  service('many', { clusterIPs: many }),
+];
+const NAMES: KnownNames = {
+  domain: 'cluster.local',
+  service: (namespace, name) => KNOWN.find(({ metadata }) => namespace === 'shop' && metadata.name === name),
+  slices: () => [],
+};
+
+/** The machine's own name server, which knows `example` alone. */
+async function openUpstream(t: TestContext): Promise<{ readonly port: number; readonly asked: string[] }> {
+  const socket = createSocket('udp4');
+  const asked: string[] = [];
+  socket.on('message', (bytes, from) => {
+    const { id, questions = [] } = codec.decode(bytes);
+    const name = questions[0]?.name ?? '';
+    asked.push(name);
+    const answers: Packet['answers'] = name.endsWith('example') ? [{ type: 'A', name, data: '192.0.2.1' }] : [];
+    const flags = answers.length === 0 ? 3 : 0;
+    socket.send(codec.encode({ type: 'response', id: id ?? 0, flags, questions, answers }), from.port, from.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  t.after(() => socket.close());
+  return { port: socket.address().port, asked };
+}
+
+async function open(t: TestContext, isComplete = () => true) {
+  const upstream = await openUpstream(t);
+  const server = new NameServer({
+    clock,
+    log,
+    names: NAMES,
+    isComplete,
+    port: 0,
+    upstream: { clock, port: upstream.port, servers: async () => ['127.0.0.1'] },
+  });
+  await server.start();
+  t.after(() => server.stop());
+  const listening = server.address();
+  assert.ok(listening, 'it listens');
+  const resolver = new Resolver({ timeout: 10_000, tries: 2 });
+  resolver.setServers([`${listening.address}:${listening.port}`]);
+  t.after(() => resolver.cancel());
+  return { resolver, upstream, listening };
+}
+
+test('[EXP-11] names of services are answered, what is missing is said to be missing, and everything else is asked for outside', async (t) => {
+  const { resolver, upstream } = await open(t);
+  assert.deepEqual(await resolver.resolve4('web.shop.svc.cluster.local'), ['10.96.0.7']);
+  await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
+  await assert.rejects(resolver.resolve6('web.shop.svc.cluster.local'), { code: 'ENODATA' });
+  assert.deepEqual(upstream.asked, [], 'nobody outside hears of names of the cluster');
+  assert.deepEqual(await resolver.resolve4('www.example'), ['192.0.2.1']);
+  await assert.rejects(resolver.resolve4('www.nowhere'), { code: 'ENOTFOUND' });
+  assert.deepEqual(upstream.asked, ['www.example', 'www.nowhere']);
+});
+
+test('another name for something outside comes with its addresses', async (t) => {
+  const { resolver } = await open(t);
+  assert.deepEqual(await resolver.resolve4('far.shop.svc.cluster.local'), ['192.0.2.1']);
+});
+
+test('an answer that is too long for a datagram is given over TCP', async (t) => {
+  const { resolver } = await open(t);
+  assert.equal((await resolver.resolve4('many.shop.svc.cluster.local')).length, many.length);
+});
+
+test('while services are not known yet no name of the cluster is called missing', async (t) => {
+  let isComplete = false;
+  const { resolver } = await open(t, () => isComplete);
+  await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ESERVFAIL' });
+  isComplete = true;
+  await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
+});
+
+test('two servers of one machine take two addresses of the same port, and garbage is not answered', async (t) => {
+  const first = await open(t);
+  const { port } = first.listening;
+  const second = new NameServer({
+    clock,
+    log,
+    names: NAMES,
+    isComplete: () => true,
+    port,
+    upstream: { clock, servers: async () => [] },
+  });
+  await second.start();
+  t.after(() => second.stop());
+  assert.notEqual(second.address()?.address, first.listening.address);
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(600, 0xff)])
+    socket.send(bytes, port, first.listening.address);
+  assert.deepEqual(await first.resolver.resolve4('web.shop.svc.cluster.local'), ['10.96.0.7']);
+});

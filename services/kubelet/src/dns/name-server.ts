@@ -1,0 +1,180 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
+import { createServer, type Server, type Socket } from 'node:net';
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import type { Packet } from 'dns-packet';
+import { RESPONSE_CODES, replyTo, respond } from './answer.ts';
+import {
+  DNS_ADDRESSES_TRIED,
+  DNS_CONNECTION_IDLE_MS,
+  DNS_CONNECTIONS_MAX,
+  DNS_FORWARDS_MAX,
+  DNS_PORT,
+  DNS_UDP_BYTES,
+} from './limits.ts';
+import type { KnownNames } from './look-up.ts';
+import { FrameReader, framed } from './tcp-frames.ts';
+import { askUpstream, type Transport, type UpstreamDeps } from './upstream.ts';
+
+export interface NameServerDeps {
+  readonly names: KnownNames;
+  /** Whether `names` are complete; until then a name of the cluster may not be called missing. */
+  readonly isComplete: () => boolean;
+  readonly upstream: UpstreamDeps;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: that of DNS. Resolvers know no other one; only tests do. */
+  readonly port?: number;
+}
+
+type Codec = typeof import('dns-packet');
+
+/** One that is free, of a network that every machine has and that nobody else reaches. */
+const addressOf = (attempt: number): string => `127.96.0.${10 + attempt}`;
+
+/** Answers for the names of the cluster and passes all other questions on to whom the machine asks. */
+export class NameServer {
+  readonly #deps: NameServerDeps;
+  readonly #connections = new Set<Socket>();
+  #codec: Codec | undefined;
+  #listening:
+    | { readonly address: string; readonly port: number; readonly udp: UdpSocket; readonly tcp: Server }
+    | undefined;
+  #forwards = 0;
+
+  constructor(deps: NameServerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Where it listens; `undefined`: it may not, or could not, and pods ask whom the machine asks. */
+  address(): { readonly address: string; readonly port: number } | undefined {
+    return this.#listening;
+  }
+
+  async start(): Promise<void> {
+    const { log, port = DNS_PORT } = this.#deps;
+    this.#codec = (await import('dns-packet')).default;
+    for (let attempt = 0; attempt < DNS_ADDRESSES_TRIED; attempt++) {
+      try {
+        this.#listening = await this.#listen(addressOf(attempt), port);
+        return;
+      } catch (error) {
+        if (isInUse(error)) continue;
+        log.warn('names of services are not answered: this process may not listen on the port of DNS', { error });
+        return;
+      }
+    }
+    log.warn('names of services are not answered: every address that was tried is in use', { port });
+  }
+
+  async stop(): Promise<void> {
+    const listening = this.#listening;
+    this.#listening = undefined;
+    for (const connection of this.#connections) connection.destroy();
+    if (listening === undefined) return;
+    await Promise.all([
+      new Promise<void>((resolve) => listening.udp.close(() => resolve())),
+      new Promise<void>((resolve) => listening.tcp.close(() => resolve())),
+    ]);
+  }
+
+  /** Both or none: an answer that is too long for UDP is asked for again over TCP. */
+  async #listen(address: string, wanted: number) {
+    const tcp = createServer((socket) => this.#serve(socket));
+    tcp.maxConnections = DNS_CONNECTIONS_MAX;
+    await new Promise<void>((resolve, reject) => tcp.once('error', reject).listen(wanted, address, resolve));
+    const bound = tcp.address();
+    const port = typeof bound === 'object' && bound !== null ? bound.port : wanted;
+    const udp = createSocket('udp4');
+    try {
+      await new Promise<void>((resolve, reject) => udp.once('error', reject).bind(port, address, resolve));
+    } catch (error) {
+      tcp.close();
+      throw error;
+    }
+    udp.removeAllListeners('error').on('error', (error) => this.#deps.log.warn('a name was not answered', { error }));
+    udp.on('message', (query, from) => void this.#answerDatagram(udp, query, from));
+    return { address, port, udp, tcp };
+  }
+
+  async #answerDatagram(udp: UdpSocket, query: Buffer, from: RemoteInfo): Promise<void> {
+    const answer = await this.#answer(query, 'udp');
+    // The sender may have gone away, and this server may have been stopped.
+    if (answer !== undefined && this.#listening?.udp === udp) udp.send(answer, from.port, from.address, () => {});
+  }
+
+  #serve(socket: Socket): void {
+    this.#connections.add(socket);
+    const reader = new FrameReader();
+    socket.setTimeout(DNS_CONNECTION_IDLE_MS, () => socket.destroy());
+    socket.on('close', () => this.#connections.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      for (const query of reader.push(chunk)) {
+        void this.#answer(query, 'tcp').then((answer) => {
+          if (answer === undefined) socket.destroy();
+          else if (socket.writable) socket.write(framed(answer));
+        });
+      }
+    });
+  }
+
+  /** `undefined`: that was no question. */
+  async #answer(bytes: Buffer, transport: Transport): Promise<Buffer | undefined> {
+    const query = this.#decode(bytes);
+    if (query === undefined || query.type === 'response') return undefined;
+    try {
+      const reply = replyTo(this.#deps.names, query);
+      if (reply.kind === 'forward') return await this.#forward(bytes, transport);
+      if (!this.#deps.isComplete()) throw new Error('the services are not known yet');
+      if (reply.kind === 'answer') return this.#encode(query, reply.packet, transport);
+      const rest = await this.#askFor(query, reply.target);
+      return this.#encode(query, { ...reply.packet, answers: [...(reply.packet.answers ?? []), ...rest] }, transport);
+    } catch (error) {
+      this.#deps.log.debug('a name was not answered', { error: describeError(error) });
+      return this.#codec?.encode(respond(query, { code: RESPONSE_CODES.serverFailure }));
+    }
+  }
+
+  /** The answers about another name. */
+  async #askFor(query: Packet, target: string): Promise<NonNullable<Packet['answers']>> {
+    const [question] = query.questions ?? [];
+    const asked = { ...query, questions: [{ ...(question ?? { type: 'A' }), name: target }], additionals: [] };
+    const bytes = this.#codec?.encode(asked) ?? Buffer.alloc(0);
+    return this.#decode(await this.#forward(bytes, 'udp'))?.answers ?? [];
+  }
+
+  async #forward(bytes: Buffer, transport: Transport): Promise<Buffer> {
+    if (this.#forwards >= DNS_FORWARDS_MAX) throw new Error('too many questions at once');
+    this.#forwards++;
+    try {
+      return await askUpstream(this.#deps.upstream, bytes, transport);
+    } finally {
+      this.#forwards--;
+    }
+  }
+
+  #encode(query: Packet, packet: Packet, transport: Transport): Buffer {
+    const codec = this.#codec;
+    if (codec === undefined) throw new Error('the name server was not started');
+    const bytes = codec.encode(packet);
+    if (transport === 'tcp' || bytes.length <= roomOf(query)) return bytes;
+    const flags = (packet.flags ?? 0) | codec.TRUNCATED_RESPONSE;
+    return codec.encode({ ...packet, flags, answers: [], authorities: [] });
+  }
+
+  #decode(bytes: Buffer): Packet | undefined {
+    try {
+      return this.#codec?.decode(bytes);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** What the asker can take: it says so in a record of its own (EDNS). */
+function roomOf({ additionals = [] }: Packet): number {
+  const said = additionals.flatMap((each) => (each.type === 'OPT' ? [each.udpPayloadSize] : []));
+  return Math.max(DNS_UDP_BYTES, ...said);
+}
+
+const isInUse = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';

@@ -1,0 +1,79 @@
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import type { Clock } from '@holdfast/platform';
+import { DNS_FORWARD_MS, DNS_PORT } from './limits.ts';
+import { FrameReader, framed } from './tcp-frames.ts';
+
+export type Transport = 'udp' | 'tcp';
+
+export interface UpstreamDeps {
+  readonly clock: Clock;
+  /** Whom the machine asks; looked up at every question, because it may move to another network. */
+  readonly servers: () => Promise<readonly string[]>;
+  readonly port?: number;
+}
+
+/** Asks the machine's own name servers, one after the other; rejects when none answers. */
+export async function askUpstream(deps: UpstreamDeps, query: Buffer, transport: Transport): Promise<Buffer> {
+  const ask = transport === 'udp' ? askByUdp : askByTcp;
+  let last: unknown = new Error('the machine has no name servers');
+  for (const server of await deps.servers()) {
+    try {
+      return await within(deps.clock, (done) => ask(server, deps.port ?? DNS_PORT, query, done));
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+interface Done {
+  readonly resolve: (answer: Buffer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** `start` answers how to give up. */
+function within(clock: Clock, start: (done: Done) => () => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.timer(DNS_FORWARD_MS, () => end(() => reject(new Error('the name server does not answer'))));
+    const end = (tell: () => void): void => {
+      timer.cancel();
+      abandon();
+      tell();
+    };
+    const abandon = start({
+      resolve: (answer) => end(() => resolve(answer)),
+      reject: (error) => end(() => reject(error)),
+    });
+  });
+}
+
+/** From a port of its own, and only what that server says to this very question: others may send, too. */
+function askByUdp(server: string, port: number, query: Buffer, { resolve, reject }: Done): () => void {
+  const socket = createSocket(isIPv6(server) ? 'udp6' : 'udp4');
+  socket.on('error', reject);
+  socket.on('message', (answer) => {
+    if (answer.length >= 12 && answer.readUInt16BE(0) === query.readUInt16BE(0)) resolve(answer);
+  });
+  let isClosed = false;
+  socket.connect(port, server, () => {
+    if (!isClosed) socket.send(query);
+  });
+  return () => {
+    if (!isClosed) socket.close();
+    isClosed = true;
+  };
+}
+
+function askByTcp(server: string, port: number, query: Buffer, { resolve, reject }: Done): () => void {
+  const socket = connect(port, server);
+  const reader = new FrameReader();
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error('the name server hung up')));
+  socket.on('data', (chunk) => {
+    const [answer] = reader.push(chunk);
+    if (answer !== undefined) resolve(answer);
+  });
+  socket.write(framed(query));
+  return () => socket.destroy();
+}

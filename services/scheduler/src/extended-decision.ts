@@ -46,6 +46,7 @@ export async function scheduleWithExtenders(
       podReason: undefined,
       plugins,
       filters: search.filters,
+      results: cycle.snapshot.sharedBy(options.profile, cycle.pod),
     };
   }
   const totals = feasible.length === 1 ? [0] : totalScores(cycle, feasible, options);

@@ -69,7 +69,7 @@ export class ClusterCache implements Snapshot {
   }
 
   /** How much work decisions made; for tests and measurements. */
-  work(): { readonly checks: number; readonly scores: number; readonly recounts: number } {
+  work(): Readonly<Record<'checks' | 'scores' | 'trials' | 'recounts', number>> {
     return { ...this.#shared.counts, recounts: this.#counts.recounts };
   }
 

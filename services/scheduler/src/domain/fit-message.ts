@@ -22,9 +22,21 @@ export function trialMessage(nodes: number, findings: Iterable<Pick<Rejection, '
 
 function countReasons(rejections: Iterable<Pick<Rejection, 'reasons'>>): Map<string, number> {
   const counts = new Map<string, number>();
+  const add = (reason: string, times: number): void => void counts.set(reason, (counts.get(reason) ?? 0) + times);
+  // Nodes of a full cluster say the same one after the other.
+  let last = '';
+  let times = 0;
   for (const { reasons } of rejections) {
-    for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    for (const reason of reasons) {
+      if (reason === last) times++;
+      else {
+        if (times > 0) add(last, times);
+        last = reason;
+        times = 1;
+      }
+    }
   }
+  if (times > 0) add(last, times);
   return counts;
 }
 

@@ -25,6 +25,8 @@ export interface NodeInfo {
   readonly slot: number;
   /** Another one after each change that a decision can see; unique in the cluster. */
   readonly changes: number;
+  /** Another one after each report of a pod here that changed nothing else. */
+  readonly reports: number;
   /** A copy to try things on. */
   copy(): MutableNodeInfo;
 }
@@ -45,6 +47,7 @@ export class MutableNodeInfo implements NodeInfo {
   hostPorts: readonly HostPort[] = [];
   readonly slot: number;
   changes = 0;
+  reports = 0;
   #images: ReadonlyMap<string, number> | undefined;
 
   get images(): ReadonlyMap<string, number> {
@@ -52,15 +55,19 @@ export class MutableNodeInfo implements NodeInfo {
     return this.#images;
   }
 
-  constructor(node: Node, slot = NO_SLOT) {
+  /** `parsed`: another state of the same node, which need not be read again. */
+  constructor(node: Node, slot = NO_SLOT, parsed?: Pick<NodeInfo, 'allocatable' | 'podsAllowed'>) {
     this.node = node;
     this.slot = slot;
+    this.allocatable = parsed?.allocatable ?? this.allocatable;
+    this.podsAllowed = parsed?.podsAllowed ?? 0;
     this.setNode(node);
   }
 
   setNode(node: Node): void {
+    const known = this.node.status.allocatable;
     const sameAllocatable =
-      this.allocatable.size > 0 && deepEqual(this.node.status.allocatable, node.status.allocatable);
+      this.allocatable.size > 0 && (known === node.status.allocatable || deepEqual(known, node.status.allocatable));
     this.node = node;
     this.#images = undefined;
     this.name = node.metadata.name ?? '';
@@ -82,6 +89,7 @@ export class MutableNodeInfo implements NodeInfo {
 
   /** The same pod with another status. */
   replace(pod: PodInfo): void {
+    this.reports++;
     this.pods.set(pod.uid, pod);
     if (this.podsWithVolumes.has(pod.uid)) this.podsWithVolumes.set(pod.uid, pod);
   }
@@ -97,7 +105,7 @@ export class MutableNodeInfo implements NodeInfo {
   }
 
   copy(): MutableNodeInfo {
-    const copy = new MutableNodeInfo(this.node);
+    const copy = new MutableNodeInfo(this.node, NO_SLOT, this);
     for (const [uid, pod] of this.pods) copy.pods.set(uid, pod);
     for (const [uid, pod] of this.podsWithVolumes) copy.podsWithVolumes.set(uid, pod);
     for (const [name, amount] of this.requested) copy.requested.set(name, amount);

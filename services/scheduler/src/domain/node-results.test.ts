@@ -185,4 +185,4 @@ test('what is kept between decisions gives the decision of somebody who sees the
   );
 });
 
-const withoutFilters = (decision: Decision) => ({ ...decision, filters: undefined });
+const withoutFilters = (decision: Decision) => ({ ...decision, filters: undefined, results: undefined });

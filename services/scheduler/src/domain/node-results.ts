@@ -3,21 +3,29 @@ import type { Profile } from '../framework/profile.ts';
 import { SHARED_RESULTS_MAX, SHARED_RESULTS_MIN } from '../limits.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
+import { TrialResults } from './trial-results.ts';
 
 /** How often nodes were really looked at, and how often an earlier answer did. */
 export interface SharingCounts {
   checks: number;
   scores: number;
+  /** Nodes on which it was tried who would have to go. */
+  trials: number;
 }
 
 /** What pods with equal needs learned about each node: true until the node changes. Nodes are known by their slot. */
 export class NodeResults {
+  readonly trials = new TrialResults();
   readonly #counts: SharingCounts;
   /** Changes of the node that the answers below include; 0 = never asked. */
   #checkedAt = new Float64Array(0);
   #scoredAt = new Float64Array(0);
   #scores = new Float64Array(0);
   readonly #rejections: (NodeRejection | undefined)[] = [];
+
+  noteTrial(): void {
+    this.#counts.trials++;
+  }
 
   constructor(counts: SharingCounts) {
     this.#counts = counts;
@@ -65,7 +73,7 @@ function enlarged(values: Float64Array<ArrayBuffer>, size: number): Float64Array
 
 /** Results by what pods need of a node (`PodInfo.nodeNeeds`); needs that nobody had for longest are forgotten. */
 export class SharedResults {
-  readonly counts: SharingCounts = { checks: 0, scores: 0 };
+  readonly counts: SharingCounts = { checks: 0, scores: 0, trials: 0 };
   readonly #byProfile = new WeakMap<Profile, Map<string, NodeResults>>();
 
   /** `nodes`: how many there are. The more, the fewer different needs are remembered. */

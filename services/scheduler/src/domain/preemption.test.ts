@@ -5,9 +5,9 @@ import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import type { Preemption } from '../decider.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, decide, decideFully, outcome } from '../testing/cluster.ts';
+import { clusterOf, decide, decideFully, deciderFor, outcome } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { createPodInfo } from './pod-info.ts';
+import { createPodInfo, refreshPodInfo } from './pod-info.ts';
 
 const withPriority = (name: string, priority: number, shape: PodShape = {}): Pod =>
   buildPod(name, { ...shape, spec: { ...shape.spec, priority } });
@@ -301,4 +301,30 @@ test('[PREEMPT-17] of equal sums the one with fewer victims is taken', () => {
   ];
   const cluster = clusterOf([buildNode('a'), buildNode('b')], placed);
   assert.equal(told(tryPreempt(cluster, withPriority('x', 1, { cpu: '4' }))), 'b: b1');
+});
+
+test('equal pods try a node again only when something there is another one', () => {
+  const nodes = Array.from({ length: 20 }, (_, i) => `n${i}`);
+  const full = nodes.map((name) => withPriority(`on-${name}`, 1, { nodeName: name, cpu: '4' }));
+  const cluster = clusterOf(
+    nodes.map((name) => buildNode(name, { cpu: '4' })),
+    full,
+  );
+  const decideOn = deciderFor(cluster);
+  const trialsOf = (name: string, priority = 5): number => {
+    const before = cluster.work().trials;
+    void decideOn(createPodInfo(withPriority(name, priority, { cpu: '1' })));
+    return cluster.work().trials - before;
+  };
+  assert.equal(trialsOf('first'), 20);
+  assert.equal(trialsOf('second'), 0);
+  cluster.removePod('on-n3');
+  cluster.setPod(createPodInfo(withPriority('other', 1, { nodeName: 'n3', cpu: '4' })));
+  assert.equal(trialsOf('after a change'), 1);
+  const [, , , , reported] = full;
+  assert.ok(reported !== undefined);
+  const started = { ...reported, status: { ...reported.status, startTime: '2026-01-01T00:00:00Z' } };
+  cluster.setPod(refreshPodInfo(cluster.placed(reported.metadata.uid ?? ''), started));
+  assert.equal(trialsOf('after a report'), 1);
+  assert.equal(trialsOf('more important', 6), 20);
 });

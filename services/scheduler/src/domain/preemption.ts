@@ -1,10 +1,8 @@
-import type { PodDisruptionBudget } from '@holdfast/api';
-import { compileLabelSelector, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { PostFilterContext, PostFiltered } from '../framework/plugin.ts';
 import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
+import { Budgets } from './budgets.ts';
 import { trialMessage } from './fit-message.ts';
 import type { NodeInfo } from './node-info.ts';
-import { compileOrNothing } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Refusal } from './schedule.ts';
 import { Trial } from './trial.ts';
@@ -23,6 +21,8 @@ export interface CandidateLimits {
 }
 
 type Finding = { readonly reasons: readonly string[] };
+/** What trying one node has found. */
+export type Tried = Candidate | Finding;
 
 /**
  * Which pods of lower priority, all on one node, would make room for a pod that fits nowhere; as few and as unimportant ones
@@ -36,20 +36,16 @@ export function findCandidates(context: PostFilterContext, limits: CandidateLimi
   }
   const { nodes } = snapshot;
   const enough = Math.max(limits.absolute, Math.trunc((nodes.length * limits.percentage) / 100));
-  const budgets = compileBudgets(context.budgets);
+  const { filters } = context;
+  const isLocal = filters.every(({ local }) => local);
+  const budgets = new Budgets(context.budgets);
   const findings: Finding[] = [];
   const candidates: Candidate[] = [];
   const startAt = nodes.length === 0 ? 0 : random.int(nodes.length);
   for (let i = 0; i < nodes.length && candidates.length < enough; i++) {
     const node = nodes[(startAt + i) % nodes.length];
     if (node === undefined) continue;
-    const found = tryNode(node, {
-      pod,
-      refusal,
-      filters: context.filters,
-      budgets,
-      nominated: snapshot.nominatedOn(node.name),
-    });
+    const found = tryShared(node, { pod, refusal, filters, budgets, isLocal, nominated: promisedOn(node, context) });
     if ('victims' in found) candidates.push(found);
     else findings.push(found);
   }
@@ -80,24 +76,43 @@ interface Try {
   readonly pod: PodInfo;
   readonly refusal: Refusal;
   readonly filters: readonly NamedFilter[];
-  readonly budgets: readonly CompiledBudget[];
-  /** Pods that wait for room on the same node. */
+  readonly budgets: Budgets;
+  /** Every filter asks the node alone. */
+  readonly isLocal: boolean;
+  /** Others that wait for room on the same node and are not less important. */
   readonly nominated: readonly PodInfo[];
 }
 
 const NOT_HELPFUL: Finding = { reasons: ['Preemption is not helpful for scheduling'] };
 const NO_VICTIMS: Finding = { reasons: ['No preemption victims found for incoming pod'] };
 
-/** The victims on this node, or why there are none. */
-function tryNode(node: NodeInfo, { pod, refusal, filters, budgets, nominated }: Try): Candidate | Finding {
+function promisedOn({ name }: NodeInfo, { pod, snapshot }: PostFilterContext): readonly PodInfo[] {
+  const nominated = snapshot.nominatedOn(name);
+  return nominated.length === 0
+    ? nominated
+    : nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
+}
+
+/** The victims on this node, or why there are none. Where nothing but node and pod plays a part, equal pods share the answer. */
+function tryShared(node: NodeInfo, attempt: Try): Tried {
+  const { pod, refusal, budgets, isLocal, nominated } = attempt;
   if (rejectionOf(refusal, node.name)?.resolvable !== true) return NOT_HELPFUL;
+  const tryIt = (): Tried => {
+    refusal.results?.noteTrial();
+    return tryNode(node, attempt);
+  };
+  const shared = isLocal && nominated.length === 0 && !budgets.concernAnyOn(node);
+  return shared && refusal.results !== undefined ? refusal.results.trials.of(node, pod.priority, tryIt) : tryIt();
+}
+
+function tryNode(node: NodeInfo, { pod, filters, budgets, nominated }: Try): Tried {
   const removable = lowerPriority(node, pod);
   if (removable.length === 0) return NO_VICTIMS;
-  const trials = createTrials(node, pod, { filters, nominated });
+  const trials = createTrials(node, filters, nominated);
   for (const trial of trials) for (const each of removable) trial.remove(each);
   const still = firstOf(trials);
   if (still !== undefined) return still;
-  const { violating, others } = splitByBudget(removable.toSorted(byImportance), budgets);
+  const { violating, others } = budgets.split(removable.toSorted(byImportance));
   const spare = (each: PodInfo): boolean => {
     for (const trial of trials) trial.add(each);
     if (firstOf(trials) === undefined) return true;
@@ -110,13 +125,8 @@ function tryNode(node: NodeInfo, { pod, refusal, filters, budgets, nominated }: 
 }
 
 /** The pod must fit with what is promised to more important pods, and without it. */
-function createTrials(
-  node: NodeInfo,
-  pod: PodInfo,
-  { filters, nominated }: Pick<Try, 'filters' | 'nominated'>,
-): readonly Trial[] {
+function createTrials(node: NodeInfo, filters: readonly NamedFilter[], promised: readonly PodInfo[]): readonly Trial[] {
   const without = new Trial(filters, node);
-  const promised = nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
   if (promised.length === 0) return [without];
   const withPromised = new Trial(filters, node);
   for (const other of promised) withPromised.add(other);
@@ -140,41 +150,11 @@ function byImportance(a: PodInfo, b: PodInfo): number {
   return b.priority - a.priority || compareText(startOf(a), startOf(b)) || compareText(a.key, b.key);
 }
 
-interface CompiledBudget {
-  readonly budget: PodDisruptionBudget;
-  readonly selector: LabelSelectorMatcher;
-}
-
-function compileBudgets(budgets: readonly PodDisruptionBudget[]): readonly CompiledBudget[] {
-  return budgets.map((budget) => ({
-    budget,
-    selector: compileOrNothing(() => compileLabelSelector(budget.spec.selector)),
-  }));
-}
-
-/** A pod that is being disrupted already (`disruptedPods`) is paid for. */
-function splitByBudget(pods: readonly PodInfo[], budgets: readonly CompiledBudget[]) {
-  const left = budgets.map(({ budget }) => budget.status.disruptionsAllowed);
-  const violating: PodInfo[] = [];
-  const others: PodInfo[] = [];
-  for (const pod of pods) {
-    let violates = false;
-    for (const [i, { budget, selector }] of budgets.entries()) {
-      if (budget.metadata.namespace !== pod.namespace || !selector.matches(pod.labels)) continue;
-      if (budget.status.disruptedPods?.[pod.name] !== undefined) continue;
-      left[i] = (left[i] ?? 0) - 1;
-      if ((left[i] ?? 0) < 0) violates = true;
-    }
-    (violates ? violating : others).push(pod);
-  }
-  return { violating, others };
-}
-
 /** What makes every priority of a sum count as positive, so that fewer victims sum up to less. */
 const PRIORITY_OFFSET = 2 ** 31;
 
 /** Each criterion decides only among those that are equal in all before it; lower is better. */
-const CRITERIA: readonly ((candidate: Candidate) => number | string)[] = [
+const CRITERIA: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => victims[0]?.priority ?? Number.NEGATIVE_INFINITY,
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + PRIORITY_OFFSET, 0),
@@ -188,10 +168,17 @@ export function pickCandidate(candidates: readonly Candidate[]): Candidate | und
   return best.find((candidate) => earliestStart(candidate) === latest);
 }
 
-function lowest(candidates: readonly Candidate[], of: (candidate: Candidate) => number | string): readonly Candidate[] {
-  const values = candidates.map(of);
-  const least = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))[0];
-  return candidates.filter((_, i) => values[i] === least);
+function lowest(candidates: readonly Candidate[], of: (candidate: Candidate) => number): readonly Candidate[] {
+  let least = Number.POSITIVE_INFINITY;
+  let those: Candidate[] = [];
+  for (const candidate of candidates) {
+    const value = of(candidate);
+    if (value > least) continue;
+    if (value < least) those = [];
+    least = value;
+    those.push(candidate);
+  }
+  return those;
 }
 
 /** Start of the longest running among the most important victims. */

@@ -6,6 +6,7 @@ import type { FilterPlugin, Profile } from '../framework/profile.ts';
 import { type ExtensionTimer, untimed } from '../framework/timing.ts';
 import { SEARCH_ALL_NODES_MAX, SEARCH_FEASIBLE_MIN, SEARCH_PERCENT_MIN } from '../limits.ts';
 import type { NodeInfo } from './node-info.ts';
+import type { NodeResults } from './node-results.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Trial } from './trial.ts';
 
@@ -30,6 +31,8 @@ export interface Refusal {
   readonly plugins: ReadonlySet<string>;
   /** What the plugins prepared, for trials. */
   readonly filters: readonly NamedFilter[];
+  /** Of pods with equal needs. */
+  readonly results: NodeResults | undefined;
 }
 
 export interface ScheduleOptions {
@@ -65,7 +68,8 @@ export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
   const rejections = rejectionsOf(search);
   const plugins = new Set(narrowedBy);
   for (const { plugin } of rejections.values()) plugins.add(plugin);
-  return { kind: 'refuse', rejections, others, podReason: undefined, plugins, filters };
+  const results = cycle.snapshot.sharedBy(profile, cycle.pod);
+  return { kind: 'refuse', rejections, others, podReason: undefined, plugins, filters, results };
 }
 
 /** By node. */
@@ -81,6 +85,7 @@ function refuseAll(rejection: NodeRejection): Refusal {
     podReason: rejection.reasons.join(', '),
     plugins: new Set([rejection.plugin]),
     filters: [],
+    results: undefined,
   };
 }
 
@@ -116,7 +121,7 @@ export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): 
     if (plugin.runs === 'preFilter only') continue;
     const { check, fork } = prepared;
     if (plugin.local) shared++;
-    filters.push({ plugin: plugin.name, check, ...(fork === undefined ? {} : { fork }) });
+    filters.push({ plugin: plugin.name, check, local: plugin.local, ...(fork === undefined ? {} : { fork }) });
   }
   if (only?.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
   return { kind: 'ready', filters, shared, only, narrowedBy };

@@ -6,6 +6,8 @@ export interface NamedFilter {
   readonly plugin: string;
   readonly check: NodeFilter;
   readonly fork?: () => Fork;
+  /** Pods with equal needs share the check. */
+  readonly local: boolean;
 }
 
 export interface NodeRejection extends Rejection {

@@ -5,7 +5,7 @@ import { type Figure, printFigure } from './lib/figures.ts';
 import { startForm } from './lib/forms.ts';
 import { SHAPES } from './lib/scheduling-objects.ts';
 import { createNodes, latencyRow, throughputRow } from './lib/scheduling-rows.ts';
-import { cpuMs, residentMb } from './lib/server-process.ts';
+import { cpuMs, residentMb, restedCpuMs } from './lib/server-process.ts';
 
 /**
  * Scheduling through the API: pods are created and watched until they have a node. Nodes are objects only, nobody runs the pods.
@@ -55,14 +55,20 @@ async function runRows(target: Target, pid: number | undefined): Promise<void> {
         ? await latencyRow(target, { rate, pods: rate * LATENCY_SECONDS })
         : await throughputRow(target, { shape, pods, connections });
     const used = pid === undefined ? 0 : cpuMs(pid) - before;
-    for (const figure of figures) printFigure(withCost(figure, used));
+    const later = pid === undefined ? 0 : (await restedCpuMs(pid)) - before - used;
+    for (const figure of figures) printFigure(withCost(figure, used, later));
   }
 }
 
-function withCost(figure: Figure, usedMs: number): Figure {
+/** Events are written after the pods they are about: they are part of the cost, and not of the next row. */
+function withCost(figure: Figure, usedMs: number, laterMs: number): Figure {
   const { operations = 0, note } = figure;
   if (operations === 0 || usedMs === 0) return figure;
-  return { ...figure, note: `${note}; ${((usedMs * 1000) / operations).toFixed(0)} us of the server's cores each` };
+  const each = (ms: number): string => ((ms * 1000) / operations).toFixed(0);
+  return {
+    ...figure,
+    note: `${note}; ${each(usedMs)} us of the server's cores each, and ${each(laterMs)} us after that`,
+  };
 }
 
 function readTarget(kubeconfig: string): Target {

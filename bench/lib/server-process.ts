@@ -13,3 +13,20 @@ export function cpuMs(pid: number): number {
 export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
+
+const LOOK_MS = 250;
+const LOOKS_MAX = 240;
+/** Less than this in one look is what a server without work uses. */
+const AT_REST_MS = 30;
+
+/** The same, once the process has nothing left to do. */
+export async function restedCpuMs(pid: number): Promise<number> {
+  let before = cpuMs(pid);
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const now = cpuMs(pid);
+    if (now - before < AT_REST_MS) return now;
+    before = now;
+  }
+  return before;
+}

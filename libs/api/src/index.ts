@@ -3,6 +3,12 @@ export { DEFAULT_FEATURES, FEATURE_GATES_SETTING, type Features, readFeatures } 
 export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';
 export type * from './kind-info.ts';
+export {
+  isVolumeInUse,
+  needsAttach,
+  podOfVolumeInUse,
+  volumeInUse,
+} from './kinds/persistent-volume/attachment.ts';
 export { type QosClass, qosClassOf } from './kinds/pod/qos.ts';
 export * from './quota/index.ts';
 export * from './refs.ts';

@@ -145,5 +145,8 @@ export const CERTIFICATE_REQUEST_DONE_MS = 60 * 60_000;
 /** A certificate request that nobody answered stays so long. */
 export const CERTIFICATE_REQUEST_PENDING_MS = 24 * 60 * 60_000;
 
+/** An attachment that somebody holds is looked at again so often even if no event tells of a change. */
+export const ATTACH_RECHECK_MS = 30_000;
+
 /** How often a claim without a volume is looked at, and what it waits for told again. */
 export const CLAIM_RECHECK_MS = 60_000;

@@ -1,5 +1,6 @@
 import type { ResourceRef } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
+import { attachDetachController } from './controllers/attach-detach/index.ts';
 import { certificateCleanerController } from './controllers/certificate-cleaner/index.ts';
 import { claimEphemeralController } from './controllers/claim-ephemeral/index.ts';
 import { claimProtectionController } from './controllers/claim-protection/index.ts';
@@ -54,6 +55,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   endpointSliceController,
   endpointSliceMirroringController,
   volumeBindingController,
+  attachDetachController,
   volumeProtectionController,
   claimProtectionController,
   claimEphemeralController,

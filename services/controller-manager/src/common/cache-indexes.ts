@@ -1,5 +1,6 @@
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@holdfast/api';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod } from '@holdfast/api';
 import { controllerOf, namespaceOf } from './meta.ts';
+import { claimKeysOf } from './pod-claims.ts';
 import { classOf } from './storage-class.ts';
 
 /** Indexes that every cache has. */
@@ -23,6 +24,13 @@ export const CACHE_INDEXES = {
   reservedFor: (object: KubeObject): readonly string[] => {
     const claim = object.kind === 'PersistentVolume' ? (object as PersistentVolume).spec.claimRef : undefined;
     return claim === undefined ? [] : [`${claim.namespace ?? ''}/${claim.name ?? ''}`];
+  },
+  /** Pods by the claims that they use. */
+  usesClaim: (object: KubeObject): readonly string[] => (object.kind === 'Pod' ? claimKeysOf(object as Pod) : []),
+  /** Volumes by the node that they are attached to. */
+  attachedTo: (object: KubeObject): readonly string[] => {
+    const attachment = object.kind === 'PersistentVolume' ? (object as PersistentVolume).status.attachment : undefined;
+    return attachment === undefined ? [] : [attachment.nodeName];
   },
 } as const;
 

@@ -46,6 +46,11 @@ function release(volume: PersistentVolume): VolumeDecision {
 
 function inPhase(volume: PersistentVolume, phase: string, message?: string): VolumeDecision {
   if (volume.status.phase === phase) return {};
-  const status = { phase, ...(message === undefined ? {} : { message }) };
+  const { attachment } = volume.status;
+  const status = {
+    phase,
+    ...(message === undefined ? {} : { message }),
+    ...(attachment === undefined ? {} : { attachment }),
+  };
   return { write: { kind: 'volume-status', object: { ...volume, status } } };
 }

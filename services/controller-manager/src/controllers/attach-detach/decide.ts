@@ -1,0 +1,105 @@
+import {
+  isVolumeInUse,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeAttachment,
+  type PersistentVolumeUser,
+  type Pod,
+} from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import { isSame } from '../../common/hash.ts';
+import { compareText, createdAt, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
+import { isFinished } from '../../common/pods.ts';
+
+export interface AttachSnapshot {
+  readonly volume: PersistentVolume;
+  /** Pods on a node that use the claim which the volume is bound to. */
+  readonly users: readonly Pod[];
+  /** Pods that the attachment names and that the API itself has no more. */
+  readonly goneUids: ReadonlySet<string>;
+  readonly nodeOf: (name: string) => Node | undefined;
+}
+
+/** One write at most, whose own change wakes the next pass. */
+export type AttachDecision =
+  | { readonly kind: 'nothing' }
+  /** The first pod of a node, or another one of the same node, or one that is gone. */
+  | { readonly kind: 'attach' | 'change-users'; readonly attachment: PersistentVolumeAttachment }
+  /** Nobody is named any more, and that is stored: what the node says now decides. */
+  | { readonly kind: 'ask-node'; readonly nodeName: string };
+
+/**
+ * A volume goes from one node to the next in four stored steps: its pods leave the attachment; the node, asked after that, says
+ * that nothing uses it; the attachment is cleared; the next node is named. A kubelet says that it uses the volume before it reads
+ * whether its pod is named, so of these two one always sees the other.
+ */
+export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now: number): AttachDecision {
+  const { attachment } = volume.status;
+  if (attachment === undefined) return attach(users, nodeOf, now);
+  const { nodeName, pods = [] } = attachment;
+  const onNode = users.filter((pod) => pod.spec.nodeName === nodeName);
+  const kept = pods.filter(
+    ({ uid }) => !goneUids.has(uid) && !onNode.some((pod) => uidOf(pod) === uid && hasEnded(pod)),
+  );
+  const wanted = [...onNode].filter(mayStart).sort(firstCome).map(userOf);
+  const next = [...kept, ...wanted.filter(({ uid }) => !kept.some((user) => user.uid === uid))];
+  const nodeUID = nodeOf(nodeName)?.metadata.uid ?? attachment.nodeUID;
+  if (next.length === 0 && pods.length === 0) return { kind: 'ask-node', nodeName };
+  const changed = { ...attachment, nodeUID: next.length === 0 ? attachment.nodeUID : nodeUID, pods: next };
+  return isSame(changed, attachment) ? { kind: 'nothing' } : { kind: 'change-users', attachment: changed };
+}
+
+function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: number): AttachDecision {
+  const candidates = users.filter(mayStart).sort(firstCome);
+  const node = candidates.map(({ spec }) => nodeOf(spec.nodeName ?? '')).find((each) => each !== undefined);
+  if (node === undefined) return { kind: 'nothing' };
+  const nodeName = nameOf(node);
+  const pods = candidates.filter(({ spec }) => spec.nodeName === nodeName).map(userOf);
+  return { kind: 'attach', attachment: { attachedAt: formatTime(now), nodeName, nodeUID: uidOf(node), pods } };
+}
+
+/** Whether nothing on the node can be writing to the volume: by its own word, or because somebody vouches for its end. */
+export function isReleased(node: Node | undefined, volumeName: string): boolean {
+  if (node === undefined) return true;
+  const isFenced = (node.spec.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE && effect === 'NoExecute');
+  return isFenced || !isVolumeInUse(volumeName, node.status.volumesInUse ?? []);
+}
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** The pods that have to wait because the volume is somewhere else. */
+export const waitingFor = ({ status: { attachment } }: PersistentVolume, users: readonly Pod[]): readonly Pod[] =>
+  attachment === undefined
+    ? []
+    : users.filter((pod) => mayStart(pod) && pod.spec.nodeName !== attachment.nodeName).sort(firstCome);
+
+export function multiAttachMessage(volume: PersistentVolume, waiting: Pod): string {
+  const pods = volume.status.attachment?.pods ?? [];
+  const known = pods.filter(({ namespace }) => namespace === namespaceOf(waiting)).map(({ name }) => name);
+  const why =
+    known.length === 0
+      ? "Volume is already exclusively attached to one node and can't be attached to another"
+      : `Volume is already used by pod(s) ${known.join(', ')}`;
+  return `Multi-Attach error for volume "${nameOf(volume)}" ${why}`;
+}
+
+/** A pod that is on its way out starts nothing more. */
+const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isFinished(pod);
+
+/**
+ * Its phase is final and it was its kubelet that said so: it alone knows how every container ended. Who gives up a pod of a lost
+ * node writes a phase, too, over containers that the status still shows as running.
+ */
+export function hasEnded(pod: Pod): boolean {
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
+  const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+  return isFinished(pod) && all.length > 0 && all.every(({ state }) => state.terminated !== undefined);
+}
+
+const firstCome = (a: Pod, b: Pod): number => createdAt(a) - createdAt(b) || compareText(uidOf(a), uidOf(b));
+
+const userOf = (pod: Pod): PersistentVolumeUser => ({
+  namespace: namespaceOf(pod),
+  name: nameOf(pod),
+  uid: uidOf(pod),
+});

@@ -113,6 +113,27 @@ test('a publisher out of place is told where the stream stands', async () => {
   await publisher.publish(message(3));
 });
 
+test('[TEST-10] publishes that overlap are stored in order; what follows a missing one is refused', async () => {
+  await using server = await startNatsServer();
+  await using bus = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  const seen = await collect(consumer, THINGS, { after: 0 });
+  const revisions = Array.from({ length: bus.publishesAhead ?? 0 }, (_, i) => i + 1);
+  assert.ok(revisions.length > 1);
+  await Promise.all(revisions.map((revision) => bus.publish(message(revision))));
+  await eventually(() => seen.received.length === revisions.length, 'all of them arrive');
+  assert.deepEqual(seen.revisions(), revisions);
+
+  const last = revisions.length;
+  const later = [1, 2, 4, 5, 6].map((step) => last + step);
+  const outcomes = await Promise.allSettled(later.map((revision) => bus.publish(message(revision))));
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'rejected', 'rejected'],
+  );
+  assert.equal((await bus.retained?.position())?.last, last + 2);
+});
+
 test('of two publishers racing for a revision exactly one wins', async () => {
   await using server = await startNatsServer();
   await using one = connectTo(server);

@@ -19,6 +19,9 @@ export const NATS_REQUEST_TIMEOUT_MS = 5_000;
 /** How long a call waits for a connection before it says that there is none. */
 export const NATS_CONNECTION_WAIT_MS = 2_000;
 
+/** Changes on their way to the stream at once: what a server takes in a few milliseconds. */
+export const NATS_PUBLISHES_AHEAD = 256;
+
 export const NATS_CONNECT_TIMEOUT_MS = 5_000;
 
 /** A cut that sends no reset is noticed after two of these. */

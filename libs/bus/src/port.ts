@@ -10,6 +10,11 @@ export interface Bus {
    */
   publish(message: BusMessage): Promise<void>;
   /**
+   * How many publishes of changes may overlap; absent = one at a time. They are stored in the order of the calls, each only
+   * right behind the revision before it: what follows one that was not stored is refused.
+   */
+  readonly publishesAhead?: number;
+  /**
    * Delivers messages whose subject matches any of `patterns` (`*` = one token, a trailing `>` = one or more) and whose
    * revision is above `after`, as far back as the bus still has them. Handlers run one at a time in arrival order, maybe
    * before the returned promise resolves. Give all patterns of one cache in ONE subscription: only within a subscription

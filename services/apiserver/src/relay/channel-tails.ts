@@ -2,8 +2,11 @@ import { MAX_REMEMBERED_CHANNELS, MAX_TAILS_PER_HEARTBEAT, TAIL_WINDOW_MS } from
 
 /** Last revision of every channel: links each message to the one before it, and tells heartbeats what changed lately. */
 export interface ChannelTails {
-  /** Makes `revision` the last of the channel. Answers the last before, or one below which nothing is known of the channel. */
-  advance(channel: string, revision: number, nowMs: number): number;
+  /**
+   * Makes `revision` the last of the channel. Answers the last before, or one below which nothing is known of the channel.
+   * `published`: the bus has every change up to here; what lies above may still have to be told apart by `recent`.
+   */
+  advance(channel: string, revision: number, at: { readonly nowMs: number; readonly published: number }): number;
   /** What a heartbeat says of the channels at `published`. */
   recent(nowMs: number, published: number): RecentTails;
   /** The walk starts anew after `place`. */
@@ -21,8 +24,8 @@ export interface RecentTails {
 
 interface Tail {
   readonly revision: number;
-  /** The one before: while `revision` is still on its way to the bus, this is what consumers can have. */
-  readonly before: number;
+  /** Those before, latest last: while later ones are on their way to the bus, one of these is what consumers can have. */
+  readonly before: readonly number[];
   readonly atMs: number;
 }
 
@@ -41,12 +44,13 @@ export function createChannelTails(): ChannelTails {
   };
 
   return {
-    advance(channel, revision, nowMs) {
-      const before = tails.get(channel)?.revision ?? knownAbove;
+    advance(channel, revision, { nowMs, published }) {
+      const tail = tails.get(channel);
+      const last = tail?.revision ?? knownAbove;
       tails.delete(channel);
-      tails.set(channel, { revision, before, atMs: nowMs });
+      tails.set(channel, { revision, before: stillNeeded(tail, last, published), atMs: nowMs });
       if (tails.size > MAX_REMEMBERED_CHANNELS) forgetOldest();
-      return before;
+      return last;
     },
     recent(nowMs, published) {
       const all = [...tails].map(([channel, tail]) => ({ channel, last: lastAt(tail, published), atMs: tail.atMs }));
@@ -66,4 +70,19 @@ export function createChannelTails(): ChannelTails {
   };
 }
 
-const lastAt = ({ revision, before }: Tail, published: number): number => (revision <= published ? revision : before);
+/** The latest that is on the bus, and what is still on its way there. */
+function stillNeeded(tail: Tail | undefined, last: number, published: number): readonly number[] {
+  if (tail === undefined || last <= published) return [last];
+  return [
+    ...tail.before.slice(
+      Math.max(
+        0,
+        tail.before.findLastIndex((each) => each <= published),
+      ),
+    ),
+    last,
+  ];
+}
+
+const lastAt = ({ revision, before }: Tail, published: number): number =>
+  revision <= published ? revision : (before.findLast((each) => each <= published) ?? before[0] ?? 0);

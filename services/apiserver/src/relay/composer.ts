@@ -16,7 +16,7 @@ import { MAX_REMEMBERED_BOUND_PODS } from './limits.ts';
  */
 export interface Composer {
   /** The message is only built when it is called: a relay that is not first walks without publishing. */
-  compose(change: Change, nowMs: number): () => BusMessage;
+  compose(change: Change, at: { readonly nowMs: number; readonly published: Revision }): () => BusMessage;
   /** The next change is the first after `place`, not the one after the last. */
   restartAfter(place: Revision): void;
 }
@@ -38,15 +38,15 @@ export function createComposer(describe: Describe, tails: ChannelTails): Compose
   };
 
   return {
-    compose(change, nowMs) {
+    compose(change, at) {
       const described = describe(change);
       const { parts, nodeName } = described;
       const subject = changeSubject(nodeName === undefined ? parts : { ...parts, nodeName });
-      const previous = tails.advance(channelOf(subject), change.revision, nowMs);
+      const previous = tails.advance(channelOf(subject), change.revision, at);
       const base = { subject, revision: change.revision, previous };
       if (!leftPending(change, described)) return () => ({ ...base, data: eventText(change, described) });
       const left = changeSubject({ ...parts, nodeName: '' });
-      const previousThere = tails.advance(channelOf(left), change.revision, nowMs);
+      const previousThere = tails.advance(channelOf(left), change.revision, at);
       return () => ({
         ...base,
         data: eventText(change, described),

@@ -17,3 +17,6 @@ export const STANDBY_LOOK_MS = 500;
 
 export const RETRY_FIRST_MS = 100;
 export const RETRY_LONGEST_MS = 5_000;
+
+/** Text of the changes that are on their way to the bus at once; one change may always go. */
+export const MAX_CHARACTERS_AHEAD = 4 * 1024 * 1024;

@@ -376,3 +376,91 @@ test('a subscriber of pending pods ends with exactly the pending pods', async ()
   await settled();
   assert.deepEqual([...pendingPods], [podKey('a'), podKey('d')]);
 });
+
+interface Pipeline extends Bus {
+  readonly retained: Retained;
+  /** How many changes were on their way at the same time, at most. */
+  readonly mostAtOnce: () => number;
+}
+
+/** A bus that takes several publishes at once, as JetStream does: judged in the order of the calls, answered later. */
+function pipelined(bus: ReturnType<typeof createLocalBus>, refuse: (message: BusMessage) => boolean): Pipeline {
+  const inner = strict(bus);
+  let waiting = 0;
+  let most = 0;
+  return {
+    ...inner,
+    publishesAhead: 8,
+    mostAtOnce: () => most,
+    publish: async (message) => {
+      if (message.subject === HEARTBEAT_SUBJECT) return inner.publish(message);
+      waiting += 1;
+      most = Math.max(most, waiting);
+      const judged = refuse(message) ? Promise.reject(new BusUnavailable('lost')) : inner.publish(message);
+      const answer = await Promise.allSettled([judged]);
+      for (let i = 0; i < 5; i++) await Promise.resolve();
+      waiting -= 1;
+      if (answer[0].status === 'rejected') throw answer[0].reason;
+    },
+  };
+}
+
+const changesOf = (rig: Rig): number[] =>
+  rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT).map((each) => each.revision);
+
+test('changes that wait leave together, as many as the bus takes', async () => {
+  await using rig = await createRig();
+  const bus = pipelined(rig.bus, () => false);
+  const relay = await rig.start(bus);
+  await Promise.all(Array.from({ length: 40 }, (_, i) => put(rig.store, podKey(`p${i}`), podText('p'))));
+  for (let i = 0; i < 10; i++) await settled();
+  assert.deepEqual(
+    changesOf(rig),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  );
+  assert.equal(bus.mostAtOnce(), 8);
+  assert.equal(relay.revision(), 40);
+});
+
+test('[TEST-10] of changes on their way together one is lost: it and all behind it are published again, once', async () => {
+  await using rig = await createRig();
+  const lost = new Set([5, 6, 17, 40]);
+  const relay = await rig.start(pipelined(rig.bus, ({ revision }) => lost.delete(revision)));
+  for (let i = 0; i < 40; i++) await put(rig.store, podKey(`p${i}`), podText('p'));
+  await rig.clock.advance(10_000);
+  assert.equal(lost.size, 0);
+  assert.deepEqual(
+    changesOf(rig),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  );
+  assert.equal(relay.revision(), 40);
+  assert.deepEqual(relay.health(), []);
+});
+
+test('[TEST-10] two relays that begin together publish each change once, and one of them steps back', async () => {
+  await using rig = await createRig();
+  const attempts = [0, 0];
+  const shared = pipelined(rig.bus, () => false);
+  const counted = (of: number): Bus => ({
+    ...shared,
+    publish: (message) => {
+      attempts[of] = (attempts[of] ?? 0) + 1;
+      return shared.publish(message);
+    },
+  });
+  const relays = [await rig.start(counted(0)), await rig.start(counted(1))];
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 10 }, (_, i) => put(rig.store, podKey(`p${round}-${i}`), podText('p'))));
+    await rig.clock.advance(100);
+  }
+  await rig.clock.advance(2_000);
+  assert.deepEqual(
+    changesOf(rig),
+    Array.from({ length: 200 }, (_, i) => i + 1),
+  );
+  assert.deepEqual(
+    relays.map((relay) => relay.revision()),
+    [200, 200],
+  );
+  assert.ok(Math.min(...attempts) < 100, `both went on publishing: ${attempts.join(' and ')} attempts`);
+});

@@ -7,11 +7,12 @@ import {
   OutOfPlace,
 } from '@holdfast/bus';
 import { type Clock, describeError, type Log, type Service, type Timer } from '@holdfast/platform';
-import type { Revision, Store } from '@holdfast/store';
+import type { Change, Revision, Store } from '@holdfast/store';
 import { type ChannelTails, createChannelTails } from './channel-tails.ts';
 import { type Composer, createComposer } from './composer.ts';
 import { type Describe, describeChange } from './describe.ts';
 import { HEARTBEAT_INTERVAL_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS, STANDBY_LOOK_MS } from './limits.ts';
+import { stretchesOf } from './stretches.ts';
 
 export interface RelayDeps {
   readonly store: Pick<Store, 'changes' | 'currentRevision' | 'compactedRevision'>;
@@ -30,13 +31,19 @@ export interface Relay extends Service {
 }
 
 /**
- * Publishes every committed change, in order, one at a time. Each apiserver runs one over the same store; the bus takes a
+ * Publishes every committed change, in order. Each apiserver runs one over the same store; the bus takes a
  * revision only right after the one before it, so whoever is first publishes it and the others learn that they are
  * behind and stand by until the first one stops moving. Nothing depends on there being only one: a change that is
  * published twice, late, or (after a loss of the bus's data) again, is dropped or healed by its consumers.
  */
 export function createRelay(deps: RelayDeps): Relay {
   return new ChangeRelay(deps);
+}
+
+interface Composed {
+  readonly revision: Revision;
+  /** Built when it is sent. */
+  readonly message: () => BusMessage;
 }
 
 /** The bus stands before a change that was published: it lost its tail. */
@@ -57,6 +64,8 @@ class ChangeRelay implements Relay {
   /** Nothing above this was left out. */
   #since: Revision = 0;
   #standby = false;
+  /** The last change was taken when it was sent alone: so far nobody else publishes, and several may be on their way at once. */
+  #leading = false;
   #trouble: string | undefined;
 
   constructor(deps: RelayDeps) {
@@ -131,14 +140,44 @@ class ChangeRelay implements Relay {
     this.#walked = place;
     this.#trouble = undefined;
     const { signal } = this.#stopping;
+    const ahead = this.#deps.bus.publishesAhead ?? 1;
     for await (const changes of this.#deps.store.changes({ after: place, signal })) {
-      for (const change of changes) {
+      for (const stretch of stretchesOf(changes, ahead)) {
         if (signal.aborted) return;
-        const message = this.#composer.compose(change, this.#deps.clock.monotonic());
-        this.#walked = change.revision;
-        await this.#ensurePublished(change.revision, message);
+        await this.#publishAll(stretch.map((change) => this.#compose(change)));
       }
     }
+  }
+
+  #compose(change: Change): Composed {
+    const at = { nowMs: this.#deps.clock.monotonic(), published: this.#published };
+    const message = this.#composer.compose(change, at);
+    this.#walked = change.revision;
+    return { revision: change.revision, message };
+  }
+
+  /** Together while that goes well; from the first that was not taken on, one at a time, which finds out why. */
+  async #publishAll(composed: readonly Composed[]): Promise<void> {
+    for (let at = 0; at < composed.length; ) {
+      const rest = composed.slice(at);
+      if (this.#leading && rest.length > 1) at += await this.#publishTogether(rest);
+      const next = composed[at];
+      if (next === undefined || this.#stopping.signal.aborted) return;
+      await this.#ensurePublished(next.revision, next.message);
+      at += 1;
+    }
+  }
+
+  /**
+   * Answers how many of them the bus has. It takes each only right behind the one before, so if it took one it has all before it,
+   * whoever published those: two apiservers that begin at the same moment may take turns once.
+   */
+  async #publishTogether(composed: readonly Composed[]): Promise<number> {
+    const attempts = await Promise.allSettled(composed.map(({ message }) => this.#deps.bus.publish(message())));
+    const taken = 1 + attempts.findLastIndex(({ status }) => status === 'fulfilled');
+    this.#leading = attempts.every(({ status }) => status === 'fulfilled');
+    this.#published = Math.max(this.#published, composed[taken - 1]?.revision ?? 0);
+    return taken;
   }
 
   async #ensurePublished(revision: Revision, message: () => BusMessage): Promise<void> {
@@ -149,6 +188,7 @@ class ChangeRelay implements Relay {
       try {
         await this.#deps.bus.publish(message());
         this.#published = revision;
+        this.#leading = true;
         this.#trouble = undefined;
         return;
       } catch (error) {
@@ -163,6 +203,7 @@ class ChangeRelay implements Relay {
 
   /** Also reached by our own earlier attempt whose acknowledgement was lost: standing by for a moment does no harm then. */
   #acceptPlace(revision: Revision, last: Revision): void {
+    this.#leading = false;
     if (last < revision) throw new Rewind();
     this.#standby = true;
     this.#published = last;

@@ -13,6 +13,7 @@ import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platfor
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { isMirror } from './domain/static-pod.ts';
+import type { UserRangePool } from './domain/user-ranges.ts';
 import { Evictor } from './eviction/evictor.ts';
 import type { PressureCondition } from './eviction/signals.ts';
 import { type EvictionConfig, reservedFor } from './eviction/thresholds.ts';
@@ -30,6 +31,7 @@ import { type StaticPodSource, StaticPods } from './static-pods.ts';
 import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
 import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
+import { UserRanges } from './user-ranges.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -48,6 +50,8 @@ export interface KubeletDeps {
   readonly eviction?: EvictionConfig | undefined;
   /** What pods get when the node shuts down; none: they run on. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
+  /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
+  readonly userRanges?: UserRangePool | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -89,7 +93,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: { ...workerDeps({ ...deps, log, events, services }), admission },
+    worker: { ...workerDeps({ ...deps, log, events, services }), admission, ranges: new UserRanges(deps.userRanges) },
     statics,
     onReadiness: () => agent.beatSoon(),
   });

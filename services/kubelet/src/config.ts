@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
-import type { Taint } from '@holdfast/api';
+import { FEATURE_GATES_SETTING, readFeatures, type Taint } from '@holdfast/api';
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource } from '@holdfast/platform/config';
 import type { ClusterDns } from './domain/network-identity.ts';
+import { type UserRangePool, userRangePool } from './domain/user-ranges.ts';
 import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
@@ -34,6 +35,7 @@ export const KUBELET_SETTINGS = {
   },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
   ...PRESSURE_SETTINGS,
+  'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and end' },
 } as const;
 
@@ -55,6 +57,8 @@ export interface KubeletConfig {
   readonly reserved: readonly Readonly<Record<string, string>>[];
   readonly eviction: EvictionConfig;
   readonly shutdownPeriods: readonly ShutdownPeriod[];
+  /** Absent: UserNamespacesSupport is off. */
+  readonly userRanges: UserRangePool | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -84,6 +88,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
       gracePeriodCriticalPods: settings['shutdown-grace-period-critical-pods'],
       gracePeriodByPodPriority: settings['shutdown-grace-period-by-pod-priority'],
     }),
+    userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
     logLevel: logLevelOf(settings),
   };
 }

@@ -4,6 +4,7 @@ import { readEdge, readMachineText, writeOnce } from './adapters/container-files
 import { logText } from './adapters/log-lines.ts';
 import { type ClusterDns, hostsFile, podNames, resolvConf } from './domain/network-identity.ts';
 import { messagePath, terminationMessage } from './domain/termination-message.ts';
+import type { Owner } from './domain/volume-owner.ts';
 import { MESSAGE_LOG_READ_BYTES, MESSAGE_MAX_BYTES } from './limits.ts';
 import type { ContainerStatus, Mount, SandboxStatus } from './runtime/port.ts';
 
@@ -16,6 +17,8 @@ export interface ContainerFilesRequest {
   readonly path: string;
   readonly nodeHostname: string;
   readonly dns: ClusterDns;
+  /** Absent: the files belong to the node. */
+  readonly owner?: Owner | undefined;
 }
 
 const SHARED_FILE_MODE = 0o666;
@@ -31,24 +34,25 @@ export async function containerFiles(request: ContainerFilesRequest): Promise<re
   return files.filter((mount): mount is Mount => mount !== undefined && !taken.has(mount.target));
 }
 
-async function hosts({ pod, podIp, path, nodeHostname, dns }: ContainerFilesRequest): Promise<Mount> {
+async function hosts({ pod, podIp, path, nodeHostname, dns, owner }: ContainerFilesRequest): Promise<Mount> {
   const machineText = pod.spec.hostNetwork === true ? await readMachineText('/etc/hosts') : '';
   const source = join(path, OWN_FILES, 'hosts');
-  await writeOnce(source, hostsFile(pod, podIp, podNames(pod, nodeHostname, dns), machineText), READABLE_FILE_MODE);
+  const text = hostsFile(pod, podIp, podNames(pod, nodeHostname, dns), machineText);
+  await writeOnce(source, text, { mode: READABLE_FILE_MODE, owner });
   return { source, target: '/etc/hosts', readOnly: false };
 }
 
-async function resolver({ pod, path, dns }: ContainerFilesRequest): Promise<Mount | undefined> {
+async function resolver({ pod, path, dns, owner }: ContainerFilesRequest): Promise<Mount | undefined> {
   const text = resolvConf(pod, dns, await readMachineText('/etc/resolv.conf'));
   if (text === undefined) return undefined;
   const source = join(path, OWN_FILES, 'resolv.conf');
-  await writeOnce(source, text, READABLE_FILE_MODE);
+  await writeOnce(source, text, { mode: READABLE_FILE_MODE, owner });
   return { source, target: '/etc/resolv.conf', readOnly: false };
 }
 
-async function message({ container, restartCount, path }: ContainerFilesRequest): Promise<Mount> {
+async function message({ container, restartCount, path, owner }: ContainerFilesRequest): Promise<Mount> {
   const source = messageFile(path, { name: container.name, restartCount });
-  await writeOnce(source, '', SHARED_FILE_MODE);
+  await writeOnce(source, '', { mode: SHARED_FILE_MODE, owner });
   return { source, target: messagePath(container), readOnly: false };
 }
 

@@ -13,6 +13,7 @@ import { HOLLOW_PROBE_NETWORK } from './probe-network.ts';
 import { createHollowRuntime } from './runtime/hollow/index.ts';
 import { createPodDirectories } from './runtime/pod-directories.ts';
 import type { ContainerRuntime, SandboxStatus } from './runtime/port.ts';
+import { UserRanges } from './user-ranges.ts';
 
 const pod: Pod = {
   apiVersion: 'v1',
@@ -55,6 +56,7 @@ class World {
     network: HOLLOW_PROBE_NETWORK,
     node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
     dns: NO_CLUSTER_DNS,
+    ranges: new UserRanges(undefined),
     admission: {
       admit: () => Promise.resolve(undefined),
       hold: () => {},

@@ -9,6 +9,7 @@ import type { NodeFacts, PodAction, PodMemory } from './domain/pod-worker-types.
 import { notEnforced, sandboxRefusal } from './domain/refusals.ts';
 import { sandboxIsolation } from './domain/sandbox-isolation.ts';
 import { VolumeError } from './domain/volume-files.ts';
+import { type Owner, ownerOf } from './domain/volume-owner.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 import { POST_START_TIMEOUT_MS, START_RETRY_MS, VOLUME_RETRY_INITIAL_MS } from './limits.ts';
 import type { NodeAdmission } from './node-admission.ts';
@@ -16,6 +17,7 @@ import type { TellPod } from './pod-events.ts';
 import { ImageWait, PodImages } from './pod-images.ts';
 import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
 import { RuntimeError, type SandboxConfig, type SandboxStatus } from './runtime/port.ts';
+import type { UserRanges } from './user-ranges.ts';
 
 export interface ContainerStarterDeps extends HandlerDeps {
   readonly client: ApiClient;
@@ -25,6 +27,7 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly node: NodeFacts;
   readonly dns: ClusterDns;
   readonly admission: NodeAdmission;
+  readonly ranges: UserRanges;
   readonly allocatable: Readonly<Record<string, string>>;
   /** Every service of the cluster, as far as pods are told of them. */
   readonly services: () => Promise<readonly Service[]>;
@@ -97,11 +100,12 @@ export class ContainerStarter {
     try {
       const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod, runtime.abilities);
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
-      if (attempt === 0) this.#withoutSandbox = podUid;
-      await this.#setUpVolumes(pod);
-      const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
       const isolation = await this.#isolation(pod);
-      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...isolation });
+      const users = await this.#users(pod, isolation);
+      if (attempt === 0) this.#withoutSandbox = podUid;
+      await this.#setUpVolumes(pod, this.#owner(pod, users));
+      const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
+      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...users, ...isolation });
       this.#withoutSandbox = undefined;
       this.#clearFailure('');
       if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
@@ -117,11 +121,11 @@ export class ContainerStarter {
   }
 
   /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
-  async #setUpVolumes(pod: Pod): Promise<void> {
+  async #setUpVolumes(pod: Pod, owner: Owner | undefined): Promise<void> {
     const { uid = '' } = pod.metadata;
     const path = this.#deps.runtime.volumes?.path(uid);
     if (path === undefined) return;
-    await this.#volumes?.setUp({ pod, path, podIp: '' });
+    await this.#volumes?.setUp({ pod, path, podIp: '', owner });
     this.#volumeFailures = 0;
   }
 
@@ -156,6 +160,19 @@ export class ContainerStarter {
     return { isolation: sandboxIsolation(pod, runtimeClass.handler) };
   }
 
+  async #users(pod: Pod, { isolation }: Pick<SandboxConfig, 'isolation'>): Promise<Pick<SandboxConfig, 'userRange'>> {
+    const { ranges, runtime } = this.#deps;
+    if (runtime.abilities === undefined) return {};
+    const userRange = await ranges.of(pod, runtime, isolation?.handler ?? '');
+    return userRange === undefined ? {} : { userRange };
+  }
+
+  #owner(pod: Pod, { userRange }: Pick<SandboxConfig, 'userRange'>): Owner | undefined {
+    const { abilities, userNamespaces } = this.#deps.runtime;
+    const range = userNamespaces?.mapsVolumes === true ? undefined : userRange;
+    return abilities === undefined ? undefined : ownerOf(pod, abilities, range);
+  }
+
   async startContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
     const { runtime, tell } = this.#deps;
     const { container, restartCount, sandboxId } = action;
@@ -164,7 +181,8 @@ export class ContainerStarter {
       const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
       // Those of the first sandbox: a later one of the same pod finds what was written.
       const path = sandboxes[0]?.volumesPath;
-      const place = { pod, container, restartCount, podIp, path };
+      const owner = this.#owner(pod, sandboxes[0]?.config ?? {});
+      const place = { pod, container, restartCount, podIp, path, owner };
       const image = await this.#images?.ensure(pod, container);
       const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes) };
       const config = await containerConfig(this.#configDeps(place), pod, container, life);
@@ -286,6 +304,7 @@ interface StartPlace {
   readonly restartCount: number;
   readonly podIp: string;
   readonly path: string | undefined;
+  readonly owner: Owner | undefined;
 }
 
 const creating = ({ spec }: Pod): string =>

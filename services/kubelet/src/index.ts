@@ -5,6 +5,7 @@ export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
 export { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 export type { NodeFacts } from './domain/node-status.ts';
+export { userRangePool } from './domain/user-ranges.ts';
 export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/thresholds.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';
 export type { LogRequest } from './pod-logs.ts';

@@ -145,6 +145,7 @@ export class PodManager {
   async #meetLocal(): Promise<void> {
     const sandboxes = await this.#deps.runtime.list();
     this.#setRuntimeFault(undefined);
+    this.#deps.worker.ranges.hold(sandboxes);
     for (const { config } of sandboxes) {
       if (this.#workers.has(config.podUid)) continue;
       const worker = this.#create({ uid: config.podUid, namespace: config.podNamespace, name: config.podName });

@@ -20,6 +20,7 @@ import {
   type VolumeSource,
   volumeReferences,
 } from './domain/volume-files.ts';
+import type { Owner } from './domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from './limits.ts';
 import { readBytes } from './referenced-data.ts';
 import type { Mount, RuntimeAbilities } from './runtime/port.ts';
@@ -39,6 +40,8 @@ export interface VolumePlace {
   readonly pod: Pod;
   readonly path: string;
   readonly podIp: string;
+  /** Who what is made for the pod belongs to. Absent: to the node. */
+  readonly owner?: Owner | undefined;
 }
 
 export interface ContainerVolumes {
@@ -151,10 +154,12 @@ export class PodVolumes {
     const directory = join(place.path, name);
     switch (source.kind) {
       case 'emptyDir':
-        return this.#makeEmpty(directory, source);
+        return this.#makeEmpty(directory, source, place.owner);
       case 'hostPath':
+        refuseForeign(place, 'hostPath');
         return useHostPath(source.path, source.type);
       case 'claim': {
+        refuseForeign(place, 'persistentVolumeClaim');
         const claimed = await findClaimed(this.#deps, place.pod, source);
         this.#claimed.set(name, claimed.path);
         return useHostPath(claimed.path, claimed.type);
@@ -166,9 +171,9 @@ export class PodVolumes {
     }
   }
 
-  async #makeEmpty(directory: string, { inMemory, sizeLimit }: EmptyDir): Promise<void> {
-    if (!inMemory || this.#deps.abilities.memoryVolumes !== true) return makeEmptyDirectory(directory);
-    await makeMemoryDirectory(directory, memoryBytes(sizeLimit, this.#deps.allocatable['memory']));
+  async #makeEmpty(directory: string, { inMemory, sizeLimit }: EmptyDir, owner: Owner | undefined): Promise<void> {
+    if (!inMemory || this.#deps.abilities.memoryVolumes !== true) return makeEmptyDirectory(directory, owner);
+    await makeMemoryDirectory(directory, memoryBytes(sizeLimit, this.#deps.allocatable['memory']), owner);
   }
 
   async #writeFiles(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'files' }>): Promise<void> {
@@ -189,7 +194,7 @@ export class PodVolumes {
       data,
       token: (part) => tokens.get(part) ?? '',
     });
-    await writeVolume(join(place.path, name), files);
+    await writeVolume(join(place.path, name), files, place.owner);
   }
 
   async #token(pod: Pod, volume: string, part: Extract<FilePart, { kind: 'token' }>): Promise<string> {
@@ -222,6 +227,15 @@ export class PodVolumes {
       readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
     };
   }
+}
+
+/** Their files belong to users of the machine, and this node cannot show them as users of the pod. */
+function refuseForeign({ owner }: VolumePlace, type: string): void {
+  if (owner?.isShifted !== true) return;
+  throw new VolumeError(
+    `${type} volumes are not supported in pods with users of their own (hostUsers: false) on this node: ` +
+      'its runtime cannot map their owners (id-mapped mounts)',
+  );
 }
 
 type EmptyDir = Extract<VolumeSource, { kind: 'emptyDir' }>;

@@ -11,6 +11,7 @@ import { HOLLOW_PROBE_NETWORK } from './probe-network.ts';
 import { eventually } from './runtime/contract.ts';
 import { createHollowRuntime, type HollowProcessFact } from './runtime/hollow/index.ts';
 import type { ContainerRuntime, SandboxStatus } from './runtime/port.ts';
+import { UserRanges } from './user-ranges.ts';
 
 const clock = createSystemClock();
 
@@ -68,6 +69,7 @@ function world(
       allocatable: {},
       dns: NO_CLUSTER_DNS,
       services: () => Promise.resolve([]),
+      ranges: new UserRanges(undefined),
       admission: {
         admit: () => Promise.resolve(undefined),
         hold: () => {},

@@ -258,7 +258,8 @@ export class PodWorker {
 
   /** Whoever has something here has its share of the node; who ended gives it back before anybody else hears of the end. */
   #keepShare(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
-    const { admission } = this.#deps;
+    const { admission, ranges } = this.#deps;
+    ranges.hold(sandboxes);
     if (pod === undefined || isTerminal(pod.status.phase)) admission.release(this.identity.uid);
     else if (sandboxes.length > 0) admission.hold(pod);
   }
@@ -334,6 +335,7 @@ export class PodWorker {
     this.#ended = true;
     this.#timer?.cancel();
     this.#deps.admission.release(this.identity.uid);
+    this.#deps.ranges.release(this.identity.uid);
     this.#prober.stop();
     void this.#starter.stop();
     this.#deps.onSettled(this);

@@ -38,7 +38,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { client, bus } = connection;
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
-  const { taints, eviction, shutdownPeriods } = config;
+  const { taints, eviction, shutdownPeriods, userRanges } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork();
@@ -47,7 +47,19 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { dns } = config;
   const probe = createMachineProbe(stateDirectory);
   const ways = { client, bus, runtime, network, dns, staticPods };
-  const parts = { ...ways, node, eviction, shutdownPeriods, machine: probe, clock, random, ids, log, tracer };
+  const parts = {
+    ...ways,
+    node,
+    eviction,
+    shutdownPeriods,
+    userRanges,
+    machine: probe,
+    clock,
+    random,
+    ids,
+    log,
+    tracer,
+  };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   return {

@@ -8,10 +8,12 @@ import {
   DEFAULT_EVICTION_FLAGS,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
+  type KubeletDeps,
   NO_CLUSTER_DNS,
   RuntimeError,
   readEvictionConfig,
   readMachineFacts,
+  userRangePool,
 } from '@holdfast/kubelet';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
@@ -45,6 +47,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     node,
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
+    userRanges: userRangesOf(deps, name),
     dns: names?.dns ?? givenDns(deps),
     client: front.clientOf(nodeUser(name)),
     network: createProbeNetwork(),
@@ -65,6 +68,10 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   };
 }
 
+/** No two nodes of this machine give the same ids away. */
+const userRangesOf = ({ config, nodeNames }: ComponentsDeps, name: string): KubeletDeps['userRanges'] =>
+  config.features.userNamespacesSupport ? userRangePool(nodeNames.real.indexOf(name)) : undefined;
+
 /** A node whose pods are containers of a runtime of this machine. Stopping it ends them, as with processes. */
 export function createContainerNode(deps: ComponentsDeps, name: string, endpoint: string): Service {
   const { machine, bus, front, directory, config } = deps;
@@ -83,6 +90,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       node: { ...facts, runtimeName },
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
+      userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
       client: front.clientOf(nodeUser(name)),
       network: createProbeNetwork(),

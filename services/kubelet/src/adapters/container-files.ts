@@ -1,13 +1,19 @@
-import { chmod, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Owner } from '../domain/volume-owner.ts';
 
 /** Written once and never replaced: containers hold the file itself, not its name. */
-export async function writeOnce(path: string, text: string, mode: number): Promise<void> {
+export async function writeOnce(
+  path: string,
+  text: string,
+  { mode, owner }: { readonly mode: number; readonly owner?: Owner | undefined },
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   try {
     await writeFile(path, text, { flag: 'wx', mode });
     // Whoever the container runs as: the mask of this process must not take it away.
     await chmod(path, mode);
+    if (owner?.isShifted === true) await chown(path, owner.uid, owner.gid);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmod,
+  chown,
   lstat,
   mkdir,
   readdir,
@@ -17,19 +18,29 @@ import { dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { describeError } from '@holdfast/platform';
 import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
+import { type Owner, ownedFileMode } from '../domain/volume-owner.ts';
 import { MEMORY_VOLUME } from '../runtime/pod-directories.ts';
 
 /** All containers of the pod write here, whoever they run as. */
 const SHARED_MODE = 0o777;
+const INHERIT_GROUP = 0o2000;
 const DATA = '..data';
 
-export async function makeEmptyDirectory(path: string): Promise<void> {
+export async function makeEmptyDirectory(path: string, owner?: Owner): Promise<void> {
   await mkdir(path, { recursive: true });
   await chmod(path, SHARED_MODE);
+  await giveDirectory(path, owner);
+}
+
+/** New files in it belong to its group, where the pod names one. */
+async function giveDirectory(path: string, owner: Owner | undefined): Promise<void> {
+  if (owner === undefined) return;
+  await chown(path, owner.uid, owner.gid);
+  if (owner.group) await chmod(path, SHARED_MODE | INHERIT_GROUP);
 }
 
 /** The same in memory, at most this many bytes (0: as many as there are). Mounted once; what is in it stays. */
-export async function makeMemoryDirectory(path: string, maxBytes: number): Promise<void> {
+export async function makeMemoryDirectory(path: string, maxBytes: number, owner?: Owner): Promise<void> {
   await mkdir(path, { recursive: true });
   if (await isMounted(path)) return;
   const size = maxBytes === 0 ? '' : `,size=${Math.ceil(maxBytes)}`;
@@ -39,6 +50,7 @@ export async function makeMemoryDirectory(path: string, maxBytes: number): Promi
   } catch (error) {
     throw new VolumeError(`cannot mount a volume in memory: ${describeError(error)}`);
   }
+  await giveDirectory(path, owner);
 }
 
 /** A mount point belongs to another file system than the directory around it. */
@@ -54,14 +66,14 @@ const MOUNT_MS = 10_000;
  * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of
  * their own; `..data` points at it and is replaced by renaming, and the names that pods know point through `..data`.
  */
-export async function writeVolume(path: string, files: ReadonlyMap<string, VolumeFile>): Promise<void> {
+export async function writeVolume(path: string, files: ReadonlyMap<string, VolumeFile>, owner?: Owner): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o755 });
   const version = `..${digestOf(files)}`;
   const current = await targetOf(join(path, DATA));
   if (current === version) return;
   // A write that was cut off may have left half of it.
   await rm(join(path, version), { recursive: true, force: true });
-  await writeFiles(join(path, version), files);
+  await writeFiles(join(path, version), files, owner);
   const names = new Set([...files.keys()].map((file) => file.split('/')[0] ?? file));
   await replaceLink(path, DATA, version);
   for (const name of names) {
@@ -75,13 +87,18 @@ export async function writeVolume(path: string, files: ReadonlyMap<string, Volum
   }
 }
 
-async function writeFiles(directory: string, files: ReadonlyMap<string, VolumeFile>): Promise<void> {
+async function writeFiles(
+  directory: string,
+  files: ReadonlyMap<string, VolumeFile>,
+  owner: Owner | undefined,
+): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o755 });
   for (const [file, { bytes, mode }] of files) {
     const target = join(directory, file);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
     await writeFile(target, bytes);
-    await chmod(target, mode);
+    if (owner !== undefined) await chown(target, owner.uid, owner.gid);
+    await chmod(target, ownedFileMode(mode, owner));
   }
 }
 

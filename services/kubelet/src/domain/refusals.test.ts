@@ -18,12 +18,19 @@ const podOf = (spec: Partial<Pod['spec']> = {}): Pod => ({
   status: { phase: 'Pending' },
 });
 
-test('[USERNS-08] a pod that asks for user namespaces is not silently run without', () => {
-  assert.match(sandboxRefusal(podOf({ hostUsers: false }), AS_ROOT) ?? '', /hostUsers: false/);
-  assert.match(sandboxRefusal(podOf({ hostUsers: false }), ISOLATING) ?? '', /hostUsers: false/);
-  assert.equal(sandboxRefusal(podOf({ hostUsers: true }), AS_ROOT), undefined);
+test('a RuntimeClass needs a runtime that knows handlers', () => {
   assert.match(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), AS_ROOT) ?? '', /^RuntimeClass "vm"/);
   assert.equal(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), ISOLATING), undefined);
+});
+
+test('[USERNS-04] in users of its own a pod has no ids above 65535', () => {
+  const inside = (context: object): Pod => podOf({ hostUsers: false, securityContext: context });
+  const last = { runAsUser: 65_535, runAsGroup: 65_535, fsGroup: 65_535 };
+  assert.deepEqual(containerUser(inside(last), container(), AS_ROOT), { uid: 65_535, gid: 65_535, groups: [65_535] });
+  for (const beyond of [{ runAsUser: 65_536 }, { runAsGroup: 70_000 }, { fsGroup: 65_536 }]) {
+    assert.throws(() => containerUser(inside(beyond), container(), AS_ROOT), /does not exist in the user namespace/);
+    containerUser(podOf({ securityContext: beyond }), container(), AS_ROOT);
+  }
 });
 
 test('kernel settings that others on the node would feel are refused', () => {
@@ -83,13 +90,14 @@ test('limits and restrictions that nobody watches over are named', () => {
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, privileged: false },
   });
   const pod = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory' } }], securityContext: { fsGroup: 1 } });
-  assert.deepEqual(notEnforced(pod, asking, AS_ROOT), [
+  const common = [
     'resources.limits.memory',
     'securityContext.allowPrivilegeEscalation=false',
     'securityContext.capabilities',
-    'securityContext.fsGroup',
-    'volume v: emptyDir.medium',
-  ]);
+  ];
+  assert.deepEqual(notEnforced(pod, asking, AS_ROOT), [...common, 'volume v: emptyDir.medium']);
+  const onlyRoot = ['securityContext.fsGroup', 'volume v: emptyDir.medium'];
+  assert.deepEqual(notEnforced(pod, asking, AS_USER), [...common, ...onlyRoot]);
   const limited = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] });
   assert.deepEqual(notEnforced(limited, container({}), { ...AS_ROOT, memoryVolumes: true }), []);
 });

@@ -1,7 +1,8 @@
 import type { Container, Pod } from '@holdfast/api';
-import type { RuntimeAbilities } from '../runtime/port.ts';
+import type { ProcessUser, RuntimeAbilities } from '../runtime/port.ts';
 import { ContainerConfigError } from './environment.ts';
-import { forbiddenSysctl } from './sandbox-isolation.ts';
+import { forbiddenSysctl, supplementalGroups } from './sandbox-isolation.ts';
+import { USER_RANGE_LENGTH } from './user-ranges.ts';
 
 /** Where every pod finds the token of its service account, unless it says otherwise. */
 export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -11,9 +12,6 @@ const ROOT = 0;
 /** Why the whole pod cannot run here, whatever is tried; `undefined` when it can. */
 export function sandboxRefusal(pod: Pod, abilities: RuntimeAbilities): string | undefined {
   const { spec } = pod;
-  // USERNS-08: never silently in the users of the machine.
-  if (spec.hostUsers === false)
-    return 'user namespaces (hostUsers: false) are not supported by the runtime of this node';
   if (abilities.isolation === true) {
     const sysctl = forbiddenSysctl(pod);
     return sysctl === undefined ? undefined : `forbidden sysctl: ${JSON.stringify(sysctl)} not allowlisted`;
@@ -25,24 +23,37 @@ export function sandboxRefusal(pod: Pod, abilities: RuntimeAbilities): string | 
 }
 
 /** Who the container is to run as; `undefined` leaves it to the runtime. Refuses what the runtime would not do. */
-export function containerUser(
-  pod: Pod,
-  container: Container,
-  abilities: RuntimeAbilities,
-): { readonly uid: number; readonly gid: number } | undefined {
+export function containerUser(pod: Pod, container: Container, abilities: RuntimeAbilities): ProcessUser | undefined {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   const uid = own?.runAsUser ?? shared?.runAsUser;
   const gid = own?.runAsGroup ?? shared?.runAsGroup;
   const { user } = abilities;
   refuseRoot(pod, container, uid ?? (user === 'any' ? ROOT : user.uid));
-  if (user === 'any')
-    return uid === undefined && gid === undefined ? undefined : { uid: uid ?? ROOT, gid: gid ?? ROOT };
+  if (user === 'any') return freeUser(pod, container, { uid, gid });
   const differs = (wanted: number | undefined, given: number): wanted is number =>
     wanted !== undefined && wanted !== given;
   if (differs(uid, user.uid)) throw new ContainerConfigError(cannotRunAs(container, `user ${uid}`, user.uid));
   if (differs(gid, user.gid)) throw new ContainerConfigError(cannotRunAs(container, `group ${gid}`, user.uid));
   return undefined;
+}
+
+/** USERNS-04: in a user namespace there are no others. */
+function freeUser(
+  pod: Pod,
+  container: Container,
+  { uid, gid }: { readonly uid: number | undefined; readonly gid: number | undefined },
+): ProcessUser | undefined {
+  const groups = supplementalGroups(pod);
+  const ids = [uid, gid, ...groups].filter((id) => id !== undefined);
+  const beyond = pod.spec.hostUsers === false ? ids.find((id) => id >= USER_RANGE_LENGTH) : undefined;
+  if (beyond !== undefined) {
+    throw new ContainerConfigError(
+      `container "${container.name}": id ${beyond} does not exist in the user namespace of the pod: ids go from 0 to ${USER_RANGE_LENGTH - 1}`,
+    );
+  }
+  if (ids.length === 0) return undefined;
+  return { uid: uid ?? ROOT, gid: gid ?? ROOT, ...(groups.length === 0 ? {} : { groups }) };
 }
 
 function refuseRoot(pod: Pod, container: Container, uid: number): void {
@@ -83,10 +94,10 @@ export function notEnforced(pod: Pod, container: Container, abilities: RuntimeAb
 const present = (asked: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));
 
-function notEnforcedForFiles({ spec }: Pod, { memoryVolumes }: RuntimeAbilities): readonly string[] {
+function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbilities): readonly string[] {
   const isInMemory = (medium: string | undefined): boolean => medium === 'Memory' && memoryVolumes === true;
   return [
-    ...present({ 'securityContext.fsGroup': spec.securityContext?.fsGroup }),
+    ...present({ 'securityContext.fsGroup': user === 'any' ? undefined : spec.securityContext?.fsGroup }),
     ...(spec.volumes ?? []).flatMap(({ name, emptyDir }) =>
       present({
         [`volume ${name}: emptyDir.medium`]: emptyDir?.medium === 'Memory' && memoryVolumes !== true,
@@ -97,7 +108,7 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes }: RuntimeAbilities)
 }
 
 /** Of processes of the machine. */
-function notIsolated(pod: Pod, container: Container, { mounts }: RuntimeAbilities): readonly string[] {
+function notIsolated(pod: Pod, container: Container, { mounts, user }: RuntimeAbilities): readonly string[] {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   return [
@@ -110,7 +121,7 @@ function notIsolated(pod: Pod, container: Container, { mounts }: RuntimeAbilitie
       'securityContext.readOnlyRootFilesystem': own?.readOnlyRootFilesystem,
       'securityContext.seLinuxOptions': own?.seLinuxOptions ?? shared?.seLinuxOptions,
       'securityContext.seccompProfile': own?.seccompProfile ?? shared?.seccompProfile,
-      'securityContext.supplementalGroups': shared?.supplementalGroups,
+      'securityContext.supplementalGroups': user === 'any' && mounts ? undefined : shared?.supplementalGroups,
       'securityContext.sysctls': shared?.sysctls,
       dnsConfig: mounts ? undefined : pod.spec.dnsConfig,
       hostAliases: mounts ? undefined : pod.spec.hostAliases,

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { UserRange } from '../domain/user-ranges.ts';
 import type { RuntimeImages } from './port-images.ts';
 import type { ContainerIsolation, SandboxIsolation } from './port-isolation.ts';
 
@@ -20,6 +21,8 @@ export interface ContainerRuntime {
   health?(): Promise<RuntimeHealth>;
   /** Absent: the runtime has no files. */
   readonly volumes?: RuntimeVolumes;
+  /** Absent: every pod runs in the users of the machine. */
+  readonly userNamespaces?: RuntimeUserNamespaces;
   /** What running containers use. Absent: nobody measures. */
   usage?(): Promise<readonly ContainerUsage[]>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
@@ -67,6 +70,13 @@ export interface RuntimeVolumes {
   readonly path: (podUid: string) => string;
   /** For pods that never had a sandbox. */
   readonly remove: (podUid: string) => void;
+}
+
+export interface RuntimeUserNamespaces {
+  /** Volumes show the ids of the machine as ids inside. Else they are given to the ids outside by whoever makes them. */
+  readonly mapsVolumes: boolean;
+  /** Why a sandbox of this handler ('': the runtime's own) cannot have users of its own; `undefined`: it can. */
+  refusal(handler: string): Promise<string | undefined>;
 }
 
 /** One sentence each, as operators know them from Kubernetes; absent: fine. */
@@ -153,6 +163,8 @@ export interface SandboxConfig {
   readonly hostname: string;
   /** Counts sandboxes of this pod on this node. */
   readonly attempt: number;
+  /** The pod has a user namespace: ids of its processes are ids inside. Only given to a runtime with `userNamespaces`. */
+  readonly userRange?: UserRange;
   /** Only given to a runtime with `abilities.isolation`. */
   readonly isolation?: SandboxIsolation;
 }
@@ -168,7 +180,7 @@ export interface ContainerConfig {
   readonly env: Readonly<Record<string, string>>;
   readonly workingDir?: string;
   /** Absent: as the runtime runs. Only given to a runtime whose `abilities.user` is `any`. */
-  readonly user?: { readonly uid: number; readonly gid: number };
+  readonly user?: ProcessUser;
   /** Only given to a runtime with `abilities.mounts`. */
   readonly mounts?: readonly Mount[];
   /** Its input stays open for `attach`; otherwise it is empty. */
@@ -183,6 +195,13 @@ export interface ContainerConfig {
   readonly isolation?: ContainerIsolation;
   /** Counts starts of this container in this pod; 0 for the first. */
   readonly restartCount: number;
+}
+
+export interface ProcessUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** Beside `gid`. */
+  readonly groups?: readonly number[];
 }
 
 export interface Mount {

@@ -10,6 +10,7 @@ import { PodWorker } from '../pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../probe-network.ts';
 import { createHollowRuntime, type HollowRuntime } from '../runtime/hollow/index.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
+import { UserRanges } from '../user-ranges.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 export interface Told extends EventText {
@@ -156,6 +157,7 @@ export class VirtualPod {
         allocatable: {},
         dns: NO_CLUSTER_DNS,
         services: () => Promise.resolve([]),
+        ranges: new UserRanges(undefined),
         admission: {
           admit: () => Promise.resolve(undefined),
           hold: () => {},

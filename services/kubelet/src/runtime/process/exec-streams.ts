@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { constants as system } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { Readable, type Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
 import { RuntimeError, type TerminalSize } from '../port.ts';
 import type { BesideRequest } from './exec.ts';
@@ -10,7 +10,7 @@ import { besideCommand } from './isolation.ts';
 import { EXEC_DRAIN_MS } from './limits.ts';
 import { type ProcessEntry, processEntries } from './process-table.ts';
 import type { ExecOptions } from './protocol.ts';
-import { containerEnvironment, isDirectory, isIsolated } from './spawn.ts';
+import { containerEnvironment, isDirectory, isIsolated, ownDirectory, readFailure } from './spawn.ts';
 import { resizeTerminal, terminalCommand } from './terminal.ts';
 
 export interface OpenExec {
@@ -29,7 +29,7 @@ export function openExec(clock: Clock, request: BesideRequest, options: ExecOpti
   const { config } = request;
   if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
   const child = start(request, options);
-  const failure = readAll(child.stdio[3]);
+  const failure = readFailure(child.stdio[3]);
   const ended = new Promise<{ exitCode: number }>((resolve, reject) => {
     child.once('error', (error) => reject(startError(config.command, error.message)));
     child.once('exit', (code, signal) => {
@@ -56,11 +56,12 @@ export function openExec(clock: Clock, request: BesideRequest, options: ExecOpti
 
 function start(request: BesideRequest, options: ExecOptions): ChildProcess {
   const { config } = request;
-  const directory = config.workingDir ?? request.workPath;
-  const isolated = isIsolated(config);
+  const { userRange } = request.sandbox;
+  const directory = config.workingDir ?? ownDirectory(request);
+  const isolated = isIsolated(request);
   const own = containerEnvironment(request);
   if (!isolated) assertStartable(config.command, directory, own['PATH'] ?? '');
-  const plain = isolated ? besideCommand(request.leader, { config, directory }, true) : config.command;
+  const plain = isolated ? besideCommand(request.leader, { config, directory, userRange }, true) : config.command;
   const { command, environment } = options.tty ? terminalCommand(plain, own) : { command: plain, environment: own };
   const [program = '', ...args] = command;
   return spawn(program, args, {
@@ -110,13 +111,6 @@ const describeFile = (path: string): string =>
   statSync(path, { throwIfNoEntry: false }) === undefined
     ? `stat ${path}: no such file or directory`
     : 'permission denied';
-
-async function readAll(pipe: ChildProcess['stdio'][3]): Promise<string> {
-  const chunks: Buffer[] = [];
-  if (!(pipe instanceof Readable)) return '';
-  for await (const chunk of pipe) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
-}
 
 /**
  * What a command leaves running in the background may hold its outputs open for ever. Once it ended they are closed when

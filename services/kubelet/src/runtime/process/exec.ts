@@ -3,7 +3,7 @@ import type { Clock } from '@holdfast/platform';
 import { type ExecResult, RuntimeError } from '../port.ts';
 import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
-import { containerEnvironment, isIsolated, type SpawnRequest } from './spawn.ts';
+import { containerEnvironment, isIsolated, ownDirectory, type SpawnRequest } from './spawn.ts';
 
 export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath'> {
   /** First process of the container. */
@@ -18,9 +18,10 @@ export interface ExecRequest extends BesideRequest {
 export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> {
   const { config, leader } = request;
   if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
-  const directory = config.workingDir ?? request.workPath;
-  const isolated = isIsolated(config);
-  const [program = '', ...args] = isolated ? besideCommand(leader, { config, directory }) : config.command;
+  const { userRange } = request.sandbox;
+  const directory = config.workingDir ?? ownDirectory(request);
+  const isolated = isIsolated(request);
+  const [program = '', ...args] = isolated ? besideCommand(leader, { config, directory, userRange }) : config.command;
   const child = spawn(program, args, {
     cwd: isolated ? '/' : directory,
     env: containerEnvironment(request),

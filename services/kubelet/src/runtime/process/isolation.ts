@@ -13,9 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { ContainerConfig, RuntimeAbilities } from '../port.ts';
+import type { UserRange } from '../../domain/user-ranges.ts';
+import type { ContainerConfig, RuntimeAbilities, SandboxConfig } from '../port.ts';
 import { ABILITY_TEST_MS } from './limits.ts';
 import { type MachineFiles, type MadeEntry, mountTable, planMounts, quote } from './mount-plan.ts';
+import { becomePodRoot } from './user-namespace.ts';
 
 /**
  * A view of the files and a host name of its own. Without root it comes with a user namespace in which this user has the right to mount;
@@ -43,6 +45,8 @@ export interface Isolated {
   readonly config: ContainerConfig;
   /** Where the command begins. */
   readonly directory: string;
+  /** It runs in users of its own. */
+  readonly userRange?: UserRange | undefined;
 }
 
 /**
@@ -50,18 +54,34 @@ export interface Isolated {
  * What goes wrong before that is told on file descriptor 3, which is closed when all went well. In a file: a directory of
  * many entries would not fit into one argument.
  */
-export function writeIsolationScript(directory: string, config: ContainerConfig, hostname: string): string {
+export function writeIsolationScript(
+  directory: string,
+  config: ContainerConfig,
+  { hostname, userRange }: Pick<SandboxConfig, 'hostname' | 'userRange'>,
+): string {
   const root = join(directory, 'root');
   const plan = planMounts({ root, directory }, config.mounts ?? [], machineFiles);
   mkdirSync(directory, { recursive: true, mode: 0o755 });
   for (const entry of plan.made) make(entry);
   const table = join(directory, 'mounts');
   writeFileSync(table, mountTable(plan.mounts, !isRoot()), { mode: 0o600 });
-  const become = `exec chroot ${quote(root)} /bin/sh -c ${quote(startScript(becomeUser(config)))} holdfast "$@"`;
+  const become = enterRoot({ root, directory, start: startScript(becomeUser(config)) }, userRange);
   const script = join(directory, 'start.sh');
   writeFileSync(script, [TELL_FAILURE, nameHost(hostname), mountAll(table), become, ''].join('\n'), { mode: 0o600 });
   return script;
 }
+
+interface Entrance {
+  readonly root: string;
+  readonly directory: string;
+  /** What happens in there. */
+  readonly start: string;
+}
+
+const enterRoot = ({ root, directory, start }: Entrance, userRange: UserRange | undefined): string =>
+  userRange === undefined
+    ? `exec chroot ${quote(root)} /bin/sh -c ${quote(start)} holdfast "$@"`
+    : `cd ${quote(root)} || fail "the container has no root directory"\n${becomePodRoot(directory, userRange, start)}`;
 
 function make(entry: MadeEntry): void {
   if (entry.kind === 'directory') mkdirSync(entry.path, { recursive: true, mode: 0o755 });
@@ -83,13 +103,17 @@ export function isolatedCommand(script: string, { config, directory }: Isolated)
  * A command beside a container that has mounts: in the same view of the files, as the same user. With `tellFailure` file
  * descriptor 3 says why the command could not be started.
  */
-export function besideCommand(leader: number, { config, directory }: Isolated, tellFailure = false): readonly string[] {
-  const user = isRoot() ? [] : ['--user', '--preserve-credentials'];
+export function besideCommand(leader: number, container: Isolated, tellFailure = false): readonly string[] {
+  const { config, directory, userRange } = container;
+  const user = !isRoot() ? ['--user', '--preserve-credentials'] : userRange === undefined ? [] : ['--user'];
   const root = `--wd=/proc/${leader}/root`;
   const enter = ['nsenter', '--target', String(leader), ...user, '--mount', '--uts', '--root', root, '--'];
   const start = tellFailure ? startScript(becomeUser(config)) : `cd "$1" && shift && exec ${becomeUser(config)} "$@"`;
   return [...enter, '/bin/sh', '-c', start, 'holdfast', directory, ...config.command, ...config.args];
 }
+
+/** Ends what is told on file descriptor 3. */
+export const ALL_WELL = '\u0004';
 
 const TELL_FAILURE = 'fail() { printf \'%s\' "$1" >&3; exit 125; }';
 
@@ -103,6 +127,7 @@ const startScript = (become: string): string =>
     'cd "$1" 2>/dev/null || fail "working directory \\"$1\\" does not exist in the container"',
     'shift',
     'command -v "$1" >/dev/null || fail "exec: \\"$1\\": executable file not found in \\$PATH"',
+    `printf '${ALL_WELL}' >&3`,
     'exec 3>&-',
     `exec ${become} "$@"`,
   ].join('\n');
@@ -110,7 +135,8 @@ const startScript = (become: string): string =>
 function becomeUser({ user }: ContainerConfig): string {
   if (!isRoot()) return 'setpriv --inh-caps=-all --ambient-caps=-all --';
   if (user === undefined) return '';
-  return `setpriv --reuid ${user.uid} --regid ${user.gid} --clear-groups --`;
+  const { uid, gid, groups = [] } = user;
+  return `setpriv --reuid ${uid} --regid ${gid} ${groups.length === 0 ? '--clear-groups' : `--groups ${groups.join(',')}`} --`;
 }
 
 const machineFiles: MachineFiles = {

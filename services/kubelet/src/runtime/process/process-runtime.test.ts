@@ -279,6 +279,19 @@ test('[POD-25] volumes appear at their paths, also where the machine has nothing
     assert.deepEqual(liveProcessesOf(id), []);
   }));
 
+test('a terminal changes nothing of the view: the start is seen at once, and commands beside it see the volumes', () =>
+  withHarness(async ({ runtime }) => {
+    const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+    const source = await volumeOf(runtime, 'data');
+    writeFileSync(join(source, 'greeting'), 'hello');
+    const mounts = [{ source, target: '/holdfast-test/data', readOnly: false }];
+    const id = await runtime.createContainer(sandbox, containerConfig(['/bin/sleep', '600'], { mounts, tty: true }));
+    await runtime.startContainer(id);
+    const seen = await runtime.exec(id, ['/bin/cat', '/holdfast-test/data/greeting'], 10_000);
+    assert.deepEqual(seen, { exitCode: 0, output: 'hello' });
+    await runtime.stopContainer(id, 0);
+  }));
+
 test('what cannot be started in its mounts is a start error, and an end is told as without mounts', () =>
   withHarness(async ({ runtime }) => {
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));

@@ -19,6 +19,7 @@ import { socketPath } from './socket-path.ts';
 import { createProcessStreams } from './streams.ts';
 import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
 import { usageOf } from './usage.ts';
+import { userNamespaceRefusal } from './user-namespace-trial.ts';
 
 export interface ProcessRuntimeOptions {
   /** Everything that must outlive the kubelet: records, logs, the supervisor's socket. Its own per node. */
@@ -70,6 +71,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   return {
     ...containerCalls(connection),
     abilities: options.abilities ?? detectAbilities(),
+    userNamespaces: { mapsVolumes: false, refusal: () => Promise.resolve(userNamespaceRefusal()) },
     volumes: { path: pods.volumesPath, remove: pods.remove },
     streams: createProcessStreams({
       socketPath: socketPath(stateDirectory),

@@ -3,9 +3,10 @@ import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ContainerConfig, SandboxConfig } from '../port.ts';
-import { isolatedCommand, writeIsolationScript } from './isolation.ts';
+import { ALL_WELL, isolatedCommand, writeIsolationScript } from './isolation.ts';
 import { CONTAINER_MARKER } from './process-table.ts';
 import { terminalCommand } from './terminal.ts';
+import { OWN_DIRECTORY } from './user-namespace.ts';
 
 export interface SpawnRequest {
   readonly containerId: string;
@@ -28,10 +29,10 @@ export async function spawnContainer(request: SpawnRequest): Promise<SpawnOutcom
   const { config, workPath } = request;
   if (config.command.length === 0) return { failure: 'no command specified' };
   mkdirSync(workPath, { recursive: true, mode: 0o700 });
-  if (config.user !== undefined) chownSync(workPath, config.user.uid, config.user.gid);
+  giveDirectory(request);
   const log = openSync(request.logPath, 'a', 0o600);
   try {
-    return isIsolated(config) ? await spawnIsolated(request, log) : await spawnPlain(request, log);
+    return isIsolated(request) ? await spawnIsolated(request, log) : await spawnPlain(request, log);
   } catch (error) {
     return { failure: `exec: "${config.command[0]}": ${error instanceof Error ? error.message : String(error)}` };
   } finally {
@@ -39,7 +40,25 @@ export async function spawnContainer(request: SpawnRequest): Promise<SpawnOutcom
   }
 }
 
-export const isIsolated = ({ mounts = [] }: ContainerConfig): boolean => mounts.length > 0;
+function giveDirectory({ config: { user }, sandbox: { userRange }, workPath }: SpawnRequest): void {
+  const first = userRange?.firstId ?? 0;
+  if (user !== undefined || userRange !== undefined)
+    chownSync(workPath, first + (user?.uid ?? 0), first + (user?.gid ?? 0));
+}
+
+/** Its own view of the machine's files. */
+export const isIsolated = ({ config, sandbox }: Pick<SpawnRequest, 'config' | 'sandbox'>): boolean =>
+  (config.mounts ?? []).length > 0 || sandbox.userRange !== undefined;
+
+/** As the container sees it. */
+export const ownDirectory = ({ sandbox, workPath }: Pick<SpawnRequest, 'sandbox' | 'workPath'>): string =>
+  sandbox.userRange === undefined ? workPath : OWN_DIRECTORY;
+
+function withOwnDirectory({ config, sandbox, workPath }: SpawnRequest): ContainerConfig {
+  if (sandbox.userRange === undefined) return config;
+  const own = { source: workPath, target: OWN_DIRECTORY, readOnly: false };
+  return { ...config, mounts: [own, ...(config.mounts ?? [])] };
+}
 
 async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
   const { config, workPath } = request;
@@ -62,8 +81,8 @@ async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutc
 
 async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
   const { config, workPath, rootPath } = request;
-  const script = writeIsolationScript(rootPath, config, request.sandbox.hostname);
-  const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? workPath });
+  const script = writeIsolationScript(rootPath, withOwnDirectory(request), request.sandbox);
+  const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? ownDirectory(request) });
   const { command, environment } = withTerminal(config, isolated, containerEnvironment(request));
   const [program = '', ...rest] = command;
   const child = spawn(program, rest, {
@@ -73,7 +92,7 @@ async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnO
     stdio: [inputOf(config), log, log, 'pipe'],
   });
   if (child.pid === undefined) return { failure: await spawnFailure(child, program) };
-  return { child, setUp: readAll(child.stdio[3]) };
+  return { child, setUp: readFailure(child.stdio[3]) };
 }
 
 /** The input of a terminal stays open when nobody types: its end would be the end of the command. */
@@ -84,19 +103,25 @@ function withTerminal(config: ContainerConfig, command: readonly string[], envir
   return config.tty === true ? terminalCommand(command, environment) : { command, environment };
 }
 
-/** Until the other side closes it: the command runs, or nothing of it is left. */
-async function readAll(pipe: ChildProcess['stdio'][3]): Promise<string> {
-  const chunks: Buffer[] = [];
-  if (!(pipe instanceof Readable)) return '';
-  for await (const chunk of pipe) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
+/**
+ * What went wrong before the command ran; '' when it runs. The end of what is told is marked, because the pipe itself may stay
+ * open: the program that opens a terminal keeps what it was given.
+ */
+export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<string> {
+  let told = '';
+  if (!(pipe instanceof Readable)) return told;
+  for await (const chunk of pipe) {
+    told += Buffer.from(chunk).toString('utf8');
+    if (told.endsWith(ALL_WELL)) return told.slice(0, -ALL_WELL.length);
+  }
+  return told;
 }
 
 /** Nothing of this process' own environment: it may hold credentials of the node. */
 export function containerEnvironment(request: Omit<SpawnRequest, 'rootPath' | 'logPath'>): Record<string, string> {
   return {
     PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
-    HOME: request.workPath,
+    HOME: ownDirectory(request),
     HOSTNAME: request.sandbox.hostname,
     ...request.config.env,
     [CONTAINER_MARKER]: request.containerId,

@@ -27,6 +27,7 @@ import type { ProcessWatch } from './process-watch.ts';
 import { RecordKeeper } from './record-keeper.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
+import { childrenOf } from './terminal.ts';
 
 export interface SupervisorDeps {
   readonly clock: Clock;
@@ -260,7 +261,7 @@ export class Supervisor {
       config: { ...record.config, command, args: [] },
       sandbox: sandbox.config,
       workPath: this.#deps.files.workPath(record),
-      leader: record.process?.pid ?? 0,
+      leader: commandOf(record),
     };
   }
 
@@ -390,4 +391,10 @@ export class Supervisor {
   #assertOpen(): void {
     if (this.#closing) throw new RuntimeError('Unavailable', 'the supervisor is shutting down');
   }
+}
+
+/** The process whose namespaces are the container's: with a terminal, the one that runs on it. */
+function commandOf({ config, process: leader }: ContainerRecord): number {
+  const pid = leader?.pid ?? 0;
+  return config.tty === true ? (childrenOf(pid)[0] ?? pid) : pid;
 }

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '@holdfast/api';
+import { createSeededRandom } from '@holdfast/platform';
+import { userRangePool } from './domain/user-ranges.ts';
+import { createHollowRuntime } from './runtime/hollow/index.ts';
+import type { ContainerRuntime, SandboxStatus } from './runtime/port.ts';
+import { createVirtualClock } from './test-support/virtual-clock.ts';
+import { UserRanges } from './user-ranges.ts';
+
+const podOf = (uid: string, hostUsers?: boolean): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: uid, namespace: 'default', uid },
+  spec: { containers: [], ...(hostUsers === undefined ? {} : { hostUsers }) },
+  status: {},
+});
+
+const base = (): ContainerRuntime =>
+  createHollowRuntime({
+    clock: createVirtualClock(),
+    random: createSeededRandom(1, 'r'),
+    nodeName: 'n',
+  });
+const runtimeThat = (refusal: string | undefined): ContainerRuntime => ({
+  ...base(),
+  userNamespaces: { mapsVolumes: true, refusal: () => Promise.resolve(refusal) },
+});
+const able = runtimeThat(undefined);
+
+const sandboxOf = (podUid: string, firstId: number): SandboxStatus => ({
+  id: `s-${podUid}`,
+  config: {
+    podUid,
+    podName: podUid,
+    podNamespace: 'default',
+    hostname: podUid,
+    attempt: 0,
+    userRange: { firstId, length: 65_536 },
+  },
+  state: 'notReady',
+  createdAt: 0,
+  ip: '',
+  containers: [],
+});
+
+const firstIdOf = async (ranges: UserRanges, uid: string): Promise<number | undefined> =>
+  (await ranges.of(podOf(uid, false), able, ''))?.firstId;
+
+test('[USERNS-01] only pods that ask for it get users of their own', async () => {
+  const ranges = new UserRanges(userRangePool());
+  assert.equal(await ranges.of(podOf('a'), able, ''), undefined);
+  assert.equal(await ranges.of(podOf('b', true), able, ''), undefined);
+  assert.deepEqual(await ranges.of(podOf('c', false), able, ''), { firstId: 65_536, length: 65_536 });
+});
+
+test('[USERNS-02] a pod keeps its range until nothing of it is left; then another may have it', async () => {
+  const ranges = new UserRanges(userRangePool());
+  assert.equal(await firstIdOf(ranges, 'a'), 65_536);
+  assert.equal(await firstIdOf(ranges, 'b'), 131_072);
+  assert.equal(await firstIdOf(ranges, 'a'), 65_536, 'another sandbox of the same pod');
+  ranges.release('a');
+  assert.equal(await firstIdOf(ranges, 'c'), 65_536);
+});
+
+test('[USERNS-02] a kubelet that starts again learns from the sandboxes whose ranges are taken', async () => {
+  const ranges = new UserRanges(userRangePool());
+  ranges.hold([sandboxOf('old', 65_536), sandboxOf('older', 196_608)]);
+  assert.equal(await firstIdOf(ranges, 'new'), 131_072);
+  assert.equal(await firstIdOf(ranges, 'newer'), 262_144);
+  assert.equal(await firstIdOf(ranges, 'older'), 196_608);
+});
+
+test('[USERNS-02] when all ranges are taken the next pod waits, and is told why', async () => {
+  const ranges = new UserRanges({ firstId: 65_536, ranges: 1 });
+  await firstIdOf(ranges, 'a');
+  await assert.rejects(firstIdOf(ranges, 'b'), /all 1 ranges of user ids of this node are taken/);
+  ranges.release('a');
+  assert.equal(await firstIdOf(ranges, 'b'), 65_536);
+});
+
+test('[USERNS-08] a pod that asks for users of its own is never run in those of the machine', async () => {
+  const wish = podOf('a', false);
+  const ranges = new UserRanges(userRangePool());
+  await assert.rejects(ranges.of(wish, base(), ''), /not supported by the runtime of this node/);
+  await assert.rejects(ranges.of(wish, runtimeThat('handler "x" cannot'), 'x'), /handler "x" cannot/);
+  await assert.rejects(
+    new UserRanges(undefined).of(wish, able, ''),
+    /feature gate "UserNamespacesSupport" is disabled/,
+  );
+});

@@ -1,12 +1,19 @@
 import type { Deployment, DeploymentStatus, Pod, ReplicaSet } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
 import { isSame, withoutZeros } from '../../common/hash.ts';
-import { generationOf, isTerminating, nameOf } from '../../common/meta.ts';
+import { generationOf, isTerminating } from '../../common/meta.ts';
 import { isFinished } from '../../common/pods.ts';
 import { selectsEverything } from '../../common/selector.ts';
 import { desiredReplicas, isRollingUpdate } from './bounds.ts';
 import { asIs, changedSet, isSameSet, type PlannedSet, sizeOf, totalReplicas } from './plan.ts';
-import { buildReplicaSet, findNewReplicaSet, newSetAnnotations, REVISION, revisionNumber } from './revision.ts';
+import {
+  buildReplicaSet,
+  byRevision,
+  findNewReplicaSet,
+  newSetAnnotations,
+  nextRevision,
+  REVISION,
+} from './revision.ts';
 import { newSetSize, resized, rollForward } from './rolling.ts';
 import { isScalingEvent, rescale } from './scaling.ts';
 import { nextJudgementMs, nextStatus } from './status.ts';
@@ -63,7 +70,7 @@ const PLAN_NOTHING: Plan = { sets: [], create: undefined, judgeProgress: false }
 
 function planSets(snapshot: DeploymentSnapshot, owned: readonly ReplicaSet[], newSet: ReplicaSet | undefined): Plan {
   const { deployment } = snapshot;
-  const revision = 1 + Math.max(0, ...owned.filter((set) => set !== newSet).map(revisionNumber));
+  const revision = nextRevision(owned.filter((set) => set !== newSet));
   const sets = owned.map((set) => (set === newSet ? inStep(deployment, set, revision) : asIs(set)));
   const isPaused = deployment.spec.paused === true;
   if (isScalingEvent(deployment, sets) || (isPaused && sets.filter(({ replicas }) => replicas > 0).length <= 1)) {
@@ -78,7 +85,7 @@ function planSets(snapshot: DeploymentSnapshot, owned: readonly ReplicaSet[], ne
   return { sets, create, judgeProgress: true };
 }
 
-const inStep = (deployment: Deployment, set: ReplicaSet, revision: number): PlannedSet => ({
+const inStep = (deployment: Deployment, set: ReplicaSet, revision: bigint): PlannedSet => ({
   ...asIs(set),
   annotations: newSetAnnotations(deployment, set, revision),
   minReadySeconds: deployment.spec.minReadySeconds,
@@ -88,7 +95,7 @@ const inStep = (deployment: Deployment, set: ReplicaSet, revision: number): Plan
 function recreate(
   snapshot: DeploymentSnapshot,
   sets: readonly PlannedSet[],
-  of: { readonly planned: PlannedSet | undefined; readonly revision: number },
+  of: { readonly planned: PlannedSet | undefined; readonly revision: bigint },
 ): Plan {
   const { deployment } = snapshot;
   const isOld = (one: PlannedSet): boolean => one !== of.planned;
@@ -142,7 +149,7 @@ function outdated(deployment: Deployment, plan: Plan, newSet: ReplicaSet | undef
     .filter((set) => set.status.replicas === 0 && sizeOf(set) === 0 && !isTerminating(set))
     .filter((set) => (set.status.observedGeneration ?? 0) >= generationOf(set));
   return empty
-    .sort((a, b) => revisionNumber(a) - revisionNumber(b) || (nameOf(a) < nameOf(b) ? -1 : 1))
+    .sort(byRevision)
     .slice(0, Math.max(0, empty.length - limit))
     .map((set) => ({ type: 'delete-set', set }));
 }

@@ -147,8 +147,8 @@ test('scaling in the middle of a rollout is shared in proportion and stays withi
           { uid: 'd', name: 'web', namespace: 'default', resourceVersion: '1' },
         );
       const sets = [
-        stored(buildReplicaSet(at(before, 'web:1'), 1, oldSize), 'web-old', 'old'),
-        stored(buildReplicaSet(at(before, 'web:2'), 2, newSize), 'web-new', 'new'),
+        stored(buildReplicaSet(at(before, 'web:1'), 1n, oldSize), 'web-old', 'old'),
+        stored(buildReplicaSet(at(before, 'web:2'), 2n, newSize), 'web-new', 'new'),
       ];
       const object = at(after, 'web:2');
       const { actions } = decide({ deployment: object, replicaSets: sets, podsOf: () => [] }, NOW);
@@ -217,13 +217,30 @@ test('a rollout without progress is said to have timed out, once', async () => {
   assert.equal(cluster.world.api.writes.length, writes);
 });
 
+test('the revision of an adopted set counts on, with all its 64 bits', async () => {
+  const cluster = await clusterWith(deployment());
+  const { world } = cluster;
+  const owner = world.api.get(DEPLOYMENTS, WEB);
+  const set = buildReplicaSet(
+    { ...owner, spec: { ...owner.spec, ...withImage('web:0') } },
+    3_546_343_826_724_305_832n,
+    1,
+  );
+  const { ownerReferences: _none, ...metadata } = set.metadata;
+  world.api.put(REPLICA_SETS, { ...set, metadata: { ...metadata, uid: 'adopted' } });
+  await rollOut(cluster);
+  const revisionOf = (object: { metadata: { annotations?: Record<string, string> } }) =>
+    object.metadata.annotations?.['deployment.kubernetes.io/revision'];
+  assert.equal(revisionOf(world.api.get(DEPLOYMENTS, WEB)), '3546343826724305833');
+});
+
 test('a stranger’s ReplicaSet under the wanted name raises collisionCount and another name is taken', async () => {
   const world = createWorld();
   const object = await world.api.client('user').create(DEPLOYMENTS, deployment());
-  const taken = nameOf(buildReplicaSet(object, 1, 3));
+  const taken = nameOf(buildReplicaSet(object, 1n, 3));
   const stranger = buildReplicaSet(
     { ...object, ...deployment(withImage('else:1')), metadata: { ...object.metadata, uid: 'else' } },
-    1,
+    1n,
     0,
   );
   world.api.put(REPLICA_SETS, { ...stranger, metadata: { ...stranger.metadata, name: taken } });

@@ -21,9 +21,22 @@ const NOT_INHERITED = new Set([
 
 type Annotations = Readonly<Record<string, string>>;
 
-export const revisionNumber = (object: { readonly metadata: { annotations?: Record<string, string> } }): number => {
-  const revision = Number(object.metadata.annotations?.[REVISION] ?? 0);
-  return Number.isSafeInteger(revision) ? revision : 0;
+const REVISION_MAX = 2n ** 63n - 1n;
+
+/** A 64-bit integer, as the annotation of an adopted set may hold any; 0 when there is none that is valid. */
+export const revisionNumber = (object: { readonly metadata: { annotations?: Record<string, string> } }): bigint => {
+  const text = object.metadata.annotations?.[REVISION] ?? '';
+  const revision = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  return revision < REVISION_MAX ? revision : 0n;
+};
+
+/** One more than the newest of these sets. */
+export const nextRevision = (sets: readonly ReplicaSet[]): bigint =>
+  sets.map(revisionNumber).reduce((newest, each) => (each > newest ? each : newest), 0n) + 1n;
+
+export const byRevision = (a: ReplicaSet, b: ReplicaSet): number => {
+  const difference = revisionNumber(a) - revisionNumber(b);
+  return difference === 0n ? byName(a, b) : difference < 0n ? -1 : 1;
 };
 
 export const oldestFirst = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || byName(a, b);
@@ -43,7 +56,7 @@ export const templateHash = (deployment: Deployment): string =>
   safeHash(`${canonicalJson(deployment.spec.template)}/${deployment.status.collisionCount ?? 0}`);
 
 /** The ReplicaSet to create for the present template. */
-export function buildReplicaSet(deployment: Deployment, revision: number, replicas: number): ReplicaSet {
+export function buildReplicaSet(deployment: Deployment, revision: bigint, replicas: number): ReplicaSet {
   const hash = templateHash(deployment);
   const { template, selector, minReadySeconds } = deployment.spec;
   const labels = { ...template.metadata.labels, [TEMPLATE_HASH]: hash };
@@ -74,12 +87,12 @@ export const sizeAnnotations = (deployment: Deployment): Annotations => ({
 });
 
 /** The annotations of the present template's ReplicaSet: those of the Deployment, its revision, and the revisions it had before. */
-export function newSetAnnotations(deployment: Deployment, newSet: ReplicaSet, revision: number): Annotations {
+export function newSetAnnotations(deployment: Deployment, newSet: ReplicaSet, revision: bigint): Annotations {
   const own = newSet.metadata.annotations ?? {};
   const old = revisionNumber(newSet);
   if (old >= revision) return { ...own, ...inherited(deployment) };
   const history = own[REVISION_HISTORY] ?? '';
-  const earlier = old === 0 ? [] : [[REVISION_HISTORY, history === '' ? String(old) : `${history},${old}`]];
+  const earlier = old === 0n ? [] : [[REVISION_HISTORY, history === '' ? String(old) : `${history},${old}`]];
   return { ...own, ...inherited(deployment), ...Object.fromEntries(earlier), [REVISION]: String(revision) };
 }
 

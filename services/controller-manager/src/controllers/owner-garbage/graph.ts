@@ -46,6 +46,20 @@ export class OwnershipGraph {
     );
   }
 
+  /** Both wait for their dependents, and the dependent waits, perhaps through others, for this very owner: neither would ever end. */
+  waitRoundACircle(owner: KubeObject, dependent: KubeObject): boolean {
+    if (!isWaitingForDependents(owner)) return false;
+    const seen = new Set<string>();
+    const toVisit = [dependent];
+    for (let each = toVisit.pop(); each !== undefined; each = toVisit.pop()) {
+      if (uidOf(each) === uidOf(owner)) return true;
+      if (seen.has(uidOf(each)) || !isWaitingForDependents(each)) continue;
+      seen.add(uidOf(each));
+      toVisit.push(...this.dependentsOf(uidOf(each)).map(({ object }) => object));
+    }
+    return false;
+  }
+
   /** The node that a reference names; undefined for a kind that is not served. */
   ownerNode(dependent: KubeObject, owner: OwnerReference): Node | undefined {
     const resource = this.#byKind.get(`${owner.apiVersion} ${owner.kind}`);

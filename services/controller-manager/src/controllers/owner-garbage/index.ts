@@ -104,7 +104,10 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
   for (const owner of isTerminating(object) ? [] : references(object)) {
     owners.set(owner.uid, await graph.ownerState(object, owner));
   }
-  const dependents = graph.dependentsOf(uidOf(object)).map((dependent) => dependent.object);
+  const dependents = graph
+    .dependentsOf(uidOf(object))
+    .map((dependent) => dependent.object)
+    .filter((dependent) => !graph.waitRoundACircle(object, dependent));
   const action = decide({ object, owners, dependents });
   if (action !== undefined) await apply(tools, object, action);
 }

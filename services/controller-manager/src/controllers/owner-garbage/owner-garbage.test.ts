@@ -69,6 +69,34 @@ test('foreground: the owner stays visible until its dependents are gone', async 
   assert.deepEqual(left(world), [0, 0, 0]);
 });
 
+test('foreground: a circle of owners is cut open, and what stands outside of it is waited for', async () => {
+  const world = createWorld();
+  const inCircle = (name: string, owner: string): KubeObject => {
+    const set = replicaSet();
+    const reference = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: owner, blockOwnerDeletion: true };
+    return { ...set, metadata: { ...set.metadata, name, uid: name, ownerReferences: [reference] } };
+  };
+  for (const [name, owner] of [
+    ['a', 'c'],
+    ['b', 'a'],
+    ['c', 'b'],
+    ['held', 'b'],
+  ] as const) {
+    const set = inCircle(name, owner);
+    const finalizers = name === 'held' ? ['example.com/not-yet'] : [];
+    world.api.put<KubeObject>(REPLICA_SETS, { ...set, metadata: { ...set.metadata, finalizers } });
+  }
+  const controllers = [new DrivenController(world, collector)];
+  await world.api.client('user').delete(REPLICA_SETS, { ...WEB, name: 'a' }, { propagationPolicy: 'Foreground' });
+  await settleAll(controllers);
+  assert.deepEqual(world.api.list(REPLICA_SETS).map(nameOf).sort(), ['a', 'b', 'held']);
+  const held = world.api.list(REPLICA_SETS).find((set) => nameOf(set) === 'held');
+  assert.ok(held !== undefined && isTerminating(held));
+  world.api.drop(REPLICA_SETS, { ...WEB, name: 'held' });
+  await settleAll(controllers);
+  assert.deepEqual(world.api.list(REPLICA_SETS), []);
+});
+
 test('orphan: dependents lose the reference and live on', async () => {
   const cluster = await runningDeployment();
   const { world } = cluster;

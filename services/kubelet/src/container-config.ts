@@ -2,7 +2,7 @@ import type { Container, Pod, Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { containerIsolation } from './domain/container-isolation.ts';
 import { buildEnvironment, environmentReferences, expandAll } from './domain/environment.ts';
-import { containerUser } from './domain/refusals.ts';
+import { containerUser, refuseForeignIds } from './domain/refusals.ts';
 import { serviceVariables } from './domain/service-variables.ts';
 import type { ContainerVolumes } from './pod-volumes.ts';
 import { readTexts } from './referenced-data.ts';
@@ -73,6 +73,7 @@ function separationOf(
   { image, target }: ContainerLifeFacts,
 ): Pick<ContainerConfig, 'user' | 'isolation' | 'imageId'> {
   if (abilities === undefined) return {};
+  refuseForeignIds(pod, container);
   if (abilities.isolation === true) {
     const isolation = containerIsolation(pod, container, { image, target, nodeMemory: allocatable['memory'] ?? '0' });
     return image === undefined ? { isolation } : { isolation, imageId: image.id };

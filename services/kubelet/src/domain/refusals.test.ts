@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
 import type { RuntimeAbilities } from '../runtime/port.ts';
-import { containerUser, notEnforced, refuseMounts, sandboxRefusal } from './refusals.ts';
+import { containerUser, notEnforced, refuseForeignIds, refuseMounts, sandboxRefusal } from './refusals.ts';
 
 const AS_ROOT: RuntimeAbilities = { mounts: true, user: 'any' };
 const ISOLATING: RuntimeAbilities = { ...AS_ROOT, isolation: true };
@@ -24,13 +24,29 @@ test('a RuntimeClass needs a runtime that knows handlers', () => {
 });
 
 test('[USERNS-04] in users of its own a pod has no ids above 65535', () => {
-  const inside = (context: object): Pod => podOf({ hostUsers: false, securityContext: context });
-  const last = { runAsUser: 65_535, runAsGroup: 65_535, fsGroup: 65_535 };
-  assert.deepEqual(containerUser(inside(last), container(), AS_ROOT), { uid: 65_535, gid: 65_535, groups: [65_535] });
-  for (const beyond of [{ runAsUser: 65_536 }, { runAsGroup: 70_000 }, { fsGroup: 65_536 }]) {
-    assert.throws(() => containerUser(inside(beyond), container(), AS_ROOT), /does not exist in the user namespace/);
-    containerUser(podOf({ securityContext: beyond }), container(), AS_ROOT);
+  const last = { runAsUser: 65_535, runAsGroup: 65_535, fsGroup: 65_535, supplementalGroups: [65_535] };
+  refuseForeignIds(podOf({ hostUsers: false, securityContext: last }), container());
+  const beyond = [
+    { runAsUser: 65_536 },
+    { runAsGroup: 70_000 },
+    { fsGroup: 65_536 },
+    { supplementalGroups: [1, 65_536] },
+  ];
+  for (const securityContext of beyond) {
+    assert.throws(
+      () => refuseForeignIds(podOf({ hostUsers: false, securityContext }), container()),
+      /id (65536|70000) does not exist in the user namespace of the pod/,
+    );
+    refuseForeignIds(podOf({ securityContext }), container());
   }
+  const own = container({ securityContext: { runAsUser: 65_536 } });
+  assert.throws(() => refuseForeignIds(podOf({ hostUsers: false }), own), /id 65536 does not exist/);
+});
+
+test('groups of the pod are groups of its processes, where the node may choose', () => {
+  const pod = podOf({ securityContext: { fsGroup: 5, supplementalGroups: [6] } });
+  assert.deepEqual(containerUser(pod, container(), AS_ROOT), { uid: 0, gid: 0, groups: [6, 5] });
+  assert.equal(containerUser(podOf(), container(), AS_ROOT), undefined);
 });
 
 test('kernel settings that others on the node would feel are refused', () => {

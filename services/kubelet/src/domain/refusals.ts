@@ -30,30 +30,16 @@ export function containerUser(pod: Pod, container: Container, abilities: Runtime
   const gid = own?.runAsGroup ?? shared?.runAsGroup;
   const { user } = abilities;
   refuseRoot(pod, container, uid ?? (user === 'any' ? ROOT : user.uid));
-  if (user === 'any') return freeUser(pod, container, { uid, gid });
+  if (user === 'any') {
+    const groups = supplementalGroups(pod);
+    if (uid === undefined && gid === undefined && groups.length === 0) return undefined;
+    return { uid: uid ?? ROOT, gid: gid ?? ROOT, ...(groups.length === 0 ? {} : { groups }) };
+  }
   const differs = (wanted: number | undefined, given: number): wanted is number =>
     wanted !== undefined && wanted !== given;
   if (differs(uid, user.uid)) throw new ContainerConfigError(cannotRunAs(container, `user ${uid}`, user.uid));
   if (differs(gid, user.gid)) throw new ContainerConfigError(cannotRunAs(container, `group ${gid}`, user.uid));
   return undefined;
-}
-
-/** USERNS-04: in a user namespace there are no others. */
-function freeUser(
-  pod: Pod,
-  container: Container,
-  { uid, gid }: { readonly uid: number | undefined; readonly gid: number | undefined },
-): ProcessUser | undefined {
-  const groups = supplementalGroups(pod);
-  const ids = [uid, gid, ...groups].filter((id) => id !== undefined);
-  const beyond = pod.spec.hostUsers === false ? ids.find((id) => id >= USER_RANGE_LENGTH) : undefined;
-  if (beyond !== undefined) {
-    throw new ContainerConfigError(
-      `container "${container.name}": id ${beyond} does not exist in the user namespace of the pod: ids go from 0 to ${USER_RANGE_LENGTH - 1}`,
-    );
-  }
-  if (ids.length === 0) return undefined;
-  return { uid: uid ?? ROOT, gid: gid ?? ROOT, ...(groups.length === 0 ? {} : { groups }) };
 }
 
 function refuseRoot(pod: Pod, container: Container, uid: number): void {
@@ -69,6 +55,18 @@ function refuseRoot(pod: Pod, container: Container, uid: number): void {
 
 const cannotRunAs = ({ name }: Container, whom: string, uid: number): string =>
   `container "${name}" cannot run as ${whom}: this node does not run as root, every container runs as user ${uid}`;
+
+/** USERNS-04: in a user namespace there are ids from 0 to 65535 and no others. */
+export function refuseForeignIds({ spec }: Pod, { name, securityContext: own }: Container): void {
+  if (spec.hostUsers !== false) return;
+  const { runAsUser, runAsGroup, fsGroup, supplementalGroups: groups = [] } = spec.securityContext ?? {};
+  const ids = [own?.runAsUser ?? runAsUser, own?.runAsGroup ?? runAsGroup, fsGroup, ...groups];
+  const foreign = ids.find((id) => id !== undefined && id >= USER_RANGE_LENGTH);
+  if (foreign === undefined) return;
+  throw new ContainerConfigError(
+    `container "${name}": id ${foreign} does not exist in the user namespace of the pod: ids go from 0 to ${USER_RANGE_LENGTH - 1}`,
+  );
+}
 
 /** Volumes that the container would look for in vain. The token of its account it can find another way. */
 export function refuseMounts(container: Container, abilities: RuntimeAbilities): void {

@@ -3,7 +3,7 @@ import type { Clock, Log } from '@holdfast/platform';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
-import { readHealth, readUsage, readVersion } from './health.ts';
+import { readHealth, readUsage, readUserNamespaceRefusal, readVersion } from './health.ts';
 import { createImages } from './images.ts';
 import { podUidOf } from './labels.ts';
 import { CriLogKeeper } from './log-keeper.ts';
@@ -72,6 +72,10 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   return {
     abilities: ABILITIES,
     volumes: { path: files.volumesPath, remove: files.removeVolumes },
+    userNamespaces: {
+      mapsVolumes: true,
+      refusal: (handler) => readUserNamespaceRefusal(connection, handler),
+    },
     images: createImages(connection),
     streams: createStreams({ connection, store, clock }),
     version: () => readVersion(connection),

@@ -27,6 +27,33 @@ export async function readHealth(connection: CriConnection): Promise<RuntimeHeal
   };
 }
 
+/** Asked for each pod that wants it, seldom enough: a runtime may have been replaced by one that can. */
+export async function readUserNamespaceRefusal(
+  connection: CriConnection,
+  handler: string,
+): Promise<string | undefined> {
+  const { runtimeHandlers } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, (clients, options) =>
+    clients.runtime.status({}, options),
+  );
+  return userNamespaceRefusal(runtimeHandlers, handler);
+}
+
+interface Handler {
+  readonly name: string;
+  readonly features?: { readonly userNamespaces: boolean } | undefined;
+}
+
+/** A runtime that says nothing of its handlers is older than the feature: it would run the pod in the machine's users. */
+export function userNamespaceRefusal(handlers: readonly Handler[], handler: string): string | undefined {
+  if (handlers.length === 0)
+    return 'the container runtime does not report support for user namespaces (containerd 2.0 and CRI-O 1.25 or later do)';
+  const found = handlers.find(({ name }) => name === handler);
+  if (found === undefined) return `the handler ${JSON.stringify(handler)} is not known to the container runtime`;
+  return found.features?.userNamespaces === true
+    ? undefined
+    : `RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`;
+}
+
 const NANOSECONDS_PER_MS = 1_000_000n;
 
 export async function readUsage(connection: CriConnection, node: string): Promise<readonly ContainerUsage[]> {

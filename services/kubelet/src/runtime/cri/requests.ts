@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { UserRange } from '../../domain/user-ranges.ts';
 import type { ContainerConfig, Mount, SandboxConfig } from '../port.ts';
 import type { ContainerResources, ContainerSecurity, SandboxIsolation, SecurityProfile } from '../port-isolation.ts';
 import {
@@ -14,6 +15,7 @@ import {
   Protocol,
   SecurityProfile_ProfileType,
   type SecurityProfileSchema,
+  type UserNamespaceSchema,
 } from './generated/cri_pb.js';
 import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabels } from './labels.ts';
 
@@ -41,16 +43,20 @@ export function sandboxRequest(config: SandboxConfig, place: SandboxPlace): Sand
     labels: sandboxLabels(place.node, config),
     annotations: sandboxAnnotations(config),
     portMappings: (isolation?.ports ?? []).map((port) => ({ ...port, protocol: Protocol[port.protocol] })),
-    ...(isolation === undefined ? {} : { linux: linuxSandbox(isolation, place) }),
+    ...(isolation === undefined ? {} : { linux: linuxSandbox(config, isolation, place) }),
   };
 }
 
-function linuxSandbox(isolation: SandboxIsolation, { seccompRoot }: NodePlace): NonNullable<SandboxRequest['linux']> {
+function linuxSandbox(
+  config: SandboxConfig,
+  isolation: SandboxIsolation,
+  { seccompRoot }: NodePlace,
+): NonNullable<SandboxRequest['linux']> {
   const { privileged, user, group, supplementalGroups, seccomp, sysctls } = isolation;
   return {
     sysctls: { ...sysctls },
     securityContext: {
-      namespaceOptions: namespaceOptions(isolation, undefined),
+      namespaceOptions: namespaceOptions(config, undefined),
       privileged,
       supplementalGroups: supplementalGroups.map(BigInt),
       ...(user === undefined ? {} : { runAsUser: { value: BigInt(user) } }),
@@ -78,7 +84,7 @@ export function containerRequest(
     args: [...config.args],
     workingDir: config.workingDir ?? '',
     envs: Object.entries(config.env).map(([key, value]) => ({ key, value })),
-    mounts: mounts(config.mounts ?? []),
+    mounts: mounts(config.mounts ?? [], sandbox.userRange),
     labels: containerLabels(place.node, sandbox, name),
     annotations: containerAnnotations(image, config.stdin === true),
     logPath: place.logPath,
@@ -94,11 +100,16 @@ const PROPAGATIONS = {
   Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
 };
 
-function mounts(wanted: readonly Mount[]): MessageInitShape<typeof MountSchema>[] {
+function mounts(
+  wanted: readonly Mount[],
+  userRange: SandboxConfig['userRange'],
+): MessageInitShape<typeof MountSchema>[] {
+  const ids = userRange === undefined ? {} : { uidMappings: idMappings(userRange), gidMappings: idMappings(userRange) };
   return wanted.map(({ source, target, readOnly, propagation }) => ({
     hostPath: source,
     containerPath: target,
     readonly: readOnly,
+    ...ids,
     ...(propagation === undefined ? {} : { propagation: PROPAGATIONS[propagation] }),
   }));
 }
@@ -111,7 +122,7 @@ function linuxContainer(
   if (isolation !== undefined) {
     return {
       resources: resourcesRequest(isolation.resources),
-      securityContext: security(isolation.security, sandbox.isolation, place),
+      securityContext: security(isolation.security, sandbox, place),
     };
   }
   if (user === undefined) return {};
@@ -136,7 +147,7 @@ export function resourcesRequest(
 
 function security(
   wanted: ContainerSecurity,
-  sandbox: SandboxIsolation | undefined,
+  sandbox: SandboxConfig,
   { seccompRoot }: NodePlace,
 ): MessageInitShape<typeof LinuxContainerSecurityContextSchema> {
   const { user, userName = '', group, seccomp, apparmor, seLinux, unmasked } = wanted;
@@ -178,14 +189,23 @@ const NETWORK_AND_IPC = { pod: NamespaceMode.POD, node: NamespaceMode.NODE };
 const PROCESSES = { ...NETWORK_AND_IPC, container: NamespaceMode.CONTAINER };
 
 function namespaceOptions(
-  isolation: SandboxIsolation | undefined,
+  { isolation, userRange }: SandboxConfig,
   processesOf: string | undefined,
 ): MessageInitShape<typeof NamespaceOptionSchema> {
   const { network, ipc, pid } = isolation?.namespaces ?? { network: 'pod', ipc: 'pod', pid: 'pod' };
-  const shared = { network: NETWORK_AND_IPC[network], ipc: NETWORK_AND_IPC[ipc] };
+  const users = userRange === undefined ? {} : { usernsOptions: userNamespace(userRange) };
+  const shared = { network: NETWORK_AND_IPC[network], ipc: NETWORK_AND_IPC[ipc], ...users };
   if (processesOf !== undefined) return { ...shared, pid: NamespaceMode.TARGET, targetId: processesOf };
   return { ...shared, pid: PROCESSES[pid] };
 }
+
+const idMappings = ({ firstId, length }: UserRange) => [{ hostId: firstId, containerId: 0, length }];
+
+const userNamespace = (range: UserRange): MessageInitShape<typeof UserNamespaceSchema> => ({
+  mode: NamespaceMode.POD,
+  uids: idMappings(range),
+  gids: idMappings(range),
+});
 
 /** A profile of the node is a file (seccomp) or a name (AppArmor). */
 function profile({ type, reference }: SecurityProfile, root?: string): MessageInitShape<typeof SecurityProfileSchema> {

@@ -1,4 +1,4 @@
-// Of cri.proto b353546e979813bfbd30eee587226ce7372241ddc12be834fe3dcda38aee54bd
+// Of cri.proto 30e4ab9a8867aeff8b27551b3449bd2070e0aa666966c06de679cc2a3cc7e660
 // The part of the Container Runtime Interface (CRI v1, package runtime.v1) that this kubelet speaks. Names and numbers are those
 // of the interface (kubernetes/cri-api, Apache-2.0); what is not listed here is ignored on the wire, as protobuf does.
 // After a change: node tools/gen-cri/main.ts
@@ -951,6 +951,16 @@ export declare type Mount = Message<"runtime.v1.Mount"> & {
    * @generated from field: runtime.v1.MountPropagation propagation = 5;
    */
   propagation: MountPropagation;
+
+  /**
+   * @generated from field: repeated runtime.v1.IDMapping uid_mappings = 6;
+   */
+  uidMappings: IDMapping[];
+
+  /**
+   * @generated from field: repeated runtime.v1.IDMapping gid_mappings = 7;
+   */
+  gidMappings: IDMapping[];
 
   /**
    * @generated from field: bool recursive_read_only = 8;

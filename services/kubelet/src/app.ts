@@ -32,6 +32,7 @@ import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
 import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
 import { UserRanges } from './user-ranges.ts';
+import { VolumeAttachments } from './volume-attachments.ts';
 
 export interface KubeletDeps {
   readonly client: ApiClient;
@@ -85,6 +86,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     closed: () => shutdown.refusal(),
     pressure: () => evictor?.conditions() ?? [],
   });
+  const attachments = createAttachments(deps, () => ({ manager, agent }));
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -93,7 +95,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: { ...workerDeps({ ...deps, log, events, services }), admission, ranges: new UserRanges(deps.userRanges) },
+    worker: { ...workerDeps({ ...deps, log, events, services }), admission, attachments },
     statics,
     onReadiness: () => agent.beatSoon(),
   });
@@ -101,6 +103,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   const agent: KeptNode = keepNode({ ...deps, log }, manager, {
     pressure: () => evictor?.conditions() ?? [],
     isClosed: () => shutdown.hasBegun(),
+    attachments,
   });
   const shutdown = createShutdown({ ...deps, log }, manager, agent);
   const evictor = createEvictor({ ...deps, log }, { events, stats, manager, agent });
@@ -141,6 +144,18 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   };
 }
 
+function createAttachments(
+  { client, node }: KubeletDeps,
+  parts: () => { readonly manager: PodManager; readonly agent: KeptNode },
+): VolumeAttachments {
+  return new VolumeAttachments({
+    client,
+    nodeName: node.name,
+    isHere: (uid) => parts().manager.has(uid),
+    onChange: () => parts().agent.beatSoon(),
+  });
+}
+
 function logsOf(
   { runtime, clock }: KubeletDeps,
   podOf: (namespace: string, name: string) => Pod | undefined,
@@ -159,7 +174,11 @@ type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
 function keepNode(
   { client, clock, log, node: facts, runtime }: KubeletDeps,
   manager: PodManager,
-  state: { readonly pressure: () => readonly PressureCondition[]; readonly isClosed: () => boolean },
+  state: {
+    readonly pressure: () => readonly PressureCondition[];
+    readonly isClosed: () => boolean;
+    readonly attachments: VolumeAttachments;
+  },
 ): KeptNode {
   const monitor: RuntimeMonitor = new RuntimeMonitor({
     runtime,
@@ -178,6 +197,7 @@ function keepNode(
     images: () => monitor.images(),
     notReady: () => (state.isClosed() ? SHUTTING_DOWN : (manager.notReady() ?? monitor.fault())),
     pressure: state.pressure,
+    volumes: state.attachments,
     onVanished: () => manager.verifyAll(),
   });
   return {
@@ -301,6 +321,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
       runtimeName: node.runtimeName,
     },
     allocatable: node.allocatable,
+    ranges: new UserRanges(deps.userRanges),
     dns,
     services: async () => {
       await services?.synced();

@@ -11,13 +11,20 @@ import { sandboxIsolation } from './domain/sandbox-isolation.ts';
 import { VolumeError } from './domain/volume-files.ts';
 import { type Owner, ownerOf } from './domain/volume-owner.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
-import { POST_START_TIMEOUT_MS, START_RETRY_MS, VOLUME_RETRY_INITIAL_MS } from './limits.ts';
+import {
+  ATTACH_RETRY_INITIAL_MS,
+  ATTACH_RETRY_MAX_MS,
+  POST_START_TIMEOUT_MS,
+  START_RETRY_MS,
+  VOLUME_RETRY_INITIAL_MS,
+} from './limits.ts';
 import type { NodeAdmission } from './node-admission.ts';
 import type { TellPod } from './pod-events.ts';
 import { ImageWait, PodImages } from './pod-images.ts';
 import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
 import { RuntimeError, type SandboxConfig, type SandboxStatus } from './runtime/port.ts';
 import type { UserRanges } from './user-ranges.ts';
+import { AttachWait, type VolumeAttachments } from './volume-attachments.ts';
 
 export interface ContainerStarterDeps extends HandlerDeps {
   readonly client: ApiClient;
@@ -28,6 +35,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly dns: ClusterDns;
   readonly admission: NodeAdmission;
   readonly ranges: UserRanges;
+  /** Absent: no volume of this node has to be attached. */
+  readonly attachments?: VolumeAttachments | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
   /** Every service of the cluster, as far as pods are told of them. */
   readonly services: () => Promise<readonly Service[]>;
@@ -47,6 +56,7 @@ export class ContainerStarter {
   /** Absent where the runtime has no images. */
   readonly #images: PodImages | undefined;
   #volumeFailures = 0;
+  #attachWaits = 0;
   /** Its volumes may have been begun, its first sandbox has not been seen. */
   #withoutSandbox: string | undefined;
 
@@ -102,6 +112,7 @@ export class ContainerStarter {
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
       const isolation = await this.#isolation(pod);
       const users = await this.#users(pod, isolation);
+      await this.#ensureAttached(pod);
       if (attempt === 0) this.#withoutSandbox = podUid;
       await this.#setUpVolumes(pod, this.#owner(pod, users));
       const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
@@ -110,6 +121,10 @@ export class ContainerStarter {
       this.#clearFailure('');
       if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
     } catch (error) {
+      if (error instanceof AttachWait) {
+        this.#waitForAttach(pod, '', error);
+        return;
+      }
       if (error instanceof VolumeError) {
         this.#volumesFailed(pod, '', error);
         return;
@@ -183,6 +198,7 @@ export class ContainerStarter {
       const path = sandboxes[0]?.volumesPath;
       const owner = this.#owner(pod, sandboxes[0]?.config ?? {});
       const place = { pod, container, restartCount, podIp, path, owner };
+      await this.#ensureAttached(pod);
       const image = await this.#images?.ensure(pod, container);
       const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes) };
       const config = await containerConfig(this.#configDeps(place), pod, container, life);
@@ -229,6 +245,10 @@ export class ContainerStarter {
       this.#imageMissing(pod, container, error);
       return;
     }
+    if (error instanceof AttachWait) {
+      this.#waitForAttach(pod, name, error);
+      return;
+    }
     if (error instanceof VolumeError) {
       this.#volumesFailed(pod, name, error);
       return;
@@ -238,6 +258,23 @@ export class ContainerStarter {
   }
 
   #imageMissing(pod: Pod, { name }: Container, { reason = creating(pod), message, retryMs }: ImageWait): void {
+    this.#remember(name, reason, message, retryMs);
+  }
+
+  /** At every start, not only the first: an attachment may be broken while the pod runs. */
+  async #ensureAttached(pod: Pod): Promise<void> {
+    await this.#deps.attachments?.ensure(pod);
+    this.#attachWaits = 0;
+  }
+
+  /** Without an event: what the volume waits for is told by who attaches it. */
+  #waitForAttach(pod: Pod, name: string, { message }: AttachWait): void {
+    const retryMs = Math.min(ATTACH_RETRY_INITIAL_MS * 2 ** this.#attachWaits, ATTACH_RETRY_MAX_MS);
+    this.#attachWaits++;
+    this.#remember(name, creating(pod), message, retryMs);
+  }
+
+  #remember(name: string, reason: string, message: string, retryMs: number): void {
     const { clock, remember } = this.#deps;
     const failure = { reason, message, retryAt: clock.now() + retryMs };
     remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));

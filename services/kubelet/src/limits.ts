@@ -35,6 +35,9 @@ export const NODE_IMAGES_MAX = 50;
 export const NODE_IMAGE_NAMES_MAX = 5;
 /** Between questions to the container runtime how it is. */
 export const RUNTIME_HEALTH_MS = 5_000;
+/** Between looks whether a volume is attached, doubled up to the second number. It may take for ever. */
+export const ATTACH_RETRY_INITIAL_MS = 100;
+export const ATTACH_RETRY_MAX_MS = 2_000;
 /** Between attempts to make a pod's volumes: doubled up to `START_RETRY_MS`. What they need often follows in a moment. */
 export const VOLUME_RETRY_INITIAL_MS = 250;
 /** Containers that start together do not read the volumes of their pod again. */

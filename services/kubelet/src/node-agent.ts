@@ -30,6 +30,8 @@ export interface NodeAgentDeps {
   readonly notReady: () => NotReady | undefined;
   /** What the node is short of. */
   readonly pressure?: () => readonly PressureCondition[];
+  /** Which volumes the node uses; told what the API has of it. */
+  readonly volumes?: { inUse(): readonly string[]; seen(node: Node): void };
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
   readonly onVanished: () => Promise<void>;
 }
@@ -155,7 +157,8 @@ export class NodeAgent {
 
   /** Writes when something differs, or, so that an observer sees life in the object too, from time to time. */
   async #writeReport(node: Node): Promise<Node> {
-    const { client, clock, facts } = this.#deps;
+    const { client, clock, facts, volumes } = this.#deps;
+    volumes?.seen(node);
     const labels = missingLabels(node, { ...defaultLabels(facts), ...facts.labels });
     if (Object.keys(labels).length > 0) {
       await client.patch(NODES, { name: facts.name }, { type: 'merge', body: { metadata: { labels } } });
@@ -168,11 +171,12 @@ export class NodeAgent {
     const body = { metadata: precondition, status };
     const written = await client.patch(NODES, { name: facts.name }, { type: 'merge', body, subresource: 'status' });
     this.#reportedAt = clock.monotonic();
+    volumes?.seen(written);
     return written;
   }
 
   async #state(): Promise<Parameters<typeof newNode>[0]> {
-    const { clock, facts, notReady, runtimeVersion, images, pressure } = this.#deps;
+    const { clock, facts, notReady, runtimeVersion, images, pressure, volumes } = this.#deps;
     const [version, found] = await Promise.all([runtimeVersion(), images()]);
     return {
       facts,
@@ -180,6 +184,7 @@ export class NodeAgent {
       images: found,
       notReady: notReady()?.reason,
       pressure: pressure?.() ?? [],
+      volumesInUse: volumes?.inUse(),
       now: clock.now(),
     };
   }

@@ -83,6 +83,11 @@ export class PodManager {
     this.#deps.onReadiness();
   }
 
+  /** Something of this pod is, or may still come to be, here. */
+  has(uid: string): boolean {
+    return this.#workers.has(uid);
+  }
+
   /** The pods that have something here, or are about to. */
   active(): readonly Pod[] {
     return [...this.#workers.values()].flatMap((worker) => worker.active() ?? []);

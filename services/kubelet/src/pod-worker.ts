@@ -258,8 +258,9 @@ export class PodWorker {
 
   /** Whoever has something here has its share of the node; who ended gives it back before anybody else hears of the end. */
   #keepShare(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
-    const { admission, ranges } = this.#deps;
+    const { admission, attachments, ranges } = this.#deps;
     ranges.hold(sandboxes);
+    attachments?.observe(this.identity.uid, pod, sandboxes);
     if (pod === undefined || isTerminal(pod.status.phase)) admission.release(this.identity.uid);
     else if (sandboxes.length > 0) admission.hold(pod);
   }
@@ -335,6 +336,7 @@ export class PodWorker {
     this.#ended = true;
     this.#timer?.cancel();
     this.#deps.admission.release(this.identity.uid);
+    this.#deps.attachments?.observe(this.identity.uid, undefined, []);
     this.#deps.ranges.release(this.identity.uid);
     this.#prober.stop();
     void this.#starter.stop();

@@ -1,4 +1,11 @@
-import type { ContainerImage, Node, NodeCondition, NodeStatus, Taint } from '@holdfast/api';
+import {
+  type ContainerImage,
+  type Node,
+  type NodeCondition,
+  type NodeStatus,
+  podOfVolumeInUse,
+  type Taint,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { PressureCondition } from '../eviction/signals.ts';
 
@@ -28,6 +35,8 @@ export interface NodeState {
   readonly notReady: string | undefined;
   /** What it is short of. */
   readonly pressure?: readonly PressureCondition[];
+  /** Volumes that its pods may be using. */
+  readonly volumesInUse?: readonly string[] | undefined;
   readonly now: number;
 }
 
@@ -69,6 +78,7 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
     conditions: nodeConditions(state, old?.conditions ?? []),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort ?? 0 } },
     ...(state.images === undefined ? {} : { images: [...state.images] }),
+    ...volumesOf(state, old),
     nodeInfo: {
       ...facts.nodeInfo,
       containerRuntimeVersion: state.runtimeVersion,
@@ -76,6 +86,13 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
       kubeletVersion: KUBELET_VERSION,
     },
   };
+}
+
+/** A list that became empty has to be said: what a patch leaves out stays. */
+function volumesOf({ volumesInUse = [] }: NodeState, old: NodeStatus | undefined): Pick<NodeStatus, 'volumesInUse'> {
+  const others = (old?.volumesInUse ?? []).filter((entry) => podOfVolumeInUse(entry) === undefined);
+  const all = [...others, ...volumesInUse];
+  return all.length === 0 && old?.volumesInUse === undefined ? {} : { volumesInUse: all };
 }
 
 function nodeConditions({ notReady, pressure = [], now }: NodeState, old: readonly NodeCondition[]): NodeCondition[] {

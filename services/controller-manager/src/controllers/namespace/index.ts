@@ -1,6 +1,7 @@
 import { type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isFollowed } from '../../common/followed-kinds.ts';
 import { listAll } from '../../common/list-all.ts';
 import { isTerminating, nameOf, namespaceOf, targetOf, uidOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';
@@ -18,7 +19,7 @@ export function namespaceController({
     name: 'namespace',
     component: 'namespace-controller',
     identity: 'manager',
-    watches: [NAMESPACES, ...contents],
+    watches: [NAMESPACES, ...contents.filter(isFollowed)],
     create: (context) => [createLoop(context, contents)],
   };
 }
@@ -35,7 +36,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
         if (object === undefined) patience.forget(key);
         else if (isTerminating(object) && (old === undefined || !isTerminating(old))) enqueue(key);
       }),
-      ...contents.map((kind) => {
+      ...contents.filter(isFollowed).map((kind) => {
         const cache = context.informers.of(kind);
         return cache.onChange(({ object, old }) => {
           if (object !== undefined || old === undefined) return;

@@ -1,6 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
@@ -8,15 +9,12 @@ import { OWNER_GC_WORKERS } from '../../limits.ts';
 import { decide, isOfInterest, isWaitingForDependents, type OwnerState, type OwnershipAction } from './decide.ts';
 import { keyIn, type Node, OwnershipGraph, workKey } from './graph.ts';
 
-/** Events name no owners and are too many to be watched for it. */
-const isCollected = ({ plural }: ResourceRef): boolean => plural !== 'events';
-
 export function ownerGarbageController({
   resources,
 }: {
   readonly resources: readonly ResourceRef[];
 }): ControllerDefinition {
-  const collected = resources.filter(isCollected);
+  const collected = resources.filter(isFollowed);
   return {
     name: 'garbage-collector',
     component: 'garbage-collector-controller',

@@ -1,6 +1,7 @@
 import { countedKinds, type KubeObject, RESOURCE_QUOTAS, type ResourceQuota, type ResourceRef } from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { isFollowed } from '../../common/followed-kinds.ts';
 import { listAll } from '../../common/list-all.ts';
 import { keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
@@ -22,7 +23,7 @@ export function resourceQuotaController({
     name: 'resourcequota',
     component: 'resourcequota-controller',
     identity: 'manager',
-    watches: [RESOURCE_QUOTAS, ...contents],
+    watches: [RESOURCE_QUOTAS, ...contents.filter(isFollowed)],
     create: (context) => [createLoop(context, contents)],
   };
 }
@@ -40,7 +41,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
         if (object === undefined) counted.delete(key);
         else if (isStale(object)) enqueue(key);
       }),
-      ...contents.map((kind) =>
+      ...contents.filter(isFollowed).map((kind) =>
         informers.of(kind).onChange(({ object, old }) => {
           if (old === undefined || !freesUsage(object, old, clock.now())) return;
           for (const quota of quotas.list(namespaceOf(old))) enqueue(keyOf(quota));

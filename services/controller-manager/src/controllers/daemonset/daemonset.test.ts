@@ -169,6 +169,24 @@ test('every template becomes a revision; one that comes back is the newest again
   assert.deepEqual(numbers(), [3, 4]);
 });
 
+test('a revision that somebody else wrote down for the present template is the present one', async () => {
+  const { world, controller } = await worldWith(daemonSet(), ['a']);
+  await run(world, [controller]);
+  const [own] = world.api.list(CONTROLLER_REVISIONS);
+  assert.ok(own !== undefined);
+  world.api.put(CONTROLLER_REVISIONS, {
+    ...own,
+    metadata: { ...own.metadata, name: 'copy', uid: 'copy' },
+    revision: own.revision + 1,
+  });
+  world.api.drop(CONTROLLER_REVISIONS, { namespace: 'default', name: own.metadata.name ?? '' });
+  await run(world, [controller]);
+  assert.deepEqual(
+    world.api.list(CONTROLLER_REVISIONS).map(({ metadata, revision }) => [metadata.name, revision]),
+    [['copy', 2]],
+  );
+});
+
 test('no second pod comes to a node while the first is still ending', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   await run(world, [controller]);

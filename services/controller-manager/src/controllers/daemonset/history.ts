@@ -1,6 +1,7 @@
 import { CONTROLLER_REVISIONS, type ControllerRevision, DAEMON_SETS, type DaemonSet, type Pod } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
 import type { ControllerContext } from '../../common/context.ts';
+import { isSame } from '../../common/hash.ts';
 import { mayAdopt } from '../../common/live-check.ts';
 import {
   byName,
@@ -36,14 +37,26 @@ export function decideHistory({ set, revisions, pods }: HistorySnapshot): readon
   const { owned, adopt } = claim(set, revisions);
   if (adopt.length > 0) return adopt.map((revision) => ({ type: 'adopt', revision }));
   const history = owned.toSorted((a, b) => a.revision - b.revision || byName(a, b));
-  const present = history.find((each) => nameOf(each) === nameFor(set));
+  const present = findPresent(set, history);
   const last = history.at(-1);
   const next = (last?.revision ?? 0) + 1;
   if (present === undefined) return [{ type: 'store', revision: buildRevision(set, next) }];
   // A template that comes back, as after an undo, is the newest revision again.
   if (present !== last) return [{ type: 'renumber', revision: { ...present, revision: next } }];
-  return outdated(set, history, pods).map((revision) => ({ type: 'delete', revision }));
+  const earlier = history.filter((each) => each !== present);
+  return outdated(set, earlier, pods).map((revision) => ({ type: 'delete', revision }));
 }
+
+/** The newest that holds the present template, whoever named it: two of one template are one too many. */
+function findPresent(set: DaemonSet, history: readonly ControllerRevision[]): ControllerRevision | undefined {
+  const last = history.at(-1);
+  if (last !== undefined && nameOf(last) === nameFor(set)) return last;
+  const data = dataOf(set);
+  return history.findLast((each) => isSame(each.data, data)) ?? history.find((each) => nameOf(each) === nameFor(set));
+}
+
+const dataOf = ({ spec }: DaemonSet): ControllerRevision['data'] =>
+  JSON.parse(JSON.stringify({ spec: { template: { ...spec.template, $patch: 'replace' } } }));
 
 const nameFor = (set: DaemonSet): string => `${nameOf(set)}-${revisionOf(set)}`;
 
@@ -59,7 +72,7 @@ function buildRevision(set: DaemonSet, revision: number): ControllerRevision {
       ...(set.metadata.annotations === undefined ? {} : { annotations: set.metadata.annotations }),
       ownerReferences: [controllerReference(set, { apiVersion: 'apps/v1', kind: 'DaemonSet' })],
     },
-    data: JSON.parse(JSON.stringify({ spec: { template: { ...template, $patch: 'replace' } } })),
+    data: dataOf(set),
     revision,
   };
 }

@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
-import type { ApiClient, DeleteRequest, ListSelection, PatchType, TypedWatchEvent } from './port.ts';
+import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
 import { collectionPath, objectPath } from './resource-path.ts';
 import {
   type ApiRequest,
@@ -25,8 +25,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const send = createSend(options);
   const write = async <T extends KubeObject>(method: HttpMethod, path: string, resource: ResourceRef<T>, object: T) =>
     decodeObject(resource, jsonOf(await send(method, path, jsonBody(object))));
-  const get = async <T extends KubeObject>(resource: ResourceRef<T>, target: { namespace?: string; name: string }) =>
-    decodeObject(resource, jsonOf(await send('GET', objectPath(resource, target))));
+  const get = async <T extends KubeObject>(resource: ResourceRef<T>, target: Target, subresource?: 'scale') =>
+    decodeObject(resource, jsonOf(await send('GET', objectPath(resource, target, subresource))));
   return {
     get,
     find: (resource, target) => undefinedFor404(get(resource, target)),

@@ -40,7 +40,8 @@ export type PatchType = 'json' | 'merge' | 'strategic';
  * changing. Every method rejects with `StatusError` (an answer) or `TransportError` (no answer in time).
  */
 export interface ApiClient {
-  get<T extends KubeObject>(resource: ResourceRef<T>, target: Target): Promise<T>;
+  /** With a subresource: the part of the object that has a form of its own; the reference names that form. */
+  get<T extends KubeObject>(resource: ResourceRef<T>, target: Target, subresource?: 'scale'): Promise<T>;
   /** Like `get`, `undefined` for 404. */
   find<T extends KubeObject>(resource: ResourceRef<T>, target: Target): Promise<T | undefined>;
   list<T extends KubeObject>(
@@ -66,7 +67,7 @@ export interface ApiClient {
   /** Compare-and-swap on the object's `metadata.resourceVersion`. */
   update<T extends KubeObject>(resource: ResourceRef<T>, object: T): Promise<T>;
   updateStatus<T extends KubeObject>(resource: ResourceRef<T>, object: T): Promise<T>;
-  /** The same for a subresource whose body is the object itself: `finalize` of a namespace, `approval` of a request. */
+  /** The same for a subresource: `finalize` of a namespace, `approval` of a request, `scale` of what can be scaled. */
   updateSubresource<T extends KubeObject>(resource: ResourceRef<T>, object: T, subresource: string): Promise<T>;
   patch<T extends KubeObject>(
     resource: ResourceRef<T>,

@@ -10,6 +10,8 @@ import {
 } from '@holdfast/client';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
+import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
+import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
 import { NODE_MONITOR_GRACE_SECONDS_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
@@ -31,6 +33,8 @@ export interface ControllerManagerDeps {
   readonly resources?: readonly ResourceRef[];
   /** How a pod is evicted from a tainted node. Default: gracefully. */
   readonly podEviction?: (client: ApiClient) => PodEviction;
+  /** Where autoscalers learn what pods use. Default: the resource metrics API. */
+  readonly metricsSource?: (client: ApiClient) => MetricsSource;
 }
 
 export interface ControllerManagerSettings {
@@ -42,6 +46,7 @@ export interface ControllerManagerSettings {
   readonly rootCa?: string;
   /** With a lease only one of several managers works; without it all do, which costs conflicts but is as safe. */
   readonly leaderElection: boolean;
+  readonly autoscaling: AutoscalingSettings;
 }
 
 const DEFAULTS: ControllerManagerSettings = {
@@ -49,6 +54,7 @@ const DEFAULTS: ControllerManagerSettings = {
   terminatedPodThreshold: TERMINATED_POD_THRESHOLD_DEFAULT,
   controllers: ['*'],
   leaderElection: false,
+  autoscaling: AUTOSCALING_DEFAULTS,
 };
 
 export function createControllerManager(deps: ControllerManagerDeps): Service {
@@ -74,6 +80,8 @@ class ControllerManager implements Service {
       terminatedPodThreshold: this.#settings.terminatedPodThreshold,
       podEviction: deps.podEviction ?? createGracefulEviction,
       rootCa: this.#settings.rootCa,
+      autoscaling: this.#settings.autoscaling,
+      metricsSource: deps.metricsSource,
       resources,
     });
     this.#definitions = selectControllers(all, this.#settings.controllers, { resources, log: deps.log });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog, OperatorError } from '@holdfast/platform';
 import { readControllerManagerConfig } from './config.ts';
+import { AUTOSCALING_DEFAULTS } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { allControllers } from './registry.ts';
 import { selectControllers } from './selection.ts';
@@ -15,6 +16,7 @@ test('defaults are those of Kubernetes 1.32', () => {
     terminatedPodThreshold: 12_500,
     controllers: ['*'],
     leaderElection: false,
+    autoscaling: AUTOSCALING_DEFAULTS,
   });
 });
 
@@ -27,10 +29,26 @@ test('settings come from flags and environment; without the second identity the 
   assert.throws(() => readControllerManagerConfig({ argv: [], env: {} }), OperatorError);
 });
 
+test('autoscalers are set as those of Kubernetes, and what cannot be read is refused', () => {
+  const flag = (name: string, text: string): string => `--horizontal-pod-autoscaler-${name}=${text}`;
+  const argv = [flag('sync-period', '1m30s'), flag('downscale-stabilization', '0'), flag('tolerance', '0.05')];
+  const { autoscaling } = readControllerManagerConfig({ argv, env: NEEDED })?.settings ?? {};
+  assert.deepEqual(autoscaling, {
+    ...AUTOSCALING_DEFAULTS,
+    syncPeriodMs: 90_000,
+    downscaleStabilizationMs: 0,
+    tolerance: 0.05,
+  });
+  for (const wrong of [flag('sync-period', 'soon'), flag('tolerance', '-1')]) {
+    assert.throws(() => readControllerManagerConfig({ argv: [wrong], env: NEEDED }), OperatorError);
+  }
+});
+
 const ALL = allControllers({
   nodeMonitorGraceMs: 50_000,
   terminatedPodThreshold: 0,
   podEviction: createGracefulEviction,
+  autoscaling: AUTOSCALING_DEFAULTS,
   resources: [],
 });
 const SERVED = ALL.flatMap(({ watches }) => watches);

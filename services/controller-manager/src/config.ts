@@ -2,6 +2,7 @@ import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfas
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
+import { parseDuration } from './common/duration.ts';
 import {
   NODE_MONITOR_GRACE_SECONDS_DEFAULT,
   NODE_MONITOR_GRACE_SECONDS_MIN,
@@ -25,6 +26,31 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     kind: 'integer',
     help: 'finished pods that may stay before the oldest are removed; 0 keeps all',
     default: TERMINATED_POD_THRESHOLD_DEFAULT,
+  },
+  'horizontal-pod-autoscaler-sync-period': {
+    kind: 'string',
+    help: 'time between two looks at one autoscaler',
+    default: '15s',
+  },
+  'horizontal-pod-autoscaler-downscale-stabilization': {
+    kind: 'string',
+    help: 'an autoscaler takes pods away only when nothing asked for them for so long',
+    default: '5m0s',
+  },
+  'horizontal-pod-autoscaler-cpu-initialization-period': {
+    kind: 'string',
+    help: 'time after the start of a pod in which its use of the processor may be that of its start',
+    default: '5m0s',
+  },
+  'horizontal-pod-autoscaler-initial-readiness-delay': {
+    kind: 'string',
+    help: 'time after the start of a pod in which becoming ready counts as the first time',
+    default: '30s',
+  },
+  'horizontal-pod-autoscaler-tolerance': {
+    kind: 'string',
+    help: 'share by which a metric may differ from its target without consequence',
+    default: '0.1',
   },
   'leader-elect': { kind: 'boolean', help: 'let only one of several managers work at a time' },
   help: { kind: 'boolean', help: 'print this list' },
@@ -60,6 +86,28 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       terminatedPodThreshold: settings['terminated-pod-threshold'],
       controllers: settings.controllers.split(',').map((name) => name.trim()),
       leaderElection: settings['leader-elect'],
+      autoscaling: {
+        syncPeriodMs: durationOf(settings, 'horizontal-pod-autoscaler-sync-period'),
+        downscaleStabilizationMs: durationOf(settings, 'horizontal-pod-autoscaler-downscale-stabilization'),
+        cpuInitializationMs: durationOf(settings, 'horizontal-pod-autoscaler-cpu-initialization-period'),
+        initialReadinessDelayMs: durationOf(settings, 'horizontal-pod-autoscaler-initial-readiness-delay'),
+        tolerance: toleranceOf(settings['horizontal-pod-autoscaler-tolerance']),
+      },
     },
   };
 }
+
+function durationOf<K extends string>(settings: Readonly<Record<K, string>>, name: K): number {
+  const duration = parseDuration(settings[name]);
+  if (duration !== undefined) return duration;
+  throw badSetting(name, settings[name], 'write a duration, for example 15s or 5m');
+}
+
+function toleranceOf(text: string): number {
+  const tolerance = Number(text);
+  if (text.trim() !== '' && tolerance >= 0) return tolerance;
+  throw badSetting('horizontal-pod-autoscaler-tolerance', text, 'write a share that is not negative, for example 0.1');
+}
+
+const badSetting = (name: string, text: string, nextStep: string): OperatorError =>
+  new OperatorError({ code: 'BadSetting', message: `--${name} ${text} cannot be read`, nextStep, exitCode: 2 });

@@ -150,3 +150,6 @@ export const ATTACH_RECHECK_MS = 30_000;
 
 /** How often a claim without a volume is looked at, and what it waits for told again. */
 export const CLAIM_RECHECK_MS = 60_000;
+
+/** An autoscaler whose target was changed by somebody else between look and write looks again so soon. */
+export const AUTOSCALER_CONFLICT_RETRY_MS = 1_000;

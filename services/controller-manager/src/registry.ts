@@ -12,6 +12,10 @@ import { disruptionController } from './controllers/disruption/index.ts';
 import { endpointSliceController } from './controllers/endpoint-slice/index.ts';
 import { endpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/index.ts';
 import { endpointsController } from './controllers/endpoints/index.ts';
+import {
+  type AutoscalerSettings,
+  horizontalPodAutoscalerController,
+} from './controllers/horizontal-pod-autoscaler/index.ts';
 import { jobController } from './controllers/job/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
@@ -28,7 +32,7 @@ import { ttlAfterFinishedController } from './controllers/ttl-after-finished/ind
 import { volumeBindingController } from './controllers/volume-binding/index.ts';
 import { volumeProtectionController } from './controllers/volume-protection/index.ts';
 
-export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings {
+export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings, AutoscalerSettings {
   readonly terminatedPodThreshold: number;
   /** What namespaces and owners can contain. */
   readonly resources: readonly ResourceRef[];
@@ -44,6 +48,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   jobController,
   cronJobController,
   ttlAfterFinishedController,
+  horizontalPodAutoscalerController(settings),
   nodeLifecycleController(settings),
   podGarbageController(settings),
   ownerGarbageController(settings),

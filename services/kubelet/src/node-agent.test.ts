@@ -10,7 +10,7 @@ import { LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from './limits.ts';
 import { NodeAgent } from './node-agent.ts';
 
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
-const START_MS = Date.UTC(2026, 0, 1);
+const START_MS = 1_767_225_600_000;
 
 /** A node that others write as well: `lost` reports of the kubelet meet a newer revision first. */
 async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; waitsMs: number | undefined }> {

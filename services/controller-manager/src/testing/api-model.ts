@@ -10,7 +10,7 @@ import { type IndexFunctions, ModelCache } from './model-cache.ts';
 
 export interface RecordedWrite {
   readonly identity: string;
-  readonly verb: 'create' | 'update' | 'updateStatus' | 'finalize' | 'delete';
+  readonly verb: 'create' | 'update' | 'updateStatus' | 'finalize' | 'scale' | 'delete';
   readonly resource: string;
   readonly key: string;
   readonly request?: DeleteRequest | undefined;
@@ -109,7 +109,8 @@ export class ApiModel {
         return answer();
       });
     return {
-      get: (resource, target) => ask('get', () => this.get(resource, target)),
+      get: (resource, target, subresource) =>
+        ask('get', () => (subresource === 'scale' ? this.#scale(resource, target) : this.get(resource, target))),
       find: (resource, target) => ask('get', () => this.find(resource, target)),
       list: (resource, options) =>
         ask('list', () => ({
@@ -124,7 +125,9 @@ export class ApiModel {
       updateSubresource: (resource, object, subresource) =>
         subresource === 'finalize'
           ? write('finalize', (of, changed) => this.#finalize(of, changed))(resource, object)
-          : unused(),
+          : subresource === 'scale'
+            ? write('scale', (of, changed) => this.#rescale(of, changed))(resource, object)
+            : unused(),
       patch: unused,
       delete: (resource, target, request) =>
         act({ verb: 'delete', resource: resource.plural, key: keyOf({ metadata: target }), request }, () =>
@@ -178,6 +181,26 @@ export class ApiModel {
     if (spec.finalizers.length > 0) return this.#store(resource, object);
     this.drop(resource, { name: object.metadata.name ?? '' });
     return object;
+  }
+
+  /** The form in which anything with replicas is scaled. */
+  #scale<T extends KubeObject>({ kind: _kind, ...address }: ResourceRef<T>, target: Target): T {
+    const { metadata, ...parts } = this.get({ ...address, kind: '' }, target);
+    const { spec, status } = parts as unknown as {
+      spec: { replicas: number; selector: { matchLabels: Record<string, string> } };
+      status: { replicas?: number };
+    };
+    const selector = Object.entries(spec.selector.matchLabels).map((pair) => pair.join('='));
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata, spec: { replicas: spec.replicas } };
+    return { ...scale, status: { replicas: status.replicas ?? 0, selector: selector.join(',') } } as unknown as T;
+  }
+
+  #rescale<T extends KubeObject>(resource: ResourceRef<T>, scale: T): T {
+    const old = this.#compare(resource, scale);
+    const { replicas } = this.#parts(scale)['spec'] as { replicas: number };
+    const spec = { ...(this.#parts(old)['spec'] as object), replicas };
+    const metadata = { ...old.metadata, generation: (old.metadata.generation ?? 1) + 1 };
+    return this.#store(resource, { ...old, metadata, spec } as T);
   }
 
   #delete<T extends KubeObject>(resource: ResourceRef<T>, target: Target, request: DeleteRequest): void {

@@ -2,7 +2,9 @@ import type {
   CronJob,
   DaemonSet,
   Deployment,
+  HorizontalPodAutoscaler,
   Job,
+  MetricSpec,
   Node,
   Pod,
   PodTemplateSpec,
@@ -33,6 +35,28 @@ export const replicationController = (spec: Partial<ReplicationController['spec'
   metadata: { name: 'web', namespace: 'default' },
   spec: { replicas: 3, selector: { app: 'web' }, template: podTemplate(), ...spec },
   status: { replicas: 0 },
+});
+
+export const autoscaler = (
+  spec: Partial<HorizontalPodAutoscaler['spec']> = {},
+  metadata: HorizontalPodAutoscaler['metadata'] = {},
+): HorizontalPodAutoscaler => ({
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  metadata: { name: 'web', namespace: 'default', ...metadata },
+  spec: {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+    minReplicas: 1,
+    maxReplicas: 10,
+    metrics: [cpuTarget(50)],
+    ...spec,
+  },
+  status: { desiredReplicas: 0, currentMetrics: null },
+});
+
+export const cpuTarget = (averageUtilization: number): MetricSpec => ({
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
 });
 
 const JOB_LABELS = { 'batch.kubernetes.io/job-name': 'task' };

@@ -7,6 +7,7 @@ import {
   DEPLOYMENTS,
   ENDPOINT_SLICES,
   ENDPOINTS,
+  HORIZONTAL_POD_AUTOSCALERS,
   JOBS,
   type KubeObject,
   LEASES,
@@ -28,8 +29,10 @@ import { formatMicroTime } from '@holdfast/platform';
 import type { ControllerDefinition } from '../common/context.ts';
 import { compareText, controllerOf, isTerminating, keyOf } from '../common/meta.ts';
 import { isActive } from '../common/pods.ts';
+import { AUTOSCALING_DEFAULTS } from '../controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction } from '../controllers/node-lifecycle/pod-eviction.ts';
 import { allControllers } from '../registry.ts';
+import { autoscalerScenarios, sharedLoad } from './autoscaler-scenarios.ts';
 import {
   cronJob,
   daemonSet,
@@ -65,6 +68,7 @@ const RESOURCES: readonly ResourceRef[] = [
   POD_DISRUPTION_BUDGETS,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
+  HORIZONTAL_POD_AUTOSCALERS,
 ];
 
 /** Every controller that works on these kinds. */
@@ -72,6 +76,8 @@ export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
   nodeMonitorGraceMs: 50_000,
   terminatedPodThreshold: 12_500,
   podEviction: createGracefulEviction,
+  autoscaling: AUTOSCALING_DEFAULTS,
+  metricsSource: sharedLoad,
   resources: RESOURCES,
 });
 
@@ -133,6 +139,7 @@ function edit<T extends KubeObject & { readonly spec: object }>(
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ...serviceScenarios(live),
   ...volumeScenarios(live),
+  ...autoscalerScenarios(live),
   'a Deployment is rolled out, scaled and deleted': async (manager) => {
     const user = manager.world.api.client('user');
     manager.world.api.put(NODES, node('node-a'));

@@ -1,0 +1,55 @@
+import type { Pod } from '@holdfast/api';
+import { isTerminating, nameOf, timeOf } from '../../common/meta.ts';
+import { podCondition } from '../../common/pods.ts';
+import type { AutoscalingSettings } from './settings.ts';
+
+/** What was measured of one pod, in thousandths. */
+export interface Sample {
+  readonly value: number;
+  readonly takenAtMs: number;
+  readonly windowMs: number;
+}
+
+export interface PodGroups {
+  /** Names of pods whose measurement counts. */
+  readonly ready: readonly string[];
+  /** Not started yet, or measured before they did their real work. */
+  readonly unready: readonly string[];
+  /** Running, and nobody knows what they use. */
+  readonly missing: readonly string[];
+}
+
+/** Pods that end or have failed are in none of the groups. */
+export function groupPods(
+  pods: readonly Pod[],
+  samples: ReadonlyMap<string, Sample>,
+  of: { readonly resource: string; readonly now: number; readonly settings: AutoscalingSettings },
+): PodGroups {
+  const groups = { ready: [] as string[], unready: [] as string[], missing: [] as string[] };
+  for (const pod of pods) {
+    if (isTerminating(pod) || pod.status.phase === 'Failed') continue;
+    const name = nameOf(pod);
+    const sample = samples.get(name);
+    if (pod.status.phase === 'Pending') groups.unready.push(name);
+    else if (sample === undefined) groups.missing.push(name);
+    else if (of.resource === 'cpu' && isStarting(pod, sample, of)) groups.unready.push(name);
+    else groups.ready.push(name);
+  }
+  return groups;
+}
+
+/** A pod that starts uses more of the processor, or less, than it will: its measurement says nothing. */
+function isStarting(
+  pod: Pod,
+  sample: Sample,
+  { now, settings }: { readonly now: number; readonly settings: AutoscalingSettings },
+): boolean {
+  const ready = podCondition(pod, 'Ready');
+  if (ready === undefined || pod.status.startTime === undefined) return true;
+  const startedAt = timeOf(pod.status.startTime);
+  const changedAt = timeOf(ready.lastTransitionTime);
+  if (startedAt + settings.cpuInitializationMs > now) {
+    return ready.status === 'False' || sample.takenAtMs < changedAt + sample.windowMs;
+  }
+  return ready.status === 'False' && startedAt + settings.initialReadinessDelayMs > changedAt;
+}

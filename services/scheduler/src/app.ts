@@ -171,7 +171,7 @@ class SchedulerLoop implements Scheduler {
   #buildProfiles({ profiles, extenders }: SchedulerConfiguration): ReadonlyMap<string, Profile> {
     const { client, clock, log, podPriority = true } = this.#deps;
     const ignoredResources = new Set(extenders.flatMap(({ ignoredByScheduler }) => [...ignoredByScheduler]));
-    const handle = { client, clock, log, volumes: this.#cache.volumes, ignoredResources };
+    const handle = { client, clock, log, volumes: this.#cache.volumes, cluster: this.#cache, ignoredResources };
     return new Map(
       profiles.map((choice) => {
         const profile = buildProfile(choice, handle);

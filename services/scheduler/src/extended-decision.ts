@@ -1,16 +1,10 @@
 import type { Log } from '@holdfast/platform';
 import type { Extender } from './adapters/extender.ts';
+import { pickBest, totalScores } from './domain/choose-node.ts';
 import type { NodeInfo } from './domain/node-info.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import type { Candidate } from './domain/preemption.ts';
-import {
-  type Decision,
-  findFeasible,
-  pickBest,
-  rejectionsOf,
-  type ScheduleOptions,
-  totalScores,
-} from './domain/schedule.ts';
+import { type Decision, findFeasible, rejectionsOf, type ScheduleOptions } from './domain/schedule.ts';
 import type { Cycle } from './framework/plugin.ts';
 import type { NodeRejection } from './framework/prepared.ts';
 

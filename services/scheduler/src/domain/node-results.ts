@@ -13,6 +13,17 @@ export interface SharingCounts {
   trials: number;
 }
 
+interface Promised {
+  readonly nominated: readonly PodInfo[];
+  /** Of the pod that asks: less important ones do not stand in its way. */
+  readonly priority: number;
+}
+
+interface WithPromised extends Promised {
+  readonly changes: number;
+  readonly rejection: NodeRejection | undefined;
+}
+
 /** What pods with equal needs learned about each node: true until the node changes. Nodes are known by their slot. */
 export class NodeResults {
   readonly trials = new TrialResults();
@@ -22,6 +33,24 @@ export class NodeResults {
   #scoredAt = new Float64Array(0);
   #scores = new Float64Array(0);
   readonly #rejections: (NodeRejection | undefined)[] = [];
+  readonly #promised = new Map<number, WithPromised>();
+
+  /** The same with other pods on the node that wait for room there. `nominated` is another array when they are others. */
+  rejectionWith(
+    node: NodeInfo,
+    { nominated, priority }: Promised,
+    check: () => NodeRejection | undefined,
+  ): NodeRejection | undefined {
+    const { slot, changes } = node;
+    const known = this.#promised.get(slot);
+    if (known?.changes === changes && known.nominated === nominated && known.priority === priority) {
+      return known.rejection;
+    }
+    this.#counts.checks++;
+    const rejection = check();
+    this.#promised.set(slot, { changes, nominated, priority, rejection });
+    return rejection;
+  }
 
   noteTrial(): void {
     this.#counts.trials++;

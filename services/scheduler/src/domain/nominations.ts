@@ -5,11 +5,11 @@ const NOBODY: readonly PodInfo[] = [];
 /** Pods that wait for room that is being made for them, by node. */
 export class Nominations {
   readonly #nodeOf = new Map<string, string>();
-  readonly #onNode = new Map<string, Map<string, PodInfo>>();
+  readonly #onNode = new Map<string, readonly PodInfo[]>();
 
+  /** The same array as long as they are the same pods. */
   on(nodeName: string): readonly PodInfo[] {
-    const pods = this.#onNode.size === 0 ? undefined : this.#onNode.get(nodeName);
-    return pods === undefined ? NOBODY : [...pods.values()];
+    return this.#onNode.get(nodeName) ?? NOBODY;
   }
 
   of(pod: PodInfo): string {
@@ -18,9 +18,7 @@ export class Nominations {
 
   set(pod: PodInfo, nodeName: string): void {
     this.clear(pod.uid);
-    const pods = this.#onNode.get(nodeName) ?? new Map<string, PodInfo>();
-    this.#onNode.set(nodeName, pods);
-    pods.set(pod.uid, pod);
+    this.#onNode.set(nodeName, [...this.on(nodeName), pod]);
     this.#nodeOf.set(pod.uid, nodeName);
   }
 
@@ -28,8 +26,8 @@ export class Nominations {
     const nodeName = this.#nodeOf.get(uid);
     if (nodeName === undefined) return;
     this.#nodeOf.delete(uid);
-    const pods = this.#onNode.get(nodeName);
-    pods?.delete(uid);
-    if (pods?.size === 0) this.#onNode.delete(nodeName);
+    const left = this.on(nodeName).filter((pod) => pod.uid !== uid);
+    if (left.length === 0) this.#onNode.delete(nodeName);
+    else this.#onNode.set(nodeName, left);
   }
 }

@@ -328,3 +328,16 @@ test('equal pods try a node again only when something there is another one', () 
   assert.equal(trialsOf('after a report'), 1);
   assert.equal(trialsOf('more important', 6), 20);
 });
+
+test('what a pod asks of other pods keeps its victims apart from those of pods that ask nothing', () => {
+  const at = { nodeName: 'a', cpu: '2', labels: { app: 'x' } };
+  const cluster = clusterOf([buildNode('a', { cpu: '4' })], [withPriority('p1', 1, at), withPriority('p2', 2, at)]);
+  const apart = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'x' } } };
+  const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } };
+  const plain = withPriority('plain', 5, { cpu: '2' });
+  const picky = withPriority('picky', 5, { cpu: '2', affinity });
+  assert.deepEqual(
+    [plain, picky, plain].map((pod) => told(tryPreempt(cluster, pod))),
+    ['a: p1', 'a: p2 p1', 'a: p1'],
+  );
+});

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, decide, outcome } from '../testing/cluster.ts';
 import { createPodInfo } from './pod-info.ts';
-import { feasibleToFind } from './schedule.ts';
+import { feasibleToFind } from './search-nodes.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 

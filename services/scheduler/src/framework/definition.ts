@@ -2,7 +2,7 @@ import type { ApiClient } from '@holdfast/client';
 import type { JsonObject } from '@holdfast/machinery';
 import type { Clock, Log } from '@holdfast/platform';
 import type { VolumeStore } from '../domain/volumes.ts';
-import type { ExtensionPoint, Plugin } from './plugin.ts';
+import type { ExtensionPoint, Plugin, Snapshot } from './plugin.ts';
 
 /** What a plugin that works with the outside gets. */
 export interface PluginHandle {
@@ -10,6 +10,8 @@ export interface PluginHandle {
   readonly clock: Clock;
   readonly log: Log;
   readonly volumes: VolumeStore;
+  /** For hints: what is there when an event comes. */
+  readonly cluster: Pick<Snapshot, 'node' | 'nominationOf'>;
   /** Extended resources that an extender manages: nobody else counts them. */
   readonly ignoredResources: ReadonlySet<string>;
 }

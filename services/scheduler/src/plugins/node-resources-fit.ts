@@ -1,7 +1,7 @@
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import { nodeScorer } from '../domain/resource-scores.ts';
-import type { PluginDefinition } from '../framework/definition.ts';
+import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
 import { checking, type Plugin, type Rejection, rejected } from '../framework/plugin.ts';
 import { decodeNodeResourcesFitArgs, type NodeResourcesFitArgs } from './args/node-resources-args.ts';
 
@@ -12,15 +12,15 @@ export const NODE_RESOURCES_FIT: PluginDefinition = {
   weight: 1,
   configure: (raw) => {
     const args = decodeNodeResourcesFitArgs(raw);
-    return ({ ignoredResources }) => createNodeResourcesFit(args, ignoredResources);
+    return (handle) => createNodeResourcesFit(args, handle);
   },
 };
 
 /** Whether a resource is nobody's business here. */
 type Ignores = (name: string) => boolean;
 
-function createNodeResourcesFit(args: NodeResourcesFitArgs, managedElsewhere: ReadonlySet<string>): Plugin {
-  const ignored = new Set([...args.ignoredResources, ...managedElsewhere]);
+function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredResources }: PluginHandle): Plugin {
+  const ignored = new Set([...args.ignoredResources, ...ignoredResources]);
   const groups = new Set(args.ignoredResourceGroups);
   const ignores: Ignores = (name) => ignored.has(name) || groups.has(name.slice(0, Math.max(0, name.indexOf('/'))));
   const couldFit = (pod: PodInfo, node: NodeInfo): boolean => rejectionOf(pod, node, ignores) === undefined;
@@ -32,11 +32,21 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, managedElsewhere: Re
     wakesOn: {
       'node-added': couldFit,
       'node-allocatable': couldFit,
-      // Also its place in the number of pods is free.
-      'pod-removed': true,
+      'pod-removed': (pod, { nodeName }) => {
+        const node = cluster.node(nodeName);
+        // A pod that room is being made for waits for that room, unless it is there already.
+        const waits = cluster.nominationOf(pod) !== '';
+        return node === undefined || couldFit(pod, node) || (!waits && hasLessImportant(node, pod));
+      },
       'pod-smaller': (pod, smaller) => [...pod.requests.keys()].some((name) => smaller.requests.has(name)),
     },
   };
+}
+
+/** With more important pods gone, the others may be made to go. */
+function hasLessImportant({ pods }: NodeInfo, { priority }: PodInfo): boolean {
+  for (const placed of pods.values()) if (placed.priority < priority) return true;
+  return false;
 }
 
 function rejectionOf(pod: PodInfo, node: NodeInfo, ignores: Ignores): Rejection | undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createPodInfo } from '../domain/pod-info.ts';
-import { prepareFilters } from '../domain/schedule.ts';
+import { prepareFilters } from '../domain/prepare-filters.ts';
 import { SpreadState } from '../domain/spread-state.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';

@@ -30,7 +30,14 @@ export function handleFor(cluster: ClusterCache): PluginHandle {
   const transport = createDirectTransport(() => Promise.reject(new Error('nobody answers')));
   const client = createApiClient({ transport, userAgent: 'test' });
   const clock = createVirtualClock();
-  return { client, clock, log: createSilentLog(), volumes: cluster.volumes, ignoredResources: new Set<string>() };
+  return {
+    client,
+    clock,
+    log: createSilentLog(),
+    volumes: cluster.volumes,
+    cluster,
+    ignoredResources: new Set<string>(),
+  };
 }
 
 /** A plugin with arguments as they stand in a configuration; mistakes in them are thrown. */

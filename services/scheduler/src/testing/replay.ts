@@ -1,7 +1,8 @@
 import type { Pod, PodSpec, Taint } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
+import { totalScores } from '../domain/choose-node.ts';
 import { createPodInfo } from '../domain/pod-info.ts';
-import { findFeasible, totalScores } from '../domain/schedule.ts';
+import { findFeasible } from '../domain/schedule.ts';
 import { buildNode, buildPod } from './builders.ts';
 import { clusterOf, outcome, profileFor } from './cluster.ts';
 

@@ -1,0 +1,52 @@
+import { type Cycle, type PreFiltered, SKIP } from '../framework/plugin.ts';
+import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
+import type { FilterPlugin } from '../framework/profile.ts';
+
+export type Prepared =
+  | { readonly kind: 'rejected'; readonly rejection: NodeRejection }
+  | {
+      readonly kind: 'ready';
+      readonly filters: readonly NamedFilter[];
+      /** How many of the first filters pods with equal needs share. */
+      readonly shared: number;
+      readonly only: ReadonlySet<string> | undefined;
+      readonly narrowedBy: readonly string[];
+    };
+
+export type Ready = Extract<Prepared, { kind: 'ready' }>;
+
+/** Asks every plugin once. Those that have nothing to check take no further part in the decision. */
+export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): Prepared {
+  const filters: NamedFilter[] = [];
+  const narrowedBy: string[] = [];
+  let shared = 0;
+  let only: ReadonlySet<string> | undefined;
+  for (const plugin of plugins) {
+    const prepared = preparedBy(plugin, cycle);
+    if (prepared.kind === 'skip') continue;
+    if (prepared.kind === 'reject') {
+      return { kind: 'rejected', rejection: { plugin: plugin.name, ...prepared.rejection } };
+    }
+    if (prepared.only !== undefined) {
+      narrowedBy.push(plugin.name);
+      only = only === undefined ? prepared.only : only.intersection(prepared.only);
+    }
+    if (plugin.runs === 'preFilter only') continue;
+    const { check, fork } = prepared;
+    if (plugin.local) shared++;
+    filters.push({ plugin: plugin.name, check, local: plugin.local, ...(fork === undefined ? {} : { fork }) });
+  }
+  if (only?.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
+  return { kind: 'ready', filters, shared, only, narrowedBy };
+}
+
+function preparedBy({ name, call, runs }: FilterPlugin, cycle: Cycle): PreFiltered {
+  if (runs !== 'filter only') return call(cycle) ?? SKIP;
+  throw new Error(`running "${name}" filter plugin: reading "PreFilter${name}" from cycleState: not found`);
+}
+
+function nothingLeft(plugins: readonly string[]): NodeRejection {
+  const [only = ''] = plugins;
+  const names = plugins.length === 1 ? ` ${only}` : `(s) [${plugins.join(' ')}] simultaneously`;
+  return { plugin: plugins.at(-1) ?? '', reasons: [`node(s) didn't satisfy plugin${names}`], resolvable: false };
+}

@@ -1,0 +1,118 @@
+import { invariant } from '@holdfast/platform';
+import type { Cycle, Snapshot } from '../framework/plugin.ts';
+import { firstRejection, type NamedFilter, type NodeRejection } from '../framework/prepared.ts';
+import type { Profile } from '../framework/profile.ts';
+import { SEARCH_ALL_NODES_MAX, SEARCH_FEASIBLE_MIN, SEARCH_PERCENT_MIN } from '../limits.ts';
+import type { NodeInfo } from './node-info.ts';
+import type { NodeResults } from './node-results.ts';
+import type { Ready } from './prepare-filters.ts';
+import type { ScheduleOptions } from './schedule.ts';
+import { Trial } from './trial.ts';
+
+export interface Search {
+  readonly feasible: readonly NodeInfo[];
+  /** Nodes that were looked at in vain. */
+  readonly rejected: readonly RejectedNode[];
+  readonly others: NodeRejection | undefined;
+  /** Plugins that took the others out of the question. */
+  readonly narrowedBy: readonly string[];
+  readonly looked: number;
+  readonly filters: readonly NamedFilter[];
+}
+
+interface RejectedNode {
+  readonly node: NodeInfo;
+  readonly rejection: NodeRejection;
+}
+
+export function searchNodes(
+  cycle: Cycle,
+  prepared: Ready,
+  { profile, startAt = 0 }: Pick<ScheduleOptions, 'profile' | 'startAt'>,
+): Search {
+  const { filters, only, narrowedBy } = prepared;
+  const checks = checksOf(cycle, prepared, profile);
+  const rejected: RejectedNode[] = [];
+  const nominated = nominatedNode(cycle, checks);
+  if (nominated !== undefined) {
+    return { feasible: [nominated], rejected, others: undefined, narrowedBy, looked: 0, filters };
+  }
+  const nodes = only === undefined ? cycle.snapshot.nodes : namedNodes(cycle.snapshot, only);
+  const enough = feasibleToFind(nodes.length, profile.percentageOfNodesToScore);
+  const feasible: NodeInfo[] = [];
+  let looked = 0;
+  for (; looked < nodes.length && feasible.length < enough; looked++) {
+    const node = nodes[(startAt + looked) % nodes.length];
+    invariant(node !== undefined, 'the search stays within the nodes', { startAt, looked });
+    const rejection = rejectionOf(cycle, node, checks);
+    if (rejection === undefined) feasible.push(node);
+    else rejected.push({ node, rejection });
+  }
+  return { feasible, rejected, others: othersOf(narrowedBy), narrowedBy, looked, filters };
+}
+
+interface Checks {
+  readonly filters: readonly NamedFilter[];
+  readonly check: (node: NodeInfo) => NodeRejection | undefined;
+  /** Present when every filter asks the node alone: what equal pods were told holds for this one. */
+  readonly told: NodeResults | undefined;
+}
+
+/** Asks what depends on more than the node only where the rest passes, which is known from equal pods as long as the node did not change. */
+function checksOf({ pod, snapshot }: Cycle, { filters, shared }: Ready, profile: Profile): Checks {
+  const results = snapshot.sharedBy(profile, pod);
+  const local = filters.slice(0, shared);
+  const rest = filters.slice(shared);
+  const checkLocal = (node: NodeInfo): NodeRejection | undefined => firstRejection(local, node);
+  return {
+    filters,
+    check: (node) => results.rejectionOf(node, checkLocal) ?? firstRejection(rest, node),
+    told: rest.length === 0 ? results : undefined,
+  };
+}
+
+function othersOf(narrowedBy: readonly string[]): NodeRejection | undefined {
+  const [plugin] = narrowedBy;
+  if (plugin === undefined) return undefined;
+  return { plugin, reasons: [`node(s) didn't satisfy plugin(s) [${narrowedBy.join(' ')}]`], resolvable: false };
+}
+
+function namedNodes(snapshot: Snapshot, names: ReadonlySet<string>): readonly NodeInfo[] {
+  return [...names].flatMap((name) => snapshot.node(name) ?? []);
+}
+
+/** Room that was made for the pod is taken before others are asked. */
+function nominatedNode(cycle: Cycle, checks: Checks): NodeInfo | undefined {
+  const name = cycle.snapshot.nominationOf(cycle.pod);
+  const node = name === '' ? undefined : cycle.snapshot.node(name);
+  return node !== undefined && rejectionOf(cycle, node, checks) === undefined ? node : undefined;
+}
+
+/** Room that is being made for more important pods is not free, though nobody is there yet. */
+function rejectionOf({ pod, snapshot }: Cycle, node: NodeInfo, checks: Checks): NodeRejection | undefined {
+  const { filters, check, told } = checks;
+  const nominated = snapshot.nominatedOn(node.name);
+  if (nominated.length === 0) return check(node);
+  const before = nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
+  if (before.length === 0) return check(node);
+  const withThem = (): NodeRejection | undefined => {
+    const trial = new Trial(filters, node);
+    for (const other of before) trial.add(other);
+    return trial.check();
+  };
+  const isOneOfThem = nominated.some(({ uid }) => uid === pod.uid);
+  const rejection =
+    told === undefined || isOneOfThem
+      ? withThem()
+      : told.rejectionWith(node, { nominated, priority: pod.priority }, withThem);
+  // Without them as well: what they bring (affinity) is not there yet.
+  return rejection ?? check(node);
+}
+
+/** All of a small cluster; of a large one a share that shrinks with its size, because more choice hardly helps. */
+export function feasibleToFind(nodes: number, percentage = 0): number {
+  if (nodes < SEARCH_ALL_NODES_MAX || percentage >= 100) return nodes;
+  const adaptive = Math.max(SEARCH_PERCENT_MIN, 50 - Math.trunc(nodes / 125));
+  const percent = percentage === 0 ? adaptive : percentage;
+  return Math.max(SEARCH_FEASIBLE_MIN, Math.trunc((nodes * percent) / 100));
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPodInfo } from '../domain/pod-info.ts';
+import { helps } from '../framework/plugin.ts';
+import { buildNode, buildPod } from '../testing/builders.ts';
+import { clusterOf, pluginOf } from '../testing/cluster.ts';
+import { NODE_RESOURCES_FIT } from './node-resources-fit.ts';
+
+function rig(pods: readonly Parameters<typeof buildPod>[1][]) {
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '4' })],
+    pods.map((shape, i) => buildPod(`p${i}`, { nodeName: 'a', ...shape })),
+  );
+  const { wakesOn = {} } = pluginOf(NODE_RESOURCES_FIT, undefined, cluster);
+  const leave = (name: string) => {
+    const gone = cluster.removePod(`uid-default-${name}`);
+    assert.ok(gone !== undefined);
+    return (pod: ReturnType<typeof createPodInfo>) => helps(wakesOn, 'pod-removed', pod, gone);
+  };
+  return { cluster, leave };
+}
+
+const waiting = (cpu: string, priority = 0) => createPodInfo(buildPod('x', { cpu, spec: { priority } }));
+
+test('a pod that leaves wakes only those that its node has room for now', () => {
+  const { leave } = rig([{ cpu: '1' }, { cpu: '3' }]);
+  const wakes = leave('p0');
+  assert.deepEqual([wakes(waiting('1')), wakes(waiting('2'))], [true, false]);
+});
+
+test('it also wakes those that could make the others go, unless room is being made for them already', () => {
+  const { cluster, leave } = rig([
+    { cpu: '2', spec: { priority: 9 } },
+    { cpu: '2', spec: { priority: 1 } },
+  ]);
+  const wakes = leave('p0');
+  assert.deepEqual([wakes(waiting('4', 5)), wakes(waiting('4', 1))], [true, false]);
+  cluster.nominations.set(waiting('4', 5), 'b');
+  assert.deepEqual([wakes(waiting('4', 5)), wakes(waiting('2', 5))], [false, true]);
+});

@@ -4,7 +4,7 @@ import type { Target } from './lib/connection.ts';
 import { type Figure, printFigure } from './lib/figures.ts';
 import { startForm } from './lib/forms.ts';
 import { SHAPES } from './lib/scheduling-objects.ts';
-import { createNodes, latencyRow, throughputRow } from './lib/scheduling-rows.ts';
+import { createNodes, fillNodes, latencyRow, preemptionRow, throughputRow } from './lib/scheduling-rows.ts';
 import { cpuMs, residentMb, restedCpuMs } from './lib/server-process.ts';
 
 /**
@@ -16,7 +16,17 @@ const SETTINGS = {
   kubeconfig: { kind: 'string', help: 'Take server and token from this file', default: '.holdfast/kubeconfig' },
   nodes: { kind: 'integer', help: 'Nodes to create', default: 1000, min: 1 },
   pods: { kind: 'integer', help: 'Pods of a throughput row', default: 5000, min: 1 },
-  rows: { kind: 'string', help: `With commas: ${SHAPES.join(', ')}, latency`, default: 'plain,spread,latency' },
+  rows: {
+    kind: 'string',
+    help: `With commas: ${SHAPES.join(', ')}, latency, preempt`,
+    default: 'plain,spread,latency',
+  },
+  preemptions: {
+    kind: 'integer',
+    help: 'Pods of the row preempt, in a run of its own: the pods of other rows take room',
+    default: 500,
+    min: 1,
+  },
   rate: { kind: 'integer', help: 'Pods per second of the latency row', default: 200, min: 1 },
   connections: { kind: 'integer', help: 'Connections that create pods', default: 32, min: 1, max: 1000 },
   pid: { kind: 'integer', help: 'Process of the server, for its memory and its time on the cores' },
@@ -45,19 +55,28 @@ function start(form: string): ReturnType<typeof startForm> {
 }
 
 async function runRows(target: Target, pid: number | undefined): Promise<void> {
-  const { nodes, pods, connections, rate } = settings;
-  await createNodes(target, nodes);
+  await createNodes(target, settings.nodes);
   for (const row of settings.rows.split(',')) {
-    const shape = SHAPES.find((each) => each === row);
-    const before = pid === undefined ? 0 : cpuMs(pid);
-    const figures =
-      shape === undefined
-        ? await latencyRow(target, { rate, pods: rate * LATENCY_SECONDS })
-        : await throughputRow(target, { shape, pods, connections });
+    const run = await prepare(target, row);
+    const before = pid === undefined ? 0 : await restedCpuMs(pid);
+    const figures = await run();
     const used = pid === undefined ? 0 : cpuMs(pid) - before;
     const later = pid === undefined ? 0 : (await restedCpuMs(pid)) - before - used;
     for (const figure of figures) printFigure(withCost(figure, used, later));
   }
+}
+
+async function prepare(target: Target, row: string): Promise<() => Promise<readonly Figure[]>> {
+  const { nodes, pods, preemptions, connections, rate } = settings;
+  if (row === 'latency') return () => latencyRow(target, { rate, pods: rate * LATENCY_SECONDS });
+  if (row === 'preempt') {
+    const load = { nodes, pods: preemptions, connections };
+    const fillers = await fillNodes(target, load);
+    return () => preemptionRow(target, fillers, load);
+  }
+  const shape = SHAPES.find((each) => each === row);
+  if (shape === undefined) throw new Error(`there is no row ${row}`);
+  return () => throughputRow(target, { shape, pods, connections });
 }
 
 /** Events are written after the pods they are about: they are part of the cost, and not of the next row. */

@@ -3,23 +3,32 @@ import type { Target } from './connection.ts';
 
 const NAME = '"name":"';
 const NODE_NAME = '"nodeName":"';
+const DELETION = '"deletionTimestamp":"';
 
 /** Sees when pods of a namespace get a node, without parsing what it does not need. */
 export class BindingWatch {
   /** By name of the pod: when it was seen bound, in ms. */
   readonly boundAt = new Map<string, number>();
+  /** Names of pods that are to end. */
+  readonly terminating = new Set<string>();
   readonly #socket: TLSSocket;
+  readonly #onTerminating: (name: string) => void;
   #rest = '';
 
-  private constructor(socket: TLSSocket) {
+  private constructor(socket: TLSSocket, onTerminating: (name: string) => void) {
     this.#socket = socket;
+    this.#onTerminating = onTerminating;
     socket.on('data', (chunk) => this.#receive(chunk.toString('latin1')));
   }
 
-  static open({ host, port, token }: Target, namespace: string): Promise<BindingWatch> {
+  static open(
+    { host, port, token }: Target,
+    namespace: string,
+    onTerminating: (name: string) => void = () => {},
+  ): Promise<BindingWatch> {
     return new Promise((resolve, reject) => {
       const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-      const watch = new BindingWatch(socket);
+      const watch = new BindingWatch(socket, onTerminating);
       socket.once('error', reject);
       socket.once('data', () => resolve(watch));
       socket.once('secureConnect', () => {
@@ -54,6 +63,9 @@ export class BindingWatch {
       const start = line.indexOf(NAME, metadata) + NAME.length;
       const name = line.slice(start, line.indexOf('"', start));
       if (!this.boundAt.has(name)) this.boundAt.set(name, now);
+      if (!line.includes(DELETION) || this.terminating.has(name)) continue;
+      this.terminating.add(name);
+      this.#onTerminating(name);
     }
   }
 }

@@ -65,6 +65,100 @@ export async function latencyRow(
   return [{ row: 'pod p99', value: percentile(sorted, 0.99), unit: 'ms', note, operations: pods }];
 }
 
+const FILLERS_PER_NODE = 4;
+const IMPORTANT = 'bench-important';
+
+interface Preemptions {
+  readonly nodes: number;
+  readonly pods: number;
+  readonly connections: number;
+}
+
+/** Fills every node with unimportant pods; the namespace that they are in. */
+export async function fillNodes(target: Target, { nodes, connections }: Preemptions): Promise<string> {
+  const fillers = await makeNamespace(target);
+  await makePriority(target);
+  await drive(target, { connections, count: nodes * FILLERS_PER_NODE }, (connection, i) =>
+    createPod(connection, fillers, { shape: 'filler', i, nodeName: `node-${Math.floor(i / FILLERS_PER_NODE)}` }),
+  );
+  return fillers;
+}
+
+/** On full nodes pods that need most of a node come at once; they are bound when their victims have ended. */
+export async function preemptionRow(
+  target: Target,
+  fillers: string,
+  { nodes, pods, connections }: Preemptions,
+): Promise<readonly Figure[]> {
+  const important = await makeNamespace(target);
+  await using kubelets = await Kubelets.open(target, fillers);
+  const watch = await BindingWatch.open(target, important);
+  const startedAt = performance.now();
+  await drive(target, { connections, count: pods }, (connection, i) =>
+    createPod(connection, important, { shape: 'important', i, priorityClassName: IMPORTANT }),
+  );
+  await watch.bound(pods, QUIET_MS);
+  watch.close();
+  const lastMs = Math.max(...watch.boundAt.values()) - startedAt;
+  const note = `${watch.boundAt.size} of ${pods} pods bound on ${nodes} full nodes, ${kubelets.ended()} victims`;
+  return [{ row: 'preempt', value: watch.boundAt.size / (lastMs / 1000), unit: 'pods/s', note, operations: pods }];
+}
+
+/** What kubelets do for pods that are to end and have nothing that runs: they confirm it. */
+class Kubelets implements AsyncDisposable {
+  readonly #namespace: string;
+  readonly #free: Connection[] = [];
+  readonly #waiting: string[] = [];
+  readonly #open: Connection[] = [];
+  #watch: BindingWatch | undefined;
+
+  private constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  static async open(target: Target, namespace: string): Promise<Kubelets> {
+    const kubelets = new Kubelets(namespace);
+    for (let i = 0; i < NODE_CONNECTIONS; i++) kubelets.#open.push(await Connection.open(target));
+    kubelets.#free.push(...kubelets.#open);
+    kubelets.#watch = await BindingWatch.open(target, namespace, (name) => {
+      kubelets.#waiting.push(name);
+      void kubelets.#confirm();
+    });
+    return kubelets;
+  }
+
+  ended(): number {
+    return this.#watch?.terminating.size ?? 0;
+  }
+
+  async #confirm(): Promise<void> {
+    const connection = this.#free.pop();
+    if (connection === undefined) return;
+    for (let name = this.#waiting.shift(); name !== undefined; name = this.#waiting.shift()) {
+      await connection.request('DELETE', `/api/v1/namespaces/${this.#namespace}/pods/${name}?gracePeriodSeconds=0`);
+    }
+    this.#free.push(connection);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watch?.close();
+    for (const connection of this.#open) connection.close();
+  }
+}
+
+async function makePriority(target: Target): Promise<void> {
+  const connection = await Connection.open(target);
+  const body = {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: IMPORTANT },
+    value: 1000,
+  };
+  // It may be there from an earlier run.
+  await connection.request('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', JSON.stringify(body));
+  connection.close();
+}
+
 async function makeNamespace(target: Target): Promise<string> {
   const name = `bench-${process.pid}-${++namespaces}`;
   const connection = await Connection.open(target);
@@ -76,15 +170,28 @@ async function makeNamespace(target: Target): Promise<string> {
   return name;
 }
 
+interface Wanted {
+  readonly shape: Parameters<typeof schedulingPod>[0];
+  readonly i: number;
+  readonly nodeName?: string;
+  readonly priorityClassName?: string;
+}
+
 function createPod(
   connection: Connection,
   namespace: string,
-  { shape, i }: { readonly shape: Shape; readonly i: number },
+  { shape, i, nodeName, priorityClassName }: Wanted,
 ): Promise<Answer> {
-  const { apiVersion, kind, metadata, spec } = schedulingPod(shape, i);
+  const { apiVersion, kind, metadata, spec } = schedulingPod(shape, i, nodeName);
   const { name = '', labels = {} } = metadata;
+  const { priority: _, ...asked } = spec;
   const path = `/api/v1/namespaces/${namespace}/pods`;
-  return send(connection, ['POST', path], { apiVersion, kind, metadata: { name, labels }, spec });
+  return send(connection, ['POST', path], {
+    apiVersion,
+    kind,
+    metadata: { name, labels },
+    spec: { ...asked, ...(priorityClassName === undefined ? {} : { priorityClassName }) },
+  });
 }
 
 async function send(

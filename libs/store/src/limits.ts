@@ -49,6 +49,8 @@ export const REDIS_WRITE_ID_BUCKET_MS = 600_000;
 export const REDIS_WRITE_ID_EXPIRY_SECONDS = 1_800;
 /** Redis: objects read by one script; bounds how long it blocks the server. */
 export const REDIS_LIST_PAGE_OBJECTS = 500;
+/** Redis: single objects read by one script, those asked for in one turn of the event loop. */
+export const REDIS_GETS_TOGETHER = 64;
 /** Redis: times a list is begun again because history was compacted under it. */
 export const REDIS_LIST_ATTEMPTS = 5;
 export const REDIS_TAIL_BLOCK_MS = 5_000;

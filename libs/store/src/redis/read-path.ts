@@ -1,7 +1,7 @@
 import { invariant, nextTurn } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import { objectAfter } from '../internal/operations.ts';
-import { FEED_BATCH_CHANGES, REDIS_LIST_ATTEMPTS, REDIS_LIST_PAGE_OBJECTS } from '../limits.ts';
+import { FEED_BATCH_CHANGES, REDIS_GETS_TOGETHER, REDIS_LIST_ATTEMPTS, REDIS_LIST_PAGE_OBJECTS } from '../limits.ts';
 import {
   type Change,
   Compacted,
@@ -47,32 +47,62 @@ interface Gathered {
   readonly cutAfter: StoreKey | undefined;
 }
 
+interface Found {
+  readonly revision: Revision;
+  readonly object: StoredObject | undefined;
+}
+
+/** Keys that are read together, and what was found, in the same order. */
+interface Gets {
+  readonly keys: StoreKey[];
+  readonly answers: Promise<{ readonly revision: Revision; readonly objects: readonly (StoredObject | undefined)[] }>;
+}
+
 /** Reads. Every answer is linearizable: one server, whose answers leave after the fsync of what they show. */
 export class ReadPath {
   readonly #link: Link;
   readonly #standing: Standing;
+  #nextGets: Gets | undefined;
   #nextRevision: Promise<Revision> | undefined;
+  #askedRevision: Promise<unknown> = Promise.resolve();
 
   constructor(options: { readonly link: Link; readonly standing: Standing }) {
     this.#link = options.link;
     this.#standing = options.standing;
   }
 
-  async get(key: StoreKey): Promise<{ revision: Revision; object: StoredObject | undefined }> {
-    const keys = [META_KEY, objectHashKey(key)];
-    const { revision, object } = await this.#script({ script: GET, keys, arguments: [] }, (reply) =>
-      decodeGet(key, reply),
-    );
-    return { revision, object };
+  /** What is asked for in one turn of the event loop is read by one script: most of what a read costs is per command. */
+  async get(key: StoreKey): Promise<Found> {
+    this.#nextGets ??= this.#gatherGets();
+    const { keys, answers } = this.#nextGets;
+    const at = keys.push(key) - 1;
+    if (keys.length === REDIS_GETS_TOGETHER) this.#nextGets = undefined;
+    const { revision, objects } = await answers;
+    return { revision, object: objects[at] };
   }
 
-  /** Calls of one turn of the event loop share an answer: it is asked for after all of them began. */
-  revision(): Promise<Revision> {
-    this.#nextRevision ??= nextTurn().then(() => {
-      this.#nextRevision = undefined;
-      return this.#readRevision();
+  #gatherGets(): Gets {
+    const keys: StoreKey[] = [];
+    const answers = nextTurn().then(() => {
+      if (this.#nextGets?.keys === keys) this.#nextGets = undefined;
+      const call = { script: GET, keys: [META_KEY, ...keys.map(objectHashKey)], arguments: [] };
+      return this.#script(call, (reply) => decodeGet(keys, reply));
     });
+    return { keys, answers };
+  }
+
+  /** One question at a time: calls that begin while it is under way share the next one, which is asked after all of them began. */
+  revision(): Promise<Revision> {
+    this.#nextRevision ??= this.#askNext();
     return this.#nextRevision;
+  }
+
+  async #askNext(): Promise<Revision> {
+    await Promise.allSettled([nextTurn(), this.#askedRevision]);
+    this.#nextRevision = undefined;
+    const answer = this.#readRevision();
+    this.#askedRevision = answer;
+    return answer;
   }
 
   async #readRevision(): Promise<Revision> {

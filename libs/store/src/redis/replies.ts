@@ -64,15 +64,17 @@ function decodeAnswer(answer: string): WriteResult {
 }
 
 export function decodeGet(
-  key: StoreKey,
+  keys: readonly StoreKey[],
   reply: unknown,
-): { readonly state: string; readonly revision: Revision; readonly object: StoredObject | undefined } {
-  const [state, revision, value, objectRevision, createRevision] = list(reply);
-  const object =
-    value === null || value === undefined
-      ? undefined
-      : { key, value: text(value), revision: number(objectRevision), createRevision: number(createRevision) };
-  return { state: text(state), revision: number(revision), object };
+): { readonly state: string; readonly revision: Revision; readonly objects: readonly (StoredObject | undefined)[] } {
+  const [state, revision, found] = list(reply);
+  const objects = list(found).map((fields, i) => decodeObject(keys[i] ?? '', list(fields)));
+  return { state: text(state), revision: number(revision), objects };
+}
+
+function decodeObject(key: StoreKey, [value, revision, createRevision]: readonly unknown[]): StoredObject | undefined {
+  if (value === null || value === undefined) return undefined;
+  return { key, value: text(value), revision: number(revision), createRevision: number(createRevision) };
 }
 
 export function decodePage(

@@ -85,11 +85,12 @@ remember(answer)
 return {'DONE', answer}
 `);
 
-/** KEYS meta, object hash. */
+/** KEYS meta, object hashes. */
 export const GET = script(`
 local head = redis.call('HMGET', KEYS[1], 'state', 'rev')
-local object = redis.call('HMGET', KEYS[2], 'v', 'r', 'c')
-return {head[1] or 'absent', head[2] or '0', object[1], object[2], object[3]}
+local found = {}
+for i = 2, #KEYS do found[i - 1] = redis.call('HMGET', KEYS[i], 'v', 'r', 'c') end
+return {head[1] or 'absent', head[2] or '0', found}
 `);
 
 /** KEYS meta, index; ARGV lower bound, upper bound, count, prefix of the object hashes of this resource. */

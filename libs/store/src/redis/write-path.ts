@@ -44,11 +44,14 @@ interface Write {
 /** Turns writes into attempts of the write script until one has a definite answer or the deadline has passed. */
 export class WritePath {
   readonly #options: WritePathOptions;
+  readonly #ownIds: string;
   #inFlight = 0;
+  #written = 0;
   #bucket = 0;
 
   constructor(options: WritePathOptions) {
     this.#options = options;
+    this.#ownIds = options.ids.uuid();
   }
 
   async write(operations: readonly WriteOperation[], writeId: string | undefined): Promise<WriteResult> {
@@ -57,7 +60,7 @@ export class WritePath {
     if (this.#inFlight >= REDIS_WRITES_IN_FLIGHT) throw new StoreUnavailable('too many writes are in flight');
     this.#inFlight += 1;
     try {
-      return await this.#resolve(this.#newWrite(operations, writeId ?? this.#options.ids.uuid()));
+      return await this.#resolve(this.#newWrite(operations, writeId ?? `${this.#ownIds}.${this.#written++}`));
     } finally {
       this.#inFlight -= 1;
     }

@@ -112,6 +112,9 @@ export const EVENT_KEEP_MS = 60 * 60_000;
 /** How often old events are looked for. */
 export const EVENT_SWEEP_INTERVAL_MS = 60_000;
 
+/** Events whose text is read before others get a turn. */
+export const EVENTS_READ_AT_ONCE = 200;
+
 /** Events removed in one write. */
 export const EVENT_SWEEP_BATCH = 100;
 

@@ -1,38 +1,84 @@
 import { strict as assert } from 'node:assert';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createSystemClock, formatTime } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { EVENT_KEEP_MS, EVENT_SWEEP_INTERVAL_MS } from '../limits.ts';
 import { startTestApi } from '../testing/fixture.ts';
 
-test('events are removed an hour after they were last seen', async () => {
+const PATH = '/api/v1/namespaces/default/events';
+
+/** A server whose time and looks at old events are in the hands of the test. */
+async function server(t: TestContext) {
   const system = createSystemClock();
-  let sweepNow: (() => void) | undefined;
+  let aheadMs = 0;
+  let sweep: (() => void) | undefined;
   const clock = {
     ...system,
+    now: () => system.now() + aheadMs,
     timer: (delayMs: number, fire: () => void) => {
-      if (delayMs !== EVENT_SWEEP_INTERVAL_MS || sweepNow !== undefined) return system.timer(delayMs, fire);
-      sweepNow = fire;
+      if (delayMs !== EVENT_SWEEP_INTERVAL_MS) return system.timer(delayMs, fire);
+      sweep = fire;
       return { cancel: () => {} };
     },
   };
   const api = await startTestApi({ clock });
-  const events = '/api/v1/namespaces/default/events';
-  const event = (name: string, ageMs: number) => ({
-    metadata: { name },
-    involvedObject: { namespace: 'default' },
-    lastTimestamp: formatTime(system.now() - ageMs),
-  });
-  assert.equal((await api.call('POST', events, { body: event('fresh', EVENT_KEEP_MS - 60_000) })).status, 201);
+  t.after(() => api.stop());
+  return {
+    api,
+    post: async (name: string, ageMs = 0): Promise<void> => {
+      const lastTimestamp = formatTime(clock.now() - ageMs);
+      const body = { metadata: { name }, involvedObject: { namespace: 'default' }, lastTimestamp };
+      assert.equal((await api.call('POST', PATH, { body })).status, 201);
+    },
+    /** Resolves when the look is over: the next one has been asked for. */
+    sweepAfter: async (ms: number): Promise<void> => {
+      aheadMs += ms;
+      const fire = await eventually(() => sweep, 'a sweep is due');
+      sweep = undefined;
+      fire();
+      await eventually(() => sweep, 'the sweep is over');
+    },
+    names: async () => (await api.call('GET', PATH)).names(),
+  };
+}
+
+test('events that were there before are removed an hour after they were last seen', async (t) => {
+  const { api, post, sweepAfter, names } = await server(t);
+  await post('fresh', EVENT_KEEP_MS - 60_000);
   // What counts is the last sighting, but never before the object was stored: age it in the store itself.
-  assert.equal((await api.call('POST', events, { body: event('old', EVENT_KEEP_MS + 60_000) })).status, 201);
+  await post('old', EVENT_KEEP_MS + 60_000);
   const { object } = await api.store.get('core/events/default/old');
   assert.ok(object !== undefined);
   const value = object.value.replace(/"creationTimestamp":"[^"]*"/, '"creationTimestamp":"2020-01-01T00:00:00Z"');
   await api.store.write([{ kind: 'update', key: object.key, value, expectedRevision: object.revision }]);
-  const rv = (await api.call('GET', events)).textAt('metadata.resourceVersion');
-  const seen = api.watch(`${events}?watch=1&resourceVersion=${rv}`, 1);
-  sweepNow?.();
+  const rv = (await api.call('GET', PATH)).textAt('metadata.resourceVersion');
+  const seen = api.watch(`${PATH}?watch=1&resourceVersion=${rv}`, 1);
+  await sweepAfter(0);
   assert.equal((await seen)[0]?.type, 'DELETED');
-  assert.deepEqual((await api.call('GET', events)).names(), ['fresh']);
-  await api.stop();
+  assert.deepEqual(await names(), ['fresh']);
+});
+
+test('events are removed an hour after they were last written', async (t) => {
+  const { api, post, sweepAfter, names } = await server(t);
+  await sweepAfter(0);
+  await post('silent');
+  await post('counted-up');
+  await sweepAfter(EVENT_SWEEP_INTERVAL_MS);
+  const again = { count: 2, lastTimestamp: formatTime(0) };
+  assert.equal(
+    (
+      await api.call('PATCH', `${PATH}/counted-up`, {
+        body: again,
+        headers: { 'content-type': 'application/merge-patch+json' },
+      })
+    ).status,
+    200,
+  );
+  await sweepAfter(EVENT_KEEP_MS - 2 * EVENT_SWEEP_INTERVAL_MS);
+  await post('late');
+  assert.deepEqual(await names(), ['counted-up', 'late', 'silent']);
+  await sweepAfter(2 * EVENT_SWEEP_INTERVAL_MS);
+  assert.deepEqual(await names(), ['counted-up', 'late']);
+  await sweepAfter(EVENT_KEEP_MS - 2 * EVENT_SWEEP_INTERVAL_MS);
+  assert.deepEqual(await names(), ['late']);
 });

@@ -1,22 +1,35 @@
 import { EVENTS, type Event } from '@holdfast/api';
-import { describeError, parseTime, type Timer } from '@holdfast/platform';
+import { describeError, nextTurn, parseTime, type Timer } from '@holdfast/platform';
 import type { WriteOperation } from '@holdfast/store';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { EVENT_KEEP_MS, EVENT_SWEEP_BATCH, EVENT_SWEEP_INTERVAL_MS } from '../limits.ts';
+import { EVENT_KEEP_MS, EVENT_SWEEP_BATCH, EVENT_SWEEP_INTERVAL_MS, EVENTS_READ_AT_ONCE } from '../limits.ts';
+
+const ALL = { namespace: undefined, exactName: undefined, exactField: undefined, matches: undefined };
 
 export interface EventSweeper {
   start(): void;
   stop(): void;
 }
 
-/** Removes events that are older than anybody looks back; several apiservers may do it at once. */
+interface Mark {
+  readonly at: number;
+  /** Newest revision at that time: whatever is older was written before. */
+  readonly revision: number;
+}
+
+/**
+ * Removes events that nobody has written for longer than anybody looks back; several apiservers may do it at once. An event
+ * written since the first look is dated by its revision, without reading it: there may be a hundred thousand of them.
+ */
 export function createEventSweeper(core: Core): EventSweeper {
+  const marks: Mark[] = [];
+  const lastSeen = new WeakMap<CachedObject, number>();
   let timer: Timer | undefined;
   let stopped = false;
   const schedule = (): void => {
     timer = core.clock.timer(EVENT_SWEEP_INTERVAL_MS, () => {
-      sweep(core)
+      sweep(core, marks, lastSeen)
         .catch((error: unknown) => core.log.warn('old events were not removed', { error: describeError(error) }))
         .finally(() => {
           if (!stopped) schedule();
@@ -32,11 +45,28 @@ export function createEventSweeper(core: Core): EventSweeper {
   };
 }
 
-export async function sweep(core: Core): Promise<void> {
-  const selection = { namespace: undefined, exactName: undefined, exactField: undefined, matches: undefined };
-  const events = core.cache.resource(EVENTS.group, EVENTS.plural).list({ selection })?.objects ?? [];
-  const oldest = core.clock.now() - EVENT_KEEP_MS;
-  const old = events.filter((each) => lastSeen(each) < oldest);
+async function sweep(core: Core, marks: Mark[], lastSeen: WeakMap<CachedObject, number>): Promise<void> {
+  const now = core.clock.now();
+  marks.push({ at: now, revision: core.cache.revision });
+  while ((marks[2]?.at ?? now) <= now - EVENT_KEEP_MS) marks.splice(1, 1);
+  const [first, second] = marks;
+  const goneBy = second !== undefined && second.at <= now - EVENT_KEEP_MS ? second.revision : 0;
+  const old: CachedObject[] = [];
+  let read = 0;
+  for (const event of core.cache.resource(EVENTS.group, EVENTS.plural).list({ selection: ALL })?.objects ?? []) {
+    if (event.revision > (first?.revision ?? 0)) {
+      if (event.revision <= goneBy) old.push(event);
+      continue;
+    }
+    if (!lastSeen.has(event) && ++read % EVENTS_READ_AT_ONCE === 0) await nextTurn();
+    const seenAt = lastSeen.get(event) ?? lastSeenAt(event);
+    lastSeen.set(event, seenAt);
+    if (seenAt < now - EVENT_KEEP_MS) old.push(event);
+  }
+  await remove(core, old);
+}
+
+async function remove(core: Core, old: readonly CachedObject[]): Promise<void> {
   for (let start = 0; start < old.length; start += EVENT_SWEEP_BATCH) {
     // An event that was counted up meanwhile makes its batch a conflict: the next sweep looks again.
     await core.store.write(old.slice(start, start + EVENT_SWEEP_BATCH).map(removal));
@@ -50,8 +80,9 @@ const removal = ({ key, stored, revision }: CachedObject): WriteOperation => ({
   expectedRevision: revision,
 });
 
-function lastSeen({ object }: CachedObject): number {
-  const { lastTimestamp, eventTime, series, metadata } = object as Event;
+/** Reads a copy: what is only looked at once is not worth keeping. */
+function lastSeenAt(event: CachedObject): number {
+  const { lastTimestamp, eventTime, series, metadata } = event.mutableCopy() as Event;
   const texts = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];
   return Math.max(0, ...texts.map((text) => parseTime(text ?? '') ?? 0));
 }

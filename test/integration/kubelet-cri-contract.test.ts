@@ -217,3 +217,16 @@ test('cri runtime: it names itself', async () => {
     await harness.dispose();
   }
 });
+
+test('cri runtime: [USERNS-08] a runtime that does not report user namespaces is not trusted with a pod that wants one', async () => {
+  const harness = await createHarness();
+  try {
+    const { runtime } = harness;
+    const [, major = '0'] = /:\/\/v?(\d+)/.exec(await runtime.version()) ?? [];
+    const refusal = await runtime.userNamespaces?.refusal('');
+    if (Number(major) < 2) assert.match(refusal ?? '', /does not report support for user namespaces/);
+    assert.match((await runtime.userNamespaces?.refusal('no-such-handler')) ?? '', /user namespaces|is not known/);
+  } finally {
+    await harness.dispose();
+  }
+});

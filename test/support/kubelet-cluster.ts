@@ -1,4 +1,4 @@
-import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { type Features, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import { createApiServer } from '@holdfast/apiserver';
 import {
   type ApiClient,
@@ -39,12 +39,13 @@ export interface KubeletCluster {
 }
 
 /** An API server alone: what only a test needs of scheduler and controllers it does by hand. */
-export async function startApi(): Promise<KubeletCluster> {
+export async function startApi(features?: Features): Promise<KubeletCluster> {
   const server = createApiServer({
     store: createMemoryStore(),
     clock,
     ids: createIds(random),
     log,
+    ...(features === undefined ? {} : { features }),
     tokens: new Map([
       ['admin', { name: 'admin', uid: 'admin', groups: ['system:masters'] }],
       ['node-n1', { name: 'system:node:n1', uid: 'n1', groups: ['system:nodes'] }],

@@ -2,7 +2,7 @@
 export const LOCAL_RETAINED_MESSAGES = 16_384;
 
 /** Characters of message data kept by the in-process bus, so that a few large objects cannot fill the heap. */
-export const LOCAL_RETAINED_CHARACTERS = 32 * 1024 * 1024;
+export const LOCAL_RETAINED_CHARACTERS = 8 * 1024 * 1024;
 
 /** How long the stream keeps changes for replay. It is derived from the store: a consumer that was away longer lists again. */
 export const STREAM_MAX_AGE_MS = 60 * 60 * 1000;

@@ -11,8 +11,8 @@ export interface Ring {
 }
 
 export function createRing(limits: { readonly messages: number; readonly characters: number }): Ring {
-  let kept: BusMessage[] = [];
-  /** Entries before this index are dropped; the array is cut when they make up half of it. */
+  let kept: (BusMessage | undefined)[] = [];
+  /** Places before this index are empty; the array is cut when they make up half of it. */
   let head = 0;
   let characters = 0;
   let floor: number | undefined;
@@ -23,6 +23,7 @@ export function createRing(limits: { readonly messages: number; readonly charact
     if (oldest === undefined) return;
     characters -= sizeOf(oldest);
     floor = oldest.revision;
+    kept[head] = undefined;
     head += 1;
     if (head * 2 > kept.length) {
       kept = kept.slice(head);
@@ -62,7 +63,7 @@ function sizeOf(message: BusMessage): number {
 }
 
 /** Binary search: a subscriber that is nearly current must not pay for the whole ring. */
-function firstAbove(messages: readonly BusMessage[], from: number, revision: number): number {
+function firstAbove(messages: readonly (BusMessage | undefined)[], from: number, revision: number): number {
   let low = from;
   let high = messages.length;
   while (low < high) {

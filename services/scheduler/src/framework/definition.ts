@@ -11,7 +11,7 @@ export interface PluginHandle {
   readonly log: Log;
   readonly volumes: VolumeStore;
   /** For hints: what is there when an event comes. */
-  readonly cluster: Pick<Snapshot, 'node' | 'nominationOf'>;
+  readonly cluster: Pick<Snapshot, 'node' | 'nominationOf' | 'nominatedOn'>;
   /** Extended resources that an extender manages: nobody else counts them. */
   readonly ignoredResources: ReadonlySet<string>;
 }

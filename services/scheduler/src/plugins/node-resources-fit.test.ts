@@ -37,4 +37,7 @@ test('it also wakes those that could make the others go, unless room is being ma
   assert.deepEqual([wakes(waiting('4', 5)), wakes(waiting('4', 1))], [true, false]);
   cluster.nominations.set(waiting('4', 5), 'b');
   assert.deepEqual([wakes(waiting('4', 5)), wakes(waiting('2', 5))], [false, true]);
+  const promised = createPodInfo(buildPod('y', { cpu: '1', spec: { priority: 5 } }));
+  cluster.nominations.set(promised, 'a');
+  assert.deepEqual([wakes(waiting('2', 5)), wakes(waiting('1', 5)), wakes(waiting('2', 6))], [false, true, true]);
 });

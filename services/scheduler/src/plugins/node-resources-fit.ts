@@ -1,6 +1,7 @@
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import { nodeScorer } from '../domain/resource-scores.ts';
+import { addTo } from '../domain/resources.ts';
 import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
 import { checking, type Plugin, type Rejection, rejected } from '../framework/plugin.ts';
 import { decodeNodeResourcesFitArgs, type NodeResourcesFitArgs } from './args/node-resources-args.ts';
@@ -24,6 +25,8 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
   const groups = new Set(args.ignoredResourceGroups);
   const ignores: Ignores = (name) => ignored.has(name) || groups.has(name.slice(0, Math.max(0, name.indexOf('/'))));
   const couldFit = (pod: PodInfo, node: NodeInfo): boolean => rejectionOf(pod, node, ignores) === undefined;
+  const hasRoom = (pod: PodInfo, node: NodeInfo, nominated: readonly PodInfo[]): boolean =>
+    couldFit(pod, node) && rejectionOf(pod, withPods(node, nominatedBefore(nominated, pod)), ignores) === undefined;
   return {
     localFilter: true,
     preFilter: ({ pod }) => checking((node) => rejectionOf(pod, node, ignores)),
@@ -34,9 +37,10 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
       'node-allocatable': couldFit,
       'pod-removed': (pod, { nodeName }) => {
         const node = cluster.node(nodeName);
-        // A pod that room is being made for waits for that room, unless it is there already.
+        if (node === undefined) return true;
+        // A pod that room is being made for waits for that room, unless there is some already.
         const waits = cluster.nominationOf(pod) !== '';
-        return node === undefined || couldFit(pod, node) || (!waits && hasLessImportant(node, pod));
+        return hasRoom(pod, node, cluster.nominatedOn(nodeName)) || (!waits && hasLessImportant(node, pod));
       },
       'pod-smaller': (pod, smaller) => [...pod.requests.keys()].some((name) => smaller.requests.has(name)),
     },
@@ -49,7 +53,23 @@ function hasLessImportant({ pods }: NodeInfo, { priority }: PodInfo): boolean {
   return false;
 }
 
-function rejectionOf(pod: PodInfo, node: NodeInfo, ignores: Ignores): Rejection | undefined {
+/** What the check looks at. */
+interface Room extends Pick<NodeInfo, 'allocatable' | 'podsAllowed' | 'requested'> {
+  readonly pods: { readonly size: number };
+}
+
+const nominatedBefore = (nominated: readonly PodInfo[], pod: PodInfo): readonly PodInfo[] =>
+  nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
+
+function withPods(node: NodeInfo, pods: readonly PodInfo[]): Room {
+  if (pods.length === 0) return node;
+  const requested = new Map(node.requested);
+  for (const { requests } of pods) addTo(requested, requests);
+  const { allocatable, podsAllowed } = node;
+  return { allocatable, podsAllowed, requested, pods: { size: node.pods.size + pods.length } };
+}
+
+function rejectionOf(pod: PodInfo, node: Room, ignores: Ignores): Rejection | undefined {
   let reasons: string[] | undefined;
   if (node.pods.size + 1 > node.podsAllowed) reasons = ['Too many pods'];
   for (const [name, wanted] of pod.requests) {

@@ -56,13 +56,15 @@ export class StatusError extends Error {
     reason?: StatusReason;
     message: string;
     details?: StatusDetails;
+    /** List metadata, such as a token to go on with. */
+    metadata?: StatusBody['metadata'];
     cause?: unknown;
   }) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
     this.body = {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: init.metadata ?? {},
       status: 'Failure',
       message: init.message,
       ...(init.reason === undefined ? {} : { reason: init.reason }),

@@ -21,6 +21,9 @@ export const WATCHER_QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 /** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
 export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
 
+/** How long the pages of a list show the state of its first page: as long as a Kubernetes with its default compaction promises. */
+export const LIST_PAGES_MS = 5 * 60_000;
+
 /** Watches at one time, all resources together. */
 export const WATCHERS_MAX = 100_000;
 

@@ -46,6 +46,24 @@ test('pages of a list show one state, however much changes between them', async 
   assert.equal(second.at('metadata.resourceVersion'), first.at('metadata.resourceVersion'));
 });
 
+test('pages that come too late are refused, with a token that goes on with what is there now', async () => {
+  await createMaps('a', 'b', 'c', 'd');
+  const pageAt = (continued: string) => api.call('GET', `${CONFIG_MAPS}?limit=1&continue=${continued}`);
+  const first = await api.call('GET', `${CONFIG_MAPS}?limit=1`);
+  const token = first.textAt('metadata.continue');
+  const { at, ...rest } = JSON.parse(Buffer.from(token, 'base64url').toString());
+  const sixMinutesOld = Buffer.from(JSON.stringify({ ...rest, at: at - 6 * 60_000 })).toString('base64url');
+  const late = await pageAt(sixMinutesOld);
+  assert.deepEqual([late.status, late.at('reason')], [410, 'Expired']);
+  await api.call('DELETE', `${CONFIG_MAPS}/b`);
+  const second = await pageAt(late.textAt('metadata.continue'));
+  assert.deepEqual([second.names(), second.at('metadata.remainingItemCount')], [['c'], 1]);
+  assert.notEqual(second.at('metadata.resourceVersion'), first.at('metadata.resourceVersion'));
+  const third = await pageAt(second.textAt('metadata.continue'));
+  assert.deepEqual(third.names(), ['d']);
+  assert.equal(third.at('metadata.resourceVersion'), second.at('metadata.resourceVersion'));
+});
+
 const selectors = [
   ['labelSelector=par%3Dodd', ['m1', 'm3']],
   ['labelSelector=n%20in%20(1,2)', ['m1', 'm2']],

@@ -3,25 +3,31 @@ import type { StoreKey } from '@holdfast/store';
 
 /** Where the next page of a list begins, and of which state. Opaque to clients. */
 export interface ContinueToken {
+  /** Or `LATEST`. */
   readonly revision: number;
   readonly after: StoreKey;
+  /** When the first page was asked for, milliseconds since 1970: the state is shown for a while only. */
+  readonly since: number;
 }
 
+/** Instead of a revision: go on with whatever is there now. */
+export const LATEST = -1;
+
 export function encodeContinue(token: ContinueToken): string {
-  const text = JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.after });
+  const text = JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.after, at: token.since });
   return Buffer.from(text).toString('base64url');
 }
 
 export function decodeContinue(text: string): ContinueToken {
   const token = parseToken(text);
-  const { rv, start } = token;
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || typeof start !== 'string') {
+  const { rv, start, at = 0 } = token;
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || typeof start !== 'string' || typeof at !== 'number') {
     throw invalidToken('unrecognized encoded version');
   }
-  return { revision: rv, after: start };
+  return { revision: rv, after: start, since: at };
 }
 
-function parseToken(text: string): { readonly rv?: unknown; readonly start?: unknown } {
+function parseToken(text: string): { readonly rv?: unknown; readonly start?: unknown; readonly at?: unknown } {
   const json = Buffer.from(text, 'base64url').toString('latin1');
   try {
     const value: unknown = JSON.parse(Buffer.from(json, 'latin1').toString());

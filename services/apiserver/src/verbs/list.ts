@@ -1,15 +1,17 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse, JsonPieces } from '@holdfast/client';
 import { deepFreeze, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
+import type { StoreKey } from '@holdfast/store';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListResult } from '../cache/resource-cache.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { decodeContinue, encodeContinue } from '../http/continue-token.ts';
+import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined, type Stretch } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
+import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
@@ -22,6 +24,8 @@ export async function list(core: Core, context: ResourceContext, definition: Res
 
 export interface Page extends ListResult {
   readonly revision: number;
+  /** When its first page was asked for. */
+  readonly since: number;
 }
 
 /** One page of a list at the revision the options ask for. */
@@ -34,22 +38,26 @@ export async function readPage(core: Core, options: ListOptions, definition: Res
     ...(start.after === undefined ? {} : { after: start.after }),
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
   });
-  if (result === undefined) throw tooOld(start.after !== undefined, start.atRevision ?? 0);
+  if (result === undefined) throw start.after === undefined ? stateIsOver(start.atRevision) : pagesAreOver(start.after);
   const objects =
     definition.storedAs === undefined ? result.objects : result.objects.map((each) => asServed(definition, each));
-  return { ...result, objects, revision: start.atRevision ?? core.cache.revision };
+  return {
+    ...result,
+    objects,
+    revision: start.atRevision ?? core.cache.revision,
+    since: start.since ?? core.clock.now(),
+  };
 }
 
 interface Start {
   readonly after?: string;
   readonly atRevision?: number;
+  readonly since?: number;
 }
 
 async function startOf(core: Core, options: ListOptions): Promise<Start> {
   if (options.continueToken !== undefined) {
-    const token = decodeContinue(options.continueToken);
-    await waitForRevision(core, token.revision);
-    return { after: token.after, atRevision: token.revision };
+    return pageAfter(core, decodeContinue(options.continueToken));
   }
   if (options.resourceVersion === undefined) {
     await catchUp(core);
@@ -60,15 +68,32 @@ async function startOf(core: Core, options: ListOptions): Promise<Start> {
   return options.match === 'Exact' ? { atRevision: options.resourceVersion } : {};
 }
 
-function tooOld(continued: boolean, revision: number): StatusError {
-  return new StatusError({
+async function pageAfter(core: Core, { revision, after, since }: ContinueToken): Promise<Start> {
+  if (revision === LATEST) {
+    await catchUp(core);
+    return { after };
+  }
+  if (core.clock.now() - since > LIST_PAGES_MS) throw pagesAreOver(after);
+  await waitForRevision(core, revision);
+  return { after, atRevision: revision, since };
+}
+
+/** The token of the answer goes on behind the last page, with what is there by then. */
+const pagesAreOver = (after: StoreKey): StatusError =>
+  new StatusError({
     code: 410,
     reason: 'Expired',
-    message: continued
-      ? 'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.'
-      : `The resourceVersion for the provided list is too old: ${revision}`,
+    message:
+      'The state that the first page of this list showed is no longer kept. Start a new list, or go on with the continue token of this answer: what was created, changed or deleted since the first page may then be missing or appear.',
+    metadata: { continue: encodeContinue({ revision: LATEST, after, since: 0 }) },
   });
-}
+
+const stateIsOver = (revision = 0): StatusError =>
+  new StatusError({
+    code: 410,
+    reason: 'Expired',
+    message: `The resourceVersion for the provided list is too old: ${revision}`,
+  });
 
 function listAnswer(core: Core, context: ResourceContext, definition: ResourceDefinition, page: Page): ApiResponse {
   const { representation } = context;
@@ -100,7 +125,7 @@ function listMetadata(page: Page): ListMetadata {
     resourceVersion: String(page.revision),
     ...(page.lastKey === undefined
       ? {}
-      : { continue: encodeContinue({ revision: page.revision, after: page.lastKey }) }),
+      : { continue: encodeContinue({ revision: page.revision, after: page.lastKey, since: page.since }) }),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
 }

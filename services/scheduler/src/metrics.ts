@@ -8,6 +8,8 @@ export interface SchedulerGauges {
   readonly pending: () => Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
   readonly unschedulableByPlugin: () => Iterable<readonly [plugin: string, pods: number]>;
   readonly cacheSizes: () => Readonly<Record<string, number>>;
+  /** Events that are not written, and those that never will be. */
+  readonly events: () => { readonly waiting: number; readonly dropped: number };
 }
 
 export interface SchedulerMetrics {
@@ -98,12 +100,21 @@ export function createSchedulerMetrics(gauges: SchedulerGauges): SchedulerMetric
   };
 }
 
-function addGauges(registry: MetricRegistry, { pending, unschedulableByPlugin, cacheSizes }: SchedulerGauges): void {
+function addGauges(
+  registry: MetricRegistry,
+  { pending, unschedulableByPlugin, cacheSizes, events }: SchedulerGauges,
+): void {
   registry.gauge('scheduler_pending_pods', 'Pods that wait, by queue.', () =>
     Object.entries(pending()).map(([queue, pods]) => [`queue="${queue}"`, pods]),
   );
   registry.gauge('scheduler_unschedulable_pods', 'Pods that a plugin keeps waiting.', () =>
     [...unschedulableByPlugin()].map(([plugin, pods]) => [`plugin="${plugin}"`, pods]),
+  );
+  registry.gauge('scheduler_events_waiting', 'Events that are not written yet.', () => [['', events().waiting]]);
+  registry.gauge(
+    'scheduler_events_dropped',
+    'Events that were given up: too many, spam, or refused by the API.',
+    () => [['', events().dropped]],
   );
   registry.gauge('scheduler_cache_size', 'Nodes, pods and assumed pods in the cache.', () =>
     Object.entries(cacheSizes()).map(([type, size]) => [`type="${type}"`, size]),

@@ -28,7 +28,7 @@ function bench(): Bench {
     {
       client,
       clock,
-      recorderOf: () => ({ event: (_, { reason }) => steps.push(`event ${reason}`) }),
+      recorders: { of: () => ({ event: (_, { reason }) => steps.push(`event ${reason}`) }) },
       extenders: [],
       random: createSeededRandom(1, 'b'),
       log: createSilentLog(),

@@ -1,17 +1,18 @@
 import { PODS, type Pod } from '@holdfast/api';
-import { type ApiClient, createBackoff, type EventRecorder } from '@holdfast/client';
+import { type ApiClient, createBackoff } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Log, NO_TRACER, type Random, type Tracer } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Permission, Placing } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
 import { BINDINGS_IN_FLIGHT_MAX, PERMIT_WAIT_MAX_MS, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
+import type { Recorders } from '../recorders.ts';
 import type { Extender } from './extender.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 
 export interface BindingDeps {
   readonly client: ApiClient;
-  readonly recorderOf: (profile: Profile) => EventRecorder;
+  readonly recorders: Pick<Recorders, 'of'>;
   readonly extenders: readonly Extender[];
   readonly clock: Clock;
   readonly random: Random;
@@ -137,14 +138,14 @@ export class Bindings {
   }
 
   async #bind(placed: Placed): Promise<void> {
-    const { log, recorderOf } = this.#deps;
+    const { log, recorders } = this.#deps;
     const { pod, nodeName, profile } = placed;
     if (this.#stopping.signal.aborted) return;
     try {
       await this.#bindBy(placed);
       this.#outcomes.onBound(placed);
       const message = `Successfully assigned ${pod.key} to ${nodeName}`;
-      recorderOf(profile).event(pod.pod, { type: 'Normal', reason: 'Scheduled', message });
+      recorders.of(profile.schedulerName).event(pod.pod, { type: 'Normal', reason: 'Scheduled', message });
       for (const { call } of profile.postBinds) call(pod, nodeName);
     } catch (error) {
       log.info('a binding was not confirmed, reading the pod', { pod: pod.key, node: nodeName, error });

@@ -1,18 +1,19 @@
 import { PODS } from '@holdfast/api';
-import type { ApiClient, EventRecorder } from '@holdfast/client';
+import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatTime, type Log } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Candidate } from '../domain/preemption.ts';
 import type { Profile } from '../framework/profile.ts';
 import { STATUS_WRITES_IN_FLIGHT_MAX } from '../limits.ts';
+import type { Recorders } from '../recorders.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 
 export interface EvictorDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly recorderOf: (profile: Profile) => EventRecorder;
+  readonly recorders: Pick<Recorders, 'of'>;
 }
 
 /**
@@ -41,7 +42,7 @@ export class Evictor {
     victim: PodInfo,
     { pod, nodeName, profile }: { readonly pod: PodInfo; readonly nodeName: string; readonly profile: Profile },
   ): Promise<void> {
-    const { client, log, recorderOf } = this.#deps;
+    const { client, log, recorders } = this.#deps;
     const target = { namespace: victim.namespace, name: victim.name };
     try {
       await client.patch(PODS, target, {
@@ -51,7 +52,7 @@ export class Evictor {
       });
       await client.delete(PODS, target, { uid: victim.uid });
       const message = `Preempted by pod ${pod.uid} on node ${nodeName}`;
-      recorderOf(profile).event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
+      recorders.of(profile.schedulerName).event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
       log.warn('a pod that was to make room was not deleted', { pod: victim.key, for: pod.key, error });

@@ -109,7 +109,12 @@ export function deciderFor(
     cache: cluster,
     budgets: () => budgets,
     extenders: [],
-    metrics: createSchedulerMetrics({ pending: noPods, unschedulableByPlugin: () => [], cacheSizes: () => ({}) }),
+    metrics: createSchedulerMetrics({
+      pending: noPods,
+      unschedulableByPlugin: () => [],
+      cacheSizes: () => ({}),
+      events: () => ({ waiting: 0, dropped: 0 }),
+    }),
     clock: createVirtualClock(),
     random,
     log: createSilentLog(),

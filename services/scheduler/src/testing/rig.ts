@@ -3,7 +3,8 @@ import { NODES, PODS } from '@holdfast/api';
 import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
 import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
-import { createScheduler, type Scheduler, type SchedulerDeps } from '../app.ts';
+import { createScheduler, type Scheduler } from '../app.ts';
+import type { SchedulerDeps } from '../scheduler-deps.ts';
 import { buildNode, buildPod, type NodeShape, type PodShape } from './builders.ts';
 
 export interface Rig {

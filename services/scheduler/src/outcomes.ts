@@ -1,0 +1,101 @@
+import type { Placed } from './adapters/binding.ts';
+import type { Evictor } from './adapters/evictor.ts';
+import type { PodWriter } from './adapters/pod-writer.ts';
+import type { Decider, Outcome, Refused } from './decider.ts';
+import type { PodInfo } from './domain/pod-info.ts';
+import type { Popped } from './domain/pod-queue.ts';
+import type { Profile } from './framework/profile.ts';
+import type { SchedulerState } from './scheduler-state.ts';
+
+export interface OutcomeParts {
+  readonly state: SchedulerState;
+  readonly decider: Decider;
+  readonly writer: PodWriter;
+  readonly evictor: Evictor;
+}
+
+/** What follows from a decision: in the cache and the queue at once, in the API in the background. */
+export class Outcomes {
+  readonly #parts: OutcomeParts;
+  readonly #state: SchedulerState;
+
+  constructor(parts: OutcomeParts) {
+    this.#parts = parts;
+    this.#state = parts.state;
+  }
+
+  /** What is to be bound now. */
+  apply(next: Popped, profile: Profile, outcome: Outcome): Placed | undefined {
+    const { pod } = next;
+    if (!this.#state.queue.has(pod.uid)) {
+      // Deleted or bound while extenders were asked: nobody has to make room for it any more.
+      this.#state.queue.placed();
+      if (outcome.kind === 'place') this.#parts.decider.unreserve(profile, pod, outcome.nodeName);
+      return undefined;
+    }
+    switch (outcome.kind) {
+      case 'place':
+        return this.#place(next, profile, outcome);
+      case 'refuse':
+        this.#refuse(pod, profile, outcome);
+        return undefined;
+      case 'error':
+        this.#state.deps.log.error('a decision failed', { pod: pod.key, error: outcome.message });
+        this.fail(pod, profile, outcome.message);
+        return undefined;
+    }
+  }
+
+  #place(next: Popped, profile: Profile, { nodeName, waits }: Extract<Outcome, { kind: 'place' }>): Placed {
+    const { pod, attempts, addedMs } = next;
+    this.#state.queue.placed();
+    this.#state.cache.nominations.clear(pod.uid);
+    this.#state.cache.assume(pod, nodeName);
+    const placed = this.#state.cache.placed(pod.uid);
+    if (placed !== undefined) this.#state.queue.note('pod-placed', placed, this.#state.deps.clock.monotonic());
+    return { pod, nodeName, profile, waits, attempts, addedMs };
+  }
+
+  #refuse(pod: PodInfo, profile: Profile, refused: Refused): void {
+    this.#state.totals.refused++;
+    this.#state.queue.unschedulable(pod.uid, refused.plugins, this.#state.deps.clock.monotonic());
+    const { message } = refused;
+    this.#parts.writer.notScheduled(
+      pod,
+      { reason: 'Unschedulable', message },
+      this.#nominationAfter(pod, profile, refused),
+    );
+    this.#state.recorders.failed(pod.pod, profile.schedulerName, message);
+  }
+
+  /** The node to nominate the pod for, `null` to take a nomination back, `undefined` to leave it as it is. */
+  #nominationAfter(pod: PodInfo, profile: Profile, { preemption }: Refused): string | null | undefined {
+    if (preemption.kind === 'preempt') {
+      const { candidate } = preemption;
+      this.#state.totals.preemptions++;
+      this.#state.metrics.preemption(candidate.victims.length);
+      // What less important pods were promised there is given to this one.
+      for (const other of this.#state.cache.nominatedOn(candidate.nodeName)) {
+        if (other.priority < pod.priority) this.#takeNominationBack(other);
+      }
+      this.#state.cache.nominations.set(pod, candidate.nodeName);
+      this.#parts.evictor.evict(pod, candidate, profile);
+      return candidate.nodeName;
+    }
+    if (preemption.keeps || this.#state.cache.nominationOf(pod) === '') return undefined;
+    this.#state.cache.nominations.clear(pod.uid);
+    return null;
+  }
+
+  #takeNominationBack(pod: PodInfo): void {
+    this.#state.cache.nominations.clear(pod.uid);
+    this.#parts.writer.nominate(pod, null);
+  }
+
+  fail(pod: PodInfo, { schedulerName }: Profile, message: string): void {
+    if (!this.#state.queue.has(pod.uid)) return;
+    this.#state.queue.backOff(pod.uid, this.#state.deps.clock.monotonic());
+    this.#parts.writer.notScheduled(pod, { reason: 'SchedulerError', message }, undefined);
+    this.#state.recorders.failed(pod.pod, schedulerName, message);
+  }
+}

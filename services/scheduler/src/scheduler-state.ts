@@ -1,0 +1,91 @@
+import type { Pod } from '@holdfast/api';
+import { defaultConfiguration, type SchedulerConfiguration } from './configuration/configuration.ts';
+import { ClusterCache } from './domain/cluster-cache.ts';
+import { PodQueue } from './domain/pod-queue.ts';
+import { buildProfile } from './framework/build-profile.ts';
+import type { EventKind, EventSubjects, Queueable } from './framework/plugin.ts';
+import type { Profile } from './framework/profile.ts';
+import { createSchedulerMetrics, type SchedulerMetrics } from './metrics.ts';
+import { Recorders } from './recorders.ts';
+import type { SchedulerDeps } from './scheduler-deps.ts';
+
+export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+
+/** What the parts of a scheduler work on together: the cluster, who waits, and how pods are decided on. */
+export class SchedulerState {
+  readonly deps: SchedulerDeps;
+  readonly configuration: SchedulerConfiguration;
+  readonly cache = new ClusterCache();
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly queue: PodQueue;
+  readonly recorders: Recorders;
+  readonly metrics: SchedulerMetrics;
+  readonly totals = { decisions: 0, bound: 0, refused: 0, unconfirmed: 0, preemptions: 0 };
+  #onWork: (() => void) | undefined;
+
+  constructor(deps: SchedulerDeps) {
+    this.deps = deps;
+    this.configuration = deps.configuration ?? defaultConfiguration();
+    this.profiles = this.#buildProfiles();
+    this.recorders = new Recorders(deps, this.profiles.keys());
+    this.metrics = this.#createMetrics();
+    this.queue = this.#createQueue();
+  }
+
+  profileOf(pod: Pod): Profile | undefined {
+    return this.profiles.get(pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME);
+  }
+
+  /** Something in the cluster changed that may help a waiting pod. */
+  note<K extends EventKind>(kind: K, about: EventSubjects[K]): void {
+    this.queue.note(kind, about, this.deps.clock.monotonic());
+    this.wake();
+  }
+
+  wake(): void {
+    this.#onWork?.();
+  }
+
+  /** Called at the next `wake`; `undefined` when nobody rests. */
+  onWork(callback: (() => void) | undefined): void {
+    this.#onWork = callback;
+  }
+
+  #buildProfiles(): ReadonlyMap<string, Profile> {
+    const { client, clock, log, podPriority = true } = this.deps;
+    const { profiles, extenders } = this.configuration;
+    const ignoredResources = new Set(extenders.flatMap(({ ignoredByScheduler }) => [...ignoredByScheduler]));
+    const handle = { client, clock, log, volumes: this.cache.volumes, cluster: this.cache, ignoredResources };
+    return new Map(
+      profiles.map((choice) => {
+        const profile = buildProfile(choice, handle);
+        const used = podPriority ? profile : { ...profile, compare: byArrival, postFilters: [] };
+        return [choice.schedulerName, used];
+      }),
+    );
+  }
+
+  #createQueue(): PodQueue {
+    const [first] = this.profiles.values();
+    return new PodQueue({
+      compare: first?.compare ?? byArrival,
+      hintsOf: ({ pod }, plugin) => this.profileOf(pod)?.hints.get(plugin),
+      backoff: this.configuration.backoff,
+      onIncoming: (queue, event) => this.metrics.incoming(queue, event),
+    });
+  }
+
+  #createMetrics(): SchedulerMetrics {
+    return createSchedulerMetrics({
+      pending: () => {
+        const { active, backoff, unschedulable, gated } = this.queue.counts();
+        return { active, backoff, unschedulable, gated };
+      },
+      unschedulableByPlugin: () => this.queue.unschedulableByPlugin(),
+      cacheSizes: () => this.cache.sizes(),
+      events: () => this.recorders.counts(),
+    });
+  }
+}
+
+const byArrival = (a: Queueable, b: Queueable): number => a.order - b.order;

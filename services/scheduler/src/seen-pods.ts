@@ -1,0 +1,63 @@
+import type { Pod } from '@holdfast/api';
+import type { InformerChange } from '@holdfast/client';
+import { isFinished } from './domain/cluster-cache.ts';
+import { type PodInfo, refreshPodInfo } from './domain/pod-info.ts';
+import type { SchedulerState } from './scheduler-state.ts';
+
+/** What the API shows of pods: those that wait go to the queue, those that have a node to the cache. */
+export class SeenPods {
+  readonly #state: SchedulerState;
+
+  constructor(state: SchedulerState) {
+    this.#state = state;
+  }
+
+  changed({ object, old }: InformerChange<Pod>): void {
+    const before = old?.metadata.uid;
+    if (before !== undefined && before !== object?.metadata.uid) this.gone(before);
+    if (object !== undefined) this.seen(object, before === object.metadata.uid ? old : undefined);
+  }
+
+  seen(pod: Pod, old?: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    if (isFinished(pod)) {
+      this.gone(uid);
+    } else if ((pod.spec.nodeName ?? '') !== '') {
+      this.#state.queue.delete(uid);
+      this.#state.cache.nominations.clear(uid);
+      const info = refreshPodInfo(this.#state.cache.placed(uid), pod);
+      for (const event of this.#state.cache.setPod(info)) this.#state.note(event, info);
+    } else if (!this.#state.cache.isPlaced(uid)) this.#waits(pod, old);
+  }
+
+  #waits(pod: Pod, old: Pod | undefined): void {
+    const uid = pod.metadata.uid ?? '';
+    const profile = this.#state.profileOf(pod);
+    if (pod.metadata.deletionTimestamp !== undefined || profile === undefined) {
+      this.#state.queue.delete(uid);
+      this.#state.cache.nominations.clear(uid);
+      return;
+    }
+    const info = refreshPodInfo(this.#state.queue.get(uid), pod);
+    this.#followNomination(info, old);
+    const gated = profile.preEnqueue.some(({ call }) => call(info) !== undefined);
+    this.#state.queue.upsert(info, gated, this.#state.deps.clock.monotonic());
+    this.#state.wake();
+  }
+
+  /** A nomination of ours may be newer than the status seen here: only a change of the status replaces it. */
+  #followNomination(pod: PodInfo, old: Pod | undefined): void {
+    const nominated = pod.pod.status.nominatedNodeName ?? '';
+    const before = old?.status.nominatedNodeName ?? '';
+    if (nominated === before) return;
+    if (nominated !== '') this.#state.cache.nominations.set(pod, nominated);
+    else if (this.#state.cache.nominationOf(pod) === before) this.#state.cache.nominations.clear(pod.uid);
+  }
+
+  gone(uid: string): void {
+    this.#state.queue.delete(uid);
+    this.#state.cache.nominations.clear(uid);
+    const gone = this.#state.cache.removePod(uid);
+    if (gone !== undefined) this.#state.note('pod-removed', gone);
+  }
+}

@@ -1,0 +1,135 @@
+import { createApiServer } from '@holdfast/apiserver';
+import { createRelay } from '@holdfast/apiserver/relay';
+import { createLocalBus } from '@holdfast/bus/local';
+import {
+  type ApiClient,
+  type ApiRequest,
+  type ApiTransport,
+  createApiClient,
+  createDirectTransport,
+  TransportError,
+} from '@holdfast/client';
+import { createControllerManager } from '@holdfast/controller-manager';
+import { createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
+import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import { createIds, createSeededRandom, createSilentLog, createSystemClock, type Service } from '@holdfast/platform';
+import { createScheduler } from '@holdfast/scheduler';
+import { createMemoryStore } from '@holdfast/store/memory';
+
+const clock = createSystemClock();
+
+export interface WireCall {
+  /** Whose credential it carried. */
+  readonly who: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface WholeNode {
+  readonly machine: HollowRuntime;
+  /** When processes began and ended, whatever the API says. */
+  readonly facts: readonly HollowProcessFact[];
+  /** Cuts this node off from the API, or heals it. */
+  cut(isCut: boolean): void;
+}
+
+export interface WholeCluster extends AsyncDisposable {
+  readonly admin: ApiClient;
+  readonly nodes: Readonly<Record<string, WholeNode>>;
+  /** Every request of every component. */
+  readonly calls: readonly WireCall[];
+}
+
+/** All of the control plane in this process, as it ships, with hollow nodes of these names. */
+export async function startWholeCluster(
+  nodeLabels: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): Promise<WholeCluster> {
+  const store = createMemoryStore();
+  const bus = createLocalBus();
+  const machineOf = (name: string) => {
+    const random = createSeededRandom(11, name);
+    return { clock, random, ids: createIds(random), log: createSilentLog() };
+  };
+  const server = createApiServer({ ...machineOf('apiserver'), store, tokens: usersOf(Object.keys(nodeLabels)) });
+  const relay = createRelay({ store, bus, ...machineOf('relay') });
+  const calls: WireCall[] = [];
+  const clientOf = (who: string, isCut = () => false): ApiClient => {
+    const transport = watched(createDirectTransport(server.handle), isCut, ({ method, path }) =>
+      calls.push({ who, method, path }),
+    );
+    return createApiClient({ transport, token: who, userAgent: `test/${who}` });
+  };
+  const clients = { manager: clientOf('manager'), podGc: clientOf('podGc') };
+  const services: Service[] = [
+    server,
+    relay,
+    createControllerManager({ ...machineOf('manager'), bus, clients }),
+    createScheduler({ ...machineOf('scheduler'), bus, client: clientOf('scheduler') }),
+  ];
+  const nodes: Record<string, WholeNode> = {};
+  for (const [name, labels] of Object.entries(nodeLabels)) {
+    const facts: HollowProcessFact[] = [];
+    let isCut = false;
+    const machine = createHollowRuntime({ ...machineOf(name), nodeName: name, observe: (fact) => facts.push(fact) });
+    const node = hollowNodeFacts({ name, address: '10.0.0.1', labels });
+    const client = clientOf(`node-${name}`, () => isCut);
+    const runtime = machine.connect();
+    services.push(
+      createKubelet({ ...machineOf(`kubelet ${name}`), client, runtime, node, network: HOLLOW_PROBE_NETWORK }),
+    );
+    nodes[name] = { machine, facts, cut: (cut) => (isCut = cut) };
+  }
+  for (const service of services) await service.start();
+  return {
+    admin: clientOf('admin'),
+    nodes,
+    calls,
+    [Symbol.asyncDispose]: async () => {
+      for (const service of services.toReversed()) await service.stop();
+      await bus.close();
+      await store.close();
+    },
+  };
+}
+
+interface TestUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+}
+
+function usersOf(nodeNames: readonly string[]): ReadonlyMap<string, TestUser> {
+  const authenticated = 'system:authenticated';
+  const account = 'system:serviceaccount:kube-system:pod-garbage-collector';
+  const users = new Map<string, TestUser>([
+    ['admin', { name: 'admin', groups: ['system:masters', authenticated] }],
+    ['manager', { name: 'system:kube-controller-manager', groups: [authenticated] }],
+    ['scheduler', { name: 'system:kube-scheduler', groups: [authenticated] }],
+    ['podGc', { name: account, groups: ['system:serviceaccounts', authenticated] }],
+  ]);
+  for (const name of nodeNames) {
+    users.set(`node-${name}`, { name: `system:node:${name}`, uid: name, groups: ['system:nodes', authenticated] });
+  }
+  return users;
+}
+
+function watched(inner: ApiTransport, isCut: () => boolean, tell: (request: ApiRequest) => void): ApiTransport {
+  return {
+    request: async (request) => {
+      if (isCut()) throw new TransportError('the wire is cut');
+      tell(request);
+      const response = await inner.request(request);
+      if (isCut()) throw new TransportError('the wire is cut');
+      if (response.body.kind !== 'watch') return response;
+      return { ...response, body: { kind: 'watch', frames: cutFrames(response.body.frames, isCut) } };
+    },
+    close: () => inner.close(),
+  };
+}
+
+async function* cutFrames<T>(frames: AsyncIterable<T>, isCut: () => boolean): AsyncGenerator<T> {
+  for await (const frame of frames) {
+    if (isCut()) throw new TransportError('the wire is cut');
+    yield frame;
+  }
+}

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { createCriRuntime } from '@holdfast/kubelet/cri-runtime';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { readLogFile } from '../../services/kubelet/src/adapters/log-file.ts';
 import {
   containerConfig,
   containerOf,
@@ -167,8 +168,12 @@ test('[SAFE-12] cri runtime: containers that outlived their sandbox end before t
   }
 });
 
-test('cri runtime: a log that grew too long is replaced, and no line is lost', async () => {
+test('cri runtime: a log that grew too long is replaced, and no line is lost, nor seen twice by who follows', async (t) => {
   const harness = await createHarness();
+  let isOver = false;
+  t.after(() => {
+    isOver = true;
+  });
   const connection = new CriConnection(containerd.endpoint, clock);
   try {
     const { runtime } = harness;
@@ -177,13 +182,23 @@ test('cri runtime: a log that grew too long is replaced, and no line is lost', a
     const id = await runtime.createContainer(sandbox, containerConfig(shell(count)));
     await runtime.startContainer(id);
     const { logPath = '' } = await containerOf(runtime, id);
+    let seen = '';
+    const following = (async () => {
+      const request = { path: logPath, format: 'cri', isOver: async () => isOver } as const;
+      for await (const block of readLogFile(clock, request)) seen += Buffer.from(block);
+    })();
+    await eventually(() => seen !== '', 'it is followed');
     await eventually(async () => {
-      await rotateLog({ connection }, id, logPath, 1_000);
-      return existsSync(`${logPath}.1`);
+      await rotateLog({ connection, limits: { maxBytes: 1_000, maxFiles: 5 } }, id, logPath);
+      return existsSync(`${logPath}.2`);
     }, 'the log was replaced');
     const ended = await exited(runtime, id);
-    const lines = `${await output({ ...ended, logPath: `${logPath}.1` })}${await output(ended)}`.trim().split('\n');
+    const parts = [2, 1].map((age) => ({ ...ended, logPath: `${logPath}.${age}` }));
+    const lines = `${(await Promise.all(parts.map(output))).join('')}${await output(ended)}`.trim().split('\n');
     assert.deepEqual([lines.length, lines[0], lines.at(-1)], [400, 'line 1', 'line 400']);
+    isOver = true;
+    await following;
+    assert.deepEqual(seen.trim().split('\n'), lines, 'who followed saw each of them once');
   } finally {
     connection.close();
     await harness.dispose();

@@ -8,6 +8,8 @@ import { type UserRangePool, userRangePool } from './domain/user-ranges.ts';
 import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
+import { LOG_SETTINGS, readLogFlags } from './log-flags.ts';
+import type { LogLimits } from './runtime/log-limits.ts';
 import { readShutdownPeriods, type ShutdownPeriod } from './shutdown/plan.ts';
 
 export const KUBELET_SETTINGS = {
@@ -34,6 +36,7 @@ export const KUBELET_SETTINGS = {
     help: "PEM of the authority of the API servers' client certificates; default: ca-file",
   },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
+  ...LOG_SETTINGS,
   ...PRESSURE_SETTINGS,
   'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and end' },
@@ -59,6 +62,7 @@ export interface KubeletConfig {
   readonly shutdownPeriods: readonly ShutdownPeriod[];
   /** Absent: UserNamespacesSupport is off. */
   readonly userRanges: UserRangePool | undefined;
+  readonly logs: LogLimits;
   readonly logLevel: LogLevel;
 }
 
@@ -89,6 +93,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
       gracePeriodByPodPriority: settings['shutdown-grace-period-by-pod-priority'],
     }),
     userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
+    logs: readLogFlags(settings),
     logLevel: logLevelOf(settings),
   };
 }

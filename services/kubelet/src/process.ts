@@ -108,14 +108,14 @@ async function openServer(
 
 /** Only the one that is used is loaded. */
 async function openRuntime(
-  { stateDirectory, runtimeEndpoint: endpoint }: KubeletConfig,
+  { stateDirectory, runtimeEndpoint: endpoint, logs }: KubeletConfig,
   { name: nodeName, address: nodeAddress, runtimeName }: NodeFacts,
   machine: { readonly clock: Clock; readonly log: Log },
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   if (endpoint === undefined) {
     const { createProcessRuntime } = await import('./runtime/process/index.ts');
-    return { runtime: createProcessRuntime({ ...machine, stateDirectory, nodeAddress }), runtimeName };
+    return { runtime: createProcessRuntime({ ...machine, stateDirectory, nodeAddress, logs }), runtimeName };
   }
   const { openCriRuntime } = await import('./runtime/cri/index.ts');
-  return openCriRuntime({ ...machine, endpoint, stateDirectory, nodeName, nodeAddress });
+  return openCriRuntime({ ...machine, endpoint, stateDirectory, nodeName, nodeAddress, logs });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -55,4 +55,29 @@ test('following goes on to what is written last, also over an emptied file', () 
       return step === undefined;
     };
     assert.equal(await read({ path, isOver }), 'first\nsecond\nnew\n');
+  }));
+
+test('following goes over to the file that the writer went over to, however often that happened meanwhile', () =>
+  withLog('one\n', async (path) => {
+    const rotate = (text: string): void => {
+      if (existsSync(`${path}.1`)) renameSync(`${path}.1`, `${path}.2`);
+      renameSync(path, `${path}.1`);
+      writeFileSync(path, text);
+    };
+    const steps = [
+      () => rotate('two\n'),
+      () => appendFileSync(`${path}.1`, 'late\n'),
+      () => {},
+      () => {
+        rotate('three\n');
+        rotate('four\n');
+      },
+      () => {},
+    ];
+    const isOver = async (): Promise<boolean> => {
+      const step = steps.shift();
+      step?.();
+      return step === undefined;
+    };
+    assert.equal(await read({ path, isOver }), 'one\nlate\ntwo\nthree\nfour\n');
   }));

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import type { Clock } from '@holdfast/platform';
 import { LOG_BLOCK_BYTES, LOG_FOLLOW_POLL_MS } from '../limits.ts';
 import { criLines, type LogBlock, timedLines } from './log-lines.ts';
@@ -24,10 +24,11 @@ export interface LogFileRequest {
 export async function* readLogFile(clock: Clock, request: LogFileRequest): AsyncGenerator<Uint8Array> {
   const file = await openOrUndefined(request.path);
   if (file === undefined) return;
+  const log = { file };
   try {
-    yield* limited(linesOf(readOn(clock, file, request), request), request.limitBytes);
+    yield* limited(linesOf(readOn(clock, log, request), request), request.limitBytes);
   } finally {
-    await file.close();
+    await log.file.close();
   }
 }
 
@@ -42,34 +43,60 @@ async function* bytesOf(blocks: AsyncIterable<LogBlock>): AsyncGenerator<Uint8Ar
   for await (const { bytes } of blocks) yield bytes;
 }
 
-async function* readOn(clock: Clock, file: FileHandle, request: LogFileRequest): AsyncGenerator<LogBlock> {
-  let offset = request.tailLines === undefined ? 0 : await tailOffset(file, request.tailLines);
+/** What is read now: a container runtime writes to another file when the present one grew too large. */
+interface OpenLog {
+  file: FileHandle;
+}
+
+async function* readOn(clock: Clock, log: OpenLog, request: LogFileRequest): AsyncGenerator<LogBlock> {
+  const { path, tailLines } = request;
+  const { present } = await readParts(path);
+  let offset = tailLines === undefined ? present : await tailOffset(log.file, tailLines, present);
+  let isLeft = false;
   const isAborted = (): boolean => request.signal?.aborted === true;
   for (;;) {
     // Asked before reading: what is written until the end is read after it.
     const isOver = request.isOver === undefined || (await request.isOver());
-    const { size } = await file.stat();
+    const { size } = await log.file.stat();
     // Emptied because it grew too large: what follows begins anew.
     if (size < offset) offset = 0;
     while (offset < size && !isAborted()) {
-      const bytes = await readBlock(file, offset, Math.min(LOG_BLOCK_BYTES, size - offset));
+      const bytes = await readBlock(log.file, offset, Math.min(LOG_BLOCK_BYTES, size - offset));
       if (bytes.length === 0) break;
+      const { oldest } = await readParts(path);
+      if (oldest > offset) {
+        // Whoever reads that slowly finds zeros where it was: it goes on with what there is.
+        offset = oldest;
+        continue;
+      }
       yield { offset, bytes };
       offset += bytes.length;
     }
-    if (isOver || isAborted()) return;
+    if (isAborted()) return;
+    // Read once more after it was left: its writer changes over in the middle of a line.
+    const successor = request.isOver === undefined ? undefined : await successorOf(log.file, path);
+    const next: FileHandle | undefined =
+      isLeft && successor !== undefined ? await openOrUndefined(successor) : undefined;
+    isLeft = successor !== undefined && next === undefined;
+    if (next !== undefined) {
+      await log.file.close();
+      log.file = next;
+      offset = 0;
+      continue;
+    }
+    if (isOver && !isLeft) return;
     await clock.sleep(LOG_FOLLOW_POLL_MS);
   }
 }
 
 /** Where the last `lines` lines begin, read backwards. A last line without its end counts. */
-async function tailOffset(file: FileHandle, lines: number): Promise<number> {
+async function tailOffset(file: FileHandle, lines: number, floor: number): Promise<number> {
   const { size } = await file.stat();
   if (lines === 0) return size;
   let missing = lines;
   let end = size;
-  while (end > 0) {
-    const start = Math.max(0, end - LOG_BLOCK_BYTES);
+  while (end > floor) {
+    const start = Math.max(floor, end - LOG_BLOCK_BYTES);
     const block = await readBlock(file, start, end - start);
     for (let i = block.length - 1; i >= 0; i--) {
       const isEndOfFile = start + i === size - 1;
@@ -79,7 +106,31 @@ async function tailOffset(file: FileHandle, lines: number): Promise<number> {
     }
     end = start;
   }
-  return 0;
+  return floor;
+}
+
+/** Where the oldest part that is still there begins, and the present one, from what the supervisor notes beside the log. */
+async function readParts(path: string): Promise<{ readonly oldest: number; readonly present: number }> {
+  const text = await readFile(`${path}.parts`, 'utf8').catch(() => '0');
+  const begins = text.trim().split('\n').map(Number);
+  return { oldest: begins[0] ?? 0, present: begins.at(-1) ?? 0 };
+}
+
+/** The file that its writer went over to: another one has its name, or, when that happened again, the name beside its own. */
+async function successorOf(file: FileHandle, path: string): Promise<string | undefined> {
+  const { ino: own } = await file.stat();
+  const inodeOf = async (name: string): Promise<number | undefined> => (await stat(name).catch(() => undefined))?.ino;
+  const named = await inodeOf(path);
+  if (named === undefined || named === own) return undefined;
+  let younger = path;
+  for (let age = 1; ; age++) {
+    const name = `${path}.${age}`;
+    const found = await inodeOf(name);
+    if (found === own) return younger;
+    // It is gone altogether: on with the present one.
+    if (found === undefined) return path;
+    younger = name;
+  }
 }
 
 const NEWLINE = 0x0a;

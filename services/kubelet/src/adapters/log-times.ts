@@ -17,6 +17,7 @@ class NotedTimes implements LogTimes {
   #sizes: number[] = [];
   #times: number[] = [];
   #read = 0;
+  #inode = 0;
   #rest = '';
   #asked = 0;
 
@@ -34,8 +35,10 @@ class NotedTimes implements LogTimes {
   }
 
   async #readOn(): Promise<void> {
-    const size = (await stat(this.#path).catch(isMissing))?.size ?? 0;
-    if (size < this.#read) this.#forget();
+    const { size, ino } = (await stat(this.#path).catch(isMissing)) ?? { size: 0, ino: 0 };
+    // Emptied, or written anew without the notes of what is gone.
+    if (size < this.#read || ino !== this.#inode) this.#forget();
+    this.#inode = ino;
     if (size === this.#read) return;
     await using file = await open(this.#path, 'r');
     const { bytesRead, buffer } = await file.read(new Uint8Array(size - this.#read), 0, size - this.#read, this.#read);

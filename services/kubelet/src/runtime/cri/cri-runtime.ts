@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
+import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
@@ -22,6 +23,8 @@ export interface CriRuntimeOptions {
   readonly nodeName: string;
   /** What `podIP` is for pods on the network of the machine. */
   readonly nodeAddress: string;
+  /** Default: Kubernetes'. */
+  readonly logs?: LogLimits | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,7 +51,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const store = new CriStore({ connection, clock, node, nodeAddress, volumesPath: files.volumesPath });
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
-  const logs = new CriLogKeeper({ connection, store, clock, log });
+  const logs = new CriLogKeeper({ connection, store, clock, log, limits: options.logs ?? DEFAULT_LOG_LIMITS });
   let isSwept = false;
   /** The first look at everything is before any pod is begun. */
   const listAll = async (): Promise<readonly SandboxStatus[]> => {

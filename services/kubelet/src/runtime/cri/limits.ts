@@ -14,9 +14,6 @@ export const RELIST_MS = 1_000;
 export const LISTEN_RETRY_MS = 1_000;
 /** Why a container ended may be told a moment after its end (a kill for lack of memory): until then it is asked again. */
 export const EXIT_SETTLES_MS = 5_000;
-export const LOG_CHECK_MS = 10_000;
-/** Kubernetes' default `containerLogMaxSize`. One older file is kept. */
-export const LOG_MAX_BYTES = 10 * 1024 * 1024;
 /** Output of `exec` beyond this is cut. */
 export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
 /** To the streaming server of the runtime, which is on this machine. */

@@ -1,7 +1,8 @@
-import { renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import type { LogLimits } from '../log-limits.ts';
 import type { CriConnection } from './connection.ts';
-import { LOG_CHECK_MS, LOG_MAX_BYTES, QUICK_DEADLINE_MS } from './limits.ts';
+import { QUICK_DEADLINE_MS } from './limits.ts';
 import type { CriStore } from './store.ts';
 
 export interface LogKeeperDeps {
@@ -9,9 +10,10 @@ export interface LogKeeperDeps {
   readonly store: CriStore;
   readonly clock: Clock;
   readonly log: Log;
+  readonly limits: LogLimits;
 }
 
-/** Keeps one older file per container: the runtime writes for ever, and a full disk ends everybody. Nothing is lost between them. */
+/** Keeps some older files per container: the runtime writes for ever, and a full disk ends everybody. Nothing is lost between them. */
 export class CriLogKeeper {
   readonly #deps: LogKeeperDeps;
   #timer: Timer | undefined;
@@ -31,7 +33,8 @@ export class CriLogKeeper {
   }
 
   #later(): void {
-    if (!this.#stopped) this.#timer = this.#deps.clock.timer(LOG_CHECK_MS, () => void this.#check());
+    const { clock, limits } = this.#deps;
+    if (!this.#stopped) this.#timer = clock.timer(limits.checkMs, () => void this.#check());
   }
 
   async #check(): Promise<void> {
@@ -48,15 +51,20 @@ export class CriLogKeeper {
   }
 }
 
+export interface RotateDeps extends Pick<LogKeeperDeps, 'connection'> {
+  readonly limits: Pick<LogLimits, 'maxBytes' | 'maxFiles'>;
+}
+
 /** The old file goes on being written to until the runtime opened the new one. */
 export async function rotateLog(
-  { connection }: Pick<LogKeeperDeps, 'connection'>,
+  { connection, limits: { maxBytes, maxFiles } }: RotateDeps,
   containerId: string,
   path: string,
-  maxBytes: number = LOG_MAX_BYTES,
 ): Promise<void> {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= maxBytes) return;
+  for (let age = maxFiles - 2; age >= 1; age--)
+    if (existsSync(`${path}.${age}`)) renameSync(`${path}.${age}`, `${path}.${age + 1}`);
   renameSync(path, `${path}.1`);
   try {
     await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>

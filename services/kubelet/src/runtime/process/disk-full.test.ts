@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  copyFileSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { readLogFile } from '../../adapters/log-file.ts';
 import { containerConfig, eventually, sandboxConfig } from '../contract.ts';
 import type { ContainerStatus } from '../port.ts';
 import { rotate } from './log-keeper.ts';
@@ -88,17 +78,46 @@ test('a full disk ends no supervisor: what runs is seen to its end, what is new 
   assert.deepEqual((await runtime.list()).map(({ config }) => config.podUid).toSorted(), ['u1', 'u2']);
 });
 
-test('a log that cannot be kept is emptied all the same', (t) => {
+test('a log that fills the disk is shortened all the same, and its writer goes on', async (t) => {
   if (!mayMount) return;
   const disk = smallDisk(t);
   const log = join(disk, 'log');
-  writeFileSync(log, '');
-  truncateSync(log, 1_000);
+  const writer = openSync(log, 'a');
+  t.after(() => closeSync(writer));
+  const line = `${'x'.repeat(4_095)}\n`;
+  const write = (): number => writeSync(writer, line);
+  for (let written = 0; written < 50; written++) write();
   fill(disk);
-  assert.throws(() => copyFileSync(log, join(disk, 'copy')), /ENOSPC/);
-  rotate(log, 10);
+  assert.throws(() => {
+    for (;;) write();
+  }, /ENOSPC/);
+  const before = statSync(log);
+  await rotate(log, { maxBytes: 10_000, maxFiles: 5 });
+  const after = statSync(log);
+  assert.equal(after.size, before.size, 'nobody who reads along loses its place');
+  assert.ok(after.blocks < before.blocks / 2, `${after.blocks} of ${before.blocks} blocks are left`);
+  const lastLine = await textOf(readLogFile(clock, { path: log, tailLines: 1 }));
+  write();
+  const shown = await textOf(readLogFile(clock, { path: log }));
+  assert.ok(shown.endsWith(line) && !shown.includes('\0'), 'what is written now is read, and no gap');
+  assert.ok(!lastLine.includes('\0'));
+});
+
+test('on a disk that cannot give blocks back a full log is emptied uncopied', async (t) => {
+  if (!mayMount) return;
+  const disk = smallDisk(t);
+  const log = join(disk, 'log');
+  writeFileSync(log, 'some lines\n'.repeat(1_000));
+  fill(disk);
+  await rotate(log, { maxBytes: 10, maxFiles: 5 }, async () => false);
   assert.equal(statSync(log).size, 0);
 });
+
+async function textOf(blocks: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = '';
+  for await (const block of blocks) text += Buffer.from(block).toString();
+  return text;
+}
 
 test('records: the beginning is refused, what happened is written later, what was removed never', () => {
   const fires: (() => void)[] = [];

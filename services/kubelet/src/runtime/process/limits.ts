@@ -10,12 +10,13 @@ export const DEATH_POLL_MS = 20;
 export const PROCESS_SCAN_BATCH_MS = 2;
 /** How often the supervisor looks whether it has nothing to keep: then it ends, and comes back with the next pod. */
 export const IDLE_EXIT_MS = 10_000;
-export const LOG_CHECK_MS = 10_000;
 /** Between looks at a log that grows, and how many looks without growth make it a quiet one. */
 export const LOG_TIME_POLL_MS = 50;
 export const LOG_TIME_QUIET_POLLS = 20;
-/** Kubernetes' default `containerLogMaxSize`. One older file is kept. */
-export const LOG_MAX_BYTES = 10 * 1024 * 1024;
+/** Where a line ends is looked for in this much of a log's end. */
+export const LINE_SEARCH_BYTES = 64 * 1024;
+/** For the program that gives blocks of a log back to the disk. */
+export const PUNCH_DEADLINE_MS = 30_000;
 /** A longer line ends the connection: neither side sends one. */
 export const LINE_MAX_BYTES = 16 * 1024 * 1024;
 export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;

@@ -1,4 +1,4 @@
-import { appendFileSync, type FSWatcher, readFileSync, statSync, watch } from 'node:fs';
+import { appendFileSync, type FSWatcher, readFileSync, renameSync, statSync, watch, writeFileSync } from 'node:fs';
 import type { Clock, Timer } from '@holdfast/platform';
 import { LOG_TIME_POLL_MS, LOG_TIME_QUIET_POLLS } from './limits.ts';
 
@@ -29,6 +29,20 @@ export function createLogTimes(clock: Clock): LogTimes {
       followed.delete(path);
     },
   };
+}
+
+/** What was noted of the beginning of a log that is not there any more. */
+export function forgetTimes(logPath: string, until: number): void {
+  const path = timesPath(logPath);
+  if (until === 0 || sizeOf(path) === 0) return;
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const kept = lines.filter((line) => line !== '' && Number(line.split(' ')[0]) > until);
+  try {
+    writeFileSync(`${path}.new`, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  } catch {
+    // A full disk: they are only too many.
+  }
 }
 
 class FollowedLog {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
+import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodDirectories } from '../pod-directories.ts';
 import {
   type ContainerConfig,
@@ -13,6 +14,7 @@ import {
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
+import { writeLogLimits } from './log-limits-file.ts';
 import { createProcessTable } from './process-table.ts';
 import { recordedPods, sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
@@ -28,6 +30,8 @@ export interface ProcessRuntimeOptions {
   readonly log: Log;
   /** What `podIP` is: processes share this machine's network. */
   readonly nodeAddress: string;
+  /** Default: Kubernetes'. */
+  readonly logs?: LogLimits | undefined;
   /** Default: what a trial shows. */
   readonly abilities?: RuntimeAbilities;
 }
@@ -44,6 +48,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const stateDirectory = realpathSync(options.stateDirectory);
   const pods = createPodDirectories(stateDirectory);
   pods.sweep(recordedPods(stateDirectory));
+  keepLogLimits(stateDirectory, options);
   const listeners = new Set<(podUid: string) => void>();
   const table = createProcessTable();
   let isShuttingDown = false;
@@ -103,6 +108,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     },
     close: () => connection.close(),
   };
+}
+
+/** A full disk is no reason not to start: the supervisor goes on with those that it has. */
+function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log }: ProcessRuntimeOptions): void {
+  try {
+    writeLogLimits(stateDirectory, logs);
+  } catch (error) {
+    log.warn('the limits of logs were not written: logs are kept as before', { error });
+  }
 }
 
 type ContainerCalls = Omit<ContainerRuntime, 'version' | 'runSandbox' | 'list' | 'onChange' | 'close'>;

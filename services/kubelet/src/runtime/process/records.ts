@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { createPodDirectories } from '../pod-directories.ts';
 import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
+import { partsPath } from './log-keeper.ts';
 import { timesPath } from './log-times.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
@@ -50,6 +51,8 @@ export interface StateFiles {
   volumesPath(podUid: string): string;
 }
 
+const filesBeside = (logPath: string): readonly string[] => [`${logPath}.1`, timesPath(logPath), partsPath(logPath)];
+
 const SANDBOX_FILE = 'sandbox.json';
 
 export function sandboxesDirectory(stateDirectory: string): string {
@@ -79,8 +82,7 @@ export function createStateFiles(stateDirectory: string): StateFiles {
       rmSync(pathOf(record, '.work'), { recursive: true, force: true });
       rmSync(pathOf(record, '.root'), { recursive: true, force: true });
       rmSync(pathOf(record, '.log'), { force: true });
-      rmSync(`${pathOf(record, '.log')}.1`, { force: true });
-      rmSync(timesPath(pathOf(record, '.log')), { force: true });
+      for (const beside of filesBeside(pathOf(record, '.log'))) rmSync(beside, { force: true });
       rmSync(pathOf(record, '.json'), { force: true });
     },
     logPath: (record) => pathOf(record, '.log'),

@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Clock, Timer } from '@holdfast/platform';
 import { IDLE_EXIT_MS } from './limits.ts';
+import { readLogLimits } from './log-limits-file.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { createStateFiles } from './records.ts';
@@ -23,6 +24,7 @@ async function main(stateArgument: string): Promise<void> {
     files: createStateFiles(stateDirectory),
     processes: createProcessWatch(machineClock, bootId),
     bootId,
+    logLimits: () => readLogLimits(stateDirectory),
     newId: () => crypto.randomUUID(),
     onChange: (podUid) => server.tellChanged(podUid),
   });

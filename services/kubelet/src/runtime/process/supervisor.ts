@@ -1,4 +1,5 @@
 import type { Clock } from '@holdfast/platform';
+import type { LogLimits } from '../log-limits.ts';
 import {
   type ContainerConfig,
   type ContainerStatus,
@@ -35,6 +36,8 @@ export interface SupervisorDeps {
   readonly processes: ProcessWatch;
   readonly bootId: string;
   readonly newId: () => string;
+  /** Read again at every look: a later kubelet may have others. */
+  readonly logLimits: () => LogLimits;
   readonly onChange: (podUid: string) => void;
 }
 
@@ -73,7 +76,7 @@ export class Supervisor {
       if (leader === undefined) this.#adoptDead(container);
       else this.#adoptRunning(container, { ...leader, bootId: this.#deps.bootId });
     }
-    createLogKeeper(this.#deps.clock, () => this.#runningLogs());
+    createLogKeeper(this.#deps.clock, () => this.#runningLogs(), this.#deps.logLimits);
   }
 
   get clock(): Clock {

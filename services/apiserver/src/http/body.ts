@@ -14,7 +14,7 @@ import {
 } from '@holdfast/machinery';
 import { BODY_DEPTH_MAX, REQUEST_BODY_BYTES_MAX } from '../limits.ts';
 import { groupVersion } from '../served.ts';
-import { parseYamlText } from './yaml-body.ts';
+import { parseYamlText } from './yaml.ts';
 
 export function bodyText(request: ApiRequest): string {
   const { body } = request;

@@ -1,11 +1,11 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { buildTable, type IncludeObject, partialObjectMetadata, type Table } from '@holdfast/machinery';
-import { stringify as stringifyYaml } from 'yaml';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
 import type { ResourceContext } from './context.ts';
+import { stringifyYaml } from './yaml.ts';
 
 /** One object in the representation the client asked for. */
 export function objectAnswer(

@@ -10,6 +10,7 @@ import {
   isScalar,
   Lexer,
   parseDocument,
+  stringify,
 } from 'yaml';
 import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
 
@@ -25,6 +26,8 @@ export function parseYamlText(text: string): ParsedJson {
     throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
   }
 }
+
+export const stringifyYaml = (value: unknown): string => stringify(value);
 
 /** Every client of server-side apply sends JSON under the name of YAML. */
 function asJson(text: string): ParsedJson | undefined {

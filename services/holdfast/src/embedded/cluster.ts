@@ -1,12 +1,11 @@
 import { isIP } from 'node:net';
 import type { Service } from '@holdfast/platform';
-import { readConfigurationFile } from '@holdfast/scheduler';
+import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { formatKubeconfig } from '../pki/kubeconfig.ts';
 import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
-import { createComponents } from './components.ts';
-import { type ApiFront, createApiFront } from './control-plane.ts';
+import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
 import { openBus } from './open-bus.ts';
@@ -42,16 +41,18 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
     // Read first: a mistake in it is told before anything runs.
-    const scheduling =
-      config.schedulerConfig === undefined ? undefined : await readConfigurationFile(config.schedulerConfig);
+    const scheduling = await readScheduling(config);
     const credentials = directory.credentials(nodeNames.all);
-    const pki = await progress.step('certificates', () =>
-      directory.certificates(serverNames(config.host), machine.clock.now()),
-    );
-    const store = await progress.step(`store (${config.store.kind})`, () =>
-      openStore(config, { ...machine, directory: directory.path }),
-    );
-    running.push({ stop: () => store.close() });
+    // These begin now, so that the store's thread and the keys get ready while modules are loaded.
+    const opening = openStore(config, { ...machine, directory: directory.path });
+    running.push({ stop: async () => (await opening.catch(() => undefined))?.close() });
+    const certificates = directory.certificates(serverNames(config.host), machine.clock.now());
+    // Who waits for them is told of a failure.
+    for (const begun of [opening, certificates]) begun.catch(() => {});
+    const { createApiFront } = await import('./control-plane.ts');
+    const { createComponents } = await import('./components.ts');
+    const pki = await progress.step('certificates', () => certificates);
+    const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
       openBus(config, machine),
     );
@@ -79,6 +80,12 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     for (let last = running.pop(); last !== undefined; last = running.pop()) await last.stop();
   };
   return { name: 'holdfast', start, stop, facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }) };
+}
+
+async function readScheduling({ schedulerConfig }: StartConfig): Promise<SchedulerConfiguration | undefined> {
+  if (schedulerConfig === undefined) return undefined;
+  const { readConfigurationFile } = await import('@holdfast/scheduler');
+  return readConfigurationFile(schedulerConfig);
 }
 
 type Stoppable = Pick<Service, 'stop'>;

@@ -1,22 +1,15 @@
-import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
-import { dateOf, invariant } from '@holdfast/platform';
+import { createPrivateKey, generateKeyPair, type KeyObject, X509Certificate } from 'node:crypto';
+import { promisify } from 'node:util';
 import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  type JsonGeneralName,
-  type JsonName,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+  authorityExtensions,
+  bearerExtensions,
+  distinguishedName,
+  nameOfAuthority,
+  type Purpose,
+  signCertificate,
+} from './certificate.ts';
 import type { PkiNames } from './names.ts';
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 const CA_VALID_DAYS = 3650;
 const SERVER_VALID_DAYS = 825;
@@ -33,26 +26,35 @@ export interface ClusterPki {
 
 /** A new certificate authority and one server certificate signed by it. */
 export async function createClusterPki(names: PkiNames, nowMs: number): Promise<ClusterPki> {
-  const caKeys = await generateKeys();
-  const serverKeys = await generateKeys();
-  const authority = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: 'CN=holdfast-ca',
-    keys: caKeys,
-    signingAlgorithm: ALGORITHM,
-    ...validity(nowMs, CA_VALID_DAYS),
-    extensions: [
-      new BasicConstraintsExtension(true, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign | KeyUsageFlags.digitalSignature, true),
-    ],
-  });
-  const ca = { certificate: authority, key: caKeys.privateKey };
-  const server = await issue(ca, { subject: 'CN=kube-apiserver', keys: serverKeys, purpose: 'server', names, nowMs });
+  const [ca, server] = await Promise.all([generateKeys(), generateKeys()]);
+  const name = distinguishedName('holdfast-ca');
+  const caCertificate = signCertificate(
+    {
+      subject: name,
+      issuer: name,
+      publicKey: ca.publicKey,
+      issuerPublicKey: ca.publicKey,
+      ...validity(nowMs, CA_VALID_DAYS),
+      extensions: authorityExtensions(),
+    },
+    ca.privateKey,
+  );
+  const serverCertificate = signCertificate(
+    {
+      subject: distinguishedName('kube-apiserver'),
+      issuer: name,
+      publicKey: server.publicKey,
+      issuerPublicKey: ca.publicKey,
+      ...validity(nowMs, SERVER_VALID_DAYS),
+      extensions: bearerExtensions('server', names),
+    },
+    ca.privateKey,
+  );
   return {
-    caCertificate: authority.toString('pem'),
-    caKey: await exportKey(caKeys.privateKey),
-    serverCertificate: server.toString('pem'),
-    serverKey: await exportKey(serverKeys.privateKey),
+    caCertificate,
+    caKey: exportKey(ca.privateKey),
+    serverCertificate,
+    serverKey: exportKey(server.privateKey),
   };
 }
 
@@ -73,73 +75,30 @@ export async function issueCertificate(
     readonly nowMs: number;
   },
 ): Promise<IssuedCertificate> {
-  const keys = await generateKeys();
-  const [caKey] = PemConverter.decode(pki.caKey);
-  invariant(caKey !== undefined, 'the authority has a key');
-  const ca = {
-    certificate: new X509Certificate(pki.caCertificate),
-    key: await webcrypto.subtle.importKey('pkcs8', caKey, ALGORITHM, false, ['sign']),
-  };
   const { user, group, purpose, names = { dnsNames: [], ipAddresses: [] }, nowMs } = wanted;
-  // As attributes, not as text: names may hold what the text form gives a meaning to.
-  const subject = [...(group === undefined ? [] : [{ O: [group] }]), { CN: [user] }];
-  const certificate = await issue(ca, { subject, keys, purpose, names, nowMs });
-  return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
+  const { publicKey, privateKey } = await generateKeys();
+  const certificate = signCertificate(
+    {
+      subject: distinguishedName(user, group),
+      issuer: nameOfAuthority(pki.caCertificate),
+      publicKey,
+      issuerPublicKey: new X509Certificate(pki.caCertificate).publicKey,
+      ...validity(nowMs, SERVER_VALID_DAYS),
+      extensions: bearerExtensions(purpose, names),
+    },
+    createPrivateKey(pki.caKey),
+  );
+  return { certificate, key: exportKey(privateKey) };
 }
 
-type Purpose = 'server' | 'client';
+const generate = promisify(generateKeyPair);
 
-function issue(
-  ca: { readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey },
-  wanted: {
-    readonly subject: string | JsonName;
-    readonly keys: webcrypto.CryptoKeyPair;
-    readonly purpose: Purpose;
-    readonly names: PkiNames;
-    readonly nowMs: number;
-  },
-): Promise<X509Certificate> {
-  const { subject, keys, purpose, nowMs } = wanted;
-  const names = alternativeNames(wanted.names);
-  return X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
-    subject,
-    issuer: ca.certificate.subject,
-    publicKey: keys.publicKey,
-    signingKey: ca.key,
-    signingAlgorithm: ALGORITHM,
-    ...validity(nowMs, SERVER_VALID_DAYS),
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([purpose === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth]),
-      ...(names.length === 0 ? [] : [new SubjectAlternativeNameExtension(names)]),
-    ],
-  });
-}
+const generateKeys = (): Promise<{ readonly publicKey: KeyObject; readonly privateKey: KeyObject }> =>
+  generate('ec', { namedCurve: 'P-256' });
 
-function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-}
+const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
-  return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
-}
-
-/** Positive and 126 bits long: two certificates of one authority never share it. */
-function serialNumber(): string {
-  const bytes = randomBytes(16);
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.toString('hex');
-}
-
-function validity(nowMs: number, days: number): { notBefore: Date; notAfter: Date } {
-  return { notBefore: dateOf(nowMs - BACKDATE_MS), notAfter: dateOf(nowMs + days * DAY_MS) };
-}
-
-function alternativeNames(names: PkiNames): JsonGeneralName[] {
-  return [
-    ...[...new Set(names.dnsNames)].map((value): JsonGeneralName => ({ type: 'dns', value })),
-    ...[...new Set(names.ipAddresses)].map((value): JsonGeneralName => ({ type: 'ip', value })),
-  ];
-}
+const validity = (nowMs: number, days: number): { readonly notBefore: number; readonly notAfter: number } => ({
+  notBefore: nowMs - BACKDATE_MS,
+  notAfter: nowMs + days * DAY_MS,
+});

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { createClusterPki } from './cluster-pki.ts';
+import { distinguishedName, nameOfAuthority } from './certificate.ts';
+import { createClusterPki, issueCertificate } from './cluster-pki.ts';
 import { createCredentials, formatTokenFile, parseTokenFile } from './credentials.ts';
+import { addressBytes, objectId, octets, partsOf, time } from './der.ts';
 import { STANDARD_SERVER_NAMES } from './names.ts';
 
 /** 2026-11-20. */
@@ -36,6 +38,49 @@ test('a TLS client that trusts the authority alone accepts the server', async ()
   } finally {
     server.close();
   }
+});
+
+test('a client is known by a certificate of the authority, also one that was made elsewhere', async () => {
+  const pki = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
+  const { certificate, key } = await issueCertificate(pki, {
+    user: 'anna, O=of "x" + y',
+    group: 'grüne:leute',
+    purpose: 'client',
+    nowMs: NOW,
+  });
+  const issued = new X509Certificate(certificate);
+  const authority = new X509Certificate(pki.caCertificate);
+  assert.ok(issued.checkIssued(authority) && issued.verify(authority.publicKey));
+  assert.ok(issued.checkPrivateKey(createPrivateKey(key)));
+  assert.deepEqual([issued.ca, issued.keyUsage], [false, ['1.3.6.1.5.5.7.3.2']]);
+  assert.deepEqual({ ...issued.toLegacyObject().subject }, { O: 'grüne:leute', CN: 'anna, O=of "x" + y' });
+  assert.equal(issued.subjectAltName, undefined);
+  assert.deepEqual(nameOfAuthority(pki.caCertificate), distinguishedName('holdfast-ca'));
+});
+
+test('a certificate says from when and until when, also after 2049', () => {
+  assert.equal(time('2026-11-20T12:00:00Z').toString('latin1'), '\u0017\r261120120000Z');
+  assert.equal(time('2050-01-01T00:00:00Z').toString('latin1'), '\u0018\u000f20500101000000Z');
+});
+
+test('addresses of both families become bytes', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['10.96.0.1', '0a600001'],
+    ['::1', '00000000000000000000000000000001'],
+    ['::', '00000000000000000000000000000000'],
+    ['2001:db8::8a2e:370:7334', '20010db80000000000008a2e03707334'],
+    ['fe80::', 'fe800000000000000000000000000000'],
+    ['::ffff:10.0.0.1', '00000000000000000000ffff0a000001'],
+  ];
+  for (const [address, wanted] of cases) assert.equal(addressBytes(address).toString('hex'), wanted, address);
+});
+
+test('lengths and object identifiers are as long as they need to be', () => {
+  assert.equal(objectId('1.2.840.10045.4.3.2').toString('hex'), '06082a8648ce3d040302');
+  assert.deepEqual([...octets(new Uint8Array(127)).subarray(0, 2)], [4, 127]);
+  assert.deepEqual([...octets(new Uint8Array(200)).subarray(0, 3)], [4, 0x81, 200]);
+  assert.deepEqual([...octets(new Uint8Array(300)).subarray(0, 4)], [4, 0x82, 1, 44]);
+  assert.equal(partsOf(octets(octets(new Uint8Array(300)), octets())).length, 2);
 });
 
 test('the token file holds every component of the cluster and reads back as written', () => {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@holdfast/bus/contract';
-import { type NatsUser, natsServerConfig } from '@holdfast/bus/nats';
+import { type NatsServerConfig, type NatsUser, natsServerConfig } from '@holdfast/bus/nats';
 import { freePort } from './free-port.ts';
 
 /** A real nats-server of this test's own: free port, own directory, ended with the test. */
@@ -25,13 +25,15 @@ export interface NatsServer extends AsyncDisposable {
 const SYSTEM_PATHS = ['/usr/sbin/nats-server', '/usr/local/sbin/nats-server'];
 
 /** Without users everybody may do everything. */
-export async function startNatsServer(options: { readonly users?: readonly NatsUser[] } = {}): Promise<NatsServer> {
+export async function startNatsServer(
+  options: { readonly users?: readonly NatsUser[]; readonly tls?: NonNullable<NatsServerConfig['tls']> } = {},
+): Promise<NatsServer> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-nats-'));
   const port = await freePort();
   const storeDir = join(directory, 'jetstream');
   const configFile = join(directory, 'nats.conf');
-  const { users = [] } = options;
-  const text = natsServerConfig({ host: '127.0.0.1', port, storeDir, users });
+  const { users = [], tls } = options;
+  const text = natsServerConfig({ host: '127.0.0.1', port, storeDir, users, ...(tls === undefined ? {} : { tls }) });
   const config = JSON.parse(text);
   if (users.length === 0) delete config.authorization;
   await writeFile(configFile, JSON.stringify(config));
@@ -58,7 +60,7 @@ export async function startNatsServer(options: { readonly users?: readonly NatsU
   };
   await start();
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `${tls === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`,
     start,
     kill,
     restart: async () => {

@@ -10,6 +10,7 @@ import {
   type Tracer,
 } from '@holdfast/platform';
 import { requireSettings, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import { BUS_TLS_SETTINGS, readBusTls } from '@holdfast/platform/tls-client';
 import { createApiClient } from './api-client.ts';
 import { TOKEN_RELOAD_MS } from './limits.ts';
 import type { ApiClient } from './port.ts';
@@ -21,9 +22,13 @@ export const COMPONENT_SETTINGS = {
   'api-servers': { kind: 'string', help: 'addresses of the API servers, https://host:port, separated by commas' },
   'ca-file': { kind: 'string', help: 'PEM file of the authority that signed the API servers' },
   'token-file': { kind: 'string', help: 'file with the bearer token of this component; read again when it changes' },
-  bus: { kind: 'string', help: 'NATS servers of the event bus, separated by commas; without it the API is watched' },
+  bus: {
+    kind: 'string',
+    help: 'NATS servers of the event bus, nats:// or tls://, separated by commas; without it the API is watched',
+  },
   'bus-user': { kind: 'string', help: 'user name on the bus' },
   'bus-password': { kind: 'string', help: 'password on the bus' },
+  ...BUS_TLS_SETTINGS,
   'tracing-endpoint': TRACING_SETTING,
   'log-level': { kind: 'string', help: `one of ${LOG_LEVELS.join(', ')}`, default: 'info' },
 } as const satisfies SettingSpecs;
@@ -76,10 +81,12 @@ async function connectBus(
   const { createNatsBus } = await import('@holdfast/bus/nats');
   const user = settings['bus-user'];
   const password = settings['bus-password'];
+  const tls = readBusTls(settings);
   return createNatsBus({
     servers: splitList(settings.bus),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
     role: 'consumer',
     clock,
     log,

@@ -1,16 +1,31 @@
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import {
+  BUS_TLS_SETTINGS,
+  readBusTls,
+  readStoreTls,
+  STORE_TLS_SETTINGS,
+  type TlsClient,
+} from '@holdfast/platform/tls-client';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 
 export const APISERVER_SETTINGS = {
-  store: { kind: 'string', help: 'redis://host:port, or "memory" to keep nothing', default: 'memory' },
+  store: {
+    kind: 'string',
+    help: 'redis://host:port, rediss://host:port for TLS, or "memory" to keep nothing',
+    default: 'memory',
+  },
+  ...STORE_TLS_SETTINGS,
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
-  bus: { kind: 'string', help: 'nats://host:port, several with commas; absent = changes are not published' },
+  bus: {
+    kind: 'string',
+    help: 'nats://host:port, tls://host:port for TLS, several with commas; absent = changes are not published',
+  },
   'bus-user': { kind: 'string', help: 'NATS user that may publish' },
   'bus-password-file': { kind: 'string', help: 'File with the password of that user' },
-  'bus-ca-file': { kind: 'string', help: 'PEM of the authority of the NATS servers; absent = no TLS' },
+  ...BUS_TLS_SETTINGS,
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
   port: { kind: 'integer', help: 'Port to listen on; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
   'tls-cert-file': { kind: 'string', help: 'PEM certificate of the server' },
@@ -48,6 +63,7 @@ export const APISERVER_SETTINGS = {
 export interface ApiServerConfig {
   /** `undefined` keeps everything in memory. */
   readonly redisUrl: string | undefined;
+  readonly storeTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
   readonly bus: BusConfig | undefined;
   readonly host: string;
@@ -75,7 +91,7 @@ export interface BusConfig {
   readonly servers: readonly string[];
   readonly user: string | undefined;
   readonly passwordFile: string | undefined;
-  readonly caFile: string | undefined;
+  readonly tls: TlsClient | undefined;
 }
 
 /** `undefined` when only the help was asked for. */
@@ -85,6 +101,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
   const files = requireSettings(settings, ['tls-cert-file', 'tls-key-file', 'token-file']);
   return {
     redisUrl: redisUrl(settings.store),
+    storeTls: readStoreTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     bus:
       settings.bus === undefined
@@ -93,7 +110,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
             servers: settings.bus.split(','),
             user: settings['bus-user'],
             passwordFile: settings['bus-password-file'],
-            caFile: settings['bus-ca-file'],
+            tls: readBusTls(settings),
           },
     host: settings.host,
     port: settings.port,

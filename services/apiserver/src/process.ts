@@ -97,13 +97,13 @@ async function openStore(
   tools: Tools & { readonly ids: ReturnType<typeof createIds> },
 ): Promise<Store> {
   if (config.redisUrl === undefined) return createMemoryStore();
-  return createRedisStore({ url: config.redisUrl, ...tools, allowUnsafe: config.allowUnsafeStore });
+  const { redisUrl: url, storeTls: tls, allowUnsafeStore: allowUnsafe } = config;
+  return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe });
 }
 
 async function publish(config: BusConfig, deps: Tools & { readonly store: Store }): Promise<readonly Service[]> {
   const { store, clock, log } = deps;
   const password = config.passwordFile === undefined ? undefined : (await readSettingFile(config.passwordFile)).trim();
-  const ca = config.caFile === undefined ? undefined : await readSettingFile(config.caFile);
   const bus: Bus = createNatsBus({
     role: 'publisher',
     servers: config.servers,
@@ -111,7 +111,7 @@ async function publish(config: BusConfig, deps: Tools & { readonly store: Store 
     log,
     ...(config.user === undefined ? {} : { user: config.user }),
     ...(password === undefined ? {} : { password }),
-    ...(ca === undefined ? {} : { ca }),
+    ...(config.tls === undefined ? {} : { tls: config.tls }),
   });
   const connection: Service = { name: 'bus', start: async () => {}, stop: () => bus.close() };
   return [connection, createRelay({ store, bus, clock, log })];

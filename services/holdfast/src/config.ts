@@ -2,6 +2,13 @@ import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import {
+  BUS_TLS_SETTINGS,
+  readBusTls,
+  readStoreTls,
+  STORE_TLS_SETTINGS,
+  type TlsClient,
+} from '@holdfast/platform/tls-client';
 
 const NODES_MAX = 50;
 const HOLLOW_NODES_MAX = 10_000;
@@ -11,8 +18,16 @@ export const START_SETTINGS = {
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
   'data-dir': { kind: 'string', help: 'Where data, certificates and kubeconfig are kept', default: '.holdfast' },
   memory: { kind: 'boolean', help: 'Keep nothing on disk but certificates and kubeconfig' },
-  store: { kind: 'string', help: 'Use this Redis (redis://host:port) instead of the data directory' },
-  bus: { kind: 'string', help: 'Use this NATS server (nats://host:port) instead of the bus of this process' },
+  store: {
+    kind: 'string',
+    help: 'Use this Redis (redis://host:port, rediss://host:port for TLS) instead of the data directory',
+  },
+  bus: {
+    kind: 'string',
+    help: 'Use this NATS server (nats://host:port, tls://host:port for TLS) instead of the bus of this process',
+  },
+  ...STORE_TLS_SETTINGS,
+  ...BUS_TLS_SETTINGS,
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
   nodes: {
     kind: 'integer',
@@ -64,9 +79,10 @@ export interface StartConfig {
   readonly store:
     | { readonly kind: 'memory' }
     | { readonly kind: 'sqlite' }
-    | { readonly kind: 'redis'; readonly url: string };
+    | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined };
   /** NATS servers; the bus of this process when absent. */
   readonly bus: string | undefined;
+  readonly busTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
   readonly nodes: number;
   /** Absent: pods are processes of this machine. */
@@ -96,6 +112,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     dataDir: settings['data-dir'],
     store: storeOf(settings),
     bus: settings.bus,
+    busTls: readBusTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     nodes: settings.nodes,
     runtimeEndpoint: settings['container-runtime-endpoint'],
@@ -121,8 +138,10 @@ function addressesOf(text: string | undefined): readonly string[] | undefined {
   throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`, SEE_HELP);
 }
 
-function storeOf(settings: { memory: boolean; store: string | undefined }): StartConfig['store'] {
-  if (settings.store !== undefined) return { kind: 'redis', url: settings.store };
+function storeOf(
+  settings: { memory: boolean; store: string | undefined } & Parameters<typeof readStoreTls>[0],
+): StartConfig['store'] {
+  if (settings.store !== undefined) return { kind: 'redis', url: settings.store, tls: readStoreTls(settings) };
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
 }
 

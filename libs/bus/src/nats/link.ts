@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
 import { connect, type NatsConnection } from 'nats';
 import {
   NATS_CONNECT_TIMEOUT_MS,
@@ -9,13 +10,15 @@ import {
 } from '../limits.ts';
 import { BusUnavailable } from '../port.ts';
 
+const TLS_SCHEME = 'tls://';
+
 export interface NatsAccess {
-  /** `nats://host:port`, any number: whichever answers. */
+  /** `nats://host:port`, or `tls://host:port` where nothing may be said in the clear; any number: whichever answers. */
   readonly servers: readonly string[];
   readonly user?: string;
   readonly password?: string;
-  /** PEM of the authority that signed the servers' certificates; absent = no TLS. */
-  readonly ca?: string;
+  /** Also insists on TLS. */
+  readonly tls?: TlsClient;
 }
 
 /**
@@ -121,7 +124,7 @@ export class NatsLink {
       this.#noteTrouble(`connection to NATS lost${end instanceof Error ? `: ${describeError(end)}` : ''}`);
       return true;
     } catch (error) {
-      this.#noteTrouble(`cannot connect to NATS: ${describeError(error)}`);
+      this.#noteTrouble(`cannot connect to NATS: ${explainConnection('bus', error) ?? describeError(error)}`);
       return false;
     } finally {
       this.#connection = undefined;
@@ -130,18 +133,25 @@ export class NatsLink {
   }
 
   #connect(): Promise<NatsConnection> {
-    const { servers, user, password, ca } = this.#access;
+    const { servers, user, password } = this.#access;
+    const tls = this.#tls();
     return connect({
       servers: [...servers],
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { pass: password }),
-      ...(ca === undefined ? {} : { tls: { ca } }),
+      ...(tls === undefined ? {} : { tls }),
       inboxPrefix: this.#inboxPrefix,
       reconnect: false,
       timeout: NATS_CONNECT_TIMEOUT_MS,
       pingInterval: NATS_PING_INTERVAL_MS,
       maxPingOut: 2,
     });
+  }
+
+  /** With any object here, even an empty one, the library says nothing to a server that offers no TLS, not even the password. */
+  #tls(): TlsClient | undefined {
+    const { servers, tls } = this.#access;
+    return tls ?? (servers.some((server) => server.startsWith(TLS_SCHEME)) ? {} : undefined);
   }
 
   #noteTrouble(trouble: string): void {

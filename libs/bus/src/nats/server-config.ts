@@ -22,7 +22,8 @@ export interface NatsServerConfig {
   readonly monitoringPort?: number;
   readonly storeDir: string;
   readonly users: readonly NatsUser[];
-  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  /** Then nobody is served in the clear. `clientCaFile`: nor without a certificate of that authority. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };
 }
 
 export function natsUserName(role: NatsRole): string {
@@ -42,7 +43,7 @@ export function natsServerConfig(config: NatsServerConfig): string {
     ping_max: 2,
     write_deadline: '5s',
     jetstream: { store_dir: config.storeDir },
-    ...(tls === undefined ? {} : { tls: { cert_file: tls.certFile, key_file: tls.keyFile } }),
+    ...(tls === undefined ? {} : { tls: tlsSection(tls) }),
     authorization: {
       users: config.users.map(({ role, password }) => ({
         user: natsUserName(role),
@@ -53,6 +54,14 @@ export function natsServerConfig(config: NatsServerConfig): string {
   };
   return `${JSON.stringify(sections, undefined, 2)}\n`;
 }
+
+function tlsSection({ certFile, keyFile, clientCaFile }: NonNullable<NatsServerConfig['tls']>): object {
+  const own = { cert_file: certFile, key_file: keyFile, timeout: TLS_HANDSHAKE_SECONDS };
+  return clientCaFile === undefined ? own : { ...own, ca_file: clientCaFile, verify: true };
+}
+
+/** The server's own default of half a second is short for a machine that is busy with its start. */
+const TLS_HANDSHAKE_SECONDS = 5;
 
 interface Permissions {
   readonly publish: { readonly allow: readonly string[] };

@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
 import { Redis, type RedisOptions } from 'ioredis';
 import {
   REDIS_CONNECT_TIMEOUT_MS,
@@ -7,8 +8,12 @@ import {
   REDIS_RECONNECT_DELAY_MS,
 } from '../limits.ts';
 
+const TLS_SCHEME = 'rediss://';
+
 export interface LinkOptions {
   readonly url: string;
+  /** For a `rediss://` server. */
+  readonly tls: TlsClient | undefined;
   readonly name: string;
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
@@ -112,7 +117,8 @@ export class Link {
     this.#failures += 1;
     const { clock, log, name } = this.#options;
     if (this.#failures === 1) {
-      log.warn('lost the connection to the store', { link: name, reason: describeError(this.#lastError) });
+      const reason = explainConnection('store', this.#lastError) ?? describeError(this.#lastError);
+      log.warn('lost the connection to the store', { link: name, reason });
     }
     const delay = Math.min(REDIS_RECONNECT_DELAY_MAX_MS, REDIS_RECONNECT_DELAY_MS * this.#failures);
     this.#retry = clock.timer(delay, () => this.#dial());
@@ -124,8 +130,10 @@ export class Link {
 }
 
 /** A client that silently resends or queues would break the account of what may have been executed. */
-function connectionOptions({ name, commandTimeoutMs }: LinkOptions) {
+function connectionOptions({ url, tls, name, commandTimeoutMs }: LinkOptions) {
   return {
+    // Certificates do not make a connection encrypted whose address says that it is not.
+    ...(tls !== undefined && url.startsWith(TLS_SCHEME) ? { tls } : {}),
     lazyConnect: true,
     protocol: 2,
     connectionName: `holdfast-${name}`,

@@ -1,4 +1,5 @@
 import { describeError, OperatorError } from '@holdfast/platform';
+import { explainConnection } from '@holdfast/platform/tls-client';
 import { LAYOUT_FORMAT } from './layout.ts';
 import type { Inspection } from './replies.ts';
 
@@ -22,10 +23,20 @@ export function assertLayout({ meta }: Inspection): void {
 export function unreachableError(url: string, cause: unknown): OperatorError {
   return new OperatorError({
     code: 'STORE_UNREACHABLE',
-    message: `Redis at ${withoutCredentials(url)} cannot be used: ${describeError(cause)}`,
+    message: `Redis at ${withoutCredentials(url)} cannot be used: ${reasonOf(url, cause)}`,
     nextStep: 'Check that the server runs, that the address and the credentials are right, and start again.',
     cause,
   });
+}
+
+function reasonOf(url: string, cause: unknown): string {
+  const reason = explainConnection('store', cause) ?? describeError(cause);
+  const encrypted = url.startsWith('rediss://');
+  if (encrypted && /no answer|ETIMEDOUT/.test(reason))
+    return `${reason}; a server that does not speak TLS keeps silent like this`;
+  if (!encrypted && /ECONNRESET|closed/.test(reason))
+    return `${reason}; a server that speaks TLS ends connections like this: try rediss://`;
+  return reason;
 }
 
 export function unfitError(reasons: readonly string[]): OperatorError {

@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Ids, invariant, type Log } from '@holdfast/platform';
+import type { TlsClient } from '@holdfast/platform/tls-client';
 import type { Redis } from 'ioredis';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import { every, Maintenance } from '../internal/maintenance.ts';
@@ -43,6 +44,8 @@ import { WritePath } from './write-path.ts';
 export interface RedisStoreOptions {
   /** `redis://` or `rediss://`, with user and password where needed. */
   readonly url: string;
+  /** For a `rediss://` server whose authority is not one that Node trusts, or that asks for a certificate. */
+  readonly tls?: TlsClient;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -87,7 +90,8 @@ class RedisStore implements DurableStore {
     const standing = new Standing({ log, allowUnsafe: options.allowUnsafe === true });
     const commandTimeoutMs = options.commandTimeoutMs ?? REDIS_COMMAND_TIMEOUT_MS;
     const admit = (redis: Redis): Promise<void> => this.#check(redis);
-    const link = new Link({ url: options.url, name: 'commands', commandTimeoutMs, clock, log, admit });
+    const { url, tls } = options;
+    const link = new Link({ url, tls, name: 'commands', commandTimeoutMs, clock, log, admit });
     const writeDeadlineMs = options.writeDeadlineMs ?? REDIS_WRITE_DEADLINE_MS;
     this.#standing = standing;
     this.#serverTime = new ServerTime(clock);
@@ -187,12 +191,13 @@ class RedisStore implements DurableStore {
   }
 
   #follow(from: Revision): void {
-    const { url, clock, log, commandTimeoutMs = REDIS_COMMAND_TIMEOUT_MS } = this.#options;
+    const { url, tls, clock, log, commandTimeoutMs = REDIS_COMMAND_TIMEOUT_MS } = this.#options;
     const readOlder = async (after: Revision): Promise<Change[]> =>
       (await this.#reads.history(after, FEED_BATCH_CHANGES)).map(({ change }) => change);
     const feed = new ChangeFeed({ start: from, maxChanges: RECENT_CHANGES, maxBytes: RECENT_CHANGES_BYTES, readOlder });
     const link = new Link({
       url,
+      tls,
       name: 'changes',
       commandTimeoutMs: REDIS_TAIL_BLOCK_MS + commandTimeoutMs,
       clock,

@@ -11,7 +11,8 @@ const LOOK_AGAIN_MS = 50;
 export async function openBus(config: StartConfig, machine: Machine): Promise<Bus> {
   if (config.bus === undefined) return createLocalBus();
   const { createNatsBus } = await import('@holdfast/bus/nats');
-  const bus = createNatsBus({ servers: [config.bus], role: 'publisher', ...machine });
+  const tls = config.busTls === undefined ? {} : { tls: config.busTls };
+  const bus = createNatsBus({ servers: [config.bus], role: 'publisher', ...tls, ...machine });
   const giveUpAt = machine.clock.monotonic() + CONNECT_DEADLINE_MS;
   while (bus.health().length > 0) {
     if (machine.clock.monotonic() > giveUpAt) {

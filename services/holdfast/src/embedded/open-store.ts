@@ -24,7 +24,9 @@ export async function openStore(config: StartConfig, deps: StoreDeps): Promise<S
     }
     case 'redis': {
       const { createRedisStore } = await import('@holdfast/store/redis');
-      return createRedisStore({ ...deps, url: config.store.url, allowUnsafe: config.allowUnsafeStore });
+      const { url, tls } = config.store;
+      const allowUnsafe = config.allowUnsafeStore;
+      return createRedisStore({ ...deps, url, ...(tls === undefined ? {} : { tls }), allowUnsafe });
     }
   }
 }

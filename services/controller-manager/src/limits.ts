@@ -83,10 +83,13 @@ export const DAEMON_FAILED_POD_REST_MS = 10_000;
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
 
 /** An owner of at least so many pods is not looked at for every one of them that changes. */
-export const PACED_FROM_PODS = 50;
+export const PACED_FROM_PODS = 20;
 
 /** The pause between two passes grows with the owner's pods: one millisecond per so many. */
 export const PACED_PODS_PER_MS = 10;
+
+/** The shortest pause: what a burst of pods changes meanwhile is told in one status. */
+export const PACED_PASS_GAP_MIN_MS = 50;
 
 /** The longest pause between two passes over an owner of many pods. */
 export const PACED_PASS_GAP_MAX_MS = 1_000;
@@ -153,3 +156,18 @@ export const CLAIM_RECHECK_MS = 60_000;
 
 /** An autoscaler whose target was changed by somebody else between look and write looks again so soon. */
 export const AUTOSCALER_CONFLICT_RETRY_MS = 1_000;
+
+/** What the signers of Kubernetes give by default, and at most. */
+export const CERTIFICATE_VALID_MS = 365 * 24 * 60 * 60_000;
+
+/** The shortest life of a certificate. */
+export const CERTIFICATE_VALID_MIN_MS = 10 * 60_000;
+
+/** Certificates count from a little before now, for those whose clock is behind. */
+export const CERTIFICATE_BACKDATE_MS = 5 * 60_000;
+
+/** A certificate with a shorter life than this has its whole life before it. */
+export const CERTIFICATE_SHORT_MS = 8 * 60 * 60_000;
+
+/** How often it is asked again whether the sender of a request has the right that approves it. */
+export const CERTIFICATE_RIGHTS_RECHECK_MS = 60_000;

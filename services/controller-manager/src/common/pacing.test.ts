@@ -10,7 +10,7 @@ const set = (generation: number): ReplicaSet => replicaSet({}, { generation });
 test('an owner of many pods is looked at once a second, one of few at every change', () => {
   const clock = createManualClock();
   const pacing = new Pacing(clock);
-  pacing.passed('default/few', 20);
+  pacing.passed('default/few', 10);
   assert.equal(pacing.waitMs('default/few'), undefined);
   pacing.passed('default/web', 10_000);
   assert.equal(pacing.waitMs('default/web'), 1_000);

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
-import { PACED_FROM_PODS, PACED_PASS_GAP_MAX_MS, PACED_PODS_PER_MS } from '../limits.ts';
+import { PACED_FROM_PODS, PACED_PASS_GAP_MAX_MS, PACED_PASS_GAP_MIN_MS, PACED_PODS_PER_MS } from '../limits.ts';
 import { generationOf, isTerminating } from './meta.ts';
 
 /**
@@ -24,7 +24,7 @@ export class Pacing {
 
   passed(key: string, pods: number): void {
     if (pods < PACED_FROM_PODS) this.#nextAtMs.delete(key);
-    else this.#nextAtMs.set(key, this.#clock.monotonic() + Math.min(PACED_PASS_GAP_MAX_MS, pods / PACED_PODS_PER_MS));
+    else this.#nextAtMs.set(key, this.#clock.monotonic() + gapMs(pods));
   }
 
   /** A new wish of the owner does not wait; its own status, which every pass may write, does. */
@@ -41,3 +41,6 @@ export class Pacing {
     this.#nextAtMs.delete(key);
   }
 }
+
+const gapMs = (pods: number): number =>
+  Math.min(PACED_PASS_GAP_MAX_MS, Math.max(PACED_PASS_GAP_MIN_MS, pods / PACED_PODS_PER_MS));

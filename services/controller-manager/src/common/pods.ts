@@ -108,18 +108,27 @@ function compareAge(aTime: number, bTime: number, pair: { a: Pod; b: Pod; now: n
  * `related` counts the active pods of sibling workloads per node: of two equal pods the one on the fuller node goes.
  */
 export function inDeletionOrder(pods: readonly Pod[], related: ReadonlyMap<string, number>, now: number): Pod[] {
-  const assigned = (pod: Pod): number => ((pod.spec?.nodeName ?? '') === '' ? 0 : 1);
-  const rank = (pod: Pod): number => related.get(pod.spec?.nodeName ?? '') ?? 0;
-  const phase = (pod: Pod): number => PHASE_ORDER[pod.status?.phase ?? 'Pending'] ?? 0;
-  const compare = (a: Pod, b: Pod): number =>
-    assigned(a) - assigned(b) ||
-    phase(a) - phase(b) ||
-    Number(isReady(a)) - Number(isReady(b)) ||
-    deletionCost(a) - deletionCost(b) ||
-    rank(b) - rank(a) ||
-    (isReady(a) && isReady(b) ? compareAge(readySince(a), readySince(b), { a, b, now }) : 0) ||
-    restarts(b) - restarts(a) ||
-    compareAge(createdAt(a), createdAt(b), { a, b, now }) ||
-    compareText(uidOf(a), uidOf(b));
-  return [...pods].sort(compare);
+  // Read once for each pod, not once for each comparison.
+  const facts = pods.map((pod) => ({
+    pod,
+    assigned: (pod.spec?.nodeName ?? '') === '' ? 0 : 1,
+    phase: PHASE_ORDER[pod.status?.phase ?? 'Pending'] ?? 0,
+    ready: Number(isReady(pod)),
+    cost: deletionCost(pod),
+    rank: related.get(pod.spec?.nodeName ?? '') ?? 0,
+    readySince: isReady(pod) ? readySince(pod) : 0,
+    restarts: restarts(pod),
+    createdAt: createdAt(pod),
+  }));
+  const compare = (a: (typeof facts)[number], b: (typeof facts)[number]): number =>
+    a.assigned - b.assigned ||
+    a.phase - b.phase ||
+    a.ready - b.ready ||
+    a.cost - b.cost ||
+    b.rank - a.rank ||
+    compareAge(a.readySince, b.readySince, { a: a.pod, b: b.pod, now }) ||
+    b.restarts - a.restarts ||
+    compareAge(a.createdAt, b.createdAt, { a: a.pod, b: b.pod, now }) ||
+    compareText(uidOf(a.pod), uidOf(b.pod));
+  return facts.sort(compare).map(({ pod }) => pod);
 }

@@ -1,5 +1,5 @@
 import type { Pod, ReplicaSet } from '@holdfast/api';
-import { claim } from '../../common/claim.ts';
+import { type Claim, claim } from '../../common/claim.ts';
 import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { freePodNames } from '../../common/names.ts';
 import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate } from '../../common/pods.ts';
@@ -27,9 +27,13 @@ export type ReplicaSetAction =
   | { readonly type: 'delete-pod'; readonly pod: Pod };
 
 /** What has to be written to pods. While the cache lags behind our own writes nothing is created or deleted. */
-export function decidePods(snapshot: ReplicaSetSnapshot, now: number): readonly ReplicaSetAction[] {
+export function decidePods(
+  snapshot: ReplicaSetSnapshot,
+  now: number,
+  claimed: Claim<Pod> = claimPods(snapshot),
+): readonly ReplicaSetAction[] {
   const { replicaSet } = snapshot;
-  const { owned, adopt, release } = claim(replicaSet, snapshot.pods.filter(isActive));
+  const { owned, adopt, release } = claimed;
   const claims: ReplicaSetAction[] = [
     ...adopt.map((pod) => ({ type: 'adopt-pod', pod }) as const),
     ...release.map((pod) => ({ type: 'release-pod', pod }) as const),
@@ -44,11 +48,9 @@ export function decidePods(snapshot: ReplicaSetSnapshot, now: number): readonly 
 
 export const desiredReplicas = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 1;
 
-/** The pods its status counts. */
-export const claimedPods = (snapshot: ReplicaSetSnapshot): readonly Pod[] => {
-  const { owned, adopt } = claim(snapshot.replicaSet, snapshot.pods.filter(isActive));
-  return [...owned, ...adopt];
-};
+/** Those that are owned or adopted are what its status counts. */
+export const claimPods = ({ replicaSet, pods }: ReplicaSetSnapshot): Claim<Pod> =>
+  claim(replicaSet, pods.filter(isActive));
 
 function creations(snapshot: ReplicaSetSnapshot, count: number): ReplicaSetAction[] {
   const { replicaSet } = snapshot;

@@ -10,7 +10,7 @@ import { selectingOwnersToWake } from '../../common/wake.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { applyPods } from './apply.ts';
-import { claimedPods, decidePods, type ReplicaSetSnapshot } from './decide.ts';
+import { claimPods, decidePods, type ReplicaSetSnapshot } from './decide.ts';
 import { decideStatus } from './status.ts';
 
 /** A kind that keeps a number of like pods: what tells it from a ReplicaSet. */
@@ -109,8 +109,9 @@ async function pass<T extends KubeObject>(of: Pass<T>): Promise<ReconcileResult>
   const snapshot = observe(of);
   const now = context.clock.now();
   const tools = { context, ...memory, owner: object, resource: kind.resource };
-  const outcome = await applyPods(tools, decidePods(snapshot, now));
-  const claimed = claimedPods(snapshot);
+  const claims = claimPods(snapshot);
+  const outcome = await applyPods(tools, decidePods(snapshot, now, claims));
+  const claimed = [...claims.owned, ...claims.adopt];
   memory.pacing.passed(keyOf(object), claimed.length);
   // A picture known to be old is not worth telling: it would fight with the manager that sees the present one.
   const status = snapshot.caughtUp ? decideStatus({ replicaSet, claimed, failure: outcome.failure }, now) : undefined;

@@ -109,7 +109,7 @@ function createTokenReader(path: string, { clock, log }: { readonly clock: Clock
   };
 }
 
-function readSettingFile(setting: string, path: string): string {
+export function readSettingFile(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

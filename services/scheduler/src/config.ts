@@ -16,7 +16,12 @@ export const SCHEDULER_SETTINGS = {
   'feature-gates': { kind: 'string', help: 'PodPriority=false: priorities neither order pods nor preempt' },
   'status-address': {
     kind: 'string',
-    help: 'host:port that serves /metrics, /healthz, /readyz and /debug/cache over HTTP, without credentials',
+    help: 'host:port that serves /healthz and /readyz to all, /metrics and /debug/cache to whom the API allows it',
+  },
+  'status-tls-cert-file': { kind: 'string', help: 'PEM file with the certificate of the status address' },
+  'status-tls-key-file': {
+    kind: 'string',
+    help: 'PEM file with its key; without both it is HTTP, for this machine only',
   },
 } as const satisfies SettingSpecs;
 

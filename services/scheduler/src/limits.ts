@@ -35,6 +35,10 @@ export const PREEMPTION_CANDIDATES_PERCENT = 10;
 /** Highest score a plugin gives a node. */
 export const NODE_SCORE_MAX = 100;
 
+/** What the API said about who may read the status is believed for this long, for so many callers. */
+export const STATUS_ACCESS_KEPT_MS = 10_000;
+export const STATUS_ACCESS_KEPT_MAX = 1_000;
+
 /** A placement whose volumes are not bound after this long is given up. */
 export const VOLUME_BIND_TIMEOUT_SECONDS = 600;
 export const VOLUME_BIND_CHECK_INTERVAL_MS = 1_000;

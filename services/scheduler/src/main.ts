@@ -1,10 +1,19 @@
-import { connectComponent, logLevelOf } from '@holdfast/client/component-config';
-import { createIds, createSystemClock, createSystemRandom, OperatorError, openTracing } from '@holdfast/platform';
+import type { ApiClient } from '@holdfast/client';
+import { connectComponent, logLevelOf, readSettingFile } from '@holdfast/client/component-config';
+import {
+  type Clock,
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  OperatorError,
+  openTracing,
+} from '@holdfast/platform';
 import { describeSettings, readSettings } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
-import { createStatusServer } from './adapters/status-server.ts';
-import { createScheduler } from './app.ts';
-import { SCHEDULER_SETTINGS } from './config.ts';
+import { createStatusAccess } from './adapters/status-access.ts';
+import { createStatusServer, type StatusServer } from './adapters/status-server.ts';
+import { createScheduler, type Scheduler } from './app.ts';
+import { SCHEDULER_SETTINGS, type SchedulerSettings } from './config.ts';
 import { defaultConfiguration } from './configuration/configuration.ts';
 import { decodeFeatureGates } from './configuration/feature-gates.ts';
 import { readConfigurationFile } from './configuration/read-file.ts';
@@ -36,8 +45,7 @@ async function main(argv: readonly string[]): Promise<void> {
     leaderElection: settings['leader-elect'] || configuration.leaderElect === true,
     podPriority,
   });
-  const address = settings['status-address'];
-  const status = address === undefined ? undefined : createStatusServer(address, scheduler);
+  const status = openStatus(settings, { client: connection.client, clock, scheduler });
   const stopped = Promise.withResolvers<void>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.resolve());
   await status?.start();
@@ -48,6 +56,22 @@ async function main(argv: readonly string[]): Promise<void> {
   await status?.stop();
   await connection.close();
   await tracing.stop();
+}
+
+function openStatus(
+  settings: SchedulerSettings,
+  { client, clock, scheduler }: { readonly client: ApiClient; readonly clock: Clock; readonly scheduler: Scheduler },
+): StatusServer | undefined {
+  const { 'status-address': address, 'status-tls-cert-file': certFile, 'status-tls-key-file': keyFile } = settings;
+  if (address === undefined) return undefined;
+  const tls =
+    certFile === undefined || keyFile === undefined
+      ? undefined
+      : {
+          certificate: readSettingFile('status-tls-cert-file', certFile),
+          key: readSettingFile('status-tls-key-file', keyFile),
+        };
+  return createStatusServer({ address, source: scheduler, access: createStatusAccess({ client, clock }), tls });
 }
 
 try {

@@ -59,6 +59,9 @@ const SCHEDULER_WRITES: ReadonlySet<string> = new Set([
   'patch pods/status',
   'update pods/status',
   'delete pods',
+  // For its own address: who asks, and whether that one may.
+  'create tokenreviews',
+  'create subjectaccessreviews',
   'create events',
   'patch events',
   'update events',

@@ -2,7 +2,12 @@ import type { Bus } from '@holdfast/bus';
 import { createControllerManager } from '@holdfast/controller-manager';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { Service } from '@holdfast/platform';
-import { createScheduler, createStatusServer, type SchedulerConfiguration } from '@holdfast/scheduler';
+import {
+  createScheduler,
+  createStatusAccess,
+  createStatusServer,
+  type SchedulerConfiguration,
+} from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { CLUSTER_DNS_USER, CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
 import type { NodeNames } from './cluster.ts';
@@ -51,14 +56,17 @@ function createNames({ machine, bus, front, config, nodeNames }: ComponentsDeps)
 }
 
 function createEmbeddedScheduler({ machine, bus, front, config, scheduling }: ComponentsDeps): readonly Service[] {
+  const client = front.clientOf(SCHEDULER_USER);
   const scheduler = createScheduler({
     ...machine,
     bus,
-    client: front.clientOf(SCHEDULER_USER),
+    client,
     ...(scheduling === undefined ? {} : { configuration: scheduling }),
   });
   const address = config.schedulerStatusAddress;
-  return address === undefined ? [scheduler] : [scheduler, createStatusServer(address, scheduler)];
+  if (address === undefined) return [scheduler];
+  const access = createStatusAccess({ client, clock: machine.clock });
+  return [scheduler, createStatusServer({ address, source: scheduler, access })];
 }
 
 function createControllers({ machine, bus, front, config, rootCa }: ComponentsDeps): Service {

@@ -1,30 +1,84 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { createStatusServer } from './status-server.ts';
+import { request } from 'node:https';
+import { type TestContext, test } from 'node:test';
+import { createTestCertificate } from '@holdfast/client/testing';
+import type { Verdict } from './status-access.ts';
+import { createStatusServer, type StatusServerDeps } from './status-server.ts';
 
-test('serves what machines and people ask for, and nothing else', async (t) => {
-  let ready = false;
-  let compare = async () => ({
-    nodes: { missing: [], redundant: [] },
-    pods: { missing: [], redundant: [], onOtherNode: [] },
-    assumed: ['a'],
-  });
-  const source = { metrics: () => 'scheduler_x 1\n', isReady: () => ready, compareCache: () => compare() };
-  const server = createStatusServer('127.0.0.1:0', source);
+const READER = 'Bearer reader';
+
+async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
+  const state = {
+    ready: false,
+    compare: async () => ({
+      nodes: { missing: [], redundant: [] },
+      pods: { missing: [], redundant: [], onOtherNode: [] },
+      assumed: ['a'],
+    }),
+  };
+  const source = {
+    metrics: () => 'scheduler_x 1\n',
+    isReady: () => state.ready,
+    compareCache: () => state.compare(),
+  };
+  const access = async (path: string, authorization: string | undefined): Promise<Verdict> => {
+    if (authorization === undefined) return 'unauthenticated';
+    return authorization === READER && path !== '/forbidden' ? 'allowed' : 'forbidden';
+  };
+  const server = createStatusServer({ address: '127.0.0.1:0', source, access, ...more });
   await server.start();
   t.after(() => server.stop());
-  const get = async (path: string): Promise<readonly [number, string]> => {
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+  const get = async (path: string, authorization?: string): Promise<readonly [number, string]> => {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers });
     return [response.status, await response.text()];
   };
-  assert.deepEqual(await get('/metrics'), [200, 'scheduler_x 1\n']);
+  return { server, state, get };
+}
+
+test('serves what machines and people ask for, and nothing else', async (t) => {
+  const { state, get } = await serve(t);
+  assert.deepEqual(await get('/metrics', READER), [200, 'scheduler_x 1\n']);
   assert.equal((await get('/healthz'))[0], 200);
   assert.equal((await get('/readyz'))[0], 503);
-  ready = true;
+  state.ready = true;
   assert.equal((await get('/readyz'))[0], 200);
-  assert.deepEqual(JSON.parse((await get('/debug/cache'))[1]).assumed, ['a']);
-  compare = () => Promise.reject(new Error('nobody answers'));
-  assert.deepEqual(await get('/debug/cache'), [503, 'the API could not be asked: nobody answers\n']);
+  assert.deepEqual(JSON.parse((await get('/debug/cache', READER))[1]).assumed, ['a']);
+  state.compare = () => Promise.reject(new Error('nobody answers'));
+  assert.deepEqual(await get('/debug/cache', READER), [503, 'the API could not be asked: nobody answers\n']);
   assert.equal((await get('/else'))[0], 404);
-  assert.throws(() => createStatusServer('nowhere', source), /takes host:port, not "nowhere"/);
+});
+
+test('health is open, the rest is for those whom the API allows it', async (t) => {
+  const { get } = await serve(t);
+  for (const path of ['/metrics', '/debug/cache']) {
+    assert.deepEqual([(await get(path))[0], (await get(path, 'Bearer other'))[0]], [401, 403]);
+  }
+  assert.deepEqual([(await get('/healthz'))[0], (await get('/livez'))[0]], [200, 200]);
+});
+
+test('nothing is told while the API cannot say who asks', async (t) => {
+  const { get } = await serve(t, { access: () => Promise.reject(new Error('no answer')) });
+  assert.deepEqual(await get('/metrics', READER), [503, 'the API could not be asked who you are: no answer\n']);
+});
+
+test('with a certificate it speaks TLS', async (t) => {
+  const { certPem, keyPem } = createTestCertificate();
+  const { server } = await serve(t, { tls: { certificate: certPem, key: keyPem } });
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const target = { host: '127.0.0.1', port: server.port, path: '/healthz', ca: certPem };
+    request(target, (response) => resolve(response.resume().statusCode))
+      .once('error', reject)
+      .end();
+  });
+  assert.equal(status, 200);
+});
+
+test('an address that other machines see needs a certificate', () => {
+  const source = { metrics: () => '', isReady: () => true, compareCache: () => Promise.reject(new Error('no')) };
+  const create = (address: string): unknown => createStatusServer({ address, source, access: async () => 'allowed' });
+  assert.throws(() => create('nowhere'), /takes host:port, not "nowhere"/);
+  for (const open of ['0.0.0.0:10259', '10.0.0.1:10259', '[::]:10259'])
+    assert.throws(() => create(open), /in the clear/);
+  for (const own of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '1']) assert.ok(create(own));
 });

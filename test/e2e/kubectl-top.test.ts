@@ -17,7 +17,12 @@ before(async () => {
       terminationGracePeriodSeconds: 0,
       containers: [
         { name: 'spins', image: 'busybox', command: ['/bin/sh', '-c', 'while :; do :; done'] },
-        { name: 'rests', image: 'busybox', command: ['sleep', '3600'] },
+        {
+          name: 'rests',
+          image: 'busybox',
+          command: ['sleep', '3600'],
+          readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+        },
       ],
     },
   });
@@ -58,5 +63,13 @@ test('a node shows its own numbers under the paths of kubelets', async () => {
     /^pod_cpu_usage_seconds_total\{namespace="default",pod="busy"\} \d/m,
   );
   assert.match(await run('get', '--raw', `${proxy}/metrics/cadvisor`), /^machine_memory_bytes \d/m);
+  const probes = await waitFor('its probes are counted', async () => {
+    const text = await run('get', '--raw', `${proxy}/metrics/probes`);
+    return text.includes('prober_probe_total{') && text;
+  });
+  assert.match(
+    probes,
+    /^prober_probe_total\{probe_type="Readiness",result="successful",container="[a-z]+",pod="busy",namespace="default",pod_uid="[-0-9a-f]{36}"\} \d+$/m,
+  );
   assert.match(await run('get', '--raw', `${proxy}/metrics`), /^kubelet_running_pods 1$/m);
 });

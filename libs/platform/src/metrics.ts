@@ -1,10 +1,13 @@
 /** Counters and histograms in the text format of Prometheus. Labels are given in the order of their names. */
 export interface Counter {
   add(labels: readonly string[], by?: number): void;
+  /** What it counted is gone, and its series with it. */
+  forget(labels: readonly string[]): void;
 }
 
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
+  forget(labels: readonly string[]): void;
 }
 
 interface Family {
@@ -16,7 +19,7 @@ export class MetricRegistry {
 
   counter(name: string, help: string, labelNames: readonly string[]): Counter {
     const values = new Map<string, number>();
-    const keyOf = labelTexts(labelNames);
+    const texts = labelTexts(labelNames);
     this.#families.push({
       render: () => [
         ...head(name, help, 'counter'),
@@ -25,8 +28,12 @@ export class MetricRegistry {
     });
     return {
       add: (labels, by = 1) => {
-        const key = keyOf(labels);
+        const key = texts.of(labels);
         values.set(key, (values.get(key) ?? 0) + by);
+      },
+      forget: (labels) => {
+        values.delete(texts.of(labels));
+        texts.forget(labels);
       },
     };
   }
@@ -38,7 +45,7 @@ export class MetricRegistry {
   ): Histogram {
     const { labelNames, buckets } = options;
     const series = new Map<string, Series>();
-    const keyOf = labelTexts(labelNames);
+    const texts = labelTexts(labelNames);
     this.#families.push({
       render: () => [
         ...head(name, help, 'histogram'),
@@ -52,7 +59,7 @@ export class MetricRegistry {
     });
     return {
       observe: (labels, value) => {
-        const key = keyOf(labels);
+        const key = texts.of(labels);
         let entry = series.get(key);
         if (entry === undefined) {
           entry = { firstFits: buckets.map(() => 0), sum: 0, count: 0 };
@@ -63,6 +70,10 @@ export class MetricRegistry {
         if (at < buckets.length) entry.firstFits[at] = (entry.firstFits[at] ?? 0) + 1;
         entry.sum += value;
         entry.count += 1;
+      },
+      forget: (labels) => {
+        series.delete(texts.of(labels));
+        texts.forget(labels);
       },
     };
   }
@@ -96,16 +107,24 @@ function sumUpTo(values: readonly number[], last: number): number {
 }
 
 /** Texts of labels that are remembered: those of metrics repeat, and their number is bounded by the series. */
-function labelTexts(names: readonly string[]): (labels: readonly string[]) => string {
+function labelTexts(names: readonly string[]): {
+  readonly of: (labels: readonly string[]) => string;
+  readonly forget: (labels: readonly string[]) => void;
+} {
   const known = new Map<string, string>();
-  return (labels) => {
-    const joined = labels.length === 1 ? (labels[0] ?? '') : labels.join('\u0000');
-    let text = known.get(joined);
-    if (text === undefined) {
-      text = labelText(names, labels);
-      known.set(joined, text);
-    }
-    return text;
+  const joinedOf = (labels: readonly string[]): string =>
+    labels.length === 1 ? (labels[0] ?? '') : labels.join('\u0000');
+  return {
+    of: (labels) => {
+      const joined = joinedOf(labels);
+      let text = known.get(joined);
+      if (text === undefined) {
+        text = labelText(names, labels);
+        known.set(joined, text);
+      }
+      return text;
+    },
+    forget: (labels) => void known.delete(joinedOf(labels)),
   };
 }
 

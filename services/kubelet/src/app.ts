@@ -30,6 +30,7 @@ import type { ShutdownPeriod } from './shutdown/plan.ts';
 import { type StaticPodSource, StaticPods } from './static-pods.ts';
 import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
+import { ProbeMetrics } from './stats/probe-metrics.ts';
 import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
 import { UserRanges } from './user-ranges.ts';
 import { VolumeAttachments } from './volume-attachments.ts';
@@ -87,6 +88,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     pressure: () => evictor?.conditions() ?? [],
   });
   const attachments = createAttachments(deps, () => ({ manager, agent }));
+  const probeMetrics = new ProbeMetrics();
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -95,7 +97,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: { ...workerDeps({ ...deps, log, events, services }), admission, attachments },
+    worker: { ...workerDeps({ ...deps, log, events, services }), admission, attachments, probeMetrics },
     statics,
     onReadiness: () => agent.beatSoon(),
   });
@@ -107,10 +109,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   });
   const shutdown = createShutdown({ ...deps, log }, manager, agent);
   const evictor = createEvictor({ ...deps, log }, { events, stats, manager, agent });
-  const podOf = (namespace: string, name: string): Pod | undefined => {
-    const found = informer.get({ namespace, name });
-    return statics === undefined ? found : statics.behind(found);
-  };
+  const podOf = podsOf(informer, statics);
   const logs = logsOf(deps, podOf);
   return {
     name: `kubelet ${node.name}`,
@@ -123,7 +122,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       runtime,
       pods: () => informer.list(),
       pod: podOf,
-      numbers: numbersOf(node, stats, () => evictor?.evictions()),
+      numbers: numbersOf(node, stats, { evictions: () => evictor?.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {
       await events.start();
@@ -154,6 +153,14 @@ function createAttachments(
     isHere: (uid) => parts().manager.has(uid),
     onChange: () => parts().agent.beatSoon(),
   });
+}
+
+/** Logs and streams of a mirror are those of the pod behind it. */
+function podsOf(informer: Informer<Pod>, statics: StaticPods | undefined) {
+  return (namespace: string, name: string): Pod | undefined => {
+    const found = informer.get({ namespace, name });
+    return statics === undefined ? found : statics.behind(found);
+  };
 }
 
 function logsOf(
@@ -234,10 +241,19 @@ function createShutdown(
 function numbersOf(
   { name, capacity }: NodeFacts,
   stats: NodeStats,
-  evictions: () => ReadonlyMap<string, number> | undefined,
+  counted: {
+    readonly evictions: () => ReadonlyMap<string, number> | undefined;
+    readonly probes: () => string;
+  },
 ): StatsRoutes {
   const cores = value(parseQuantity(capacity['cpu'] ?? '0'));
-  return createStatsRoutes({ nodeName: name, cores, stats, evictions: () => evictions() ?? new Map() });
+  return createStatsRoutes({
+    nodeName: name,
+    cores,
+    stats,
+    evictions: () => counted.evictions() ?? new Map(),
+    probes: counted.probes,
+  });
 }
 
 interface EvictorParts {

@@ -251,3 +251,28 @@ test('[PROBE-16] whatever a server does, a container lives as long as its probe 
     { numRuns: 50 },
   );
 });
+
+test('/metrics/probes: what a pod was asked and answered is counted under the names of a kubelet, until it is gone', async () => {
+  const web = server();
+  const probes = { livenessProbe: tcp({ periodSeconds: 10 }), readinessProbe: http({ periodSeconds: 5 }) };
+  const pod = await podOf(probes, web.network).run(1);
+  await pod.run(10);
+  web.status = 500;
+  await pod.run(5);
+  const of = 'container="main",pod="p",namespace="default",pod_uid="u1"';
+  const counted = (text: string): readonly string[] =>
+    text.split('\n').filter((line) => line.startsWith('prober_probe_total{'));
+  assert.deepEqual(counted(pod.probeMetrics.render()).toSorted(), [
+    `prober_probe_total{probe_type="Liveness",result="successful",${of}} 2`,
+    `prober_probe_total{probe_type="Readiness",result="failed",${of}} 1`,
+    `prober_probe_total{probe_type="Readiness",result="successful",${of}} 3`,
+  ]);
+  assert.match(
+    pod.probeMetrics.render(),
+    /^prober_probe_duration_seconds_count\{probe_type="Readiness",container="main",pod="p",namespace="default"\} 4$/m,
+  );
+  pod.vanish();
+  await pod.run(60);
+  assert.deepEqual(counted(pod.probeMetrics.render()), []);
+  await pod.stop();
+});

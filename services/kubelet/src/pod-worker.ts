@@ -20,8 +20,10 @@ import { createPodEvents, type TellPod } from './pod-events.ts';
 import type { PodIdentity, PodObject } from './pod-object.ts';
 import { createProber, type Prober } from './prober.ts';
 import { RuntimeError, type SandboxStatus } from './runtime/port.ts';
+import type { ProbeMetrics } from './stats/probe-metrics.ts';
 
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
+  readonly probeMetrics?: ProbeMetrics | undefined;
   readonly events: EventRecorder;
   readonly object: PodObject;
   /** Another UID of this name still has, or may have, processes here. */
@@ -333,6 +335,7 @@ export class PodWorker {
   }
 
   #forget(): void {
+    this.#deps.probeMetrics?.forget(this.identity.uid);
     this.#ended = true;
     this.#timer?.cancel();
     this.#deps.admission.release(this.identity.uid);

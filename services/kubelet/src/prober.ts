@@ -4,6 +4,7 @@ import type { ProbeResults } from './domain/pod-worker-types.ts';
 import { countProbe, NO_PROBE_YET, type ProbeCount, type ProbeKind } from './domain/probe-count.ts';
 import { type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
 import { type ContainerStatus, RuntimeError, type SandboxStatus } from './runtime/port.ts';
+import type { ProbeMetrics, ProbeObservation } from './stats/probe-metrics.ts';
 
 export interface Prober {
   /** Starts and ends probing as containers come and go; answers the present results by container id. */
@@ -12,6 +13,8 @@ export interface Prober {
 }
 
 export interface ProberDeps extends HandlerDeps {
+  /** Absent: nobody counts. */
+  readonly probeMetrics?: ProbeMetrics | undefined;
   /** A result that counts has changed. */
   readonly onResult: () => void;
   readonly onFailure: (pod: Pod, container: string, message: string) => void;
@@ -134,8 +137,10 @@ class ProbeLoop {
 
   async #round(): Promise<void> {
     const before = this.#count.verdict;
+    const askedAt = this.#deps.clock.monotonic();
     const failure = await this.#probe();
     if (this.#stopped) return;
+    this.#tell(failure, (this.#deps.clock.monotonic() - askedAt) / 1000);
     if (failure !== 'unknown') {
       const { probe, pod, spec } = this.#subject;
       this.#count = countProbe(this.#count, failure === undefined ? 'success' : 'failure', probe);
@@ -146,6 +151,15 @@ class ProbeLoop {
       (this.#kind === 'startup' && verdict !== undefined) || (this.#kind === 'liveness' && verdict === 'failure');
     if (!done) this.#schedule((this.#subject.probe.periodSeconds ?? 10) * 1000);
     if (verdict !== before) this.#deps.onResult();
+  }
+
+  #tell(failure: string | undefined, seconds: number): void {
+    const { pod, spec } = this.#subject;
+    const { uid: podUid = '', name = '', namespace = '' } = pod.metadata;
+    const result: ProbeObservation['result'] =
+      failure === undefined ? 'successful' : failure === 'unknown' ? 'unknown' : 'failed';
+    const of = { namespace, pod: name, podUid, container: spec.name, kind: this.#kind };
+    this.#deps.probeMetrics?.observe({ ...of, result, seconds });
   }
 
   /** The failure's text, `undefined` for success; `unknown` when the check itself could not be made. */

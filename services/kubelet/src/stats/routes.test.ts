@@ -49,6 +49,7 @@ test('the paths of a kubelet: its summary, and the same for Prometheus', async (
       },
     },
     evictions: () => new Map([['memory.available', 2]]),
+    probes: () => 'prober_probe_total 1\n',
   });
   const ask = async (path: string, query = ''): Promise<string> => {
     const answer = await routes(path, new URLSearchParams(query));
@@ -95,5 +96,6 @@ test('the paths of a kubelet: its summary, and the same for Prometheus', async (
   const own = await ask('/metrics');
   assert.match(own, /^kubelet_evictions\{eviction_signal="memory.available"\} 2$/m);
   assert.match(own, /^kubelet_running_pods 1$/m);
+  assert.equal(await ask('/metrics/probes'), 'prober_probe_total 1\n');
   assert.equal(await ask('/metrics/other'), '');
 });

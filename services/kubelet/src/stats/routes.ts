@@ -11,13 +11,15 @@ export interface StatsRoutesDeps {
   readonly stats: NodeStats;
   /** How many pods the node ended to live on, by signal. */
   readonly evictions: () => ReadonlyMap<string, number>;
+  /** In the text format of Prometheus. */
+  readonly probes: () => string;
 }
 
 /** Paths below `/stats` and `/metrics`; `undefined`: another path. */
 export type StatsRoutes = (path: string, query: URLSearchParams) => Promise<ApiResponse | undefined>;
 
 /** What of a node can be seen from outside, under the paths and names of kubelets. */
-export function createStatsRoutes({ nodeName, cores, stats, evictions }: StatsRoutesDeps): StatsRoutes {
+export function createStatsRoutes({ nodeName, cores, stats, evictions, probes }: StatsRoutesDeps): StatsRoutes {
   const rates = createCpuRates();
   const look = async (disk: boolean): Promise<NodeSample> => {
     const sample = await stats.sample({ disk });
@@ -34,6 +36,8 @@ export function createStatsRoutes({ nodeName, cores, stats, evictions }: StatsRo
         return text(resourceMetrics(await look(false)));
       case '/metrics/cadvisor':
         return text(containerMetrics(await look(false), cores));
+      case '/metrics/probes':
+        return text(probes());
       case '/metrics':
         return text(kubeletMetrics(nodeName, await look(false), evictions()));
       default:

@@ -10,6 +10,7 @@ import { PodWorker } from '../pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../probe-network.ts';
 import { createHollowRuntime, type HollowRuntime } from '../runtime/hollow/index.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
+import { ProbeMetrics } from '../stats/probe-metrics.ts';
 import { UserRanges } from '../user-ranges.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
@@ -29,6 +30,7 @@ export interface StopCall {
  * milliseconds, and every second of it is exact.
  */
 export class VirtualPod {
+  readonly probeMetrics = new ProbeMetrics();
   readonly events: Told[] = [];
   readonly stops: StopCall[] = [];
   /** Commands that were run beside containers, with their times. */
@@ -165,6 +167,7 @@ export class VirtualPod {
           node: () => assert.fail('nobody asks'),
         },
         nameIsTaken: () => false,
+        probeMetrics: this.probeMetrics,
         onSettled: () => {},
       },
       { uid: 'u1', namespace: 'default', name: 'p' },

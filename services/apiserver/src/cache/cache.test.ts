@@ -165,6 +165,24 @@ test('a list at an earlier revision undoes what came later', () => {
   assert.deepEqual(names(5), ['b@4', 'c@5']);
 });
 
+test('a list that somebody holds stays as it was; the next one has what came since', () => {
+  const cache = new ResourceCache(0, {});
+  const names = (namespace?: string): readonly string[] | undefined =>
+    cache.list({ selection: { ...EVERYTHING, namespace } })?.objects.map((each) => `${each.name}@${each.revision}`);
+  for (const [i, name] of ['d', 'b', 'a', 'c'].entries()) cache.apply(change(i + 1, 'created', name));
+  const held = cache.list({ selection: EVERYTHING })?.objects;
+  assert.deepEqual(names('a'), ['a@3', 'b@2', 'c@4', 'd@1']);
+  cache.apply(change(5, 'updated', 'b'));
+  cache.apply(change(6, 'deleted', 'd'));
+  cache.apply(change(7, 'created', 'aa'));
+  assert.deepEqual(
+    held?.map((each) => each.name),
+    ['a', 'b', 'c', 'd'],
+  );
+  assert.deepEqual(names('a'), ['a@3', 'aa@7', 'b@5', 'c@4']);
+  assert.deepEqual([names(), names('elsewhere')], [names('a'), []]);
+});
+
 test('a change that was applied already is not applied again', () => {
   const cache = new ResourceCache(0, {});
   cache.apply(change(2, 'created', 'a'));

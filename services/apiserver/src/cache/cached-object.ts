@@ -12,7 +12,7 @@ export class CachedObject {
   readonly namespace: string;
   readonly name: string;
   readonly revision: number;
-  /** About how much memory its content takes. */
+  /** Length of the stored text: about how much memory its content takes. */
   readonly size: number;
   /** Dropped once the bytes are there: one copy of the content is enough. */
   #stored: string | undefined;

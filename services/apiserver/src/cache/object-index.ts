@@ -7,6 +7,8 @@ export class ObjectIndex {
   readonly #byKey = new Map<StoreKey, CachedObject>();
   readonly #keysByNamespace = new Map<string, SortedNames>();
   readonly #namespaces = new SortedNames();
+  /** Lists in their order, until something changes; that of all namespaces stands under `undefined`. */
+  readonly #lists = new Map<string | undefined, readonly CachedObject[]>();
 
   get size(): number {
     return this.#byKey.size;
@@ -19,15 +21,37 @@ export class ObjectIndex {
   set(object: CachedObject): void {
     if (!this.#byKey.has(object.key)) this.#keysOf(object.namespace).add(object.key);
     this.#byKey.set(object.key, object);
+    this.#forgetLists(object.namespace);
   }
 
   delete(object: CachedObject): void {
     if (!this.#byKey.delete(object.key)) return;
+    this.#forgetLists(object.namespace);
     const siblings = this.#keysByNamespace.get(object.namespace);
     siblings?.delete(object.key);
     if (siblings?.size !== 0) return;
     this.#keysByNamespace.delete(object.namespace);
     this.#namespaces.delete(`${object.namespace}/`);
+  }
+
+  /** All objects of one namespace, or of all when it is `undefined`, in the order of their keys. */
+  all(namespace: string | undefined): readonly CachedObject[] {
+    const known = this.#lists.get(namespace);
+    if (known !== undefined) return known;
+    const objects: CachedObject[] = [];
+    for (const key of this.keys(namespace)) {
+      const object = this.#byKey.get(key);
+      if (object !== undefined) objects.push(object);
+    }
+    // Nobody can fill the memory by listing namespaces that do not exist.
+    if (objects.length > 0) this.#lists.set(namespace, objects);
+    return objects;
+  }
+
+  #forgetLists(namespace: string): void {
+    if (this.#lists.size === 0) return;
+    this.#lists.delete(namespace);
+    this.#lists.delete(undefined);
   }
 
   /** Keys of one namespace, or of all when it is `undefined`, ascending. */

@@ -26,6 +26,10 @@ export interface ListResult {
   readonly remaining?: number;
 }
 
+/** Neither a page, nor of the past, nor found faster by an index. */
+const isWhole = ({ selection, after, limit, atRevision }: ListQuery): boolean =>
+  after === undefined && limit === undefined && atRevision === undefined && selection.exactField === undefined;
+
 /** Current objects, recent events and open watches of one resource. Everything here is synchronous. */
 export class ResourceCache {
   readonly #objects = new ObjectIndex();
@@ -62,10 +66,10 @@ export class ResourceCache {
   }
 
   /** Index first, then ring, then watchers: whoever is woken by the event can already read it. */
-  apply(change: Change): void {
+  apply(change: Change, known?: CachedObject): void {
     const previous = this.#objects.get(change.key);
     if (previous !== undefined && previous.revision >= change.revision) return;
-    const current = new CachedObject(change.key, change.value, change.revision);
+    const current = known?.key === change.key ? known : new CachedObject(change.key, change.value, change.revision);
     if (change.kind === 'deleted') this.#objects.delete(current);
     else this.#objects.set(current);
     this.#version++;
@@ -89,6 +93,7 @@ export class ResourceCache {
 
   /** `undefined` when `atRevision` is older than the events kept. */
   list(query: ListQuery): ListResult | undefined {
+    if (isWhole(query)) return { objects: this.#whole(query.selection) };
     const overlay = this.#overlay(query.atRevision);
     if (overlay === undefined) return undefined;
     const objects: CachedObject[] = [];
@@ -105,6 +110,14 @@ export class ResourceCache {
     if (rest === 0) return { objects };
     const lastKey = objects.at(-1)?.key ?? '';
     return { objects, lastKey, ...(query.selection.matches === undefined ? { remaining: rest } : {}) };
+  }
+
+  /** Everything of now that is selected. The list of a namespace is kept until something in it changes. */
+  #whole(selection: Selection): readonly CachedObject[] {
+    const all = this.#objects.all(selection.namespace);
+    return selection.exactName === undefined && selection.matches === undefined
+      ? all
+      : all.filter((object) => selects(selection, object));
   }
 
   /** What differs between the wanted revision and now: the state before the first later change of each object. */

@@ -19,6 +19,8 @@ export class WatchCache {
   readonly #deps: WatchCacheDeps;
   #resources = new Map<string, ResourceCache>();
   readonly #waiters: RevisionWaiters;
+  /** States that this server has written and the feed has not brought yet, by revision. */
+  readonly #ahead = new Map<number, CachedObject>();
   #revision = 0;
   #loadedAt = 0;
   #brokenSince: number | undefined;
@@ -61,6 +63,15 @@ export class WatchCache {
     return this.#cacheOf(key).get(key);
   }
 
+  /** What a write of this server made. The cache takes the same instance over, so that its bytes are made once. */
+  stateAfter({ key, value, revision }: { key: string; value: string; revision: number }): CachedObject {
+    const known = this.byKey(key);
+    if (known?.revision === revision) return known;
+    const object = new CachedObject(key, value, revision);
+    if (revision > this.#revision) this.#ahead.set(revision, object);
+    return object;
+  }
+
   resources(): readonly ResourceCache[] {
     return [...this.#resources.values()];
   }
@@ -88,6 +99,7 @@ export class WatchCache {
     const resumeAfter = await store.currentRevision();
     this.#endWatches();
     this.#resources = new Map();
+    this.#ahead.clear();
     this.#loadedAt = resumeAfter;
     let after: string | undefined;
     for (;;) {
@@ -133,8 +145,9 @@ export class WatchCache {
 
   #apply(changes: readonly Change[]): void {
     for (const change of changes) {
-      this.#cacheOf(change.key).apply(change);
+      this.#cacheOf(change.key).apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
+      this.#ahead.delete(change.revision);
     }
     this.#waiters.reached(this.#revision);
   }

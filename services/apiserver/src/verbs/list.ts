@@ -9,7 +9,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { tableFor, valueAnswer } from '../http/object-answer.ts';
-import { inPieces, joined, type Stretch } from '../http/pieces.ts';
+import { inPieces, joined } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
@@ -152,20 +152,26 @@ function listPieces(
   metadata: ListMetadata,
 ): JsonPieces {
   const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
-  const start = { bytes: Buffer.from(`${head.slice(0, -1)},"items":[`), from: 0 };
-  return inPieces(function* () {
-    yield start;
-    for (const [i, object] of objects.entries()) {
-      yield i === 0 ? FIRST_ITEM : NEXT_ITEM;
-      yield { bytes: object.bytes, from: object.metadataAt };
-    }
-    yield LIST_END;
+  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
+  const last = 2 * objects.length + 1;
+  // Behind the start every object follows what opens it: they stand at even numbers.
+  const objectAt = (i: number): CachedObject | undefined =>
+    i % 2 === 0 && i > 0 && i < last ? objects[i / 2 - 1] : undefined;
+  const around = (i: number): Buffer => {
+    if (i === 0) return start;
+    if (i === last) return LIST_END;
+    return i === 1 ? FIRST_ITEM : NEXT_ITEM;
+  };
+  return inPieces({
+    count: last + 1,
+    bytes: (i) => objectAt(i)?.bytes ?? around(i),
+    from: (i) => objectAt(i)?.metadataAt ?? 0,
   });
 }
 
-const FIRST_ITEM: Stretch = { bytes: Buffer.from('{'), from: 0 };
-const NEXT_ITEM: Stretch = { bytes: Buffer.from(',{'), from: 0 };
-const LIST_END: Stretch = { bytes: Buffer.from(']}'), from: 0 };
+const FIRST_ITEM = Buffer.from('{');
+const NEXT_ITEM = Buffer.from(',{');
+const LIST_END = Buffer.from(']}');
 
 /** In-process readers share the cache's objects, which carry their kind. */
 function listValue(definition: ResourceDefinition, page: Page, metadata: ListMetadata): unknown {

@@ -144,7 +144,14 @@ const METADATA_ORDER = [
 ];
 
 export function inGoOrder(object: KubeObject): JsonObject {
-  const place = (key: string): number => METADATA_ORDER.indexOf(key);
-  const metadata = Object.entries(object.metadata).toSorted(([a], [b]) => place(a) - place(b));
-  return { ...asJson(object), metadata: Object.fromEntries(metadata) };
+  const given: Readonly<Record<string, Json | undefined>> = asJson(object)['metadata'] as JsonObject;
+  const metadata: Record<string, Json> = {};
+  for (const key in given) if (!ORDERED_METADATA.has(key)) metadata[key] = given[key] ?? null;
+  for (const key of METADATA_ORDER) {
+    const value = given[key];
+    if (value !== undefined) metadata[key] = value;
+  }
+  return { ...asJson(object), metadata };
 }
+
+const ORDERED_METADATA: ReadonlySet<string> = new Set(METADATA_ORDER);

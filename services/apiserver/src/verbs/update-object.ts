@@ -91,11 +91,12 @@ async function admitAndSwap(
   if (errors.length > 0) throw invalid422(definition, context.info.name, errors);
   for (const text of definition.strategy.warnings?.(object, current.object) ?? []) context.warn(text);
   await core.admission.validate(request);
-  if (isUnchanged(object, current)) return current;
-  if (update.dryRun) return new CachedObject(current.key, encodeStored(object), current.revision);
+  const text = encodeStored(object);
+  if (isUnchanged(text, current)) return current;
+  if (update.dryRun) return new CachedObject(current.key, text, current.revision);
   const result = endsWithThisUpdate(definition, object, current.object)
     ? await deleteStored(core, definition, { old: current, object })
-    : await updateStored(core, definition, { old: current, object, companion: companions[0] });
+    : await updateStored(core, definition, { old: current, object, text, companion: companions[0] });
   return result.outcome === 'done' ? result.object : undefined;
 }
 
@@ -177,10 +178,10 @@ export function checkReplacement(object: KubeObject, current: KubeObject, defini
 }
 
 /** Key order does not change the length of JSON text, so only texts of equal length need a closer look. */
-function isUnchanged(object: KubeObject, current: CachedObject): boolean {
-  const text = encodeStored(object);
-  if (text === current.stored) return true;
-  return text.length === current.stored.length && deepEqual(JSON.parse(text), JSON.parse(current.stored));
+function isUnchanged(text: string, current: CachedObject): boolean {
+  if (text.length !== current.size) return false;
+  const { stored } = current;
+  return text === stored || deepEqual(JSON.parse(text), JSON.parse(stored));
 }
 
 /** The last finalizer went, and nothing else holds the object. */

@@ -2,7 +2,7 @@ import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import type { StoreKey, WriteOperation } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
-import { CachedObject } from '../cache/cached-object.ts';
+import type { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
@@ -30,12 +30,15 @@ export async function createStored(
 export interface Swap {
   readonly old: CachedObject;
   readonly object: KubeObject;
+  /** The stored text of `object`, if somebody made it already. */
+  readonly text?: string;
   readonly companion?: WriteCompanion | undefined;
 }
 
 export async function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const change = { definition, object: swap.object, old: swap.old.object, companion: swap.companion };
+  const { object, text, old, companion } = swap;
+  const change = { definition, object, text, old: old.object, companion };
   return write(core, change, (value) => ({ kind: 'update', key, value, expectedRevision: revision }));
 }
 
@@ -51,12 +54,13 @@ export async function deleteStored(core: Core, definition: ResourceDefinition, s
   const value = encodeStored(asStored(definition, swap.object));
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };
-  return done(definition, { key, value, revision: result.firstRevision });
+  return done(core, definition, { key, value, revision: result.firstRevision });
 }
 
 interface StoredChange {
   readonly definition: ResourceDefinition;
   readonly object: KubeObject;
+  readonly text?: string | undefined;
   readonly old: KubeObject | undefined;
   readonly companion: WriteCompanion | undefined;
 }
@@ -64,20 +68,21 @@ interface StoredChange {
 /** The object and what it is given go into the store together, or not at all. */
 async function write(
   core: Core,
-  { definition, object, old, companion }: StoredChange,
+  { definition, object, text, old, companion }: StoredChange,
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const allocation = await core.services.allocate({ definition, object, old, avoid });
-    const value = encodeBounded(asStored(definition, allocation.object));
+    const stored = asStored(definition, allocation.object);
+    const value = bounded(stored === object && text !== undefined ? text : encodeStored(stored));
     const operation = operationFor(value);
     const operations = [operation, ...allocation.operations];
     const result = await (companion === undefined
       ? core.store.write(operations)
       : companion.write((more) => core.store.write([...operations, ...more]), operations.length));
     if (result.outcome === 'committed') {
-      return done(definition, { key: operation.key, value, revision: result.firstRevision });
+      return done(core, definition, { key: operation.key, value, revision: result.firstRevision });
     }
     if (result.index === 0) return { outcome: 'lost' };
     allocation.lost(result.index - 1);
@@ -86,14 +91,14 @@ async function write(
 }
 
 function done(
+  core: Core,
   definition: ResourceDefinition,
-  { key, value, revision }: { readonly key: StoreKey; readonly value: string; readonly revision: number },
+  written: { readonly key: StoreKey; readonly value: string; readonly revision: number },
 ): SwapResult {
-  return { outcome: 'done', object: asServed(definition, new CachedObject(key, value, revision)) };
+  return { outcome: 'done', object: asServed(definition, core.cache.stateAfter(written)) };
 }
 
-export function encodeBounded(object: KubeObject): string {
-  const value = encodeStored(object);
+function bounded(value: string): string {
   if (value.length <= OBJECT_BYTES_MAX) return value;
   throw new StatusError({
     code: 413,

@@ -4,7 +4,7 @@
  */
 export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/Namespace': 'made Active; deletion removes everything in it, gracefully, with honest conditions',
-  'v1/Node': 'kept by its kubelet; lifecycle controller (heartbeats, taints, eviction)',
+  'v1/Node': 'kept by its kubelet; lifecycle controller (heartbeats, taints, eviction); TTL advice',
   'v1/Pod':
     'scheduler, kubelet, pod garbage collector, node lifecycle; logs and streams are answered by the kubelet of its node',
   'v1/Secret': 'environment and volumes of containers',
@@ -15,8 +15,11 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/ComponentStatus': 'answers for the store',
   'node.k8s.io/v1/RuntimeClass': 'admission of pods: overhead, node selector, tolerations',
   'networking.k8s.io/v1/IngressClass': 'the default class is set on ingresses that name none',
+  'autoscaling/v1/HorizontalPodAutoscaler': 'the other form of the v2 object',
+  'autoscaling/v2/HorizontalPodAutoscaler':
+    'autoscaler: Resource and ContainerResource metrics from the kubelets; metrics of pods, objects and from outside have no API here',
   'certificates.k8s.io/v1/CertificateSigningRequest':
-    'admission: who may approve and sign; old ones are cleaned up; nothing signs yet',
+    'admission: who may approve and sign; kubelets approve themselves when they may; signed for the four signers of Kubernetes; old ones are cleaned up',
   'v1/ServiceAccount': '`default` in every namespace; bound tokens; admission of pods',
   'v1/Event': 'counted up by their writers; removed after an hour',
   'apps/v1/ReplicaSet': 'replicaset controller',

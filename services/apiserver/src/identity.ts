@@ -13,6 +13,8 @@ export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const POD_GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:pod-garbage-collector';
 /** Whoever answers for the names of services, as in Kubernetes. */
 export const CLUSTER_DNS = 'system:serviceaccount:kube-system:kube-dns';
+/** Approves and signs certificate requests, as in Kubernetes. */
+export const CERTIFICATE_CONTROLLER = 'system:serviceaccount:kube-system:certificate-controller';
 export const FENCER = 'system:holdfast:fencer';
 
 const NODE_PREFIX = 'system:node:';

@@ -8,14 +8,15 @@ import {
   createLeaderElector,
   createWorkQueue,
 } from '@holdfast/client';
-import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
+import { type Clock, type Ids, invariant, type Log, type Random, type Service, type Tracer } from '@holdfast/platform';
+import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
 import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
 import { NODE_MONITOR_GRACE_SECONDS_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
-import { allControllers } from './registry.ts';
+import { allControllers, type ControllerSettings } from './registry.ts';
 import { selectControllers } from './selection.ts';
 
 export interface ControllerManagerDeps {
@@ -26,8 +27,8 @@ export interface ControllerManagerDeps {
   readonly tracer?: Tracer | undefined;
   /** Without a bus the API is watched. */
   readonly bus?: Bus | undefined;
-  /** One client per identity: the API server decides by identity who may end a pod. */
-  readonly clients: Readonly<Record<ControllerIdentity, ApiClient>>;
+  /** One client per identity: the API server decides by identity who may end a pod. Without `certificates` nobody approves or signs. */
+  readonly clients: Clients;
   readonly settings?: Partial<ControllerManagerSettings>;
   /** The kinds that the API serves; controllers whose kinds are missing stay away. Default: all of this build. */
   readonly resources?: readonly ResourceRef[];
@@ -36,6 +37,10 @@ export interface ControllerManagerDeps {
   /** Where autoscalers learn what pods use. Default: the resource metrics API. */
   readonly metricsSource?: (client: ApiClient) => MetricsSource;
 }
+
+type Clients = Readonly<Record<Exclude<ControllerIdentity, 'certificates'>, ApiClient>> & {
+  readonly certificates?: ApiClient;
+};
 
 export interface ControllerManagerSettings {
   readonly nodeMonitorGraceSeconds: number;
@@ -47,6 +52,8 @@ export interface ControllerManagerSettings {
   /** With a lease only one of several managers works; without it all do, which costs conflicts but is as safe. */
   readonly leaderElection: boolean;
   readonly autoscaling: AutoscalingSettings;
+  /** PEM of the authority that signs what clients ask for. Absent: nobody signs. */
+  readonly signingAuthority?: { readonly certificate: string; readonly key: string };
 }
 
 const DEFAULTS: ControllerManagerSettings = {
@@ -82,6 +89,7 @@ class ControllerManager implements Service {
       rootCa: this.#settings.rootCa,
       autoscaling: this.#settings.autoscaling,
       metricsSource: deps.metricsSource,
+      ...certificateSettings(deps),
       resources,
     });
     this.#definitions = selectControllers(all, this.#settings.controllers, { resources, log: deps.log });
@@ -144,6 +152,7 @@ class ControllerManager implements Service {
     const { clock, ids, clients } = this.#deps;
     const log = this.#deps.log.child({ controller: definition.name });
     const client = clients[definition.identity];
+    invariant(client !== undefined, 'a controller has a client of its own identity', { controller: definition.name });
     const events = createEventRecorder({ client, component: definition.component, clock, ids, log });
     void events.start();
     const loops = definition.create({ clock, log, client, events, informers: this.#informers });
@@ -163,4 +172,19 @@ class ControllerManager implements Service {
     void controller.start();
     return { controller, unsubscribe: () => stops.forEach((stop) => stop()) };
   }
+}
+
+/** The library of certificates is loaded with the first request. */
+function certificateSettings({
+  clients,
+  settings,
+  ids,
+}: ControllerManagerDeps): Pick<ControllerSettings, 'approving' | 'signing'> {
+  if (clients.certificates === undefined) return {};
+  const readRequest: ReadRequest = async (request) => (await import('./certificates/x509.ts')).readRequest(request);
+  const pem = settings?.signingAuthority;
+  if (pem === undefined) return { approving: { readRequest } };
+  const authority = async (): Promise<CertificateAuthority> =>
+    (await import('./certificates/x509.ts')).openAuthority(pem, ids);
+  return { approving: { readRequest }, signing: { readRequest, authority } };
 }

@@ -44,6 +44,16 @@ test('autoscalers are set as those of Kubernetes, and what cannot be read is ref
   }
 });
 
+test('an authority is described whole or not at all', () => {
+  const whole = ['--certificates-token-file=t', '--cluster-signing-cert-file=c', '--cluster-signing-key-file=k'];
+  const config = readControllerManagerConfig({ argv: whole, env: NEEDED });
+  assert.deepEqual(config?.certificates, { tokenFile: 't', authority: { certFile: 'c', keyFile: 'k' } });
+  for (const left of whole) {
+    const argv = whole.filter((flag) => flag !== left);
+    assert.throws(() => readControllerManagerConfig({ argv, env: NEEDED }), OperatorError, `without ${left}`);
+  }
+});
+
 const ALL = allControllers({
   nodeMonitorGraceMs: 50_000,
   terminatedPodThreshold: 0,

@@ -1,6 +1,6 @@
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
-import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
 import { parseDuration } from './common/duration.ts';
 import {
@@ -15,6 +15,15 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     kind: 'string',
     help: 'file with the bearer token of the pod garbage collector, which alone may end pods of a node that is gone',
   },
+  'certificates-token-file': {
+    kind: 'string',
+    help: 'file with the bearer token of the certificate controllers; without it nobody approves or signs',
+  },
+  'cluster-signing-cert-file': {
+    kind: 'string',
+    help: 'PEM certificate of the authority that signs what clients ask for; without it nobody signs',
+  },
+  'cluster-signing-key-file': { kind: 'string', help: 'PEM key (PKCS #8, ECDSA P-256) of that authority' },
   controllers: { kind: 'string', help: '* = all, a name = this one, -name = not this one; with commas', default: '*' },
   'node-monitor-grace-seconds': {
     kind: 'integer',
@@ -59,8 +68,14 @@ export const CONTROLLER_MANAGER_SETTINGS = {
 export interface ControllerManagerConfig {
   readonly component: ComponentSettings;
   readonly podGcTokenFile: string;
+  readonly certificates: CertificateFiles;
   readonly logLevel: LogLevel;
   readonly settings: ControllerManagerSettings;
+}
+
+export interface CertificateFiles {
+  readonly tokenFile: string | undefined;
+  readonly authority: { readonly certFile: string; readonly keyFile: string } | undefined;
 }
 
 /** `undefined` when only the help was asked for. */
@@ -80,6 +95,7 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
   return {
     component: settings,
     podGcTokenFile,
+    certificates: certificateFiles(settings),
     logLevel: logLevelOf(settings),
     settings: {
       nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
@@ -95,6 +111,23 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       },
     },
   };
+}
+
+function certificateFiles(settings: Settings<typeof CONTROLLER_MANAGER_SETTINGS>): CertificateFiles {
+  const certFile = settings['cluster-signing-cert-file'];
+  const keyFile = settings['cluster-signing-key-file'];
+  const tokenFile = settings['certificates-token-file'];
+  if (certFile === undefined && keyFile === undefined) return { tokenFile, authority: undefined };
+  if (certFile !== undefined && keyFile !== undefined && tokenFile !== undefined) {
+    return { tokenFile, authority: { certFile, keyFile } };
+  }
+  throw new OperatorError({
+    code: 'MissingSetting',
+    message: 'the authority that signs certificates is described in part',
+    nextStep:
+      'set --cluster-signing-cert-file, --cluster-signing-key-file and --certificates-token-file, or none of them',
+    exitCode: 2,
+  });
 }
 
 function durationOf<K extends string>(settings: Readonly<Record<K, string>>, name: K): number {

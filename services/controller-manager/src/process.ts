@@ -27,6 +27,14 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
     userAgent: `${userAgent}/pod-garbage-collector`,
     tracer,
   });
+  const { tokenFile, authority } = config.certificates;
+  const certificates =
+    tokenFile === undefined
+      ? undefined
+      : await connectComponent(
+          { ...withoutBus, bus: undefined, 'token-file': tokenFile },
+          { clock, log, userAgent: `${userAgent}/certificate-controller`, tracer },
+        );
   const service = createControllerManager({
     clock,
     random,
@@ -34,10 +42,15 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
     log,
     tracer,
     bus: manager.bus,
-    clients: { manager: manager.client, podGc: podGc.client },
+    clients: {
+      manager: manager.client,
+      podGc: podGc.client,
+      ...(certificates === undefined ? {} : { certificates: certificates.client }),
+    },
     settings: {
       ...config.settings,
       rootCa: await readFile(requireSettings(config.component, ['ca-file'])['ca-file'], 'utf8'),
+      ...(authority === undefined ? {} : { signingAuthority: await readAuthority(authority) }),
     },
   });
   await service.start();
@@ -47,8 +60,16 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
     stop: async () => {
       await service.stop();
       await podGc.close();
+      await certificates?.close();
       await manager.close();
       await tracing.stop();
     },
   };
+}
+
+async function readAuthority(
+  files: NonNullable<ControllerManagerConfig['certificates']['authority']>,
+): Promise<{ readonly certificate: string; readonly key: string }> {
+  const [certificate, key] = await Promise.all([readFile(files.certFile, 'utf8'), readFile(files.keyFile, 'utf8')]);
+  return { certificate, key };
 }

@@ -1,7 +1,9 @@
 import type { ResourceRef } from '@holdfast/api';
 import type { ControllerDefinition } from './common/context.ts';
 import { attachDetachController } from './controllers/attach-detach/index.ts';
+import { type ApprovingSettings, certificateApprovingController } from './controllers/certificate-approving/index.ts';
 import { certificateCleanerController } from './controllers/certificate-cleaner/index.ts';
+import { certificateSigningController, type SigningSettings } from './controllers/certificate-signing/index.ts';
 import { claimEphemeralController } from './controllers/claim-ephemeral/index.ts';
 import { claimProtectionController } from './controllers/claim-protection/index.ts';
 import { clusterRoleAggregationController } from './controllers/cluster-role-aggregation/index.ts';
@@ -34,6 +36,10 @@ import { volumeProtectionController } from './controllers/volume-protection/inde
 
 export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings, AutoscalerSettings {
   readonly terminatedPodThreshold: number;
+  /** Absent: requests wait for somebody to approve them. */
+  readonly approving?: ApprovingSettings | undefined;
+  /** Absent: nobody signs. */
+  readonly signing?: SigningSettings | undefined;
   /** What namespaces and owners can contain. */
   readonly resources: readonly ResourceRef[];
 }
@@ -66,6 +72,8 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   claimEphemeralController,
   nodeTtlController,
   certificateCleanerController,
+  ...(settings.approving === undefined ? [] : [certificateApprovingController(settings.approving)]),
+  ...(settings.signing === undefined ? [] : [certificateSigningController(settings.signing)]),
   clusterRoleAggregationController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];

@@ -1,5 +1,13 @@
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import { CLUSTER_DNS, FENCER, isController, isScheduler, POD_GARBAGE_COLLECTOR, type User } from '../identity.ts';
+import {
+  CERTIFICATE_CONTROLLER,
+  CLUSTER_DNS,
+  FENCER,
+  isController,
+  isScheduler,
+  POD_GARBAGE_COLLECTOR,
+  type User,
+} from '../identity.ts';
 import type { Authorizer } from './port.ts';
 
 /** What each component of the control plane may do. Admission narrows it further (a kubelet to its own node). */
@@ -9,6 +17,8 @@ export const componentRoles: Authorizer = {
 
 function mayComponent(user: User, info: ResourceRequest): boolean {
   if (isScheduler(user)) return maySchedule(info);
+  // Named like every controller's account, and may less than they in everything but this.
+  if (user.name === CERTIFICATE_CONTROLLER) return mayCertify(info);
   if (isController(user)) return mayControl(info);
   if (user.name === POD_GARBAGE_COLLECTOR)
     return isRead(info) || info.resource === 'pods' || info.resource === 'events';
@@ -48,6 +58,33 @@ function mayControl(info: ResourceRequest): boolean {
   if (info.group !== 'rbac.authorization.k8s.io') return true;
   return REMOVAL_VERBS.has(info.verb) || (info.verb === 'update' && info.resource === 'clusterroles');
 }
+
+const CERTIFIER_WRITES: ReadonlySet<string> = new Set([
+  'update certificatesigningrequests/approval',
+  'update certificatesigningrequests/status',
+  'create subjectaccessreviews',
+  'create events',
+  'patch events',
+  'update events',
+]);
+
+const APPROVED_FOR: ReadonlySet<string> = new Set(['kubernetes.io/kube-apiserver-client-kubelet']);
+const SIGNED_FOR: ReadonlySet<string> = new Set([
+  'kubernetes.io/kube-apiserver-client',
+  'kubernetes.io/kube-apiserver-client-kubelet',
+  'kubernetes.io/kubelet-serving',
+  'kubernetes.io/legacy-unknown',
+]);
+
+/** What Kubernetes gives its controllers of certificates. Nobody else of the control plane may approve or sign. */
+function mayCertify(info: ResourceRequest): boolean {
+  if (info.resource === 'signers' && info.group === 'certificates.k8s.io') {
+    return (info.verb === 'approve' ? APPROVED_FOR : info.verb === 'sign' ? SIGNED_FOR : NO_SIGNERS).has(info.name);
+  }
+  return isRead(info) || CERTIFIER_WRITES.has(`${info.verb} ${qualified(info)}`);
+}
+
+const NO_SIGNERS: ReadonlySet<string> = new Set();
 
 const FENCER_WRITES: ReadonlySet<string> = new Set(['nodes', 'pods', 'events', 'volumeattachments', 'leases']);
 

@@ -138,6 +138,13 @@ export const BOOTSTRAP_ROLES: readonly Role[] = [
     rule(READ, ['storage.k8s.io'], ['storageclasses']),
     rule(['create', 'patch', 'update', 'watch'], [''], ['events']),
   ),
+  // Whose requests for client certificates of nodes approve themselves; bound to nobody.
+  ...['nodeclient', 'selfnodeclient'].map((part) =>
+    role(
+      `system:certificates.k8s.io:certificatesigningrequests:${part}`,
+      rule(['create'], ['certificates.k8s.io'], [`certificatesigningrequests/${part}`]),
+    ),
+  ),
 ];
 
 const binding = (roleName: string, ...subjects: readonly (readonly ['Group' | 'User', string])[]): RoleBinding => ({

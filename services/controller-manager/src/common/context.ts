@@ -30,7 +30,7 @@ export interface Loop {
   readonly initialKeys: () => readonly string[];
 }
 
-export type ControllerIdentity = 'manager' | 'podGc';
+export type ControllerIdentity = 'manager' | 'podGc' | 'certificates';
 
 /** One line of the registry. */
 export interface ControllerDefinition {
@@ -38,7 +38,10 @@ export interface ControllerDefinition {
   readonly name: string;
   /** How its events are signed. */
   readonly component: string;
-  /** Whose rights it acts with: only the pod garbage collector may end pods, and only of nodes that are gone. */
+  /**
+   * Whose rights it acts with: only the pod garbage collector may end pods, and only of nodes that are gone; only the certificate
+   * controllers may approve and sign.
+   */
   readonly identity: ControllerIdentity;
   /** Never left out by `--controllers`: without it the cluster breaks a promise. */
   readonly isMandatory?: boolean;

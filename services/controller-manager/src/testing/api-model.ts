@@ -10,7 +10,7 @@ import { type IndexFunctions, ModelCache } from './model-cache.ts';
 
 export interface RecordedWrite {
   readonly identity: string;
-  readonly verb: 'create' | 'update' | 'updateStatus' | 'finalize' | 'scale' | 'delete';
+  readonly verb: 'create' | 'update' | 'updateStatus' | 'finalize' | 'scale' | 'approval' | 'delete';
   readonly resource: string;
   readonly key: string;
   readonly request?: DeleteRequest | undefined;
@@ -127,7 +127,7 @@ export class ApiModel {
           ? write('finalize', (of, changed) => this.#finalize(of, changed))(resource, object)
           : subresource === 'scale'
             ? write('scale', (of, changed) => this.#rescale(of, changed))(resource, object)
-            : unused(),
+            : write('approval', (of, changed) => this.#updateStatus(of, changed))(resource, object),
       patch: unused,
       delete: (resource, target, request) =>
         act({ verb: 'delete', resource: resource.plural, key: keyOf({ metadata: target }), request }, () =>

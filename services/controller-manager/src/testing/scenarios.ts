@@ -45,6 +45,7 @@ import {
   replicationController,
   statefulSet,
 } from './builders.ts';
+import { certificateScenarios, modelAuthority, readModelRequest } from './certificate-scenarios.ts';
 import type { World } from './harness.ts';
 import { endPod, runKubelets } from './kubelet-model.ts';
 import { figuresOf, serviceScenarios } from './service-scenarios.ts';
@@ -78,6 +79,8 @@ export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
   podEviction: createGracefulEviction,
   autoscaling: AUTOSCALING_DEFAULTS,
   metricsSource: sharedLoad,
+  approving: { readRequest: readModelRequest, access: () => () => Promise.resolve(true) },
+  signing: { readRequest: readModelRequest, authority: modelAuthority },
   resources: RESOURCES,
 });
 
@@ -140,6 +143,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ...serviceScenarios(live),
   ...volumeScenarios(live),
   ...autoscalerScenarios(live),
+  ...certificateScenarios(live),
   'a Deployment is rolled out, scaled and deleted': async (manager) => {
     const user = manager.world.api.client('user');
     manager.world.api.put(NODES, node('node-a'));

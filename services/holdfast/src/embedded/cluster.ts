@@ -70,9 +70,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startAll(
-        createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, rootCa: pki.caCertificate }),
-      ),
+      startAll(createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki })),
     );
     warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
   };

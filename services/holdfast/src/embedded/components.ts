@@ -9,7 +9,14 @@ import {
   type SchedulerConfiguration,
 } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
-import { CLUSTER_DNS_USER, CONTROLLER_MANAGER_USER, POD_GC_USER, SCHEDULER_USER } from '../pki/credentials.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import {
+  CERTIFICATE_CONTROLLER_USER,
+  CLUSTER_DNS_USER,
+  CONTROLLER_MANAGER_USER,
+  POD_GC_USER,
+  SCHEDULER_USER,
+} from '../pki/credentials.ts';
 import type { NodeNames } from './cluster.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -25,8 +32,8 @@ export interface ComponentsDeps {
   readonly nodeNames: NodeNames;
   /** Absent: the default profile. */
   readonly scheduling: SchedulerConfiguration | undefined;
-  /** PEM of the authority that signed the API server's certificate. */
-  readonly rootCa: string;
+  /** The authority that signed the API server's certificate, and signs what clients ask for. */
+  readonly pki: ClusterPki;
 }
 
 /** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */
@@ -69,11 +76,19 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling }: Co
   return [scheduler, createStatusServer({ address, source: scheduler, access })];
 }
 
-function createControllers({ machine, bus, front, config, rootCa }: ComponentsDeps): Service {
+function createControllers({ machine, bus, front, config, pki }: ComponentsDeps): Service {
   return createControllerManager({
     ...machine,
     bus,
-    clients: { manager: front.clientOf(CONTROLLER_MANAGER_USER), podGc: front.clientOf(POD_GC_USER) },
-    settings: { nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds, rootCa },
+    clients: {
+      manager: front.clientOf(CONTROLLER_MANAGER_USER),
+      podGc: front.clientOf(POD_GC_USER),
+      certificates: front.clientOf(CERTIFICATE_CONTROLLER_USER),
+    },
+    settings: {
+      nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds,
+      rootCa: pki.caCertificate,
+      signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
+    },
   });
 }

@@ -53,7 +53,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     log: machine.log,
     host: config.host,
     port: config.port,
-    tls: { certificate: pki.serverCertificate, key: pki.serverKey },
+    tls: { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: pki.caCertificate },
   });
   const transport = createDirectTransport(apiServer.handle);
   const clientOf = (user: string): ApiClient => {

@@ -15,6 +15,9 @@ export const CONTROLLER_MANAGER_USER = 'system:kube-controller-manager';
 /** An identity of its own: it alone among the controllers may remove the pods of a node that is gone. */
 export const POD_GC_USER = 'system:serviceaccount:kube-system:pod-garbage-collector';
 
+/** An identity of its own: it alone among the controllers may approve and sign certificate requests. */
+export const CERTIFICATE_CONTROLLER_USER = 'system:serviceaccount:kube-system:certificate-controller';
+
 /** Reads services and their endpoints, and answers for their names. */
 export const CLUSTER_DNS_USER = 'system:serviceaccount:kube-system:kube-dns';
 
@@ -27,6 +30,10 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
     [SCHEDULER_USER, ['system:authenticated']],
     [CONTROLLER_MANAGER_USER, ['system:authenticated']],
     [POD_GC_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
+    [
+      CERTIFICATE_CONTROLLER_USER,
+      ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+    ],
     [CLUSTER_DNS_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];

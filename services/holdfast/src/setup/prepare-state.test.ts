@@ -51,9 +51,17 @@ test('every container finds its own folder, readable by nobody else', async () =
     }
     for (const file of ['kubelet-client.crt', 'kubelet-client.key', 'service-account.key'])
       assert.ok(files.has(`apiserver/${file}`), file);
+    for (const file of ['pod-gc-token', 'certificates-token', 'cluster-signing.key'])
+      assert.ok(files.has(`controller-manager/${file}`), file);
     const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');
     assert.deepEqual([kubelet.checkHost('node-1'), kubelet.checkHost('node-2')], ['node-1', undefined]);
-    for (const file of ['redis/redis.conf', 'nats/nats.conf', 'kubeconfig']) assert.ok(files.has(file), file);
+    for (const name of ['redis', 'nats']) {
+      const server = new X509Certificate(files.get(`${name}/server.crt`) ?? '');
+      assert.deepEqual([server.checkHost(name), server.checkHost('apiserver-1')], [name, undefined]);
+      assert.ok(files.has(`${name}/server.key`));
+    }
+    for (const file of ['redis/redis.conf', 'redis/ca.crt', 'nats/nats.conf', 'kubeconfig'])
+      assert.ok(files.has(file), file);
     for (const file of files.keys()) {
       assert.equal(statSync(path.join(config.stateDirectory, file)).mode & 0o077, 0, file);
     }

@@ -7,6 +7,7 @@ import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import {
   ADMIN_USER,
+  CERTIFICATE_CONTROLLER_USER,
   CONTROLLER_MANAGER_USER,
   type Credential,
   formatTokenFile,
@@ -59,7 +60,8 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
     role: { kind: 'scheduler' },
   });
   const manager = { folder: 'controller-manager', uid: componentUid, user: CONTROLLER_MANAGER_USER } as const;
-  writeComponent(material, { ...manager, role: { kind: 'controller-manager' }, secondUser: POD_GC_USER });
+  writeComponent(material, { ...manager, role: { kind: 'controller-manager' } });
+  writeControllerIdentities(material);
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
@@ -173,17 +175,23 @@ function writeComponent(
     readonly uid: number;
     readonly user: string;
     readonly role: NatsRole;
-    /** A second identity of the same process, for what only that one may do. */
-    readonly secondUser?: string;
   },
 ): void {
   const folder = new StateFolder(path.join(material.config.stateDirectory, component.folder), component.uid);
   const busUser = natsUserName(component.role);
   folder.write('ca.crt', material.pki.caCertificate);
   folder.write('token', tokenOf(material, component.user));
-  if (component.secondUser !== undefined) folder.write('pod-gc-token', tokenOf(material, component.secondUser));
   const password = secretOf(material, busUser);
   folder.write('service.env', environmentFile({ HOLDFAST_BUS_USER: busUser, HOLDFAST_BUS_PASSWORD: password }));
+}
+
+/** Further identities of the controller manager, for what only these may do, and the key that one of them signs with. */
+function writeControllerIdentities(material: Material): void {
+  const { config, pki } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, 'controller-manager'), config.componentUid);
+  folder.write('pod-gc-token', tokenOf(material, POD_GC_USER));
+  folder.write('certificates-token', tokenOf(material, CERTIFICATE_CONTROLLER_USER));
+  folder.write('cluster-signing.key', pki.caKey);
 }
 
 function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {

@@ -1,0 +1,138 @@
+import 'reflect-metadata';
+import assert from 'node:assert/strict';
+import { webcrypto, X509Certificate } from 'node:crypto';
+import { test } from 'node:test';
+import { createIds, createSeededRandom, dateOf } from '@holdfast/platform';
+import {
+  BasicConstraintsExtension,
+  type JsonGeneralName,
+  PemConverter,
+  Pkcs10CertificateRequestGenerator,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import type { CertificateAuthority } from './port.ts';
+import { API_CLIENT, KUBELET_CLIENT, KUBELET_SERVING, LEGACY_UNKNOWN, refusalOf } from './rules.ts';
+import { openAuthority, readRequest } from './x509.ts';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const NOW = 1_800_000_000_000;
+const DAY = 86_400_000;
+
+const keys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+
+/** As it stands in the object: base64 of PEM. */
+async function requestFor(name: string, names: readonly JsonGeneralName[] = []): Promise<string> {
+  const extensions = names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])];
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name,
+    keys: await keys(),
+    signingAlgorithm: ALGORITHM,
+    extensions,
+  });
+  return Buffer.from(request.toString('pem')).toString('base64');
+}
+
+async function authority(days = 3650): Promise<{ ca: CertificateAuthority; certificate: X509Certificate }> {
+  const pair = await keys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=test-ca',
+    keys: pair,
+    signingAlgorithm: ALGORITHM,
+    notBefore: dateOf(NOW - DAY),
+    notAfter: dateOf(NOW + days * DAY),
+    extensions: [new BasicConstraintsExtension(true, undefined, true)],
+  });
+  const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', pair.privateKey), 'PRIVATE KEY');
+  const pem = certificate.toString('pem');
+  return {
+    ca: await openAuthority({ certificate: pem, key }, createIds(createSeededRandom(1, 'serials'))),
+    certificate: new X509Certificate(pem),
+  };
+}
+
+test('what a request asks for is read: who, and under which names', async () => {
+  const names = [
+    { type: 'dns', value: 'a.example' },
+    { type: 'ip', value: '192.0.2.1' },
+    { type: 'email', value: 'a@example.com' },
+    { type: 'url', value: 'spiffe://a' },
+  ] as const;
+  assert.deepEqual(await readRequest(await requestFor('CN=jane, O=dev, O=ops', names)), {
+    commonName: 'jane',
+    organizations: ['dev', 'ops'],
+    dnsNames: ['a.example'],
+    ipAddresses: ['192.0.2.1'],
+    emailAddresses: ['a@example.com'],
+    uris: ['spiffe://a'],
+  });
+});
+
+test('a certificate says what was asked for, for as long as was decided, and is no authority', async () => {
+  const { ca, certificate } = await authority();
+  const request = await requestFor('CN=jane, O=dev', [{ type: 'dns', value: 'a.example' }]);
+  const usages = ['client auth', 'digital signature', 'key encipherment'];
+  const pem = await ca.issue(request, { usages, notBeforeMs: NOW, notAfterMs: NOW + DAY });
+  const issued = new X509Certificate(pem);
+  assert.ok(issued.verify(certificate.publicKey));
+  assert.deepEqual(issued.subject.split('\n').sort(), ['CN=jane', 'O=dev']);
+  assert.deepEqual(
+    [issued.ca, issued.keyUsage, issued.subjectAltName],
+    [false, ['1.3.6.1.5.5.7.3.2'], 'DNS:a.example'],
+  );
+  assert.deepEqual([issued.validFromDate.getTime(), issued.validToDate.getTime()], [NOW, NOW + DAY]);
+});
+
+test('no certificate outlives its authority, and none is made of a request that was altered', async () => {
+  const { ca, certificate } = await authority(1);
+  const request = await requestFor('CN=jane');
+  const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + 365 * DAY };
+  const issued = new X509Certificate(await ca.issue(request, options));
+  assert.equal(issued.validToDate.getTime(), certificate.validToDate.getTime());
+  const [der] = PemConverter.decode(Buffer.from(request, 'base64').toString());
+  assert.ok(der);
+  const bytes = Buffer.from(der);
+  bytes.write('june', bytes.indexOf('jane'));
+  const altered = PemConverter.encode(bytes, 'CERTIFICATE REQUEST');
+  await assert.rejects(ca.issue(Buffer.from(altered).toString('base64'), options), /unable to verify/);
+});
+
+test('each signer refuses in the words of Kubernetes', () => {
+  const node = {
+    commonName: 'system:node:a',
+    organizations: ['system:nodes'],
+    dnsNames: [],
+    ipAddresses: [],
+    emailAddresses: [],
+    uris: [],
+  };
+  const client = ['client auth', 'digital signature', 'key encipherment'];
+  const serving = ['server auth', 'digital signature'];
+  const named = { ...node, dnsNames: ['a'] };
+  assert.equal(refusalOf(KUBELET_CLIENT, node, client), undefined);
+  assert.equal(refusalOf(KUBELET_CLIENT, node, client.slice(0, 2)), undefined, 'keys that cannot encipher');
+  assert.equal(refusalOf(KUBELET_CLIENT, named, client), 'DNS subjectAltNames are not allowed');
+  assert.equal(
+    refusalOf(KUBELET_CLIENT, { ...node, organizations: ['system:nodes', 'x'] }, client),
+    'subject organization is not system:nodes',
+  );
+  assert.equal(
+    refusalOf(KUBELET_CLIENT, { ...node, commonName: 'a' }, client),
+    'subject common name does not begin with system:node:',
+  );
+  const mismatch = 'usages did not match [client auth digital signature key encipherment]';
+  assert.equal(refusalOf(KUBELET_CLIENT, node, [...client, 'server auth']), mismatch);
+  assert.equal(refusalOf(KUBELET_SERVING, named, serving), undefined);
+  assert.equal(refusalOf(KUBELET_SERVING, node, serving), 'DNS or IP subjectAltName is required');
+  assert.equal(refusalOf(API_CLIENT, named, client), undefined);
+  assert.equal(refusalOf(API_CLIENT, node, serving), 'invalid usage for client certificate: server auth');
+  assert.equal(
+    refusalOf(API_CLIENT, node, ['digital signature']),
+    'missing required usage for client certificate: client auth',
+  );
+  assert.equal(
+    refusalOf(API_CLIENT, { ...node, organizations: ['system:masters'] }, client),
+    'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
+  );
+  assert.equal(refusalOf(LEGACY_UNKNOWN, node, ['any']), undefined);
+});

@@ -1,0 +1,87 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { dateOf, type Ids, invariant } from '@holdfast/platform';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  type JsonGeneralName,
+  KeyUsagesExtension,
+  PemConverter,
+  Pkcs10CertificateRequest,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import type { CertificateAuthority, IssueOptions, RequestedIdentity } from './port.ts';
+import { usagesOf } from './usages.ts';
+
+/** What the authority's own key is. */
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+export function readRequest(request: string): Promise<RequestedIdentity> {
+  const { subjectName, extensions } = parse(request);
+  const names = alternativeNames(extensions);
+  const of = (type: JsonGeneralName['type']): string[] =>
+    names.filter((name) => name.type === type).map(({ value }) => value);
+  return Promise.resolve({
+    commonName: subjectName.getField('CN')[0] ?? '',
+    organizations: subjectName.getField('O'),
+    dnsNames: of('dns'),
+    ipAddresses: of('ip'),
+    emailAddresses: of('email'),
+    uris: of('url'),
+  });
+}
+
+export interface AuthorityPem {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** An authority whose certificate and key are these PEM texts. */
+export async function openAuthority(pem: AuthorityPem, ids: Ids): Promise<CertificateAuthority> {
+  const certificate = new X509Certificate(pem.certificate);
+  const [bytes] = PemConverter.decode(pem.key);
+  invariant(bytes !== undefined, 'the authority has a key');
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', bytes, ALGORITHM, false, ['sign']);
+  return { issue: (request, options) => issue({ certificate, signingKey, ids }, parse(request), options) };
+}
+
+async function issue(
+  authority: { readonly certificate: X509Certificate; readonly signingKey: webcrypto.CryptoKey; readonly ids: Ids },
+  request: Pkcs10CertificateRequest,
+  { usages, notBeforeMs, notAfterMs }: IssueOptions,
+): Promise<string> {
+  if (!(await request.verify())) throw new Error('unable to verify certificate request signature');
+  const { flags, extended } = usagesOf(usages);
+  const names = alternativeNames(request.extensions);
+  const issued = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(authority.ids),
+    subject: request.subjectName.toJSON(),
+    issuer: authority.certificate.subject,
+    publicKey: request.publicKey,
+    signingKey: authority.signingKey,
+    signingAlgorithm: ALGORITHM,
+    notBefore: dateOf(notBeforeMs),
+    notAfter: dateOf(Math.min(notAfterMs, authority.certificate.notAfter.getTime())),
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      ...(flags === 0 ? [] : [new KeyUsagesExtension(flags, true)]),
+      ...(extended.length === 0 ? [] : [new ExtendedKeyUsageExtension([...extended])]),
+      ...(names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])]),
+    ],
+  });
+  return `${issued.toString('pem').trimEnd()}\n`;
+}
+
+const parse = (request: string): Pkcs10CertificateRequest =>
+  new Pkcs10CertificateRequest(Buffer.from(request, 'base64').toString('latin1'));
+
+const alternativeNames = (extensions: readonly Extension[]): readonly JsonGeneralName[] =>
+  [...extensions].flatMap((extension) =>
+    extension instanceof SubjectAlternativeNameExtension ? extension.names.toJSON() : [],
+  );
+
+/** Positive, and never the same twice. */
+const serialNumber = (ids: Ids): string => `4${ids.uuid().replaceAll('-', '').slice(1)}`;

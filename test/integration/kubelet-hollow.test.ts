@@ -15,6 +15,7 @@ import {
   running,
   startApi,
   startHollowNode,
+  type WireRequest,
   withCommand,
 } from '../support/kubelet-cluster.ts';
 
@@ -507,4 +508,37 @@ check(
       return Promise.reject(new RuntimeError('Unconfirmed', 'processes live after the kill'));
     },
   }),
+);
+
+check(
+  'a pod costs the API server one look, one status and its events; its end costs no more than two looks and two statuses',
+  async ({ admin, node }) => {
+    const kindOf = ({ method, path }: WireRequest): string => {
+      // The list and the watch of all pods of the node belong to none of them.
+      const [, , , scope, , resource = '', ...rest] = path.split('/');
+      if (scope !== 'namespaces') return '';
+      return [method, resource, ...rest.slice(1)].join(' ');
+    };
+    const counted = (requests: readonly WireRequest[]): Record<string, number> => {
+      const counts: Record<string, number> = {};
+      for (const kind of requests.map(kindOf).filter((each) => /pods|events/.test(each)))
+        counts[kind] = (counts[kind] ?? 0) + 1;
+      return counts;
+    };
+    const told = (reason: string) => (): boolean =>
+      node.wire.some(({ body }) => (body as { reason?: string } | undefined)?.reason === reason);
+    node.wire.length = 0;
+    const { metadata } = await admin.create(PODS, podManifest('counted', { terminationGracePeriodSeconds: 1 }));
+    await running(admin, 'counted');
+    await eventually(told('Started'), 'its last event is told');
+    assert.deepEqual(counted(node.wire), { 'GET pods': 1, 'PATCH pods status': 1, 'POST events': 3 });
+    node.wire.length = 0;
+    await admin.delete(PODS, { namespace: 'default', name: 'counted' });
+    await gone(admin, 'counted', metadata.uid);
+    await eventually(told('Killing'), 'its end is told');
+    await eventually(() => (counted(node.wire)['GET pods'] ?? 0) > 0, 'the API says that it is gone');
+    const { 'GET pods': looks = 0, 'PATCH pods status': statuses = 0, ...others } = counted(node.wire);
+    assert.deepEqual(others, { 'POST events': 1, 'DELETE pods': 1 });
+    assert.ok(looks <= 2 && statuses <= 2, `${looks} looks, ${statuses} statuses`);
+  },
 );

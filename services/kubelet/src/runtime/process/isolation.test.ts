@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { containerConfig } from '../contract.ts';
+import { writeIsolationScript } from './isolation.ts';
+
+test('a start with mounts runs one program beside those that become the command: each costs milliseconds', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-isolation-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const source = join(directory, 'hosts');
+  writeFileSync(source, '');
+  const mounts = [{ source, target: '/etc/hosts', readOnly: false }];
+  const config = containerConfig(['/bin/sleep', '600'], { mounts });
+  const script = writeIsolationScript(join(directory, 'root'), config, { hostname: 'web-0' });
+  // Programs of these names only say that they were run; what the shell has built in is none.
+  const bin = join(directory, 'bin');
+  mkdirSync(bin);
+  const said = join(directory, 'said');
+  for (const name of ['mount', 'chroot', 'hostname', 'mkdir', 'ln', 'touch', 'setpriv', 'umount', 'cat', 'readlink'])
+    writeFileSync(join(bin, name), `#!/bin/sh\nprintf '%s\\n' ${name} >> '${said}'\n`, { mode: 0o755 });
+  const text = readFileSync(script, 'utf8').replace('/proc/sys/kernel/hostname', '/dev/null');
+  execFileSync('/bin/sh', ['-c', text, 'start', '/'], { env: { PATH: bin }, timeout: 10_000 });
+  assert.deepEqual(readFileSync(said, 'utf8').trim().split('\n'), ['mount', 'chroot']);
+});

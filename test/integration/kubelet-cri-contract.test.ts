@@ -245,3 +245,24 @@ test('cri runtime: [USERNS-08] a runtime that does not report user namespaces is
     await harness.dispose();
   }
 });
+
+test('cri runtime: it says which images somebody has, its own among them, and where they are', async () => {
+  const harness = await createHarness();
+  try {
+    const { runtime } = harness;
+    const images = runtime.images ?? assert.fail('this runtime has images');
+    const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+    await runtime.createContainer(sandbox, containerConfig(['sleep', '600']));
+    const used = await images.used();
+    const isUsed = async (name: string): Promise<boolean> => {
+      const { id = '', names = [] } = (await images.status(name)) ?? {};
+      return [id, ...names].some((each) => used.has(each));
+    };
+    assert.ok(await isUsed('busybox:1.36'), 'a container has it, though it has not run yet');
+    const own = (await images.list()).filter(({ names }) => names.some((name) => name.includes('pause')));
+    assert.ok(own.length > 0 && own.every(({ id, names }) => [id, ...names].some((each) => used.has(each))));
+    assert.ok(existsSync((await images.directory()) ?? ''), 'images lie on this disk');
+  } finally {
+    await harness.dispose();
+  }
+});

@@ -8,7 +8,10 @@ export interface ServiceProgram<Config extends { readonly logLevel: LogLevel }> 
   readonly name: string;
   readonly settings: SettingSpecs;
   /** Undefined: only the list of settings was asked for. */
-  readConfig(from: { argv: readonly string[]; env: NodeJS.ProcessEnv }): Config | undefined;
+  readConfig(from: {
+    argv: readonly string[];
+    env: NodeJS.ProcessEnv;
+  }): Config | undefined | Promise<Config | undefined>;
   /** Resolves when the service does its work. */
   start(config: Config, log: Log): Promise<Service>;
 }
@@ -24,7 +27,7 @@ export async function runService<Config extends { readonly logLevel: LogLevel }>
   let running: Service | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(signal, log, running));
   try {
-    const config = program.readConfig({ argv: process.argv.slice(2), env: process.env });
+    const config = await program.readConfig({ argv: process.argv.slice(2), env: process.env });
     if (config === undefined) {
       process.stdout.write(describeSettings(program.settings));
       return;

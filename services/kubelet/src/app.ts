@@ -17,6 +17,9 @@ import type { UserRangePool } from './domain/user-ranges.ts';
 import { Evictor } from './eviction/evictor.ts';
 import type { PressureCondition } from './eviction/signals.ts';
 import { type EvictionConfig, reservedFor } from './eviction/thresholds.ts';
+import { GarbageCollector } from './garbage/collector.ts';
+import { keptLives } from './garbage/decide-containers.ts';
+import type { GarbagePolicy } from './garbage/policy.ts';
 import { createNodeAdmission } from './node-admission.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
@@ -50,6 +53,8 @@ export interface KubeletDeps {
   readonly machine?: MachineProbe | undefined;
   /** Absent: the node ends no pods to live on. */
   readonly eviction?: EvictionConfig | undefined;
+  /** Absent: images that nobody uses stay, and of containers that ended the last two. */
+  readonly garbage?: GarbagePolicy | undefined;
   /** What pods get when the node shuts down; none: they run on. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
@@ -85,7 +90,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     facts: node,
     node: () => agent.seen(),
     closed: () => shutdown.refusal(),
-    pressure: () => evictor?.conditions() ?? [],
+    pressure: () => keepers.conditions(),
   });
   const attachments = createAttachments(deps, () => ({ manager, agent }));
   const probeMetrics = new ProbeMetrics();
@@ -103,12 +108,12 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   });
   const stats = createNodeStats({ runtime, clock, pods: () => manager.active(), machine: deps.machine });
   const agent: KeptNode = keepNode({ ...deps, log }, manager, {
-    pressure: () => evictor?.conditions() ?? [],
+    pressure: () => keepers.conditions(),
     isClosed: () => shutdown.hasBegun(),
     attachments,
   });
   const shutdown = createShutdown({ ...deps, log }, manager, agent);
-  const evictor = createEvictor({ ...deps, log }, { events, stats, manager, agent });
+  const keepers = createKeepers({ ...deps, log }, { events, stats, manager, agent });
   const podOf = podsOf(informer, statics);
   const logs = logsOf(deps, podOf);
   return {
@@ -122,7 +127,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       runtime,
       pods: () => informer.list(),
       pod: podOf,
-      numbers: numbersOf(node, stats, { evictions: () => evictor?.evictions(), probes: () => probeMetrics.render() }),
+      numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {
       await events.start();
@@ -130,10 +135,10 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       await services?.start();
       manager.start();
       agent.start();
-      evictor?.start();
+      keepers.start();
     },
     stop: async () => {
-      evictor?.stop();
+      keepers.stop();
       await agent.stop();
       const stopped = manager.stop();
       await Promise.all([informer.stop(), services?.stop()]);
@@ -263,9 +268,26 @@ interface EvictorParts {
   readonly agent: KeptNode;
 }
 
+/** Who keeps the node from running short. */
+function createKeepers(deps: KubeletDeps, parts: EvictorParts) {
+  const collector = createCollector(deps, parts.events, parts.agent);
+  const evictor = createEvictor(deps, { ...parts, collector });
+  const all = [evictor, collector].filter((each) => each !== undefined);
+  return {
+    conditions: (): readonly PressureCondition[] => evictor?.conditions() ?? [],
+    evictions: () => evictor?.evictions(),
+    start: () => {
+      for (const keeper of all) keeper.start();
+    },
+    stop: () => {
+      for (const keeper of all) keeper.stop();
+    },
+  };
+}
+
 function createEvictor(
   { eviction: config, clock, log, node }: KubeletDeps,
-  { events, stats, manager, agent }: EvictorParts,
+  { events, stats, manager, agent, collector }: EvictorParts & { readonly collector: GarbageCollector | undefined },
 ): Evictor | undefined {
   if (config === undefined) return undefined;
   const [capacity, allocatable] = [node.capacity, node.allocatable].map(({ memory = '0' }) =>
@@ -279,10 +301,28 @@ function createEvictor(
     log,
     events,
     node: () => agent.seen(),
+    ...(collector === undefined ? {} : { reclaim: () => collector.reclaim() }),
     end: (uid, failure) => manager.end(uid, failure),
     onConditions: () => agent.beatSoon(),
   });
 }
+
+/** A runtime that only pretends has nothing to collect. */
+function createCollector(
+  { garbage: policy, runtime, clock, log, machine }: KubeletDeps,
+  events: EventRecorder,
+  agent: KeptNode,
+): GarbageCollector | undefined {
+  if (policy === undefined || runtime.abilities === undefined) return undefined;
+  const roomOf = async (path: string) => machine?.room(path);
+  return new GarbageCollector({ policy, runtime, clock, log, events, node: () => agent.seen(), roomOf });
+}
+
+/** Who is younger than the policy allows to remove is left to the collector. */
+const livesKept = ({ garbage }: KubeletDeps): { readonly keptLives?: number } =>
+  garbage === undefined
+    ? {}
+    : { keptLives: garbage.containers.minAgeMs > 0 ? Number.POSITIVE_INFINITY : keptLives(garbage.containers) };
 
 function createStaticPods(
   { staticPods: source, client, clock, log, node }: KubeletDeps,
@@ -335,6 +375,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
       hostname: node.hostname,
       operatingSystem: node.nodeInfo.operatingSystem,
       runtimeName: node.runtimeName,
+      ...livesKept(deps),
     },
     allocatable: node.allocatable,
     ranges: new UserRanges(deps.userRanges),

@@ -7,6 +7,7 @@ import type { ClusterDns } from './domain/network-identity.ts';
 import { type UserRangePool, userRangePool } from './domain/user-ranges.ts';
 import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
+import { GARBAGE_SETTINGS, type GarbagePolicy, readGarbagePolicy } from './garbage/policy.ts';
 import { MAX_PODS_PER_NODE } from './limits.ts';
 import { LOG_SETTINGS, readLogFlags } from './log-flags.ts';
 import type { LogLimits } from './runtime/log-limits.ts';
@@ -38,6 +39,8 @@ export const KUBELET_SETTINGS = {
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
   ...LOG_SETTINGS,
   ...PRESSURE_SETTINGS,
+  ...GARBAGE_SETTINGS,
+  config: { kind: 'string', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables win' },
   'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and end' },
 } as const;
@@ -59,6 +62,7 @@ export interface KubeletConfig {
   /** What pods are not promised. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
   readonly eviction: EvictionConfig;
+  readonly garbage: GarbagePolicy;
   readonly shutdownPeriods: readonly ShutdownPeriod[];
   /** Absent: UserNamespacesSupport is off. */
   readonly userRanges: UserRangePool | undefined;
@@ -87,6 +91,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     taints: readTaints(settings['register-with-taints'] ?? ''),
     reserved: (['system-reserved', 'kube-reserved'] as const).map((flag) => readAmounts(flag, settings[flag])),
     eviction: readEvictionConfig(evictionFlags(settings)),
+    garbage: readGarbagePolicy(settings),
     shutdownPeriods: readShutdownPeriods({
       gracePeriod: settings['shutdown-grace-period'],
       gracePeriodCriticalPods: settings['shutdown-grace-period-critical-pods'],

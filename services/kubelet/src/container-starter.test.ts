@@ -97,6 +97,8 @@ class World {
         pull: () => assert.fail('it is present'),
         list: () => Promise.resolve([present]),
         remove: () => assert.fail('nothing is collected'),
+        used: () => assert.fail('nothing is collected'),
+        directory: () => assert.fail('nothing is collected'),
       },
       runSandbox: (config) => {
         this.steps.push('sandbox and network');

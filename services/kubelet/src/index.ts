@@ -7,6 +7,7 @@ export { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 export type { NodeFacts } from './domain/node-status.ts';
 export { userRangePool } from './domain/user-ranges.ts';
 export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/thresholds.ts';
+export { DEFAULT_GARBAGE_POLICY } from './garbage/policy.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';
 export type { LogRequest } from './pod-logs.ts';
 export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './probe-network.ts';

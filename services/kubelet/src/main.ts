@@ -4,7 +4,10 @@ import { KUBELET_SETTINGS, readKubeletConfig } from './config.ts';
 await runService({
   name: 'kubelet',
   settings: KUBELET_SETTINGS,
-  readConfig: readKubeletConfig,
+  readConfig: async (from) => {
+    const { withConfigurationFile } = await import('./kubelet-configuration.ts');
+    return readKubeletConfig(await withConfigurationFile(from));
+  },
   start: async (config, log) => {
     const { startProcess } = await import('./process.ts');
     return startProcess(config, log);

@@ -77,6 +77,8 @@ class World {
       },
       list: async () => [],
       remove: async () => undefined,
+      used: async () => new Set(),
+      directory: async () => undefined,
     };
   }
 }

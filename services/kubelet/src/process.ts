@@ -38,7 +38,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { client, bus } = connection;
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
-  const { taints, eviction, shutdownPeriods, userRanges } = config;
+  const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork();
@@ -51,6 +51,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     ...ways,
     node,
     eviction,
+    garbage,
     shutdownPeriods,
     userRanges,
     machine: probe,

@@ -90,7 +90,9 @@ test('a node shows its largest images, and so many names of each', async () => {
     sizeBytes: at,
   }));
   const refuse = (): never => assert.fail('not asked for');
-  const { monitor } = new World({ images: { list: async () => images, status: refuse, pull: refuse, remove: refuse } });
+  const { monitor } = new World({
+    images: { list: async () => images, status: refuse, pull: refuse, remove: refuse, used: refuse, directory: refuse },
+  });
   const shown = (await monitor.images()) ?? [];
   assert.deepEqual([shown.length, shown[0]?.sizeBytes, shown[0]?.names?.length], [50, 59, 5]);
   assert.equal(await new World().monitor.images(), undefined);

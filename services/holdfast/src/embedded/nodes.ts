@@ -6,6 +6,7 @@ import {
   createMachineProbe,
   createProbeNetwork,
   DEFAULT_EVICTION_FLAGS,
+  DEFAULT_GARBAGE_POLICY,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
   type KubeletDeps,
@@ -47,6 +48,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     node,
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
+    garbage: GARBAGE,
     userRanges: userRangesOf(deps, name),
     dns: names?.dns ?? givenDns(deps),
     client: front.clientOf(nodeUser(name)),
@@ -67,6 +69,9 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     },
   };
 }
+
+/** Images of a runtime that somebody works with stay, however full his disk is. */
+const GARBAGE = { ...DEFAULT_GARBAGE_POLICY, images: { ...DEFAULT_GARBAGE_POLICY.images, highPercent: 100 } };
 
 /** No two nodes of this machine give the same ids away. */
 const userRangesOf = ({ config, nodeNames }: ComponentsDeps, name: string): KubeletDeps['userRanges'] =>
@@ -90,6 +95,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       node: { ...facts, runtimeName },
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
+      garbage: GARBAGE,
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
       client: front.clientOf(nodeUser(name)),

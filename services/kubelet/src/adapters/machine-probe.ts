@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { cpus, freemem, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { DiskSample, DiskUse, MachineSample } from '../stats/port.ts';
 export function createMachineProbe(stateDirectory: string): MachineProbe {
   return {
     sample: () => sampleMachine(stateDirectory),
+    room: (path) => (existsSync(path) ? readDisk(path) : undefined),
     diskUse: (path) => diskUse(path),
   };
 }

@@ -204,9 +204,9 @@ class Steps {
     this.memory = { ...this.memory, backOff: { ...this.memory.backOff, [container.name]: backOff } };
   }
 
-  /** The newest life and the one before it (for its last state and log) are kept. */
   #removeOld({ name }: Container): void {
-    for (const life of livesOf(name, this.#observation.sandboxes).slice(2)) {
+    const { sandboxes, node } = this.#observation;
+    for (const life of livesOf(name, sandboxes).slice(1 + (node.keptLives ?? 1))) {
       if (life.state === 'exited') this.others.push({ kind: 'removeContainer', id: life.id });
     }
   }

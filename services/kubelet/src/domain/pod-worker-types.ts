@@ -20,6 +20,8 @@ export interface NodeFacts {
   readonly operatingSystem: string;
   /** Prefix of container ids in the API: `process` in `process://...`. */
   readonly runtimeName: string;
+  /** Lives of a container that are kept beside the latest; absent: one, for its last state and log. */
+  readonly keptLives?: number;
 }
 
 /** Why the kubelet ends a pod that did nothing wrong by itself, e.g. `DeadlineExceeded`. */

@@ -23,7 +23,7 @@ function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
   const ended: { readonly uid: string; readonly failure: PodFailure; readonly at: number }[] = [];
   let sample: MachineSample = {};
   let diskLooks = 0;
-  const state = { pods, neverEnds: false };
+  const state = { pods, neverEnds: false, reclaim: async () => 0 };
   const evictor = new Evictor({
     config: readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi', ...flags }),
     stats: {
@@ -36,6 +36,7 @@ function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
     clock,
     log: createSilentLog(),
     events: { event: ({ metadata }, event) => void events.push({ ...event, about: metadata.name ?? '' }) },
+    reclaim: () => state.reclaim(),
     node: () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: {}, status: {} }) as never,
     end: (uid, failure) => {
       ended.push({ uid, failure, at: clock.monotonic() / 1000 });
@@ -238,4 +239,33 @@ test('files are walked only when somebody has a limit or the disk is short', asy
   await node.run(10);
   assert.ok(node.diskLooks() > 0);
   assert.match(node.ended[0]?.failure.message ?? '', /low on resource: ephemeral-storage\. Threshold quantity: 10Gi/);
+});
+
+test('a disk that is short is first cleared of what nobody needs; pods go only when that was not enough', async (t) => {
+  const disk = { capacityBytes: 100 * GIB, inodes: 100, inodesFree: 50 };
+  const node = machine([podUsing('a', { memory: 1 })], { hard: 'imagefs.available<10%,memory.available<100Mi' });
+  t.after(() => node.evictor.stop());
+  let reclaimed = 0;
+  node.state.reclaim = async () => {
+    reclaimed += 1;
+    node.has({ nodeFs: { ...disk, availableBytes: 20 * GIB } });
+    return 11 * GIB;
+  };
+  node.has({ nodeFs: { ...disk, availableBytes: 9 * GIB } });
+  node.evictor.start();
+  await node.run(30);
+  assert.deepEqual([reclaimed, node.ended], [1, []]);
+  node.state.reclaim = async () => 0;
+  node.has({ nodeFs: { ...disk, availableBytes: 9 * GIB } });
+  await node.run(11);
+  assert.equal(node.ended.length, 1);
+  node.state.reclaim = () => assert.fail('memory is not on the disk');
+  node.state.pods = [podUsing('b', { memory: 1 })];
+  node.has({ nodeFs: { ...disk, availableBytes: 90 * GIB } });
+  node.memory(50 * MIB);
+  await node.run(11);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['a', 'b'],
+  );
 });

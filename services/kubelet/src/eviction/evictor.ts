@@ -28,6 +28,8 @@ export interface EvictorDeps {
   readonly events: EventRecorder;
   /** The object of this node, for events. */
   readonly node: () => Node | undefined;
+  /** Removes what nobody needs from the disk, before pods are; answers how many bytes that were. Absent: there is nothing. */
+  readonly reclaim?: () => Promise<number>;
   /** Resolves when nothing of the pod runs and its object says why. */
   readonly end: (uid: string, failure: PodFailure) => Promise<void>;
   /** `conditions` answers differently now. */
@@ -84,12 +86,27 @@ export class Evictor {
   }
 
   async #pass(): Promise<boolean> {
-    const { pods, decision } = await this.#observe();
+    const first = await this.#observeAndShow();
+    const { pods, decision } = (await this.#reclaimed(first.decision.relief)) ? await this.#observeAndShow() : first;
     if (this.#stopping.signal.aborted) return false;
-    this.#memory = decision.memory;
-    this.#show(decision.conditions);
     if (await this.#enforceLocalLimits(pods)) return true;
     return decision.relief !== undefined && this.#relieve(decision.relief);
+  }
+
+  async #observeAndShow(): Promise<{ readonly pods: readonly PodSample[]; readonly decision: EvictionDecision }> {
+    const observed = await this.#observe();
+    if (this.#stopping.signal.aborted) return observed;
+    this.#memory = observed.decision.memory;
+    this.#show(observed.decision.conditions);
+    return observed;
+  }
+
+  /** True when something was removed from a disk that is short: nobody has to go for what was found meanwhile. */
+  async #reclaimed(relief: Relief | undefined): Promise<boolean> {
+    const { reclaim } = this.#deps;
+    if (relief === undefined || reclaim === undefined || this.#stopping.signal.aborted) return false;
+    if (SIGNALS[relief.threshold.signal].condition !== 'DiskPressure') return false;
+    return (await reclaim()) > 0;
   }
 
   /** Files are only walked when somebody's limit or the ranking needs it. */

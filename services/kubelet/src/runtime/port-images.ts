@@ -6,6 +6,10 @@ export interface RuntimeImages {
   pull(image: string, credentials: RegistryCredentials | undefined, signal: AbortSignal): Promise<string>;
   list(): Promise<readonly ImageStatus[]>;
   remove(id: string): Promise<void>;
+  /** Ids and names of the images that containers have, of this node or another one of the runtime, and of what the runtime needs itself. */
+  used(): Promise<ReadonlySet<string>>;
+  /** Where images are on this machine's disk; `undefined`: the runtime does not say. */
+  directory(): Promise<string | undefined>;
 }
 
 export interface ImageStatus {
@@ -13,6 +17,8 @@ export interface ImageStatus {
   /** Names with digests, then names with tags. */
   readonly names: readonly string[];
   readonly sizeBytes: number;
+  /** Somebody asked the runtime never to lose it. */
+  readonly pinned?: boolean;
   /** Who it runs as: a number or a name, as the image says; neither: root. */
   readonly user?: number;
   readonly userName?: string;

@@ -61,6 +61,7 @@ test('containers, their logs and the volumes of a pod come together', async () =
   };
   const machine = {
     sample: () => ({}),
+    room: () => undefined,
     diskUse: (path: string) => Promise.resolve({ bytes: path === '/log' ? 10 : 32, inodes: 1 }),
   };
   const stats = createNodeStats({ runtime: measured, clock, pods: () => [pod], machine });

@@ -1,7 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
 import type { ContainerRuntime, ContainerStatus, ContainerUsage, SandboxStatus } from '../runtime/port.ts';
-import type { ContainerSample, DiskUse, MachineSample, NodeStats, PodSample } from './port.ts';
+import type { ContainerSample, DiskSample, DiskUse, MachineSample, NodeStats, PodSample } from './port.ts';
 
 export interface NodeStatsDeps {
   readonly runtime: ContainerRuntime;
@@ -14,6 +14,8 @@ export interface NodeStatsDeps {
 
 export interface MachineProbe {
   sample(): MachineSample;
+  /** Of the file system that a path is on; `undefined`: there is no such path. */
+  room(path: string): DiskSample | undefined;
   /** What a file, or everything below a directory, takes on the disk; nothing where nothing is. */
   diskUse(path: string): Promise<DiskUse>;
 }

@@ -29,18 +29,44 @@ export function createImages(connection: CriConnection): RuntimeImages {
         images.removeImage({ image: { image: id } }, options),
       );
     },
+    used: () => usedImages(connection),
+    directory: async () => {
+      const answer = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ images }, options) =>
+        images.imageFsInfo({}, options),
+      );
+      return answer.imageFilesystems[0]?.fsId?.mountpoint;
+    },
   };
+}
+
+/** Also those of containers that are not this node's: several may share a runtime. */
+async function usedImages(connection: CriConnection): Promise<ReadonlySet<string>> {
+  const { containers } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
+    runtime.listContainers({}, options),
+  );
+  const { info } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
+    runtime.status({ verbose: true }, options),
+  );
+  const used = containers.flatMap(({ imageRef, image }) => [imageRef, image?.image ?? '']);
+  return new Set([...used, sandboxImage(info['config'])].filter((each) => each !== ''));
+}
+
+/** containerd before 2.0 does not pin the image that holds a pod's namespaces, but says which one that is. */
+export function sandboxImage(config: string | undefined): string {
+  const found = /"sandboxImage":\s*"([^"]*)"/.exec(config ?? '');
+  return found?.[1] ?? '';
 }
 
 const authOf = ({ server, ...rest }: RegistryCredentials) => ({ ...rest, serverAddress: server });
 
 function imageStatus(image: Image): ImageStatus {
-  const { id, repoTags, repoDigests, size, uid, username } = image;
+  const { id, repoTags, repoDigests, size, uid, username, pinned } = image;
   return {
     id,
     names: [...repoDigests, ...repoTags],
     sizeBytes: Number(size),
     ...(uid === undefined ? {} : { user: Number(uid.value) }),
+    ...(pinned ? { pinned } : {}),
     ...(username === '' ? {} : { userName: username }),
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPodDirectories, type PodDirectories } from '../pod-directories.ts';
 import type { SandboxIdentity } from '../port.ts';
@@ -25,7 +25,13 @@ export function createPodFiles(stateDirectory: string): PodFiles {
   return {
     seccompRoot: join(stateDirectory, 'seccomp'),
     volumesPath: directories.volumesPath,
-    sweep: directories.sweep,
+    sweep: (podsWithSandbox) => {
+      directories.sweep(podsWithSandbox);
+      for (const name of existing(join(stateDirectory, 'logs'))) {
+        const podUid = name.slice(name.lastIndexOf('_') + 1);
+        if (!podsWithSandbox.has(podUid)) rmSync(join(stateDirectory, 'logs', name), { recursive: true, force: true });
+      }
+    },
     removeVolumes: directories.remove,
     logDirectory,
     logPath: (container, restartCount) => join(container, `${restartCount}.log`),
@@ -37,3 +43,5 @@ export function createPodFiles(stateDirectory: string): PodFiles {
     },
   };
 }
+
+const existing = (directory: string): readonly string[] => (existsSync(directory) ? readdirSync(directory) : []);

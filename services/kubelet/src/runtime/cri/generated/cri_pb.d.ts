@@ -1,4 +1,4 @@
-// Of cri.proto 30e4ab9a8867aeff8b27551b3449bd2070e0aa666966c06de679cc2a3cc7e660
+// Of cri.proto c3f06f31356a564d1307ee94efcc1d7ca89bec828dd012731dead2fa34a1462a
 // The part of the Container Runtime Interface (CRI v1, package runtime.v1) that this kubelet speaks. Names and numbers are those
 // of the interface (kubernetes/cri-api, Apache-2.0); what is not listed here is ignored on the wire, as protobuf does.
 // After a change: node tools/gen-cri/main.ts
@@ -132,6 +132,11 @@ export declare type StatusResponse = Message<"runtime.v1.StatusResponse"> & {
    * @generated from field: runtime.v1.RuntimeStatus status = 1;
    */
   status?: RuntimeStatus | undefined;
+
+  /**
+   * @generated from field: map<string, string> info = 2;
+   */
+  info: { [key: string]: string };
 
   /**
    * @generated from field: repeated runtime.v1.RuntimeHandler runtime_handlers = 3;
@@ -1498,6 +1503,16 @@ export declare type Container = Message<"runtime.v1.Container"> & {
    * @generated from field: runtime.v1.ContainerMetadata metadata = 3;
    */
   metadata?: ContainerMetadata | undefined;
+
+  /**
+   * @generated from field: runtime.v1.ImageSpec image = 4;
+   */
+  image?: ImageSpec | undefined;
+
+  /**
+   * @generated from field: string image_ref = 5;
+   */
+  imageRef: string;
 
   /**
    * @generated from field: runtime.v1.ContainerState state = 6;

@@ -1,0 +1,119 @@
+import { OperatorError } from '@holdfast/platform';
+import { readDuration } from '../eviction/duration.ts';
+
+/** When images that nobody uses are removed. */
+export interface ImagePolicy {
+  /** Of the disk that is used: from here on they are removed ... */
+  readonly highPercent: number;
+  /** ... until it is this again. 100 for `highPercent`: never. */
+  readonly lowPercent: number;
+  /** One that was pulled a moment ago is about to be used. */
+  readonly minAgeMs: number;
+  /** Unused for longer, it is removed however much room there is; 0: never. */
+  readonly maxAgeMs: number;
+}
+
+/** Which containers that ended are kept, for their logs. */
+export interface ContainerPolicy {
+  readonly minAgeMs: number;
+  /** Of one container of a pod that still exists; negative: all. */
+  readonly perContainer: number;
+  /** Of the whole node; negative: all. */
+  readonly total: number;
+}
+
+export interface GarbagePolicy {
+  readonly images: ImagePolicy;
+  readonly containers: ContainerPolicy;
+}
+
+/** The kubelet's own flags and defaults. */
+export const GARBAGE_SETTINGS = {
+  'image-gc-high-threshold': {
+    kind: 'integer',
+    help: 'percentage of the disk of images above which unused ones are removed; 100 = never',
+    default: 85,
+    min: 0,
+    max: 100,
+  },
+  'image-gc-low-threshold': {
+    kind: 'integer',
+    help: 'percentage of that disk down to which they are removed',
+    default: 80,
+    min: 0,
+    max: 100,
+  },
+  'minimum-image-ttl-duration': { kind: 'string', help: 'age below which no image is removed', default: '2m0s' },
+  'image-maximum-gc-age': {
+    kind: 'string',
+    help: 'images that were not used for so long are removed; 0 = never',
+    default: '0',
+  },
+  'minimum-container-ttl-duration': {
+    kind: 'string',
+    help: 'age below which no container that ended is removed',
+    default: '0',
+  },
+  'maximum-dead-containers-per-container': {
+    kind: 'integer',
+    help: 'how many ended containers are kept of each container, for their logs; negative = all',
+    default: 1,
+  },
+  'maximum-dead-containers': {
+    kind: 'integer',
+    help: 'how many ended containers a node keeps; negative = all',
+    default: -1,
+  },
+} as const;
+
+export interface GarbageFlags {
+  readonly 'image-gc-high-threshold': number;
+  readonly 'image-gc-low-threshold': number;
+  readonly 'minimum-image-ttl-duration': string;
+  readonly 'image-maximum-gc-age': string;
+  readonly 'minimum-container-ttl-duration': string;
+  readonly 'maximum-dead-containers-per-container': number;
+  readonly 'maximum-dead-containers': number;
+}
+
+/** Throws an `OperatorError` that names the flag. */
+export function readGarbagePolicy(flags: GarbageFlags): GarbagePolicy {
+  const { 'image-gc-high-threshold': highPercent, 'image-gc-low-threshold': lowPercent } = flags;
+  if (lowPercent >= highPercent)
+    throw bad('image-gc-low-threshold', `${lowPercent} must be lower than --image-gc-high-threshold (${highPercent})`);
+  const minAgeMs = durationOf('minimum-image-ttl-duration', flags);
+  const maxAgeMs = durationOf('image-maximum-gc-age', flags);
+  if (maxAgeMs !== 0 && maxAgeMs <= minAgeMs)
+    throw bad('image-maximum-gc-age', 'must be longer than --minimum-image-ttl-duration');
+  return {
+    images: { highPercent, lowPercent, minAgeMs, maxAgeMs },
+    containers: {
+      minAgeMs: durationOf('minimum-container-ttl-duration', flags),
+      perContainer: flags['maximum-dead-containers-per-container'],
+      total: flags['maximum-dead-containers'],
+    },
+  };
+}
+
+type DurationFlag = 'minimum-image-ttl-duration' | 'image-maximum-gc-age' | 'minimum-container-ttl-duration';
+
+function durationOf(flag: DurationFlag, flags: GarbageFlags): number {
+  const duration = readDuration(flags[flag]);
+  if (duration === undefined) throw bad(flag, `${flags[flag]} is not a duration`);
+  return duration;
+}
+
+const bad = (flag: string, message: string): OperatorError =>
+  new OperatorError({
+    code: 'BadSetting',
+    message: `--${flag}: ${message}`,
+    nextStep:
+      'Write for example --image-gc-high-threshold=85 --image-gc-low-threshold=80 --minimum-image-ttl-duration=2m.',
+    exitCode: 2,
+  });
+
+/** With the defaults of every flag. */
+export const DEFAULT_GARBAGE_POLICY: GarbagePolicy = {
+  images: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
+  containers: { minAgeMs: 0, perContainer: 1, total: -1 },
+};

@@ -2,7 +2,11 @@ import { createApiServer } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
-import { type ControllerManagerSettings, createControllerManager } from '@holdfast/controller-manager';
+import {
+  type ControllerManagerDeps,
+  type ControllerManagerSettings,
+  createControllerManager,
+} from '@holdfast/controller-manager';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
 import { createMemoryStore } from '@holdfast/store/memory';
 
@@ -26,6 +30,7 @@ export async function startCluster(
     readonly managers?: number;
     readonly log?: Log;
     readonly settings?: Partial<ControllerManagerSettings>;
+    readonly metricsSource?: NonNullable<ControllerManagerDeps['metricsSource']>;
   } = {},
 ): Promise<TestCluster> {
   const clock = createSystemClock();
@@ -38,8 +43,9 @@ export async function startCluster(
   const transport = createDirectTransport(apiServer.handle);
   const clientOf = (token: string): ApiClient => createApiClient({ transport, token, userAgent: `test/${token}` });
   const clients = { manager: clientOf('manager'), podGc: clientOf('podGc') };
+  const metrics = options.metricsSource === undefined ? {} : { metricsSource: options.metricsSource };
   const managers = Array.from({ length: options.managers ?? 1 }, () =>
-    createControllerManager({ ...machine, bus, clients, settings: options.settings ?? {} }),
+    createControllerManager({ ...machine, ...metrics, bus, clients, settings: options.settings ?? {} }),
   );
   for (const service of [apiServer, relay, ...managers]) await service.start();
   return {

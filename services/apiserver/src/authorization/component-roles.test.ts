@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ResourceRequest } from '../http/request-info.ts';
+import { CERTIFICATE_CONTROLLER, POD_GARBAGE_COLLECTOR } from '../identity.ts';
+import { componentRoles } from './component-roles.ts';
+
+const MANAGER = 'system:kube-controller-manager';
+const OTHERS = [
+  MANAGER,
+  'system:kube-scheduler',
+  POD_GARBAGE_COLLECTOR,
+  'system:serviceaccount:kube-system:ttl-controller',
+];
+
+/** `update certificatesigningrequests/approval`, or `sign signers NAME`. */
+function may(user: string, what: string, group = 'certificates.k8s.io'): boolean {
+  const [verb = '', kind = '', name = ''] = what.split(' ');
+  const [resource = '', subresource = ''] = kind.split('/');
+  const info = {
+    kind: 'resource',
+    path: '',
+    verb,
+    group,
+    version: '*',
+    namespace: '',
+    resource,
+    subresource,
+    name,
+    rest: '',
+  };
+  return componentRoles.authorize({ name: user, groups: [] }, info as ResourceRequest) !== undefined;
+}
+
+test('only the certificate controllers approve and sign, and only for the signers of Kubernetes', () => {
+  const own = [
+    'update certificatesigningrequests/approval',
+    'approve signers kubernetes.io/kube-apiserver-client-kubelet',
+    'sign signers kubernetes.io/kube-apiserver-client',
+    'sign signers kubernetes.io/kube-apiserver-client-kubelet',
+    'sign signers kubernetes.io/kubelet-serving',
+    'sign signers kubernetes.io/legacy-unknown',
+  ];
+  for (const what of own) {
+    assert.equal(may(CERTIFICATE_CONTROLLER, what), true, what);
+    for (const other of OTHERS) assert.equal(may(other, what), false, `${other}: ${what}`);
+  }
+  for (const what of ['approve signers kubernetes.io/kube-apiserver-client', 'sign signers example.com/own']) {
+    assert.equal(may(CERTIFICATE_CONTROLLER, what), false, what);
+  }
+});
+
+test('the certificate controllers may do nothing else that a controller may', () => {
+  for (const what of ['delete pods', 'create pods', 'update nodes', 'create certificatesigningrequests']) {
+    assert.equal(may(CERTIFICATE_CONTROLLER, what, ''), false, what);
+    assert.equal(may(MANAGER, what, ''), true, what);
+  }
+  assert.equal(may(CERTIFICATE_CONTROLLER, 'get secrets', ''), false);
+  assert.equal(may(CERTIFICATE_CONTROLLER, 'list certificatesigningrequests'), true);
+});

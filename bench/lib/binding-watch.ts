@@ -4,6 +4,7 @@ import type { Target } from './connection.ts';
 const NAME = '"name":"';
 const NODE_NAME = '"nodeName":"';
 const DELETION = '"deletionTimestamp":"';
+const ERROR = '{"type":"ERROR"';
 
 /** Sees when pods of a namespace get a node, without parsing what it does not need. */
 export class BindingWatch {
@@ -11,31 +12,29 @@ export class BindingWatch {
   readonly boundAt = new Map<string, number>();
   /** Names of pods that are to end. */
   readonly terminating = new Set<string>();
-  readonly #socket: TLSSocket;
+  /** A watcher that lags too far is cut off, as in Kubernetes: it begins again, and sees late what came meanwhile. */
+  restarts = 0;
+  readonly #target: Target;
+  readonly #namespace: string;
   readonly #onTerminating: (name: string) => void;
+  #socket: TLSSocket | undefined;
+  #closed = false;
   #rest = '';
 
-  private constructor(socket: TLSSocket, onTerminating: (name: string) => void) {
-    this.#socket = socket;
+  private constructor(target: Target, namespace: string, onTerminating: (name: string) => void) {
+    this.#target = target;
+    this.#namespace = namespace;
     this.#onTerminating = onTerminating;
-    socket.on('data', (chunk) => this.#receive(chunk.toString('latin1')));
   }
 
-  static open(
-    { host, port, token }: Target,
+  static async open(
+    target: Target,
     namespace: string,
     onTerminating: (name: string) => void = () => {},
   ): Promise<BindingWatch> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-      const watch = new BindingWatch(socket, onTerminating);
-      socket.once('error', reject);
-      socket.once('data', () => resolve(watch));
-      socket.once('secureConnect', () => {
-        const path = `/api/v1/namespaces/${namespace}/pods?watch=1`;
-        socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-      });
-    });
+    const watch = new BindingWatch(target, namespace, onTerminating);
+    await watch.#connect();
+    return watch;
   }
 
   /** Resolves when so many pods have a node, or nothing was bound for `quietMs`. */
@@ -50,22 +49,51 @@ export class BindingWatch {
   }
 
   close(): void {
-    this.#socket.destroy();
+    this.#closed = true;
+    this.#socket?.destroy();
   }
 
-  #receive(text: string): void {
+  #connect(): Promise<void> {
+    const { host, port, token } = this.#target;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+    this.#socket = socket;
+    this.#rest = '';
+    socket.once('error', reject);
+    socket.once('data', () => resolve());
+    socket.on('data', (chunk) => this.#receive(chunk.toString('latin1'), socket));
+    socket.once('close', () => this.#restart());
+    socket.once('secureConnect', () => {
+      const path = `/api/v1/namespaces/${this.#namespace}/pods?watch=1`;
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    });
+    return promise;
+  }
+
+  #restart(): void {
+    if (this.#closed) return;
+    this.restarts++;
+    void this.#connect();
+  }
+
+  #receive(text: string, socket: TLSSocket): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
     const now = performance.now();
     for (const line of lines) {
-      const metadata = line.indexOf('"metadata":');
-      if (metadata === -1 || !line.includes(NODE_NAME)) continue;
-      const start = line.indexOf(NAME, metadata) + NAME.length;
-      const name = line.slice(start, line.indexOf('"', start));
-      if (!this.boundAt.has(name)) this.boundAt.set(name, now);
-      if (!line.includes(DELETION) || this.terminating.has(name)) continue;
-      this.terminating.add(name);
-      this.#onTerminating(name);
+      if (line.startsWith(ERROR)) socket.destroy();
+      this.#see(line, now);
     }
+  }
+
+  #see(line: string, now: number): void {
+    const metadata = line.indexOf('"metadata":');
+    if (metadata === -1 || !line.includes(NODE_NAME)) return;
+    const start = line.indexOf(NAME, metadata) + NAME.length;
+    const name = line.slice(start, line.indexOf('"', start));
+    if (!this.boundAt.has(name)) this.boundAt.set(name, now);
+    if (!line.includes(DELETION) || this.terminating.has(name)) return;
+    this.terminating.add(name);
+    this.#onTerminating(name);
   }
 }

@@ -39,7 +39,8 @@ export async function throughputRow(target: Target, load: ThroughputLoad): Promi
   watch.close();
   const bound = watch.boundAt.size;
   const lastMs = Math.max(...watch.boundAt.values()) - startedAt;
-  const note = `${bound} of ${pods} pods bound; all created after ${(createdMs / 1000).toFixed(1)} s`;
+  const cut = watch.restarts === 0 ? '' : `; the watch was cut off ${watch.restarts} times`;
+  const note = `${bound} of ${pods} pods bound; all created after ${(createdMs / 1000).toFixed(1)} s${cut}`;
   return [{ row: `bind, ${shape}`, value: bound / (lastMs / 1000), unit: 'pods/s', note, operations: pods }];
 }
 

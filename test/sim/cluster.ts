@@ -31,6 +31,7 @@ export interface SimClusterOptions {
   readonly nodes: number;
   /** StatefulSet pods whose identity the oracle guards. */
   readonly identities: RegExp;
+  readonly labelsOf?: (node: string) => Readonly<Record<string, string>>;
   /** Of every bus connection: the bus may lose, double and delay. */
   readonly busQuality?: Partial<LinkQuality>;
   /** What a party writes to its log; nothing by default. */
@@ -113,7 +114,11 @@ export class SimCluster {
       bus: this.#busFor(machine),
       client: this.#clientFor(machine, nodeUser(name)),
       runtime: this.#options.runtimeOf?.(runtime) ?? runtime,
-      node: hollowNodeFacts({ name, address: `198.18.0.${this.nodeNames.indexOf(name) + 1}` }),
+      node: hollowNodeFacts({
+        name,
+        address: `198.18.0.${this.nodeNames.indexOf(name) + 1}`,
+        labels: this.#options.labelsOf?.(name) ?? {},
+      }),
       network: HOLLOW_PROBE_NETWORK,
     });
   }

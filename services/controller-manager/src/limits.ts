@@ -76,8 +76,8 @@ export const NAMESPACE_PAGE_OBJECTS = 500;
 /** Objects whose ownership is looked at at once; deletions are spread over them. */
 export const OWNER_GC_WORKERS = 16;
 
-/** A daemon pod that failed stays this long before it is replaced. */
-export const DAEMON_FAILED_POD_REST_MS = 10_000;
+/** A pod of a DaemonSet or StatefulSet that failed is replaced no earlier than this after its creation: whoever refuses it is not flooded. */
+export const FAILED_POD_REST_MS = 10_000;
 
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;

@@ -12,7 +12,7 @@ import {
   uidOf,
 } from '../../common/meta.ts';
 import { generatedNamePrefix, isAvailable, isFinished, podFromTemplate } from '../../common/pods.ts';
-import { DAEMON_FAILED_POD_REST_MS } from '../../limits.ts';
+import { FAILED_POD_REST_MS } from '../../limits.ts';
 import { daemonTolerations, type Placement, pinnedTo, placementOn, targetNode } from './placement.ts';
 
 export const REVISION_LABEL = 'controller-revision-hash';
@@ -76,7 +76,7 @@ function placeOn(snapshot: DaemonSetSnapshot, node: DaemonNode, now: number): re
   const failed = node.living.filter(isFinished);
   const good = node.living.filter((pod) => !isFinished(pod));
   if (!node.mayStay) return node.living.map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
-  const rested = failed.filter((pod) => now - createdAt(pod) >= DAEMON_FAILED_POD_REST_MS);
+  const rested = failed.filter((pod) => now - createdAt(pod) >= FAILED_POD_REST_MS);
   const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));
   removals.push(...doubles(snapshot.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
   const isMissing = node.shouldRun && node.living.length === 0 && node.ending.length === 0;

@@ -27,7 +27,7 @@ import {
 import { isFinished, nextAvailabilityMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { inParallel, isAlreadyExists, isNamespaceTerminating, slowStart, unlessChanged } from '../../common/writes.ts';
-import { CACHE_BARRIER_RECHECK_MS, DAEMON_FAILED_POD_REST_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { CACHE_BARRIER_RECHECK_MS, FAILED_POD_REST_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { claimPods, type DaemonSetAction, type DaemonSetSnapshot, daemonNodes, decide } from './decide.ts';
 import { decideHistory, keepHistory } from './history.ts';
 import { decideStatus } from './status.ts';
@@ -102,7 +102,7 @@ async function pass(tools: Tools, snapshot: DaemonSetSnapshot): Promise<Reconcil
   if (status !== undefined) await unlessChanged(() => context.client.updateStatus(DAEMON_SETS, { ...set, status }));
   if (failure !== undefined) throw failure;
   if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
-  if (owned.some(isFinished)) return { requeueAfterMs: DAEMON_FAILED_POD_REST_MS };
+  if (owned.some(isFinished)) return { requeueAfterMs: FAILED_POD_REST_MS };
   const waitMs = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
   return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
 }

@@ -1,7 +1,8 @@
 import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
-import { isTerminating, nameOf } from '../../common/meta.ts';
+import { createdAt, isTerminating, nameOf } from '../../common/meta.ts';
 import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
+import { FAILED_POD_REST_MS } from '../../limits.ts';
 import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
 import {
   buildClaims,
@@ -129,11 +130,14 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
     return { type: 'create-pod', pod: buildPod(set, ordinal, revision), claims: buildClaims(set, ordinal) };
   }
   if (isTerminating(pod)) return undefined;
-  if (isFinished(pod)) return { type: 'delete-pod', pod, why: 'failed' };
+  if (isFinished(pod)) return restMs(pod, picture.now) > 0 ? undefined : { type: 'delete-pod', pod, why: 'failed' };
   const labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: nameOf(pod), [POD_INDEX_LABEL]: String(ordinal) };
   const isLabelled = Object.entries(labels).every(([key, value]) => pod.metadata.labels?.[key] === value);
   return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
 }
+
+/** How long a pod that has ended still stays: one that ends right after its creation would otherwise be made again without a pause. */
+export const restMs = (pod: Pod, now: number): number => createdAt(pod) + FAILED_POD_REST_MS - now;
 
 /** Below the partition, and until the update has reached it, an ordinal comes back in the revision it had. */
 function revisionFor({ set, revisions }: Picture, ordinal: number): Revision {

@@ -10,13 +10,13 @@ import {
 import type { InformerChange, ReconcileResult } from '@holdfast/client';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { controllerOf, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
+import { controllerOf, isTerminating, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { nextAvailabilityMs } from '../../common/pods.ts';
+import { isFinished, nextAvailabilityMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply, writeStatus } from './apply.ts';
-import { claimPods, decide, type StatefulSetSnapshot } from './decide.ts';
+import { claimPods, decide, restMs, type StatefulSetSnapshot } from './decide.ts';
 import { revisionsOf } from './revisions.ts';
 import { decideStatus } from './status.ts';
 
@@ -140,8 +140,9 @@ async function pass(
   const status = snapshot.caughtUp ? decideStatus(set, owned, revisionsOf(set, snapshot.revisions), now) : undefined;
   if (status !== undefined) await writeStatus(tools, status);
   if (failure !== undefined) throw failure;
-  const waitMs = snapshot.caughtUp
-    ? nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now)
-    : CACHE_BARRIER_RECHECK_MS;
-  return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
+  if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
+  const resting = owned.filter((pod) => isFinished(pod) && !isTerminating(pod)).map((pod) => restMs(pod, now));
+  const available = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
+  const waits = [...resting.filter((ms) => ms > 0), ...(available === undefined ? [] : [available])];
+  return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

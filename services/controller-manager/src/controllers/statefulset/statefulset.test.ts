@@ -191,9 +191,25 @@ test('scale-down ends the largest ordinal first and waits for each', async () =>
   assert.deepEqual(names(world), []);
 });
 
+test('a pod that is refused again and again is not made again without a pause', async () => {
+  const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
+  const failAll = (): void => {
+    for (const each of world.api.list(PODS)) world.api.put(PODS, { ...each, status: { phase: 'Failed' } });
+  };
+  const made = (): number =>
+    world.api.writes.filter(({ verb, resource }) => verb === 'create' && resource === 'pods').length;
+  for (let round = 0; round < 20; round++) {
+    await controller.settle();
+    failAll();
+    world.clock.advance(1_000);
+  }
+  assert.ok(made() >= 2 && made() <= 3, `${made()} pods in 20 s`);
+});
+
 test('a failed pod is deleted and made again under its name', async () => {
   const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
   await run(world, [controller]);
+  world.clock.advance(60_000);
   const old = world.api.get(PODS, { namespace: 'default', name: 'db-0' });
   world.api.put(PODS, { ...old, status: { phase: 'Failed' } });
   await run(world, [controller]);

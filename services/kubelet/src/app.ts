@@ -10,6 +10,7 @@ import {
 } from '@holdfast/client';
 import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
+import type { ContainerManager } from './container-stop.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { isMirror } from './domain/static-pod.ts';
@@ -57,6 +58,8 @@ export interface KubeletDeps {
   readonly garbage?: GarbagePolicy | undefined;
   /** What pods get when the node shuts down; none: they run on. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
+  /** Absent: the node keeps nothing of containers beside their runtime. */
+  readonly containerManager?: ContainerManager | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
   readonly userRanges?: UserRangePool | undefined;
   readonly clock: Clock;
@@ -379,6 +382,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
     },
     allocatable: node.allocatable,
     ranges: new UserRanges(deps.userRanges),
+    containerManager: deps.containerManager,
     dns,
     services: async () => {
       await services?.synced();

@@ -2,9 +2,17 @@ import type { Container } from '@holdfast/api';
 import { describeError, type Timer } from '@holdfast/platform';
 import { graceAfterHook } from './domain/grace.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
-import { PRE_STOP_EXTENSION_MS } from './limits.ts';
+import { INTERNAL_HOOK_MS, PRE_STOP_EXTENSION_MS } from './limits.ts';
+
+/** What the node itself keeps of a container, such as devices and processors: asked before anything of it ends. */
+export interface ContainerManager {
+  /** A failure keeps the container running; it is stopped again later. */
+  preStopContainer(id: string): Promise<void>;
+}
 
 export interface StopDeps extends HandlerDeps {
+  /** Absent: the node keeps nothing. */
+  readonly containerManager?: ContainerManager | undefined;
   readonly onHookFailure: (message: string) => void;
 }
 
@@ -67,6 +75,8 @@ class Stop implements StopTask {
   }
 
   async #run(): Promise<void> {
+    await this.#runInternalHook();
+    if (this.#abandoned) return;
     const hook = this.#request.container?.lifecycle?.preStop;
     if (hook !== undefined && this.#graceSeconds > 0) {
       this.#limitHook();
@@ -77,6 +87,19 @@ class Stop implements StopTask {
     this.#hookIsOver = true;
     if (this.#abandoned) return;
     await this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000);
+  }
+
+  /** Before the grace begins: what the node does for itself is not taken from the container. */
+  async #runInternalHook(): Promise<void> {
+    const { containerManager, clock } = this.#deps;
+    if (containerManager === undefined) return;
+    const deadline = new AbortController();
+    const late = clock.sleep(INTERNAL_HOOK_MS, deadline.signal).then(() => {
+      throw new Error(`the node's own preStop of container ${this.#request.id} did not end in ${INTERNAL_HOOK_MS} ms`);
+    });
+    late.catch(() => undefined);
+    await Promise.race([containerManager.preStopContainer(this.#request.id), late]).finally(() => deadline.abort());
+    this.#startedAt = clock.monotonic();
   }
 
   async #runHook(hook: NonNullable<NonNullable<Container['lifecycle']>['preStop']>): Promise<void> {

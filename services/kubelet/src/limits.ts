@@ -50,6 +50,8 @@ export const TOKEN_RENEW_SHARE = 0.8;
 export const STOP_RETRY_MS = 5_000;
 /** One-off addition for a preStop hook that still runs when the grace ends. */
 export const PRE_STOP_EXTENSION_MS = 2_000;
+/** For what the node does for itself before a container ends. */
+export const INTERNAL_HOOK_MS = 30_000;
 /** For hooks that do not say how long they may take. */
 export const POST_START_TIMEOUT_MS = 60_000;
 /** Logs are read in blocks of this size and, when followed, looked at this often. */

@@ -171,3 +171,37 @@ test('[TERM-29] [TERM-32] however long hook and process take, the container gets
     { numRuns: 60 },
   );
 });
+
+test('[SAFE-03] nobody is killed before the grace is over, whatever its hooks do and however often the kubelet dies', async () => {
+  const seconds = fc.integer({ min: 0, max: 40 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 60 }),
+      seconds,
+      fc.array(seconds, { maxLength: 2 }),
+      async (grace, hook, crashes) => {
+        const containers = [
+          app('deaf', { command: ['ignore-stop'], lifecycle: { preStop: exec('sleep', String(hook)) } }),
+          app('plain', { command: ['ignore-stop'] }),
+        ];
+        const pod = await new VirtualPod({ containers }).run(5);
+        try {
+          pod.remove(grace);
+          for (const after of crashes) {
+            await pod.run(after);
+            await pod.restartKubelet();
+          }
+          await pod.run(2 * grace + 200);
+          const deadline = 5 + grace;
+          assert.deepEqual(pod.ended.map(({ container }) => container).toSorted(), ['deaf', 'plain']);
+          for (const { container, at } of pod.ended)
+            assert.ok(at >= deadline, `${container} ended at ${at}, not ${deadline}`);
+          assert.ok(pod.isGone);
+        } finally {
+          await pod.stop();
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

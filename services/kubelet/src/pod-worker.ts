@@ -4,7 +4,7 @@ import { StatusError } from '@holdfast/machinery';
 import { NO_TRACER, type Timer } from '@holdfast/platform';
 import { LastWords } from './container-files.ts';
 import { ContainerStarter, type ContainerStarterDeps } from './container-starter.ts';
-import { applyStop, type StopTask } from './container-stop.ts';
+import { applyStop, type ContainerManager, type StopTask } from './container-stop.ts';
 import { decidePod } from './domain/decide-pod.ts';
 import { isTerminal } from './domain/pod-status.ts';
 import {
@@ -26,6 +26,7 @@ export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'reme
   readonly probeMetrics?: ProbeMetrics | undefined;
   readonly events: EventRecorder;
   readonly object: PodObject;
+  readonly containerManager?: ContainerManager | undefined;
   /** Another UID of this name still has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
   /** Told after what exists of this pod on the node changed, and when the worker ended. */

@@ -1,4 +1,5 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
+import { copyJson } from '@holdfast/machinery';
 import { formatTime, parseTime } from '@holdfast/platform';
 import { isHeld, markTerminating } from './holds.ts';
 
@@ -18,15 +19,16 @@ export type DeletionStep =
 export interface DeletionInput {
   readonly definition: ResourceDefinition;
   readonly old: KubeObject;
-  readonly options: DeleteOptions;
+  /** `undefined`: nobody asked for anything, not even for the pod's own grace. A request always has options. */
+  readonly options: DeleteOptions | undefined;
   readonly now: number;
 }
 
 /** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
 export function decideDeletion(input: DeletionInput): DeletionStep {
-  const object = structuredClone(input.old) as KubeObject;
+  const object = copyJson(input.old);
   const finalizersChanged = applyPropagation(object, input);
-  const grace = input.definition.strategy.gracefulDeletion?.(input.old, input.options.gracePeriodSeconds);
+  const grace = gracePeriod(input);
   const held = isHeld(input.definition, object);
   if (grace !== undefined) return decideGraceful(input, object, { grace, held, finalizersChanged });
   if (!held) return { kind: 'remove' };
@@ -34,6 +36,10 @@ export function decideDeletion(input: DeletionInput): DeletionStep {
   if (marked) markTerminating(input.definition, object);
   return marked || finalizersChanged ? { kind: 'mark', object } : { kind: 'keep' };
 }
+
+/** `undefined`: the deletion is not graceful. */
+const gracePeriod = ({ definition, old, options }: DeletionInput): number | undefined =>
+  options === undefined ? undefined : definition.strategy.gracefulDeletion?.(old, options.gracePeriodSeconds);
 
 interface Graceful {
   readonly grace: number;
@@ -59,7 +65,7 @@ function decideAgain(
   const unchanged: DeletionStep = finalizersChanged ? { kind: 'mark', object } : { kind: 'keep' };
   // Grace 0 without finalizers is a removal that was interrupted between its two writes: finish it.
   if (running === 0) return held ? unchanged : { kind: 'remove' };
-  const requested = input.options.gracePeriodSeconds;
+  const requested = input.options?.gracePeriodSeconds;
   if (requested === undefined) return unchanged;
   const wanted = requested < 0 ? 1 : requested;
   if (wanted >= running) return unchanged;
@@ -85,7 +91,7 @@ function markDeleted(object: KubeObject, now: number, graceSeconds: number): boo
 }
 
 /** Foreground and orphan deletion are finalizers that the garbage collector takes away when it is done. */
-function applyPropagation(object: KubeObject, { definition, options }: DeletionInput): boolean {
+function applyPropagation(object: KubeObject, { definition, options = {} }: DeletionInput): boolean {
   const before = object.metadata.finalizers ?? [];
   const isSettled = before.includes(FOREGROUND) || before.includes(ORPHAN);
   const orphans = orphansByDefault(definition, options) && !isSettled;

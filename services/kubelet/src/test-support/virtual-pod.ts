@@ -6,7 +6,7 @@ import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platf
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { createApiPodObject } from '../pod-object.ts';
-import { PodWorker } from '../pod-worker.ts';
+import { PodWorker, type PodWorkerDeps } from '../pod-worker.ts';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../probe-network.ts';
 import { createHollowRuntime, type HollowRuntime } from '../runtime/hollow/index.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
@@ -41,6 +41,7 @@ export class VirtualPod {
   readonly machine: HollowRuntime;
   readonly #clock = createVirtualClock();
   readonly #network: ProbeNetwork;
+  readonly #own: Pick<PodWorkerDeps, 'containerManager'>;
   #worker: PodWorker;
   #pod: Pod | undefined;
   #version = 1;
@@ -49,8 +50,13 @@ export class VirtualPod {
   /** Nobody answers at the API. */
   apiIsAway = false;
 
-  constructor(spec: Partial<Pod['spec']>, network: Partial<ProbeNetwork> = {}) {
+  constructor(
+    spec: Partial<Pod['spec']>,
+    network: Partial<ProbeNetwork> = {},
+    own: Pick<PodWorkerDeps, 'containerManager'> = {},
+  ) {
     this.#network = { ...HOLLOW_PROBE_NETWORK, ...network };
+    this.#own = own;
     this.machine = createHollowRuntime({
       clock: this.#clock,
       random: createSeededRandom(1, 'machine'),
@@ -148,6 +154,7 @@ export class VirtualPod {
     const client = this.#client();
     const worker = new PodWorker(
       {
+        ...this.#own,
         client,
         object: createApiPodObject(client, 'n1'),
         runtime: this.#recorded(this.machine.connect()),

@@ -7,7 +7,8 @@ import { OUT_OF_SERVICE } from './node-verdict.ts';
 
 /** Adds what only the server knows to the general warning that kubectl prints by itself. */
 export const forceDeleteWarning = (pod: string, node: string): string =>
-  `pod ${pod} is removed before node ${node} has confirmed that its processes ended: they may go on running there`;
+  `pod ${pod} is removed before node ${node} has confirmed that its processes ended: ` +
+  'they may go on running there; two instances may run at once, and data may be lost';
 
 /**
  * Who may end a pod. Only the kubelet of its node knows that a pod's processes are dead, so only it (or proof that the

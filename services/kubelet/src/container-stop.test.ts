@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Container } from '@holdfast/api';
+import { applyStop, type ContainerManager } from './container-stop.ts';
+import type { ContainerRuntime } from './runtime/port.ts';
+import { createVirtualClock } from './test-support/virtual-clock.ts';
+import { app, VirtualPod } from './test-support/virtual-pod.ts';
+
+const HOOKED: Container = {
+  name: 'main',
+  image: 'i',
+  resources: {},
+  lifecycle: { preStop: { exec: { command: ['user-hook'] } } },
+};
+
+/** One container that is stopped, and everything that happens to it, in order. */
+function stopping(preStopContainer: ContainerManager['preStopContainer'] | undefined, graceSeconds = 30) {
+  const clock = createVirtualClock();
+  const happened: string[] = [];
+  const at = (what: string): void => void happened.push(`${clock.monotonic() / 1000} ${what}`);
+  const runtime = {
+    exec: async (_id: string, command: readonly string[]) => {
+      at(command.join(' '));
+      return { exitCode: 0, output: '' };
+    },
+    stopContainer: async (_id: string, graceMs: number) => at(`stop ${graceMs / 1000}`),
+  } as unknown as ContainerRuntime;
+  const network = { httpGet: assert.fail, connect: assert.fail, grpcHealth: assert.fail } as never;
+  const containerManager =
+    preStopContainer === undefined
+      ? undefined
+      : {
+          preStopContainer: (id: string) => {
+            at(`internal ${id}`);
+            return preStopContainer(id);
+          },
+        };
+  const deps = { runtime, clock, network, containerManager, onHookFailure: at };
+  const task = applyStop(deps, { id: 'c1', graceSeconds, container: HOOKED, podIp: '' });
+  const outcome = { error: undefined as unknown, isDone: false };
+  task.done.then(
+    () => {
+      outcome.isDone = true;
+    },
+    (error: unknown) => {
+      outcome.error = error;
+    },
+  );
+  return { clock, happened, task, outcome };
+}
+
+test("[TERM-26] the node's own hook runs before the one of the user, and takes nothing of the grace", async () => {
+  const free = Promise.withResolvers<void>();
+  const { clock, happened, outcome } = stopping(() => free.promise);
+  await clock.advance(5_000);
+  assert.deepEqual(happened, ['0 internal c1'], 'nothing else happens meanwhile');
+  free.resolve();
+  await clock.advance(1_000);
+  assert.deepEqual(happened, ['0 internal c1', '5 user-hook', '5 stop 30']);
+  assert.ok(outcome.isDone);
+});
+
+test('[TERM-26] its error ends the stop with that error: no hook, no signal', async () => {
+  const error = new Error('the devices are still in use');
+  const { clock, happened, outcome } = stopping(() => Promise.reject(error));
+  await clock.advance(60_000);
+  assert.equal(outcome.error, error);
+  assert.deepEqual(happened, ['0 internal c1']);
+});
+
+test('[TERM-26] one that hangs is an error after its deadline', async () => {
+  const { clock, happened, outcome } = stopping(() => new Promise(() => {}));
+  await clock.advance(29_000);
+  assert.equal(outcome.error, undefined);
+  await clock.advance(2_000);
+  assert.match(String(outcome.error), /did not end in 30000 ms/);
+  assert.deepEqual(happened, ['0 internal c1']);
+});
+
+test('a node that keeps nothing of containers stops them at once', async () => {
+  const { clock, happened } = stopping(undefined);
+  await clock.advance(1_000);
+  assert.deepEqual(happened, ['0 user-hook', '0 stop 30']);
+});
+
+test('[TERM-26] a pod whose stop was kept back by the node is stopped again until it ends', async (t: TestContext) => {
+  let refusals = 2;
+  const asked: string[] = [];
+  const containerManager = {
+    preStopContainer: async (id: string) => {
+      asked.push(id);
+      if (refusals-- > 0) throw new Error('not yet');
+    },
+  };
+  const pod = new VirtualPod({ containers: [app('main')] }, {}, { containerManager });
+  t.after(() => pod.stop());
+  await pod.run(5);
+  pod.remove(30);
+  await pod.run(4);
+  assert.deepEqual([asked.length, pod.stops, pod.isGone], [1, [], false]);
+  await pod.run(60);
+  assert.ok(asked.length === 3 && new Set(asked).size === 1);
+  assert.ok(pod.isGone, 'the third time nothing kept it');
+});

@@ -12,6 +12,7 @@ import { unlessChanged } from '../../common/writes.ts';
 import { CLAIM_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { type ClaimDecision, decideClaim } from './decide-claim.ts';
 import { decideVolume, type VolumeDecision } from './decide-volume.ts';
+import { mismatchOf } from './matching.ts';
 
 /** Claims get volumes that exist. */
 export const volumeBindingController: ControllerDefinition = {
@@ -30,7 +31,7 @@ function createClaimLoop(context: ControllerContext): Loop {
   const claims = context.informers.of(PERSISTENT_VOLUME_CLAIMS);
   const volumes = context.informers.of(PERSISTENT_VOLUMES);
   const classes = context.informers.of(STORAGE_CLASSES);
-  const waiting = (className: string): readonly string[] => claims.byIndex(FREE_IN_CLASS, className).map(keyOf);
+  const waiting = (className: string): readonly PersistentVolumeClaim[] => claims.byIndex(FREE_IN_CLASS, className);
   return {
     name: 'persistentvolume-binder',
     workers: WORKERS_PER_CONTROLLER,
@@ -44,10 +45,11 @@ function createClaimLoop(context: ControllerContext): Loop {
           for (const key of volume === undefined ? [] : claimKeys(volume)) enqueue(key);
         // One that anybody may take wakes those who could, once.
         if (object !== undefined && isFree(object) && (old === undefined || !isFree(old))) {
-          waiting(classOf(object)).forEach(enqueue);
+          for (const claim of waiting(classOf(object)))
+            if (mismatchOf(object, claim) === undefined) enqueue(keyOf(claim));
         }
       }),
-      classes.onChange(({ key }) => waiting(key).forEach(enqueue)),
+      classes.onChange(({ key }) => waiting(key).map(keyOf).forEach(enqueue)),
     ],
     reconcile: async (key) => {
       const claim = claims.get(parseKey(key));

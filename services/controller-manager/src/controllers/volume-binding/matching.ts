@@ -22,27 +22,45 @@ export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClai
   return isOffered ? undefined : 'incompatible accessMode';
 }
 
-/** The one that is reserved for the claim, or else the smallest that suits. A claim that waits for its pod takes only a reserved one. */
+/**
+ * The one that is reserved for the claim, or else the smallest that suits. A claim that waits for its pod takes only a reserved one.
+ * The first that is exactly as large as asked for ends the search: a thousand like claims and volumes are a thousand looks each at worst.
+ */
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
   waits: boolean,
 ): PersistentVolume | undefined {
-  const suitable = volumes.filter((volume) => mismatchOf(volume, claim) === undefined);
-  const reserved = suitable.filter((volume) => isFor(volume, claim));
+  const reserved = volumes.filter((volume) => isFor(volume, claim) && mismatchOf(volume, claim) === undefined);
   if (reserved.length > 0 || waits) return reserved.sort(bySize)[0];
   const { selector } = claim.spec;
   const selects = selector === undefined ? () => true : labelPredicate(selector);
-  return suitable
-    .filter(({ spec, status }) => spec.claimRef === undefined && status.phase === 'Available')
-    .filter(({ metadata }) => selects(metadata.labels))
-    .sort(bySize)[0];
+  const wanted = requestOf(claim);
+  let best: PersistentVolume | undefined;
+  for (const volume of volumes) {
+    if (best !== undefined && bySize(best, volume) <= 0) continue;
+    const isFree = volume.spec.claimRef === undefined && volume.status.phase === 'Available';
+    if (!isFree || !selects(volume.metadata.labels) || mismatchOf(volume, claim) !== undefined) continue;
+    best = volume;
+    if (capacityOf(volume) === wanted) return volume;
+  }
+  return best;
 }
 
 const bySize = (a: PersistentVolume, b: PersistentVolume): number =>
   capacityOf(a) - capacityOf(b) || compareText(nameOf(a), nameOf(b));
 
-const capacityOf = ({ spec }: PersistentVolume): number => value(parseQuantity(spec.capacity?.['storage'] ?? '0'));
+/** Objects of the cache never change: what was read of one stays true. */
+const capacities = new WeakMap<PersistentVolume, number>();
+
+function capacityOf(volume: PersistentVolume): number {
+  const known = capacities.get(volume);
+  if (known !== undefined) return known;
+  const capacity = value(parseQuantity(volume.spec.capacity?.['storage'] ?? '0'));
+  capacities.set(volume, capacity);
+  return capacity;
+}
+
 const requestOf = ({ spec }: PersistentVolumeClaim): number =>
   value(parseQuantity(spec.resources.requests?.['storage'] ?? '0'));
 const modeOf = ({ spec }: PersistentVolume | PersistentVolumeClaim): string => spec.volumeMode ?? 'Filesystem';

@@ -40,6 +40,16 @@ test('the smallest volume that is large enough is taken, and the one that is res
   assert.equal(bestVolume(picky, [...some, labelled], false)?.metadata.name, 'labelled');
 });
 
+test('a volume that is exactly as large as asked for ends the search', () => {
+  let looks = 0;
+  const counted = Array.from({ length: 1_000 }, (_, i) => {
+    const each = sized(`v${i}`, '1Gi');
+    return Object.defineProperty({ ...each }, 'status', { get: () => (looks++, each.status) });
+  });
+  assert.equal(bestVolume(claim('c'), counted, false)?.metadata.name, 'v0');
+  assert.equal(looks, 1);
+});
+
 test('class, mode, access and size have to be what the claim asks for', () => {
   const table: readonly [
     Partial<PersistentVolume['spec']>,
@@ -207,7 +217,7 @@ test('what a late cache does not show is neither lost nor released', async () =>
   assert.deepEqual([volumeOf(world).status.phase, volumeOf(world).spec.claimRef?.uid], ['Bound', uid]);
 });
 
-test('two managers with late caches: no volume has two claims, and every claim that can has one', async () => {
+test('[RWO-02] two managers with late caches: no volume has two claims, and every claim that can has one', async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(sizes, sizes, fc.array(fc.boolean(), { minLength: 12, maxLength: 40 }), async (v, c, moves) => {

@@ -28,8 +28,26 @@ export function namespacePrefix(group: string, resource: string, namespace: stri
   return `${resourcePrefix(group, resource)}${namespace === '' ? CLUSTER_SCOPE : namespace}/`;
 }
 
+function parseShortKey(key: StoreKey): KeyParts {
+  const [group = '', resource = '', namespace = ''] = key.split('/');
+  return {
+    group: group === CORE_GROUP ? '' : group,
+    resource,
+    namespace: namespace === CLUSTER_SCOPE ? '' : namespace,
+    name: '',
+  };
+}
+
 export function parseKey(key: StoreKey): KeyParts {
-  const [group = '', resource = '', namespace = '', name = ''] = key.split('/');
+  const first = key.indexOf('/');
+  const second = key.indexOf('/', first + 1);
+  const third = key.indexOf('/', second + 1);
+  if (first < 0 || second < 0 || third < 0) return parseShortKey(key);
+  const group = key.slice(0, first);
+  const resource = key.slice(first + 1, second);
+  const namespace = key.slice(second + 1, third);
+  const end = key.indexOf('/', third + 1);
+  const name = key.slice(third + 1, end < 0 ? undefined : end);
   return {
     group: group === CORE_GROUP ? '' : group,
     resource,

@@ -17,12 +17,22 @@ export interface InformersDeps {
 export class InformerPool implements SharedInformers {
   readonly #deps: InformersDeps;
   readonly #informers = new Map<string, Informer<KubeObject>>();
+  /** The same by the value that names the kind: nearly all who ask have the one of the registry. */
+  readonly #byResource = new WeakMap<ResourceRef, Informer<KubeObject>>();
 
   constructor(deps: InformersDeps) {
     this.#deps = deps;
   }
 
   of<T extends KubeObject>(resource: ResourceRef<T>): Informer<T> {
+    const known = this.#byResource.get(resource);
+    if (known !== undefined) return asInformerOf(resource, known);
+    const informer = this.#byPath(resource);
+    this.#byResource.set(resource, informer as unknown as Informer<KubeObject>);
+    return informer;
+  }
+
+  #byPath<T extends KubeObject>(resource: ResourceRef<T>): Informer<T> {
     const path = `${resource.group}/${resource.version}/${resource.plural}`;
     const existing = this.#informers.get(path);
     if (existing !== undefined) return asInformerOf(resource, existing);

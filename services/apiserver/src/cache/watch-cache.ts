@@ -158,6 +158,9 @@ export class WatchCache {
   }
 
   #cacheOf(key: string): ResourceCache {
+    // A key begins with the prefix of its resource.
+    const known = this.#resources.get(key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1));
+    if (known !== undefined) return known;
     const { group, resource } = parseKey(key);
     return this.resource(group, resource);
   }

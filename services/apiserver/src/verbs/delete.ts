@@ -77,7 +77,10 @@ async function applyDeletion(core: Core, current: CachedObject, deletion: Deleti
     case 'mark':
       return settled(await updateStored(core, definition, { old: current, object: prepare(step.object, now) }), false);
     case 'remove':
-      return settled(await deleteStored(core, definition, { old: current, object: current.mutableCopy() }), true);
+      return settled(
+        await deleteStored(core, definition, { old: current, object: current.object, text: current.stored }),
+        true,
+      );
     case 'markAndRemove':
       return markAndRemove(core, definition, { old: current, object: prepare(step.object, now) });
   }

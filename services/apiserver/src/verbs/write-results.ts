@@ -51,7 +51,8 @@ export async function deleteStored(core: Core, definition: ResourceDefinition, s
     old: swap.old.object,
     avoid: new Set(),
   });
-  const value = encodeStored(asStored(definition, swap.object));
+  const stored = asStored(definition, swap.object);
+  const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };
   return done(core, definition, { key, value, revision: result.firstRevision });

@@ -38,12 +38,14 @@ export class OwnershipGraph {
   }
 
   dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
-    return [...this.#byPath.values()].flatMap((resource) =>
-      this.#context.informers
-        .of(resource)
-        .byIndex('owner', ownerUid)
-        .map((object) => ({ resource, object, key: keyIn(resource, object) })),
-    );
+    // Asked for every object that goes, of which few own anything.
+    const found: (Node & { readonly object: KubeObject })[] = [];
+    for (const resource of this.#byPath.values()) {
+      for (const object of this.#context.informers.of(resource).byIndex('owner', ownerUid)) {
+        found.push({ resource, object, key: keyIn(resource, object) });
+      }
+    }
+    return found;
   }
 
   /** Both wait for their dependents, and the dependent waits, perhaps through others, for this very owner: neither would ever end. */

@@ -74,6 +74,17 @@ describe('HTTPS', () => {
     assert.deepEqual(JSON.parse(read.text), JSON.parse(created.text));
   });
 
+  test('an HTTP/2 body without length and type is JSON', async () => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+    const stream = session.request({ ':method': 'POST', ':path': CONFIG_MAPS, ...headers }, { endStream: false });
+    const status = new Promise((resolve, reject) => {
+      stream.on('response', (answer) => resolve(answer[':status'])).on('error', reject);
+    });
+    stream.resume().end(JSON.stringify(configMapBody('bare')));
+    assert.equal(await status, 201);
+    await new Promise<void>((resolve) => session.close(resolve));
+  });
+
   test('HTTP/2 is spoken on the same port', async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
     const stream = session.request({ ':method': 'GET', ':path': '/version' });

@@ -169,6 +169,10 @@ function createFastify(serving: Serving) {
   server.addContentTypeParser('*', (request: Request, payload: Readable) =>
     bodies.receive(payload, lengthOf(request.headers['content-length'])),
   );
+  server.addHook('onRequest', ({ raw }, _reply, done) => {
+    nameBody(raw);
+    done();
+  });
   server.setErrorHandler((error, _request, reply) => refuse(error, reply));
   server.setNotFoundHandler((_request, reply) => refuse(methodNotAllowed(), reply));
   return server;
@@ -178,6 +182,12 @@ function createFastify(serving: Serving) {
 const noSchemas = (): never => {
   throw new InvariantViolation('routes have no schemas');
 };
+
+/** HTTP/2 bodies may come without a length. Without a type as well, Fastify would take such a request for one without a body. */
+function nameBody(raw: IncomingMessage | Http2ServerRequest): void {
+  if (raw.headers['content-type'] !== undefined || !('stream' in raw) || raw.stream.endAfterHeaders) return;
+  raw.headers['content-type'] = 'application/json';
+}
 
 interface ClientError extends Error {
   readonly code: string;

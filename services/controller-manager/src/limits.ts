@@ -106,9 +106,6 @@ export const JOB_PODS_PER_PASS = 500;
 /** Pods that a Job's status names by uid at once; more would make it a large object. */
 export const UNCOUNTED_PODS_MAX = 500;
 
-/** Pods of a Job that are read in one page when the cache has to be compared with the API. */
-export const JOB_LIST_PAGE_PODS = 500;
-
 /** A quota is counted at most this often, however many objects go away. */
 export const QUOTA_RECOUNT_INTERVAL_MS = 1_000;
 

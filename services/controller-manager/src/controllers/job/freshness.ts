@@ -2,8 +2,8 @@ import { type Job, type JobStatus, PODS, type Pod } from '@holdfast/api';
 import type { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext } from '../../common/context.ts';
 import { canonicalJson } from '../../common/hash.ts';
+import { listAll } from '../../common/list-all.ts';
 import { isControlledBy, keyOf, namespaceOf, revisionOf, targetOf, uidOf } from '../../common/meta.ts';
-import { JOB_LIST_PAGE_PODS } from '../../limits.ts';
 import { CONTROLLER_UID } from './facts.ts';
 
 /**
@@ -47,20 +47,12 @@ export class Freshness {
   }
 
   async #livePods(job: Job): Promise<readonly Pod[]> {
-    const pods: Pod[] = [];
-    const labelSelector = job.spec.manualSelector === true ? '' : `${CONTROLLER_UID}=${uidOf(job)}`;
-    let continueToken: string | undefined;
-    do {
-      const page = await this.#context.client.list(PODS, {
-        namespace: namespaceOf(job),
-        limit: JOB_LIST_PAGE_PODS,
-        ...(labelSelector === '' ? {} : { labelSelector }),
-        ...(continueToken === undefined ? {} : { continueToken }),
-      });
-      pods.push(...page.items.filter((pod) => isControlledBy(pod, uidOf(job))));
-      continueToken = page.continueToken;
-    } while (continueToken !== undefined);
-    return pods;
+    const selection = {
+      namespace: namespaceOf(job),
+      ...(job.spec.manualSelector === true ? {} : { labelSelector: `${CONTROLLER_UID}=${uidOf(job)}` }),
+    };
+    const pods = await listAll(this.#context, PODS, selection);
+    return pods.filter((pod) => isControlledBy(pod, uidOf(job)));
   }
 }
 

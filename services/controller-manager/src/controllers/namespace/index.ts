@@ -100,7 +100,7 @@ async function empty(
   // The kinds are asked side by side: most of them have nothing in the namespace.
   await inParallel(
     contents,
-    attempt(async (resource) => void found.set(resource, await listAll(context, resource, namespace))),
+    attempt(async (resource) => void found.set(resource, await listAll(context, resource, { namespace }))),
   );
   for (const resource of contents.filter((each) => (found.get(each)?.length ?? 0) > 0)) {
     await attempt(async () => {
@@ -119,7 +119,7 @@ async function empty(
     if (due.length === 0) return before;
     const failure = await inParallel(due, (object) => remove(context, resource, object));
     if (failure !== undefined) failures.push(describeError(failure));
-    return listAll(context, resource, namespace);
+    return listAll(context, resource, { namespace });
   }
 }
 

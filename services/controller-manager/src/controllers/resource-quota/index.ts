@@ -84,7 +84,7 @@ async function observe(
   const namespace = namespaceOf(quota);
   const found: { kind: Found[number]['kind']; objects: readonly KubeObject[] }[] = [];
   for (const kind of countedKinds(quota, contents)) {
-    found.push({ kind, objects: await listAll(context, kind.resource, namespace) });
+    found.push({ kind, objects: await listAll(context, kind.resource, { namespace }) });
   }
   return found;
 }

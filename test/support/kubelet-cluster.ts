@@ -1,4 +1,4 @@
-import { type Features, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { DEFAULT_FEATURES, type Features, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import { createApiServer } from '@holdfast/apiserver';
 import {
   type ApiClient,
@@ -39,13 +39,13 @@ export interface KubeletCluster {
 }
 
 /** An API server alone: what only a test needs of scheduler and controllers it does by hand. */
-export async function startApi(features?: Features): Promise<KubeletCluster> {
+export async function startApi(features: Partial<Features> = {}): Promise<KubeletCluster> {
   const server = createApiServer({
     store: createMemoryStore(),
     clock,
     ids: createIds(random),
     log,
-    ...(features === undefined ? {} : { features }),
+    features: { ...DEFAULT_FEATURES, ...features },
     tokens: new Map([
       ['admin', { name: 'admin', uid: 'admin', groups: ['system:masters'] }],
       ['node-n1', { name: 'system:node:n1', uid: 'n1', groups: ['system:nodes'] }],

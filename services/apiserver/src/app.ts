@@ -121,6 +121,7 @@ function createCore(deps: ApiServerDeps): Core {
     serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
     defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
     ownershipRule: deps.ownershipRule ?? 'enforced',
+    podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
   });
   const openApi = createOpenApiDocuments();
   const services = createServiceAllocator({ store, cache, ids, addresses });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { DEFAULT_FEATURES } from '@holdfast/api';
 import { readApiServerConfig } from './config.ts';
 import { startTestApi } from './testing/fixture.ts';
 
@@ -14,7 +15,9 @@ const deployment = {
 };
 
 async function created(t: TestContext, userNamespacesSupport: boolean | undefined) {
-  const api = await startTestApi(userNamespacesSupport === undefined ? {} : { features: { userNamespacesSupport } });
+  const api = await startTestApi(
+    userNamespacesSupport === undefined ? {} : { features: { ...DEFAULT_FEATURES, userNamespacesSupport } },
+  );
   t.after(() => api.stop());
   const plain = await api.call('POST', '/api/v1/namespaces/default/pods', { body: pod });
   const template = await api.call('POST', '/apis/apps/v1/namespaces/default/deployments', { body: deployment });
@@ -34,7 +37,38 @@ test('[USERNS-01] the gate is off by default: the wish is dropped, as 1.32 does'
 test('the gate is given by --feature-gates, and an unknown one ends the program with a sentence', () => {
   const files = ['--tls-cert-file=c', '--tls-key-file=k', '--token-file=t'];
   const featuresOf = (...more: string[]) => readApiServerConfig({ argv: [...files, ...more], env: {} })?.features;
-  assert.deepEqual(featuresOf(), { userNamespacesSupport: false });
-  assert.deepEqual(featuresOf('--feature-gates=UserNamespacesSupport=true'), { userNamespacesSupport: true });
+  assert.deepEqual(featuresOf(), { userNamespacesSupport: false, podPriority: true });
+  const turned = featuresOf('--feature-gates=UserNamespacesSupport=true,PodPriority=false');
+  assert.deepEqual(turned, { userNamespacesSupport: true, podPriority: false });
   assert.throws(() => featuresOf('--feature-gates=Nope=true'), /does not take "Nope=true"/);
+});
+
+test('[PRIO-14] without PodPriority nobody gets a priority, a class is refused, and pods keep what they have', async (t) => {
+  const api = await startTestApi({ features: { ...DEFAULT_FEATURES, podPriority: false } });
+  t.after(() => api.stop());
+  const important = {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: 'important' },
+    value: 7,
+  };
+  const made = await api.call('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { body: important });
+  assert.equal(made.status, 201);
+  const create = (name: string, more: object) => {
+    const body = { ...pod, metadata: { name, namespace: 'default' }, spec: { containers: spec.containers, ...more } };
+    return api.call('POST', '/api/v1/namespaces/default/pods', { body });
+  };
+  const refused = await create('with-class', { priorityClassName: 'important' });
+  assert.equal(refused.status, 403);
+  assert.match(String(refused.at('message')), /PodPriority/);
+  const plain = await create('plain', {});
+  assert.deepEqual([plain.status, plain.at('spec.priority')], [201, undefined]);
+  // As a pod that was made before the gate was turned.
+  const old = await create('old', { priority: 7 });
+  assert.deepEqual([old.status, old.at('spec.priority')], [201, 7]);
+  const labelled = await api.call('PATCH', '/api/v1/namespaces/default/pods/old', {
+    body: { metadata: { labels: { a: 'b' } } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  assert.deepEqual([labelled.status, labelled.at('spec.priority')], [200, 7]);
 });

@@ -60,7 +60,7 @@ export const START_SETTINGS = {
   'scheduler-config': { kind: 'string', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
     kind: 'string',
-    help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTP, without credentials',
+    help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTPS, to whom the API allows it',
   },
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,

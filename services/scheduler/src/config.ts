@@ -1,3 +1,4 @@
+import { FEATURE_GATES_SETTING } from '@holdfast/api';
 import { COMPONENT_SETTINGS } from '@holdfast/client/component-config';
 import type { SettingSpecs, Settings } from '@holdfast/platform/config';
 
@@ -13,7 +14,7 @@ export const SCHEDULER_SETTINGS = {
     default: 'default-scheduler',
   },
   'leader-elect': { kind: 'boolean', help: 'let only one of several schedulers work at a time' },
-  'feature-gates': { kind: 'string', help: 'PodPriority=false: priorities neither order pods nor preempt' },
+  'feature-gates': FEATURE_GATES_SETTING,
   'status-address': {
     kind: 'string',
     help: 'host:port that serves /healthz and /readyz to all, /metrics and /debug/cache to whom the API allows it',

@@ -1,3 +1,4 @@
+import { readFeatures } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { connectComponent, logLevelOf, readSettingFile } from '@holdfast/client/component-config';
 import {
@@ -15,7 +16,6 @@ import { createStatusServer, type StatusServer } from './adapters/status-server.
 import { createScheduler, type Scheduler } from './app.ts';
 import { SCHEDULER_SETTINGS, type SchedulerSettings } from './config.ts';
 import { defaultConfiguration } from './configuration/configuration.ts';
-import { decodeFeatureGates } from './configuration/feature-gates.ts';
 import { readConfigurationFile } from './configuration/read-file.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<void> {
   const { config: file } = settings;
   const configuration =
     file === undefined ? defaultConfiguration(settings['scheduler-name']) : await readConfigurationFile(file);
-  const { podPriority } = decodeFeatureGates(settings['feature-gates']);
+  const { podPriority } = readFeatures(settings['feature-gates']);
   const clock = createSystemClock();
   const random = createSystemRandom();
   const log = createPinoLog({ level: logLevelOf(settings), service: 'scheduler' });

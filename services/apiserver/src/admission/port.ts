@@ -48,6 +48,8 @@ export interface AdmissionDeps {
   /** `mounted`: every pod gets a service account and a token volume; `off` where no tokens are issued. */
   readonly serviceAccounts: 'mounted' | 'off';
   readonly defaultTolerationSeconds: number;
+  /** False: the feature gate PodPriority is off. */
+  readonly podPriority: boolean;
   /** `off` plants a bug for the simulator: everybody may remove a bound pod. */
   readonly ownershipRule: 'enforced' | 'off';
 }

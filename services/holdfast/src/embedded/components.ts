@@ -62,18 +62,20 @@ function createNames({ machine, bus, front, config, nodeNames }: ComponentsDeps)
   return createClusterNames({ ...machine, bus, client: front.clientOf(CLUSTER_DNS_USER) });
 }
 
-function createEmbeddedScheduler({ machine, bus, front, config, scheduling }: ComponentsDeps): readonly Service[] {
+function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki }: ComponentsDeps): readonly Service[] {
   const client = front.clientOf(SCHEDULER_USER);
   const scheduler = createScheduler({
     ...machine,
     bus,
     client,
+    podPriority: config.features.podPriority,
     ...(scheduling === undefined ? {} : { configuration: scheduling }),
   });
   const address = config.schedulerStatusAddress;
   if (address === undefined) return [scheduler];
+  const tls = { certificate: pki.serverCertificate, key: pki.serverKey };
   const access = createStatusAccess({ client, clock: machine.clock });
-  return [scheduler, createStatusServer({ address, source: scheduler, access })];
+  return [scheduler, createStatusServer({ address, source: scheduler, access, tls })];
 }
 
 function createControllers({ machine, bus, front, config, pki }: ComponentsDeps): Service {

@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '@holdfast/machinery';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, decideFully, profileFor, told } from '../testing/cluster.ts';
 import { ConfigurationError, decodeConfiguration, defaultConfiguration } from './configuration.ts';
-import { decodeFeatureGates } from './feature-gates.ts';
 
 const V1 = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' };
 const profile = (content: JsonObject): JsonObject => ({ ...V1, profiles: [content] });
@@ -279,10 +278,4 @@ test('extenders are checked', () => {
     'extenders[0].httpTimeout: Invalid value: "soon": must be a duration such as 500ms, 5s or 1m',
     'extenders[1].managedResources[0].name: Invalid value: "cpu": must be an extended resource name',
   ]);
-});
-
-test('feature gates', () => {
-  assert.deepEqual(decodeFeatureGates(undefined), { podPriority: true });
-  assert.deepEqual(decodeFeatureGates('PodPriority=false'), { podPriority: false });
-  assert.throws(() => decodeFeatureGates('Nope=true'), /does not take "Nope=true"/);
 });

@@ -1,5 +1,5 @@
 import { fieldErrorMessage } from '@holdfast/machinery';
-import type { Features } from '../../features.ts';
+import { DEFAULT_FEATURES, type Features } from '../../features.ts';
 import type { Container, Pod, PodSpec } from '../../generated/types.ts';
 import { podResource } from './index.ts';
 
@@ -24,16 +24,16 @@ export const container = (changes: Partial<Container> = {}): Container => ({
 });
 
 /** Defaulted and prepared as for the store. */
-export function created(object: Pod, features?: Features): Pod {
+export function created(object: Pod, features: Partial<Features> = {}): Pod {
   const copy = structuredClone(object);
   podResource.setDefaults(copy);
-  podResource.strategy.prepareForCreate(copy, { now: NOW, ...(features === undefined ? {} : { features }) });
+  podResource.strategy.prepareForCreate(copy, { now: NOW, features: { ...DEFAULT_FEATURES, ...features } });
   copy.metadata.resourceVersion = '1';
   return copy;
 }
 
 /** What creating the pod would be refused for. */
-export const createErrors = (object: Pod, features?: Features): readonly string[] =>
+export const createErrors = (object: Pod, features: Partial<Features> = {}): readonly string[] =>
   podResource.strategy.validateCreate(created(object, features), { now: NOW }).map(fieldErrorMessage);
 
 /** What the change would be refused for; first lines only, a diff may follow. */

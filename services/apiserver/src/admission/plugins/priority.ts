@@ -16,7 +16,8 @@ export const createPriority = (deps: AdmissionDeps): AdmissionPlugin => ({
   handles: (request) => isPodWrite(request) || isClassChange(request),
   admit: (request) => {
     if (!isPodWrite(request) || request.object === undefined) return;
-    if (request.old === undefined) resolve(deps, request, decodePod(request.object));
+    if (request.old === undefined && deps.podPriority) resolve(deps, request, decodePod(request.object));
+    else if (request.old === undefined) refuseClass(request, decodePod(request.object));
     else keep(decodePod(request.object), decodePod(request.old));
   },
   validate: (request) => {
@@ -39,6 +40,12 @@ function keep({ spec }: Pod, { spec: old }: Pod): void {
   if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined) {
     spec.preemptionPolicy = old.preemptionPolicy;
   }
+}
+
+/** Without priorities a class would promise what nobody keeps (PRIO-14). */
+function refuseClass(request: AdmissionRequest, { spec }: Pod): void {
+  if ((spec?.priorityClassName ?? '') === '') return;
+  throw refuse(request, 'spec.priorityClassName: priorities are off in this cluster (feature gate PodPriority)');
 }
 
 interface Computed {

@@ -23,6 +23,31 @@ test('applying creates the object, and applying the same again changes nothing',
   assert.deepEqual([again.status, again.at('metadata.resourceVersion')], [200, created.at('metadata.resourceVersion')]);
 });
 
+test('what is applied first gets the defaults of its kind, structs that nobody has named too', async () => {
+  const body = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'main', image: 'example.org/web' }] },
+      },
+    },
+  };
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const created = await api.call('POST', deployments, { body: { ...body, metadata: { name: 'other' } } });
+  for (const name of ['web', 'web-2']) {
+    const applied = await api.call('PATCH', `${deployments}/${name}?fieldManager=alice`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: { ...body, metadata: { name } },
+    });
+    assert.deepEqual([applied.status, applied.textAt('spec.strategy.type')], [201, 'RollingUpdate']);
+    assert.deepEqual(applied.at('spec'), created.at('spec'));
+  }
+});
+
 test("another's field is a conflict, unless forced; what is no longer applied goes", async () => {
   await apply('alice', { a: '1', b: '1' });
   const refused = await apply('bob', { a: '2' });

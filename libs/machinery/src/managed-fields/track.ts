@@ -3,7 +3,7 @@ import { type FieldSet, isEmptySet, unionOf } from '../fieldpath/field-set.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
 import type { StructSchema } from '../schema.ts';
 import { type Comparison, compareTyped, excludeFields, isSame } from '../typed/compare.ts';
-import { unsetObject } from '../typed/unset.ts';
+import { sharedUnsetObject } from '../typed/unset.ts';
 import {
   decodeManagedFields,
   encodeEntry,
@@ -43,7 +43,7 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
   const keepsStored = live !== undefined && leavesOwnersAlone(input, stored);
   // An object that nobody tracks stays untracked until someone applies.
   if (keepsStored && !isOwned(stored)) return withManagedFields(updated, undefined);
-  const before = live === undefined ? unsetObject(schema) : untracked(live);
+  const before = live === undefined ? sharedUnsetObject(schema) : untracked(live);
   const change = excludeFields(compareTyped(before, untracked(updated), schema), input.resetFields);
   if (keepsStored && isSame(change) && isJsonArray(stored)) return withManagedFields(updated, stored);
   const sent = managedFieldsOf(updated);

@@ -2,19 +2,20 @@ import { deepFreeze } from '../deep.ts';
 import { type Json, type JsonObject, type MutableJsonObject, setOwn } from '../json.ts';
 import type { FieldSchema, ScalarType, Schema, StructSchema } from '../schema.ts';
 
-/** The wire form of a struct of which nobody has set a field: what a create is compared with. */
-export function unsetObject(schema: StructSchema): JsonObject {
-  let object = known.get(schema);
+/** What a create is compared with: an unset object that all share and nobody alters. */
+export function sharedUnsetObject(schema: StructSchema): JsonObject {
+  let object = shared.get(schema);
   if (object === undefined) {
-    object = deepFreeze(makeUnset(schema));
-    known.set(schema, object);
+    object = deepFreeze(unsetObject(schema));
+    shared.set(schema, object);
   }
   return object;
 }
 
-const known = new WeakMap<StructSchema, JsonObject>();
+const shared = new WeakMap<StructSchema, JsonObject>();
 
-function makeUnset(schema: StructSchema): JsonObject {
+/** The wire form of a struct of which nobody has set a field. */
+export function unsetObject(schema: StructSchema): JsonObject {
   const result: MutableJsonObject = {};
   for (const [name, field] of Object.entries(schema.fields)) {
     const value = unsetValue(schema, name, field);

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEPLOYMENTS, HORIZONTAL_POD_AUTOSCALERS, type HorizontalPodAutoscaler, PODS } from '@holdfast/api';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS,
+  type Deployment,
+  HORIZONTAL_POD_AUTOSCALERS,
+  type HorizontalPodAutoscaler,
+  PODS,
+  type ResourceRef,
+} from '@holdfast/api';
 import { autoscaler, cpuTarget, deployment, pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { horizontalPodAutoscalerController } from './index.ts';
@@ -231,4 +239,30 @@ test('a target that somebody else changed meanwhile is looked at again before it
   assert.deepEqual([cluster.size(), cluster.events()], [7, []]);
   await cluster.pass(1);
   assert.equal(cluster.size(), 7, 'two busy pods ask for four, and seven was asked for a moment ago');
+});
+
+test('a kind that users have defined is scaled when its definition has a scale', async () => {
+  const group = 'example.com';
+  const scaleTargetRef = { apiVersion: `${group}/v1`, kind: 'Fleet', name: 'web' };
+  const cluster = new Cluster(2, { scaleTargetRef });
+  const { api } = cluster.world;
+  const fleets: ResourceRef<Deployment> = { group, version: 'v1', kind: 'Fleet', plural: 'fleets', namespaced: true };
+  api.put(fleets, { ...deployment({ replicas: 2 }), apiVersion: `${group}/v1`, kind: 'Fleet' });
+  const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+  api.put(CUSTOM_RESOURCE_DEFINITIONS, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `fleets.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind: 'Fleet', plural: 'fleets' },
+      versions: [{ name: 'v1', served: true, storage: true, subresources: { scale } }],
+    },
+    status: { acceptedNames: { kind: 'Fleet', plural: 'fleets' }, conditions: [], storedVersions: ['v1'] },
+  });
+  cluster.usedMilli = 100;
+  await cluster.pass();
+  assert.equal(api.get(fleets, { namespace: 'default', name: 'web' }).spec.replicas, 4);
+  assert.equal(cluster.size(), 2, 'the deployment of the same name is none of its business');
 });

@@ -86,6 +86,58 @@ test('[SAFE-22] a StatefulSet names its pods in order, and a deleted one comes b
   await waitFor('no pod is left', async () => (await run('get', 'pods', '--no-headers', '-l', 'app=db')) === '');
 });
 
+for (const { kind, apiVersion, resource, selector } of [
+  {
+    kind: 'ReplicaSet',
+    apiVersion: 'apps/v1',
+    resource: 'replicaset.apps',
+    selector: { matchLabels: { app: 'many' } },
+  },
+  {
+    kind: 'ReplicationController',
+    apiVersion: 'v1',
+    resource: 'replicationcontroller',
+    selector: { app: 'many' },
+  },
+]) {
+  test(`a ${kind} keeps its number, is scaled and exposed, and leaves its pods to its successor when told to`, async () => {
+    const template = {
+      metadata: { labels: { app: 'many' } },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: 'main', image: 'busybox', command: ['sleep', '3600'] }],
+      },
+    };
+    const many = (replicas: number): object => ({
+      apiVersion,
+      kind,
+      metadata: { name: 'many', namespace: 'default' },
+      spec: { replicas, selector, template },
+    });
+    const uids = async (): Promise<readonly string[]> =>
+      (await run('get', 'pods', '-l', 'app=many', '-o', 'jsonpath={.items[*].metadata.uid}')).split(' ').toSorted();
+    await apply(many(2));
+    await waitFor('two running pods', async () => (await runningPods('app=many')) === 2);
+    const [lost] = (await run('get', 'pods', '-l', 'app=many', '-o', 'name')).split('\n');
+    await run('delete', lost ?? '');
+    await waitFor('two running pods again', async () => (await runningPods('app=many')) === 2);
+    assert.match(await run('scale', resource, 'many', '--replicas=3'), /\/many scaled/);
+    await waitFor('three running pods', async () => (await runningPods('app=many')) === 3);
+    assert.match(await run('get', resource, 'many'), /many +3 +3 +3 /);
+    assert.match(await run('expose', resource, 'many', '--port=80'), /service\/many exposed/);
+    assert.match(await run('describe', resource, 'many'), /3 Running \/ 0 Waiting \/ 0 Succeeded \/ 0 Failed/);
+    const before = await uids();
+    await run('delete', resource, 'many', '--cascade=orphan');
+    assert.deepEqual(await uids(), before);
+    await apply(many(3));
+    await waitFor('the pods are adopted', async () => / 3 +3 +3 /.test(await run('get', resource, 'many')));
+    assert.deepEqual(await uids(), before);
+    await run('delete', 'service', 'many');
+    await run('delete', resource, 'many');
+    await waitFor('no pod is left', async () => (await run('get', 'pods', '--no-headers', '-l', 'app=many')) === '');
+  });
+}
+
 test('what does not exist is an honest error', async () => {
   const missing = await tryKubectl(cluster.ready.kubeconfig, ['get', 'pod', 'nobody']);
   assert.equal(missing.code, 1);

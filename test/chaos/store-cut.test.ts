@@ -7,6 +7,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from '../support/wait.ts';
 import { type ComposeCluster, startComposeCluster } from './support/compose-cluster.ts';
 import { doubleLives, readLives } from './support/heartbeats.ts';
+import { assertStreamsReachPods } from './support/pod-streams.ts';
 import { allReady, createWorkloads, describePods, holds, identitiesOf, isReady } from './support/workloads.ts';
 
 const NODE_MONITOR_GRACE_SECONDS = 24;
@@ -84,6 +85,11 @@ describe('the store and the servers fail in the distributed form', () => {
       throw error;
     }
   };
+
+  test(
+    'exec, attach, cp and port-forward reach a pod on its node through each API server',
+    explained(() => assertStreamsReachPods(cluster)),
+  );
 
   test(
     '[TEST-03] [SAFE-33] API servers cut from the store: writes are refused, no pod is evicted, nothing acknowledged is lost',

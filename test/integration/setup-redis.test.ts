@@ -10,6 +10,7 @@ import { redisConfig } from '@holdfast/holdfast/setup';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { createRedisStore } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
+import { createClusterPki } from '../../services/holdfast/src/pki/cluster-pki.ts';
 import { freePort } from '../support/free-port.ts';
 
 const PASSWORD = 'a-password';
@@ -18,6 +19,7 @@ const HEALTH = { username: 'health', password: 'none' };
 
 interface ConfiguredRedis extends AsyncDisposable {
   readonly port: number;
+  readonly tls: { readonly ca: string };
   /** SIGKILL, and start again. */
   crash(): Promise<void>;
 }
@@ -27,10 +29,21 @@ async function startConfiguredRedis(): Promise<ConfiguredRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-redis-'));
   const port = await freePort();
   const file = join(directory, 'redis.conf');
-  await writeFile(file, redisConfig({ port, directory, password: PASSWORD, operatorPassword: OPERATOR_PASSWORD }));
+  const pki = await createClusterPki(
+    { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] },
+    createSystemClock().now(),
+  );
+  const [caFile, certFile, keyFile] = ['ca.crt', 'server.crt', 'server.key'].map((name) => join(directory, name));
+  assert.ok(caFile !== undefined && certFile !== undefined && keyFile !== undefined);
+  await writeFile(caFile, pki.caCertificate);
+  await writeFile(certFile, pki.serverCertificate);
+  await writeFile(keyFile, pki.serverKey);
+  const tls = { caFile, certFile, keyFile };
+  await writeFile(file, redisConfig({ port, directory, password: PASSWORD, operatorPassword: OPERATOR_PASSWORD, tls }));
+  const ca = pki.caCertificate;
   const start = async (): Promise<ChildProcess> => {
     const child = spawn('redis-server', [file], { stdio: 'ignore' });
-    await answersPing(child, port);
+    await answersPing(child, port, ca);
     return child;
   };
   let child = await start();
@@ -41,6 +54,7 @@ async function startConfiguredRedis(): Promise<ConfiguredRedis> {
   };
   return {
     port,
+    tls: { ca },
     crash: async () => {
       await kill();
       child = await start();
@@ -52,12 +66,12 @@ async function startConfiguredRedis(): Promise<ConfiguredRedis> {
   };
 }
 
-async function answersPing(child: ChildProcess, port: number): Promise<void> {
+async function answersPing(child: ChildProcess, port: number, ca: string): Promise<void> {
   let failure: Error | undefined;
   child.once('error', (error) => {
     failure = error;
   });
-  const options = { ...HEALTH, port, host: '127.0.0.1', lazyConnect: true, enableReadyCheck: false };
+  const options = { ...HEALTH, port, tls: { ca }, host: '127.0.0.1', lazyConnect: true, enableReadyCheck: false };
   const probe = new Redis({ ...options, retryStrategy: () => 20 });
   probe.on('error', () => {});
   void probe.connect().catch(() => undefined);
@@ -76,7 +90,8 @@ async function answersPing(child: ChildProcess, port: number): Promise<void> {
 test('the store accepts the generated configuration and works with the rights it gives', async () => {
   await using server = await startConfiguredRedis();
   const store = await createRedisStore({
-    url: `redis://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+    url: `rediss://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+    tls: server.tls,
     clock: createSystemClock(),
     ids: createIds(createSystemRandom()),
     log: createSilentLog(),
@@ -118,7 +133,7 @@ const FORBIDDEN: readonly (readonly [string, ...string[]])[] = [
 
 test('apiservers cannot weaken the server, health checks can only ping, strangers nothing', async () => {
   await using server = await startConfiguredRedis();
-  const base = { port: server.port, host: '127.0.0.1', enableReadyCheck: false } as const;
+  const base = { port: server.port, tls: server.tls, host: '127.0.0.1', enableReadyCheck: false } as const;
   const apiserver = new Redis({ ...base, username: 'apiserver', password: PASSWORD });
   const stranger = new Redis(base);
   // Its greeting is refused already.
@@ -143,7 +158,8 @@ test('[TEST-03] what was acknowledged under these rights is there after the serv
   await using server = await startConfiguredRedis();
   const open = () =>
     createRedisStore({
-      url: `redis://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+      url: `rediss://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
+      tls: server.tls,
       clock: createSystemClock(),
       ids: createIds(createSystemRandom()),
       log: createSilentLog(),

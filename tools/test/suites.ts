@@ -39,5 +39,12 @@ export const SUITES: readonly Suite[] = [
     concurrency: 1,
     timeoutSecondsPerTest: 300,
   },
-  { name: 'chaos', files: ['test/chaos/**/*.test.ts'], docker: true, concurrency: 1, timeoutSecondsPerTest: 900 },
+  {
+    name: 'chaos',
+    files: ['test/chaos/**/*.test.ts'],
+    programs: ['kubectl'],
+    docker: true,
+    concurrency: 1,
+    timeoutSecondsPerTest: 900,
+  },
 ];

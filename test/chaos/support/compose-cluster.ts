@@ -19,6 +19,10 @@ const LOG_LINES_SHOWN = '60';
 export interface ComposeCluster extends AsyncDisposable {
   /** An administrator's client; either API server answers it. */
   readonly admin: ApiClient;
+  /** An administrator's kubeconfig; it names the first of the servers. */
+  readonly kubeconfig: string;
+  /** Addresses of the API servers on this machine. */
+  readonly servers: readonly string[];
   /** A folder of this machine that every node sees as /shared. */
   readonly sharedFolder: string;
   /** Cuts a service off a network: no packet of it reaches anybody there, and it is not told. A node has no other one. */
@@ -72,9 +76,13 @@ export async function startComposeCluster(
       .withAutoCleanup(false)
       .withClientOptions({ commandOptions: ['--wait'] })
       .up();
-    const { admin, close } = await connectAsAdmin(path.join(scratch, 'state', 'kubeconfig'), ports);
+    const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
+    const servers = ports.map((port) => `https://127.0.0.1:${port}`);
+    const { admin, close } = await connectAsAdmin(kubeconfig, servers);
     return {
       admin,
+      kubeconfig,
+      servers,
       sharedFolder,
       disconnect: async (service, network = 'cluster') => {
         await execute('docker', ['network', 'disconnect', `${project}_${network}`, `${project}-${service}-1`]);
@@ -102,12 +110,11 @@ export async function startComposeCluster(
 
 async function connectAsAdmin(
   kubeconfigFile: string,
-  ports: readonly (number | undefined)[],
+  servers: readonly string[],
 ): Promise<{ readonly admin: ApiClient; readonly close: () => Promise<void> }> {
   const kubeconfig = parse(await readFile(kubeconfigFile, 'utf8'));
   const caPem = Buffer.from(kubeconfig.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
   const token: string = kubeconfig.users[0].user.token;
-  const servers = ports.map((port) => `https://127.0.0.1:${port}`);
   const transport = createHttpsTransport({ servers, caPem, clock: createSystemClock() });
   return {
     admin: createApiClient({ transport, token, userAgent: 'chaos-test' }),

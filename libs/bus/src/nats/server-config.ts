@@ -18,7 +18,7 @@ export interface NatsUser {
 export interface NatsServerConfig {
   readonly host: string;
   readonly port: number;
-  /** HTTP port for health checks; absent = none. */
+  /** HTTP port for health checks from the same machine: it tells everybody about everybody. Absent = none. */
   readonly monitoringPort?: number;
   readonly storeDir: string;
   readonly users: readonly NatsUser[];
@@ -37,7 +37,7 @@ export function natsServerConfig(config: NatsServerConfig): string {
     server_name: 'holdfast',
     host,
     port,
-    ...(monitoringPort === undefined ? {} : { http: `${host}:${monitoringPort}` }),
+    ...(monitoringPort === undefined ? {} : { http: `127.0.0.1:${monitoringPort}` }),
     max_payload: NATS_MAX_PAYLOAD_BYTES,
     ping_interval: '10s',
     ping_max: 2,

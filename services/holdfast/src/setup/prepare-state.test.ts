@@ -55,7 +55,13 @@ test('every container finds its own folder, readable by nobody else', async () =
       assert.ok(files.has(`controller-manager/${file}`), file);
     const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');
     assert.deepEqual([kubelet.checkHost('node-1'), kubelet.checkHost('node-2')], ['node-1', undefined]);
-    for (const file of ['redis/redis.conf', 'nats/nats.conf', 'kubeconfig']) assert.ok(files.has(file), file);
+    for (const name of ['redis', 'nats', 'scheduler']) {
+      const server = new X509Certificate(files.get(`${name}/server.crt`) ?? '');
+      assert.deepEqual([server.checkHost(name), server.checkHost('apiserver-1')], [name, undefined]);
+      assert.ok(files.has(`${name}/server.key`));
+    }
+    for (const file of ['redis/redis.conf', 'redis/ca.crt', 'nats/nats.conf', 'kubeconfig'])
+      assert.ok(files.has(file), file);
     for (const file of files.keys()) {
       assert.equal(statSync(path.join(config.stateDirectory, file)).mode & 0o077, 0, file);
     }

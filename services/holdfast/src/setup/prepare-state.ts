@@ -49,7 +49,7 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
   const secrets = completeSecrets(own.read('passwords.json'), names);
   own.write('passwords.json', `${JSON.stringify(secrets, undefined, 2)}\n`);
   const material: Material = { config, pki, credentials, secrets };
-  writeServers(material);
+  await writeServers(material, nowMs);
   writeApiServer(material, directory.serviceAccountKey());
   await writeCertificate(material, { ...API_SERVER_CLIENT, nowMs });
   const { componentUid } = config;
@@ -59,6 +59,7 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
     user: SCHEDULER_USER,
     role: { kind: 'scheduler' },
   });
+  await writeServerCertificate(material, 'scheduler', componentUid, nowMs);
   const manager = { folder: 'controller-manager', uid: componentUid, user: CONTROLLER_MANAGER_USER } as const;
   writeComponent(material, { ...manager, role: { kind: 'controller-manager' } });
   writeControllerIdentities(material);
@@ -85,12 +86,15 @@ function busRoles(config: SetupConfig): readonly NatsRole[] {
   return [{ kind: 'apiserver' }, { kind: 'scheduler' }, { kind: 'controller-manager' }, ...nodes];
 }
 
-function writeServers(material: Material): void {
-  const { config } = material;
+async function writeServers(material: Material, nowMs: number): Promise<void> {
+  const { config, pki } = material;
   const redis = new StateFolder(path.join(config.stateDirectory, 'redis'), config.redisUid);
   const password = secretOf(material, REDIS_SECRET);
   const operatorPassword = secretOf(material, REDIS_OPERATOR_SECRET);
-  redis.write('redis.conf', redisConfig({ port: REDIS_PORT, directory: '/data', password, operatorPassword }));
+  const tls = { certFile: '/etc/redis/server.crt', keyFile: '/etc/redis/server.key', caFile: '/etc/redis/ca.crt' };
+  redis.write('redis.conf', redisConfig({ port: REDIS_PORT, directory: '/data', password, operatorPassword, tls }));
+  redis.write('ca.crt', pki.caCertificate);
+  await writeServerCertificate(material, 'redis', config.redisUid, nowMs);
   const nats = new StateFolder(path.join(config.stateDirectory, 'nats'), ROOT_UID);
   const users = busRoles(config).map((role) => ({ role, password: secretOf(material, natsUserName(role)) }));
   nats.write(
@@ -101,8 +105,23 @@ function writeServers(material: Material): void {
       monitoringPort: NATS_MONITORING_PORT,
       storeDir: '/data',
       users,
+      tls: { certFile: '/etc/holdfast/server.crt', keyFile: '/etc/holdfast/server.key' },
     }),
   );
+  await writeServerCertificate(material, 'nats', ROOT_UID, nowMs);
+}
+
+/** For the name by which the others reach it, and for who asks on its own machine. */
+function writeServerCertificate(material: Material, name: string, uid: number, nowMs: number): Promise<void> {
+  const subject = { user: name, group: undefined, purpose: 'server' } as const;
+  return writeCertificate(material, {
+    folder: name,
+    file: 'server',
+    uid,
+    subject,
+    dnsNames: [name, 'localhost'],
+    nowMs,
+  });
 }
 
 function writeApiServer(material: Material, serviceAccountKey: string): void {
@@ -115,7 +134,7 @@ function writeApiServer(material: Material, serviceAccountKey: string): void {
   folder.write('service-account.key', serviceAccountKey);
   folder.write('tokens.csv', formatTokenFile(credentials.values()));
   folder.write('bus-password', secretOf(material, busUser));
-  const storeUrl = `redis://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
+  const storeUrl = `rediss://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
   folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
 }
 

@@ -13,10 +13,18 @@ export function redisConfig(options: {
   readonly password: string;
   /** Of the user `default`, who may do everything. */
   readonly operatorPassword: string;
+  /** Nobody is served in the clear. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 }): string {
   const rights = '+@all -@admin -@dangerous -script|flush -script|kill +info +config|get';
   return `${[
-    `port ${options.port}`,
+    'port 0',
+    `tls-port ${options.port}`,
+    `tls-cert-file ${options.tls.certFile}`,
+    `tls-key-file ${options.tls.keyFile}`,
+    `tls-ca-cert-file ${options.tls.caFile}`,
+    // Clients say who they are by password.
+    'tls-auth-clients no',
     `dir ${options.directory}`,
     // Whoever reaches the port must log in.
     'protected-mode no',

@@ -41,7 +41,8 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'rbac.authorization.k8s.io/v1/ClusterRoleBinding': 'authorization, with protection against escalation',
   'storage.k8s.io/v1/StorageClass':
     'the default class is set on claims that name none; says whether a claim waits for its pod; nothing here makes volumes',
-  'v1/PersistentVolume': 'binder, protection while bound; kept when released, because nothing here deletes data',
+  'v1/PersistentVolume':
+    'binder, protection while bound; disks without a lock of their own are attached to one node at a time; kept when released, because nothing here deletes data',
   'v1/PersistentVolumeClaim': 'binder, protection while a pod uses it; made for ephemeral volumes; never resized',
   'v1/Endpoints': 'follow services and their pods; those that users write are mirrored into slices',
   'discovery.k8s.io/v1/EndpointSlice': 'follow services and their pods, or Endpoints that users write',

@@ -9,7 +9,8 @@ export class Nominations {
 
   /** The same array as long as they are the same pods. */
   on(nodeName: string): readonly PodInfo[] {
-    return this.#onNode.get(nodeName) ?? NOBODY;
+    // Asked for every node of every decision, mostly when nobody waits anywhere.
+    return this.#onNode.size === 0 ? NOBODY : (this.#onNode.get(nodeName) ?? NOBODY);
   }
 
   of(pod: PodInfo): string {

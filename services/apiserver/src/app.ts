@@ -15,6 +15,7 @@ import { createNodeAuthorizer } from './authorization/nodes.ts';
 import { publicPaths } from './authorization/public-paths.ts';
 import { createRbac } from './authorization/rbac.ts';
 import { superusers } from './authorization/superusers.ts';
+import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
@@ -67,6 +68,8 @@ export interface ApiServer extends Service {
   readonly handle: ApiHandler;
   /** Empty when requests are served and durable; else sentences on what is wrong. */
   readonly health: () => Promise<readonly string[]>;
+  /** For the only server of a cluster: the service `kubernetes` leads to this address. */
+  readonly announce: (at: ApiAddress) => Promise<void>;
 }
 
 export function createApiServer(deps: ApiServerDeps): ApiServer {
@@ -95,6 +98,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     name: 'apiserver',
     handle,
     health: async () => (await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat(),
+    announce: (at) => announce(handleAsSystem, deps.log, at),
     start: () => (started ??= start()),
     stop: async () => {
       eventSweeper.stop();

@@ -5,6 +5,7 @@ import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { formatKubeconfig } from '../pki/kubeconfig.ts';
 import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
+import { createAnnouncement } from './announcement.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
@@ -70,7 +71,10 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startAll(createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki })),
+      startAll([
+        createAnnouncement(config, front),
+        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki }),
+      ]),
     );
     warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
   };

@@ -255,6 +255,27 @@ test('what a pod asks of its security holds', async () => {
   await remove('confined');
 });
 
+test('what the node makes for a pod belongs to its group; memory is a volume of its size', async () => {
+  const report =
+    'touch /data/mine; stat -c %g /data/mine; cat /info/name; echo; dd if=/dev/zero of=/ram/x bs=1024 count=2048 2>/dev/null || echo full; grep " /ram tmpfs" /proc/mounts > /dev/null && echo memory';
+  const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' }, mode: 0o400 }];
+  const volumeMounts = ['data', 'ram', 'info'].map((name) => ({ name, mountPath: `/${name}` }));
+  await create('owner', {
+    restartPolicy: 'Never',
+    securityContext: { runAsUser: 1234, runAsGroup: 2345, fsGroup: 88 },
+    containers: [container({ command: shell(report), volumeMounts })],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'ram', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+      { name: 'info', downwardAPI: { items } },
+    ],
+  });
+  await podWhere('owner', ({ status }) => status.phase === 'Succeeded', 'ends');
+  const lines = (await kubectl.run('logs', 'owner')).trim().split('\n');
+  assert.deepEqual(lines, ['88', 'owner', 'full', 'memory']);
+  await remove('owner');
+});
+
 test('runAsNonRoot looks at the user of the image', async () => {
   const refuse = (name: string, image: string): Promise<void> =>
     create(name, { containers: [{ name: 'main', image, resources: {}, securityContext: { runAsNonRoot: true } }] });

@@ -379,6 +379,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
       operatingSystem: node.nodeInfo.operatingSystem,
       runtimeName: node.runtimeName,
       ...livesKept(deps),
+      watchesFiles: deps.eviction !== undefined && deps.machine !== undefined,
     },
     allocatable: node.allocatable,
     ranges: new UserRanges(deps.userRanges),

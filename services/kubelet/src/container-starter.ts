@@ -284,7 +284,8 @@ export class ContainerStarter {
   #tellNotEnforced(pod: Pod, container: Container): void {
     const { abilities } = this.#deps.runtime;
     if (abilities === undefined) return;
-    const fields = notEnforced(pod, container, abilities);
+    const { watchesFiles = false } = this.#deps.node;
+    const fields = notEnforced(pod, container, { ...abilities, watchesFiles });
     if (fields.length === 0) return;
     const message = `Not enforced for processes of this node: ${fields.join(', ')}`;
     this.#deps.tell(pod, { type: 'Warning', reason: 'NotEnforced', message, container: container.name });

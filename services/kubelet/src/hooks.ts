@@ -17,6 +17,11 @@ export interface HandlerTarget {
   readonly timeoutMs: number;
 }
 
+/** The check itself could not be made: nothing is known of the container. */
+export class CheckError extends Error {
+  override readonly name = 'CheckError';
+}
+
 /** Runs a postStart or preStop handler; rejects when it failed. */
 export async function runHook(deps: HandlerDeps, hook: LifecycleHandler, target: HandlerTarget): Promise<void> {
   if (hook.exec !== undefined) return runExec(deps, hook.exec.command ?? [], target);
@@ -64,6 +69,6 @@ export async function runGrpc(deps: HandlerDeps, action: GRPCAction, target: Han
 export function portNumber(port: IntOrString, ports: readonly ContainerPort[]): number {
   if (typeof port === 'number') return port;
   const named = ports.find(({ name }) => name === port)?.containerPort ?? Number(port);
-  if (!Number.isInteger(named)) throw new Error(`couldn't find port "${port}" of the container`);
+  if (!Number.isInteger(named)) throw new CheckError(`couldn't find port "${port}" of the container`);
   return named;
 }

@@ -52,6 +52,8 @@ export const STOP_RETRY_MS = 5_000;
 export const PRE_STOP_EXTENSION_MS = 2_000;
 /** For what the node does for itself before a container ends. */
 export const INTERNAL_HOOK_MS = 30_000;
+/** How often a probe asks at once whose check could not be made, as everywhere. */
+export const PROBE_ATTEMPTS_MAX = 3;
 /** For hooks that do not say how long they may take. */
 export const POST_START_TIMEOUT_MS = 60_000;
 /** Logs are read in blocks of this size and, when followed, looked at this often. */

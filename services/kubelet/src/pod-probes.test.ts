@@ -95,22 +95,39 @@ test('[PROBE-01] [PROBE-03] a command probe runs in the container again and agai
   await other.stop();
 });
 
-test('[PROBE-07] a check that could not be made changes nothing', async () => {
+test('[PROBE-07] a check that could not be made is tried again, told, and changes nothing', async () => {
   let fault: Error | undefined;
+  let asked = 0;
   const pod = new VirtualPod(
     {
       restartPolicy: 'Never',
       containers: [app('main', { livenessProbe: tcp({ periodSeconds: 1, failureThreshold: 1 }) })],
     },
-    { connect: () => (fault === undefined ? Promise.resolve() : Promise.reject(fault)) },
+    {
+      connect: () => {
+        asked += 1;
+        return fault === undefined ? Promise.resolve() : Promise.reject(fault);
+      },
+    },
   );
-  await pod.run(3);
+  await pod.run(3.5);
   fault = new RuntimeError('Unavailable', 'nobody answers at the runtime');
+  asked = 0;
   await pod.run(60);
-  assert.deepEqual([pod.stops, pod.said('Unhealthy')], [[], []]);
+  assert.deepEqual([asked, pod.stops], [180, []], 'three times in each of 60 rounds');
+  const text = 'Liveness probe errored and resulted in unknown state: nobody answers at the runtime';
+  assert.ok(pod.said('Unhealthy').every(({ message }) => message === text));
   fault = new Error('connection refused');
   await pod.run(1);
   assert.equal(pod.stops.length, 1);
+  await pod.stop();
+});
+
+test('[PROBE-07] a port that the container does not name is no answer of the container', async () => {
+  const livenessProbe = { tcpSocket: { port: 'nowhere' }, periodSeconds: 1, failureThreshold: 1 };
+  const pod = await new VirtualPod({ containers: [app('main', { livenessProbe })] }).run(30);
+  assert.deepEqual(pod.stops, []);
+  assert.match(pod.said('Unhealthy')[0]?.message ?? '', /unknown state: couldn't find port "nowhere"/);
   await pod.stop();
 });
 

@@ -2,7 +2,8 @@ import type { Container, Pod, Probe } from '@holdfast/api';
 import { describeError, type Timer } from '@holdfast/platform';
 import type { ProbeResults } from './domain/pod-worker-types.ts';
 import { countProbe, NO_PROBE_YET, type ProbeCount, type ProbeKind } from './domain/probe-count.ts';
-import { type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
+import { CheckError, type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
+import { PROBE_ATTEMPTS_MAX } from './limits.ts';
 import { type ContainerStatus, RuntimeError, type SandboxStatus } from './runtime/port.ts';
 import type { ProbeMetrics, ProbeObservation } from './stats/probe-metrics.ts';
 
@@ -138,14 +139,11 @@ class ProbeLoop {
   async #round(): Promise<void> {
     const before = this.#count.verdict;
     const askedAt = this.#deps.clock.monotonic();
-    const failure = await this.#probe();
+    const outcome = await this.#ask();
     if (this.#stopped) return;
-    this.#tell(failure, (this.#deps.clock.monotonic() - askedAt) / 1000);
-    if (failure !== 'unknown') {
-      const { probe, pod, spec } = this.#subject;
-      this.#count = countProbe(this.#count, failure === undefined ? 'success' : 'failure', probe);
-      if (failure !== undefined) this.#deps.onFailure(pod, spec.name, `${TITLES[this.#kind]} probe failed: ${failure}`);
-    }
+    this.#measure(outcome, (this.#deps.clock.monotonic() - askedAt) / 1000);
+    this.#tell(outcome);
+    if (outcome.kind !== 'unknown') this.#count = countProbe(this.#count, outcome.kind, this.#subject.probe);
     const { verdict } = this.#count;
     const done =
       (this.#kind === 'startup' && verdict !== undefined) || (this.#kind === 'liveness' && verdict === 'failure');
@@ -153,39 +151,60 @@ class ProbeLoop {
     if (verdict !== before) this.#deps.onResult();
   }
 
-  #tell(failure: string | undefined, seconds: number): void {
-    const { pod, spec } = this.#subject;
-    const { uid: podUid = '', name = '', namespace = '' } = pod.metadata;
-    const result: ProbeObservation['result'] =
-      failure === undefined ? 'successful' : failure === 'unknown' ? 'unknown' : 'failed';
-    const of = { namespace, pod: name, podUid, container: spec.name, kind: this.#kind };
-    this.#deps.probeMetrics?.observe({ ...of, result, seconds });
+  /** A check that could not be made is made again at once, a few times. */
+  async #ask(): Promise<Outcome> {
+    let outcome = await this.#probe();
+    for (let attempt = 1; outcome.kind === 'unknown' && attempt < PROBE_ATTEMPTS_MAX && !this.#stopped; attempt++)
+      outcome = await this.#probe();
+    return outcome;
   }
 
-  /** The failure's text, `undefined` for success; `unknown` when the check itself could not be made. */
-  async #probe(): Promise<string | undefined> {
-    const { probe, container, podIp, spec } = this.#subject;
-    const target = {
-      id: container.id,
-      podIp,
-      ports: spec.ports ?? [],
-      timeoutMs: (probe.timeoutSeconds ?? 1) * 1000,
-    };
+  #tell(outcome: Outcome): void {
+    if (outcome.kind === 'success') return;
+    const { pod, spec } = this.#subject;
+    const said = outcome.kind === 'failure' ? 'probe failed' : 'probe errored and resulted in unknown state';
+    this.#deps.onFailure(pod, spec.name, `${TITLES[this.#kind]} ${said}: ${outcome.text}`);
+  }
+
+  #measure({ kind: outcome }: Outcome, seconds: number): void {
+    const { pod, spec } = this.#subject;
+    const { uid: podUid = '', name = '', namespace = '' } = pod.metadata;
+    const of = { namespace, pod: name, podUid, container: spec.name, kind: this.#kind };
+    this.#deps.probeMetrics?.observe({ ...of, result: MEASURED[outcome], seconds });
+  }
+
+  async #probe(): Promise<Outcome> {
     try {
-      if (probe.exec !== undefined) await runExec(this.#deps, probe.exec.command ?? [], target);
-      else if (probe.httpGet !== undefined) await runHttpGet(this.#deps, probe.httpGet, target);
-      else if (probe.tcpSocket !== undefined) {
-        const port = portNumber(probe.tcpSocket.port, target.ports);
-        await this.#deps.network.connect(probe.tcpSocket.host ?? podIp, port, target.timeoutMs);
-      } else if (probe.grpc !== undefined) await runGrpc(this.#deps, probe.grpc, target);
-      else return 'the probe names no check that this node can make';
-      return undefined;
+      await this.#check();
+      return { kind: 'success' };
     } catch (error) {
-      const runtimeFault = error instanceof RuntimeError && error.code !== 'Timeout';
-      return runtimeFault ? 'unknown' : describeError(error);
+      const isUnknown = error instanceof CheckError || (error instanceof RuntimeError && error.code !== 'Timeout');
+      return { kind: isUnknown ? 'unknown' : 'failure', text: describeError(error) };
     }
   }
+
+  /** Rejects when the container is not well, or with what says that nobody knows. */
+  async #check(): Promise<void> {
+    const { probe, container, podIp, spec } = this.#subject;
+    const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+    const target = { id: container.id, podIp, ports: spec.ports ?? [], timeoutMs };
+    if (probe.exec !== undefined) return runExec(this.#deps, probe.exec.command ?? [], target);
+    if (probe.httpGet !== undefined) return runHttpGet(this.#deps, probe.httpGet, target);
+    if (probe.grpc !== undefined) return runGrpc(this.#deps, probe.grpc, target);
+    if (probe.tcpSocket === undefined) throw new CheckError('the probe names no check that this node can make');
+    const port = portNumber(probe.tcpSocket.port, target.ports);
+    return this.#deps.network.connect(probe.tcpSocket.host ?? podIp, port, timeoutMs);
+  }
 }
+
+/** `unknown`: the check itself could not be made. */
+type Outcome = { readonly kind: 'success' } | { readonly kind: 'failure' | 'unknown'; readonly text: string };
+
+const MEASURED: Readonly<Record<Outcome['kind'], ProbeObservation['result']>> = {
+  success: 'successful',
+  failure: 'failed',
+  unknown: 'unknown',
+};
 
 const TITLES: Readonly<Record<ProbeKind, string>> = {
   startup: 'Startup',

@@ -20,6 +20,8 @@ export interface NodeFacts {
   readonly operatingSystem: string;
   /** Prefix of container ids in the API: `process` in `process://...`. */
   readonly runtimeName: string;
+  /** What pods write is looked at: their limits of files hold. */
+  readonly watchesFiles?: boolean;
   /** Lives of a container that are kept beside the latest; absent: one, for its last state and log. */
   readonly keptLives?: number;
 }

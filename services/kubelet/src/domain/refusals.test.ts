@@ -116,4 +116,9 @@ test('limits and restrictions that nobody watches over are named', () => {
   assert.deepEqual(notEnforced(pod, asking, AS_USER), [...common, ...onlyRoot]);
   const limited = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] });
   assert.deepEqual(notEnforced(limited, container({}), { ...AS_ROOT, memoryVolumes: true }), []);
+  const onDisk = podOf({ volumes: [{ name: 'v', emptyDir: { sizeLimit: '1Mi' } }] });
+  const writes = container({ resources: { limits: { 'ephemeral-storage': '1Mi' } } });
+  const watched = ['resources.limits.ephemeral-storage', 'volume v: emptyDir.sizeLimit'];
+  assert.deepEqual(notEnforced(onDisk, writes, AS_ROOT), watched);
+  assert.deepEqual(notEnforced(onDisk, writes, { ...AS_ROOT, watchesFiles: true }), [], 'the node evicts for them');
 });

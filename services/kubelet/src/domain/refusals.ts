@@ -84,10 +84,18 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
 }
 
 /** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
-export function notEnforced(pod: Pod, container: Container, abilities: RuntimeAbilities): readonly string[] {
+export function notEnforced(
+  pod: Pod,
+  container: Container,
+  abilities: RuntimeAbilities & { readonly watchesFiles?: boolean },
+): readonly string[] {
   const asked = abilities.isolation === true ? [] : notIsolated(pod, container, abilities);
-  return [...asked, ...notEnforcedForFiles(pod, abilities)];
+  const all = [...asked, ...notEnforcedForFiles(pod, abilities)];
+  return abilities.watchesFiles === true ? all.filter((field) => !WATCHED_FILES.test(field)) : all;
 }
+
+/** Whoever writes past these is evicted. */
+const WATCHED_FILES = /emptyDir\.sizeLimit$|^resources\.limits\.ephemeral-storage$/;
 
 const present = (asked: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(asked).flatMap(([field, value]) => (value === undefined || value === false ? [] : [field]));

@@ -29,7 +29,11 @@ export interface CriRuntimeOptions {
   readonly log: Log;
 }
 
-const ABILITIES: RuntimeAbilities = { mounts: true, user: 'any', isolation: true };
+/** Volumes in memory are mounted by the kubelet, which needs root for it; so do runtimes, mostly. */
+const abilities = (): RuntimeAbilities => {
+  const common = { mounts: true, user: 'any', isolation: true } as const;
+  return process.getuid?.() === 0 ? { ...common, memoryVolumes: true } : common;
+};
 
 /** With the scheme of its container ids, which is guessed from the socket's name while nobody answers there. */
 export async function openCriRuntime(
@@ -73,7 +77,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       () => undefined,
     );
   return {
-    abilities: ABILITIES,
+    abilities: abilities(),
     volumes: { path: files.volumesPath, remove: files.removeVolumes },
     userNamespaces: {
       mapsVolumes: true,

@@ -29,6 +29,8 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     let received = 0;
     const refuse = (error: StatusError): void => {
       finish();
+      // Whatever still comes is thrown away until the answer has ended the request.
+      payload.resume();
       held -= received;
       reject(error);
     };
@@ -48,8 +50,7 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     const finish = (): void => {
       timer.cancel();
       payload.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      // Whatever still comes is thrown away until the answer has ended the request.
-      payload.on('error', () => {}).resume();
+      payload.on('error', NOTHING_TO_DO);
     };
     payload.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose);
     return promise;
@@ -62,6 +63,8 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     held: () => held,
   };
 }
+
+const NOTHING_TO_DO = (): void => {};
 
 const receivedTooSlowly = (): StatusError =>
   new StatusError({

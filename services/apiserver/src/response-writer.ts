@@ -17,21 +17,32 @@ export interface WriteOptions {
 export async function writeResponse(raw: RawResponse, response: ApiResponse, options: WriteOptions): Promise<void> {
   const { body } = response;
   raw.statusCode = response.status;
-  for (const [name, value] of Object.entries(response.headers)) raw.setHeader(name, value);
+  const { headers } = response;
+  for (const name in headers) raw.setHeader(name, headers[name] ?? '');
   raw.setHeader('cache-control', 'no-cache, private');
   switch (body.kind) {
     case 'empty':
       raw.end();
       return;
     case 'text':
-      return writePieces(raw, whole(Buffer.from(body.text)), options);
-    case 'json':
-      return writePieces(raw, body.pieces?.() ?? whole(body.bytes()), options);
+      return writeBytes(raw, Buffer.from(body.text), options);
+    case 'json': {
+      const pieces = body.pieces?.();
+      return pieces === undefined ? writeBytes(raw, body.bytes(), options) : writePieces(raw, pieces, options);
+    }
     case 'watch':
       return writeChunks(raw, encoded(body.frames), options);
     case 'stream':
       return writeChunks(raw, body.chunks, options);
   }
+}
+
+/** What is short, as nearly every answer is, needs no pieces. */
+async function writeBytes(raw: RawResponse, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  if (bytes.length > PIECE_BYTES) return writePieces(raw, whole(bytes), options);
+  raw.setHeader('content-length', bytes.length);
+  if (options.headOnly) raw.end();
+  else raw.end(bytes);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@holdfast/api';
-import { deepFreeze } from '@holdfast/machinery';
+import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
 import { metadataAt, withoutRevision, withRevision } from './stored-json.ts';
 
@@ -70,7 +70,7 @@ export class CachedObject {
 
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
-    return JSON.parse(this.#text()) as KubeObject;
+    return this.#parsed === undefined ? (JSON.parse(this.#text()) as KubeObject) : copyJson(this.#parsed);
   }
 
   #text(): string {

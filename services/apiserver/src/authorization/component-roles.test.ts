@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { CERTIFICATE_CONTROLLER, POD_GARBAGE_COLLECTOR } from '../identity.ts';
+import { CERTIFICATE_CONTROLLER, CLUSTER_DNS, POD_GARBAGE_COLLECTOR } from '../identity.ts';
 import { componentRoles } from './component-roles.ts';
 
 const MANAGER = 'system:kube-controller-manager';
@@ -56,4 +56,12 @@ test('the certificate controllers may do nothing else that a controller may', ()
   }
   assert.equal(may(CERTIFICATE_CONTROLLER, 'get secrets', ''), false);
   assert.equal(may(CERTIFICATE_CONTROLLER, 'list certificatesigningrequests'), true);
+});
+
+test('whoever answers for the names of services sees services and their endpoints, and changes nothing', () => {
+  for (const what of ['list services', 'watch services', 'list endpoints'])
+    assert.equal(may(CLUSTER_DNS, what, ''), true);
+  assert.equal(may(CLUSTER_DNS, 'watch endpointslices', 'discovery.k8s.io'), true);
+  for (const what of ['update services', 'get services/proxy', 'list pods', 'get secrets', 'get configmaps'])
+    assert.equal(may(CLUSTER_DNS, what, ''), false, what);
 });

@@ -227,3 +227,22 @@ test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also whe
   assert.ok(!isAlive());
   assert.equal((await attachmentOf(admin))?.nodeName, 'b');
 });
+
+test('an attachment that an administrator takes away goes to who waits, although the pod that had it is still there', async (t) => {
+  const cluster = await startWithDisk();
+  t.after(() => cluster[Symbol.asyncDispose]());
+  const { admin, nodes } = cluster;
+  await admin.create(PODS, pod('one', onNode('a')));
+  await running(admin, 'one');
+  nodes['a']?.cut(true);
+  await admin.delete(PODS, { namespace: 'default', name: 'one' });
+  await admin.create(PODS, pod('two', onNode('b')));
+  await told(admin, 'two', 'FailedAttachVolume');
+  assert.equal((await attachmentOf(admin))?.nodeName, 'a');
+  const { resourceVersion } = (await admin.get(PERSISTENT_VOLUMES, DISK)).metadata;
+  const body = { metadata: { resourceVersion }, status: { attachment: null } };
+  await admin.patch(PERSISTENT_VOLUMES, DISK, { type: 'merge', body, subresource: 'status' });
+  await running(admin, 'two');
+  assert.equal((await attachmentOf(admin))?.nodeName, 'b');
+  assert.ok(await find(admin, 'one'), 'still terminating, out of reach');
+});

@@ -341,3 +341,27 @@ test('what a pod asks of other pods keeps its victims apart from those of pods t
     ['a: p1', 'a: p2 p1', 'a: p1'],
   );
 });
+
+test('[PREEMPT-10] room that is being made for a pod is not for others of the same priority, only for more important ones', () => {
+  const cluster = clusterOf([buildNode('a', { cpu: '4' })]);
+  cluster.nominations.set(createPodInfo(withPriority('first', 5, { cpu: '3' })), 'a');
+  const [equal, higher] = [withPriority('equal', 5, { cpu: '2' }), withPriority('higher', 6, { cpu: '2' })];
+  assert.equal(decide(cluster, equal).kind, 'refuse');
+  assert.equal(decide(cluster, higher).kind, 'place');
+  assert.equal(decide(cluster, withPriority('small', 5, { cpu: '1' })).kind, 'place');
+});
+
+test('[PREEMPT-13] a victim that was named but is not ending yet is asked again; one that is ending is waited for', () => {
+  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+  const victim = withPriority('victim', 1, { nodeName: 'a', cpu: '4' });
+  const named: Pod = { ...victim, status: { ...victim.status, conditions: [condition] } };
+  const ending: Pod = { ...named, metadata: { ...named.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  const pod = withPriority('x', 5, { cpu: '4' });
+  const triedWith = (placed: Pod): string => {
+    const cluster = clusterOf([buildNode('a', { cpu: '4' })], [placed]);
+    cluster.nominations.set(createPodInfo(pod), 'a');
+    return told(tryPreempt(cluster, pod));
+  };
+  assert.equal(triedWith(named), 'a: victim');
+  assert.equal(triedWith(ending), 'preemption: not eligible due to a terminating pod on the nominated node.');
+});

@@ -1,6 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
 import type { ContainerRuntime, ContainerStatus, ContainerUsage, SandboxStatus } from '../runtime/port.ts';
+import { createImageDisk } from './image-disk.ts';
 import type { ContainerSample, DiskSample, DiskUse, MachineSample, NodeStats, PodSample } from './port.ts';
 
 export interface NodeStatsDeps {
@@ -22,9 +23,10 @@ export interface MachineProbe {
 
 /** What the machine and the runtime say, put together by pod. */
 export function createNodeStats({ runtime, clock, pods, machine }: NodeStatsDeps): NodeStats {
+  const imageDisk = createImageDisk(runtime, machine);
   return {
     sample: async ({ disk }) => {
-      const [sandboxes, usage] = await Promise.all([runtime.list(), runtime.usage?.() ?? []]);
+      const [sandboxes, usage, imageFs] = await Promise.all([runtime.list(), runtime.usage?.() ?? [], imageDisk()]);
       const walk = disk ? machine : undefined;
       const samples = pods().map(async (pod) => {
         const { uid } = pod.metadata;
@@ -32,7 +34,8 @@ export function createNodeStats({ runtime, clock, pods, machine }: NodeStatsDeps
         const used = usage.filter(({ podUid }) => podUid === uid);
         return of === undefined ? unmeasured(pod) : samplePod(pod, { sandbox: of, used, walk });
       });
-      return { at: clock.now(), machine: machine?.sample() ?? {}, pods: await Promise.all(samples) };
+      const measured = { ...machine?.sample(), ...(imageFs === undefined ? {} : { imageFs }) };
+      return { at: clock.now(), machine: measured, pods: await Promise.all(samples) };
     },
   };
 }

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { EVENTS, PODS, type Pod, PRIORITY_CLASSES, type PriorityClass } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import { createSystemClock } from '@holdfast/platform';
+import { createStatusAccess } from '@holdfast/scheduler';
 import { eventually, gone, nodeReady, podWhere, startHollowNode } from '../support/kubelet-cluster.ts';
 import {
   addNode,
@@ -223,4 +225,13 @@ test('[TEST-04] two schedulers at work at once bind every pod, and each once', a
     const { pods, nodes } = await each.compareCache();
     assert.deepEqual([pods.missing, pods.redundant, pods.onOtherNode, nodes.missing], [[], [], [], []]);
   }
+});
+
+test('the scheduler may ask the API who reads its status, and tells those who may', async (t) => {
+  const cluster = await startSchedulerCluster(0);
+  t.after(() => cluster[Symbol.asyncDispose]());
+  const access = createStatusAccess({ client: cluster.clientOf('scheduler'), clock: createSystemClock() });
+  assert.equal(await access('/metrics', 'Bearer admin'), 'allowed');
+  assert.equal(await access('/metrics', 'Bearer scheduler'), 'forbidden');
+  assert.equal(await access('/metrics', 'Bearer nobody'), 'unauthenticated');
 });

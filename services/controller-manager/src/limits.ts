@@ -88,6 +88,9 @@ export const PACED_FROM_PODS = 20;
 /** The pause between two passes grows with the owner's pods: one millisecond per so many. */
 export const PACED_PODS_PER_MS = 10;
 
+/** The pause is at least so many times as long as the look before it took. */
+export const PACED_REST_PER_LOOK = 20;
+
 /** The shortest pause: what a burst of pods changes meanwhile is told in one status. */
 export const PACED_PASS_GAP_MIN_MS = 50;
 

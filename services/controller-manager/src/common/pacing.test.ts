@@ -26,3 +26,11 @@ test('a new wish of the owner does not wait, its own status does', () => {
   pacing.ownerChanged({ key: 'default/web', object: set(2), old: set(1) });
   assert.equal(pacing.waitMs('default/web'), undefined);
 });
+
+test('who takes long to look rests longer', () => {
+  const pacing = new Pacing(createManualClock());
+  pacing.passed('default/web', 1_000, 30);
+  assert.equal(pacing.waitMs('default/web'), 600);
+  pacing.passed('default/web', 1_000, 1);
+  assert.equal(pacing.waitMs('default/web'), 100);
+});

@@ -1,7 +1,13 @@
 import type { KubeObject } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
-import { PACED_FROM_PODS, PACED_PASS_GAP_MAX_MS, PACED_PASS_GAP_MIN_MS, PACED_PODS_PER_MS } from '../limits.ts';
+import {
+  PACED_FROM_PODS,
+  PACED_PASS_GAP_MAX_MS,
+  PACED_PASS_GAP_MIN_MS,
+  PACED_PODS_PER_MS,
+  PACED_REST_PER_LOOK,
+} from '../limits.ts';
 import { generationOf, isTerminating } from './meta.ts';
 
 /**
@@ -22,9 +28,10 @@ export class Pacing {
     return waitMs > 0 ? waitMs : undefined;
   }
 
-  passed(key: string, pods: number): void {
+  /** `lookedMs` is how long the look took: on a machine with little time to spare passes must not eat what there is. */
+  passed(key: string, pods: number, lookedMs = 0): void {
     if (pods < PACED_FROM_PODS) this.#nextAtMs.delete(key);
-    else this.#nextAtMs.set(key, this.#clock.monotonic() + gapMs(pods));
+    else this.#nextAtMs.set(key, this.#clock.monotonic() + gapMs(pods, lookedMs));
   }
 
   /** A new wish of the owner does not wait; its own status, which every pass may write, does. */
@@ -42,5 +49,8 @@ export class Pacing {
   }
 }
 
-const gapMs = (pods: number): number =>
-  Math.min(PACED_PASS_GAP_MAX_MS, Math.max(PACED_PASS_GAP_MIN_MS, pods / PACED_PODS_PER_MS));
+const gapMs = (pods: number, lookedMs: number): number =>
+  Math.min(
+    PACED_PASS_GAP_MAX_MS,
+    Math.max(PACED_PASS_GAP_MIN_MS, pods / PACED_PODS_PER_MS, lookedMs * PACED_REST_PER_LOOK),
+  );

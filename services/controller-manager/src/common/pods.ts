@@ -27,6 +27,7 @@ export function isAvailable(pod: Pod, minReadySeconds: number, now: number): boo
 
 /** How long until the next ready pod becomes available, so that a pass is due although nothing will change. */
 export function nextAvailabilityMs(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
+  if (minReadySeconds === 0) return undefined;
   const waits = pods
     .map((pod) => availableAt(pod, minReadySeconds))
     .filter((at): at is number => at !== undefined && at > now)

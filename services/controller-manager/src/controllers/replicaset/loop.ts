@@ -106,13 +106,16 @@ function relatedPodsPerNode<T extends KubeObject>({ context, kind, replicaSet }:
 
 async function pass<T extends KubeObject>(of: Pass<T>): Promise<ReconcileResult> {
   const { context, memory, kind, object, replicaSet } = of;
+  const startedAt = context.clock.monotonic();
   const snapshot = observe(of);
   const now = context.clock.now();
   const tools = { context, ...memory, owner: object, resource: kind.resource };
   const claims = claimPods(snapshot);
-  const outcome = await applyPods(tools, decidePods(snapshot, now, claims));
+  const actions = decidePods(snapshot, now, claims);
   const claimed = [...claims.owned, ...claims.adopt];
-  memory.pacing.passed(keyOf(object), claimed.length);
+  const lookedMs = context.clock.monotonic() - startedAt;
+  const outcome = await applyPods(tools, actions);
+  memory.pacing.passed(keyOf(object), claimed.length, lookedMs);
   // A picture known to be old is not worth telling: it would fight with the manager that sees the present one.
   const status = snapshot.caughtUp ? decideStatus({ replicaSet, claimed, failure: outcome.failure }, now) : undefined;
   // A conflict means that the set changed since it was observed; its event brings the next pass.

@@ -28,13 +28,15 @@ function calculateStatus({ replicaSet, claimed, failure }: StatusInput, now: num
   const templateLabels = Object.entries(replicaSet.spec.template.metadata.labels ?? {});
   const minReadySeconds = replicaSet.spec.minReadySeconds ?? 0;
   const conditions = failureCondition(replicaSet.status.conditions ?? [], failure, now);
+  const ready = claimed.filter(isReady);
+  const available = minReadySeconds === 0 ? ready : ready.filter((pod) => isAvailable(pod, minReadySeconds, now));
   return comparable({
     replicas: claimed.length,
     fullyLabeledReplicas: claimed.filter((pod) =>
       templateLabels.every(([key, value]) => pod.metadata.labels?.[key] === value),
     ).length,
-    readyReplicas: claimed.filter(isReady).length,
-    availableReplicas: claimed.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
+    readyReplicas: ready.length,
+    availableReplicas: available.length,
     observedGeneration: generationOf(replicaSet),
     ...(conditions.length === 0 ? {} : { conditions: [...conditions] }),
   });

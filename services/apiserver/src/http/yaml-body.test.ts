@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { YAML_TOKENS_MAX } from '../limits.ts';
-import { parseYamlText } from './yaml-body.ts';
+import { parseYamlText } from './yaml.ts';
 
 const refusedWith = (code: number, message: RegExp) => (error: unknown) =>
   error instanceof StatusError && error.code === code && message.test(error.message);

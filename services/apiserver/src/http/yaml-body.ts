@@ -1,4 +1,4 @@
-import { badRequest, type Json, JsonSyntaxError, type ParsedJson, parseJson, StatusError } from '@holdfast/machinery';
+import { badRequest, type Json, type ParsedJson, StatusError } from '@holdfast/machinery';
 import {
   type Alias,
   type Document,
@@ -20,7 +20,7 @@ import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts'
  */
 export function parseYamlText(text: string): ParsedJson {
   try {
-    return asJson(text) ?? parseBounded(text);
+    return parseBounded(text);
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
@@ -28,18 +28,6 @@ export function parseYamlText(text: string): ParsedJson {
 }
 
 export const stringifyYaml = (value: unknown): string => stringify(value);
-
-/** Every client of server-side apply sends JSON under the name of YAML. */
-function asJson(text: string): ParsedJson | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    const parsed = parseJson(text);
-    return parsed.duplicates.length === 0 ? parsed : undefined;
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
-  }
-}
 
 function parseBounded(text: string): ParsedJson {
   refuseTooManyTokens(text);

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ParsedJson } from '@holdfast/machinery';
+import { JsonSyntaxError, type ParsedJson, parseJson } from '@holdfast/machinery';
 
 type YamlBody = typeof import('./yaml-body.ts');
 
@@ -11,5 +11,17 @@ function yamlModule(): YamlBody {
   return loaded;
 }
 
-export const parseYamlText = (text: string): ParsedJson => yamlModule().parseYamlText(text);
+export const parseYamlText = (text: string): ParsedJson => asJson(text) ?? yamlModule().parseYamlText(text);
 export const stringifyYaml = (value: unknown): string => yamlModule().stringifyYaml(value);
+
+/** Every client of server-side apply sends JSON under the name of YAML. */
+function asJson(text: string): ParsedJson | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    const parsed = parseJson(text);
+    return parsed.duplicates.length === 0 ? parsed : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -245,6 +245,19 @@ test('the image pause needs no command and ends at the stop signal', () =>
     assert.equal((await containerOf(runtime, id)).exitCode, 0);
   }));
 
+test('an image that is only a shell runs its arguments, and a shell without any', () =>
+  withHarness(async ({ runtime }) => {
+    const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+    const told = containerConfig([], { image: 'busybox', args: ['/bin/sh', '-c', 'echo $0 $1', 'one', 'two'] });
+    const id = await runtime.createContainer(sandbox, told);
+    await runtime.startContainer(id);
+    const ended = await exited(runtime, id);
+    assert.deepEqual([ended.exitCode, await output(ended)], [0, 'one two\n']);
+    const bare = await runtime.createContainer(sandbox, { ...containerConfig([], { image: 'busybox' }), name: 'bare' });
+    await runtime.startContainer(bare);
+    assert.equal((await exited(runtime, bare)).exitCode, 0, 'a shell without input ends well');
+  }));
+
 const volumeOf = async (runtime: ProcessRuntime, name: string): Promise<string> => {
   assert.ok(runtime.abilities?.mounts, 'needs unshare, setpriv and mount (util-linux), and the right to use them');
   const [sandbox] = await runtime.list();

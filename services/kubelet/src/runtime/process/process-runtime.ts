@@ -134,7 +134,7 @@ function containerCalls(connection: SupervisorConnection): ContainerCalls {
       const request = {
         method: 'createContainer',
         sandbox,
-        config: { ...config, command: commandOf(config) },
+        config: { ...config, command: [...commandOf(config), ...config.args], args: [] },
       } as const;
       return decodeId(await connection.ask(request, REQUEST_DEADLINE_MS));
     },

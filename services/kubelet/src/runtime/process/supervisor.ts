@@ -264,7 +264,7 @@ export class Supervisor {
       config: { ...record.config, command, args: [] },
       sandbox: sandbox.config,
       workPath: this.#deps.files.workPath(record),
-      leader: commandOf(record),
+      leader: innerLeader(record),
     };
   }
 
@@ -397,7 +397,7 @@ export class Supervisor {
 }
 
 /** The process whose namespaces are the container's: with a terminal, the one that runs on it. */
-function commandOf({ config, process: leader }: ContainerRecord): number {
+function innerLeader({ config, process: leader }: ContainerRecord): number {
   const pid = leader?.pid ?? 0;
   return config.tty === true ? (childrenOf(pid)[0] ?? pid) : pid;
 }

@@ -34,8 +34,7 @@ const PRIORITY_CLASSES: readonly SystemObject[] = [
 
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 
-const ALL: readonly SystemObject[] = [
-  ...NAMESPACES,
+const CLUSTER_SCOPED: readonly SystemObject[] = [
   ...PRIORITY_CLASSES,
   ...BOOTSTRAP_ROLES.map((object) => ({ ...RBAC, plural: 'clusterroles', object })),
   ...BOOTSTRAP_ROLE_BINDINGS.map((object) => ({ ...RBAC, plural: 'clusterrolebindings', object })),
@@ -60,9 +59,13 @@ const kubernetesService = (addresses: Range): SystemObject => ({
 
 /** Creates what every client expects to be there; what exists is left as it is. Several apiservers may do it at once. */
 export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addresses: Range): Promise<void> {
-  for (const wanted of [...ALL, kubernetesService(addresses)]) {
-    if (findResource(wanted.group, wanted.version, wanted.plural) !== undefined) await ensure(handle, clock, wanted);
-  }
+  const ensureAll = async (objects: readonly SystemObject[]): Promise<void> => {
+    const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
+    // Together, so that the store makes them durable in few commits.
+    await Promise.all(served.map((wanted) => ensure(handle, clock, wanted)));
+  };
+  await ensureAll(NAMESPACES);
+  await ensureAll([...CLUSTER_SCOPED, kubernetesService(addresses)]);
 }
 
 async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): Promise<void> {

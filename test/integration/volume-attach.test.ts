@@ -12,6 +12,8 @@ import {
   type ResourceRef,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { startApi } from '../support/kubelet-cluster.ts';
 import { waitFor } from '../support/wait.ts';
 import { startWholeCluster, type WholeCluster } from '../support/whole-cluster.ts';
 
@@ -245,4 +247,34 @@ test('an attachment that an administrator takes away goes to who waits, although
   await running(admin, 'two');
   assert.equal((await attachmentOf(admin))?.nodeName, 'b');
   assert.ok(await find(admin, 'one'), 'still terminating, out of reach');
+});
+
+test('[RWO-17] the attachment is a field of the status: what is written to the object itself does not touch it, a stale write is refused', async (t) => {
+  const api = await startApi();
+  t.after(() => api.stop());
+  const { admin } = api;
+  const attachment = {
+    attachedAt: '2026-11-21T12:00:00Z',
+    nodeName: 'a',
+    nodeUID: 'node-uid',
+    pods: [{ name: 'one', namespace: 'default', uid: 'pod-uid' }],
+  };
+  const created = await admin.create(PERSISTENT_VOLUMES, { ...disk, status: { attachment } });
+  assert.equal(created.status.attachment, undefined);
+  const attached = await admin.updateStatus(PERSISTENT_VOLUMES, {
+    ...created,
+    status: { ...created.status, attachment },
+  });
+  assert.deepEqual(attached.status.attachment, attachment);
+  const labelled = { ...attached, metadata: { ...attached.metadata, labels: { a: 'b' } }, status: {} };
+  await admin.update(PERSISTENT_VOLUMES, labelled);
+  assert.deepEqual((await admin.get(PERSISTENT_VOLUMES, DISK)).status.attachment, attachment);
+  const stale = { ...attached, status: { ...attached.status, attachment: { ...attachment, nodeName: 'b' } } };
+  await assert.rejects(
+    admin.updateStatus(PERSISTENT_VOLUMES, stale),
+    (error: unknown) => error instanceof StatusError && error.code === 409,
+  );
+  const body = { status: { attachment: null } };
+  const cleared = await admin.patch(PERSISTENT_VOLUMES, DISK, { type: 'merge', body, subresource: 'status' });
+  assert.ok(!('attachment' in cleared.status), 'absent when detached');
 });

@@ -63,3 +63,80 @@ test('redis: a server that cannot be reached is an operator error that hides the
     return true;
   });
 });
+
+/** How often the server has run a script. */
+async function scriptCalls(redis: Redis): Promise<number> {
+  const info = await redis.info('commandstats');
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0);
+}
+
+/** One for seven writes and one for four reads; the store may look after the server meanwhile. */
+const assertFewCalls = (calls: number): void => assert.ok(calls <= 3, `${calls} scripts`);
+
+test('redis: writes and reads that begin together share a command, and each has its own answer', async () => {
+  await using server = await startRedis();
+  const store = await open(server.url);
+  const redis = new Redis(server.url);
+  try {
+    const create = (name: string) => ({ kind: 'create', key: `core/pods/ns/${name}`, value: `"${name}"` }) as const;
+    await store.write([create('old')]);
+    await store.get('core/pods/ns/old');
+    const before = await scriptCalls(redis);
+    const results = await Promise.all([
+      store.write([create('a')]),
+      store.write([create('old')]),
+      store.write([create('b'), create('c')]),
+      store.write([{ kind: 'update', key: 'core/pods/ns/a', value: '"newer"', expectedRevision: 2 }]),
+      store.write([create('d'), { kind: 'delete', key: 'core/pods/ns/old', value: '{}', expectedRevision: 7 }]),
+      store.write([create('a')], { writeId: 'given' }),
+      store.write([{ kind: 'delete', key: 'core/pods/ns/absent', value: '{}', expectedRevision: 1 }]),
+    ]);
+    assert.deepEqual(results, [
+      { outcome: 'committed', firstRevision: 2, lastRevision: 2 },
+      { outcome: 'exists', index: 0, currentRevision: 1 },
+      { outcome: 'committed', firstRevision: 3, lastRevision: 4 },
+      { outcome: 'committed', firstRevision: 5, lastRevision: 5 },
+      { outcome: 'conflict', index: 1, currentRevision: 1 },
+      { outcome: 'exists', index: 0, currentRevision: 5 },
+      { outcome: 'notFound', index: 0 },
+    ]);
+    assertFewCalls((await scriptCalls(redis)) - before);
+    const found = await Promise.all(['a', 'd', 'c', 'old'].map((name) => store.get(`core/pods/ns/${name}`)));
+    assert.deepEqual(
+      found.map(({ revision, object }) => [revision, object?.value]),
+      [
+        [5, '"newer"'],
+        [5, undefined],
+        [5, '"c"'],
+        [5, '"old"'],
+      ],
+    );
+    assertFewCalls((await scriptCalls(redis)) - before);
+  } finally {
+    redis.disconnect();
+    await store.close();
+  }
+});
+
+test('redis: a burst of writes and reads takes as many commands as its size asks for', async () => {
+  await using server = await startRedis();
+  const store = await open(server.url);
+  try {
+    const names = Array.from({ length: 150 }, (_, i) => `core/pods/ns/p${i}`);
+    const large = JSON.stringify('x'.repeat(400 * 1024));
+    const results = await Promise.all(
+      names.map((key, i) => store.write([{ kind: 'create', key, value: i % 30 === 0 ? large : '{}' }])),
+    );
+    assert.deepEqual(
+      results.map((each) => (each.outcome === 'committed' ? each.firstRevision : each.outcome)),
+      names.map((_, i) => i + 1),
+    );
+    const found = await Promise.all(names.map((key) => store.get(key)));
+    assert.deepEqual(
+      found.map(({ object }) => object?.createRevision),
+      names.map((_, i) => i + 1),
+    );
+  } finally {
+    await store.close();
+  }
+});

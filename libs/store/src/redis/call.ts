@@ -11,19 +11,37 @@ export class NotExecuted extends Error {
 const BEFORE_EFFECT =
   /^-?(LOADING|BUSY|READONLY|OOM|NOREPLICAS|MISCONF|NOSCRIPT|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 
-const gathering = new WeakSet<Redis>();
+const gathering = new WeakMap<Redis, (() => void)[]>();
 
 /** What is called within one turn of the event loop leaves in one packet: a system call each would cost more than the rest. */
 export function gather(redis: Redis): Redis {
+  packetOf(redis);
+  return redis;
+}
+
+/** Calls `send` at the end of this turn, as a part of its packet: what belongs together has come together by then. */
+export function atEndOfTurn<T>(redis: Redis, send: () => Promise<T>): Promise<T> {
+  const packet = packetOf(redis);
+  if (packet === undefined) return send();
+  return new Promise((resolve, reject) => {
+    packet.push(() => void send().then(resolve, reject));
+  });
+}
+
+/** `undefined` without a connection: what is called then fails at once. */
+function packetOf(redis: Redis): (() => void)[] | undefined {
+  const begun = gathering.get(redis);
   const { stream } = redis;
-  if (gathering.has(redis) || stream === undefined || stream === null) return redis;
-  gathering.add(redis);
+  if (begun !== undefined || stream === undefined || stream === null) return begun;
+  const packet: (() => void)[] = [];
+  gathering.set(redis, packet);
   stream.cork();
   void nextTurn().then(() => {
+    for (const send of packet) send();
     gathering.delete(redis);
     stream.uncork();
   });
-  return redis;
+  return packet;
 }
 
 export interface ScriptCall {

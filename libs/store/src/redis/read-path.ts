@@ -12,7 +12,7 @@ import {
   type StoreKey,
   StoreUnavailable,
 } from '../port.ts';
-import { callScript, isServerError, NotExecuted, type ScriptCall } from './call.ts';
+import { atEndOfTurn, callScript, isServerError, NotExecuted, type ScriptCall } from './call.ts';
 import {
   HISTORY_KEY,
   INDEX_KEY_PREFIX,
@@ -83,11 +83,17 @@ export class ReadPath {
 
   #gatherGets(): Gets {
     const keys: StoreKey[] = [];
-    const answers = nextTurn().then(() => {
+    const close = (): void => {
       if (this.#nextGets?.keys === keys) this.#nextGets = undefined;
-      const call = { script: GET, keys: [META_KEY, ...keys.map(objectHashKey)], arguments: [] };
-      return this.#script(call, (reply) => decodeGet(keys, reply));
+    };
+    const answers = this.#observed(async (redis) => {
+      const send = (): Promise<unknown> => {
+        close();
+        return callScript(redis, { script: GET, keys: [META_KEY, ...keys.map(objectHashKey)], arguments: [] });
+      };
+      return decodeGet(keys, await atEndOfTurn(redis, send));
     });
+    answers.catch(close);
     return { keys, answers };
   }
 

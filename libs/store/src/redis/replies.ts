@@ -30,7 +30,15 @@ export interface HistoryEntry {
   readonly writeId: string;
 }
 
-export function decodeCommit(reply: unknown): CommitReply {
+/** The answers of the write script to so many writes. */
+export function decodeCommits(reply: unknown, writes: number): readonly CommitReply[] {
+  const answers = list(reply);
+  if (typeof answers[0] === 'string') return Array.from({ length: writes }, () => decodeCommit(answers));
+  invariant(answers.length === writes, 'the write script answers every write', { answers: answers.length, writes });
+  return answers.map(decodeCommit);
+}
+
+function decodeCommit(reply: unknown): CommitReply {
   const [kind = '', detail, again] = texts(reply);
   switch (kind) {
     case 'DONE':

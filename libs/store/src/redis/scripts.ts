@@ -10,16 +10,16 @@ function script(source: string): Script {
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
-/** Arguments before the operations of `COMMIT`, and per operation; keys likewise. */
-export const COMMIT_FIXED_KEYS = 4;
-
 /**
- * The write: judges every operation, then writes. Redis has no rollback, so nothing is written before the last operation
- * is judged, and XADD comes first: it is the only step that can fail (memory, an ID that does not grow).
+ * Writes that came together, each of them a whole of its own: one after the other judges all of its operations, then writes.
+ * Redis has no rollback, so a write begins with nothing before its last operation is judged, and XADD comes first: it is the only
+ * step that can fail (memory, an ID that does not grow), and only for the first write of a script.
  *
- * KEYS  meta, history, write ids now, write ids before, then per operation: object hash, index
- * ARGV  epoch, deadline (ms, Redis time), write id, attempt, number of operations, then per operation: op, expected
- *       revision or '', value, key, member
+ * KEYS  meta, history, then per write: write ids now, write ids before, per operation of it: object hash, index
+ * ARGV  epoch, deadline (ms, Redis time), number of writes, then per write: write id, attempt, number of operations, per
+ *       operation of it: op, expected revision or '', value, key, member
+ *
+ * Answers one refusal for all, or a list with an answer for each.
  *
  * A refusal is recorded under the write id when an earlier attempt may still be on its way: a create that was answered
  * with "exists" must not be executed by a late packet after the object was deleted.
@@ -31,58 +31,74 @@ if head[2] ~= ARGV[1] then return {'EPOCH', head[2] or ''} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now > tonumber(ARGV[2]) then return {'EXPIRED', string.format('%.0f', now)} end
-local id = ARGV[3]
-local done = redis.call('HGET', KEYS[3], id) or redis.call('HGET', KEYS[4], id)
-if done then return {'DONE', done, 'again'} end
-local count = tonumber(ARGV[5])
-local function remember(answer)
-  redis.call('HSET', KEYS[3], id, answer)
-  if redis.call('HLEN', KEYS[3]) == 1 then redis.call('EXPIRE', KEYS[3], ${REDIS_WRITE_ID_EXPIRY_SECONDS}) end
+local last = tonumber(head[1])
+local expires = {}
+local function remember(ids, id, answer)
+  redis.call('HSET', ids, id, answer)
+  if expires[ids] then return end
+  expires[ids] = true
+  if redis.call('HLEN', ids) == 1 then redis.call('EXPIRE', ids, ${REDIS_WRITE_ID_EXPIRY_SECONDS}) end
 end
-local previous = {}
-for i = 0, count - 1 do
-  local a = 6 + i * 5
-  local op, expected = ARGV[a], ARGV[a + 1]
-  local current = redis.call('HGET', KEYS[5 + i * 2], 'r')
-  local refusal = nil
-  if op == 'c' then
-    if current then refusal = 'EXISTS' end
-  elseif not current then
-    refusal = 'NOTFOUND'
-  elseif expected ~= '' and current ~= expected then
-    refusal = 'CONFLICT'
+local function judge(count, k, a, previous)
+  for i = 0, count - 1 do
+    local op, expected = ARGV[a + i * 5], ARGV[a + i * 5 + 1]
+    local current = redis.call('HGET', KEYS[k + i * 2], 'r')
+    previous[i] = current or '0'
+    if op == 'c' then
+      if current then return 'EXISTS ' .. i .. ' ' .. current end
+    elseif not current then
+      return 'NOTFOUND ' .. i .. ' 0'
+    elseif expected ~= '' and current ~= expected then
+      return 'CONFLICT ' .. i .. ' ' .. current
+    end
   end
-  if refusal then
-    local answer = refusal .. ' ' .. i .. ' ' .. (current or '0')
-    if ARGV[4] ~= '1' then remember(answer) end
-    return {'DONE', answer}
+end
+local function apply(id, count, k, a, previous)
+  local first = last + 1
+  for i = 0, count - 1 do
+    local at = a + i * 5
+    redis.call('XADD', KEYS[2], string.format('%.0f-0', first + i),
+      'o', ARGV[at], 'k', ARGV[at + 3], 'p', previous[i], 'v', ARGV[at + 2], 'w', id)
   end
-  previous[i] = current or '0'
+  for i = 0, count - 1 do
+    local at = a + i * 5
+    local op, object, index = ARGV[at], KEYS[k + i * 2], KEYS[k + i * 2 + 1]
+    local revision = string.format('%.0f', first + i)
+    if op == 'c' then
+      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision, 'c', revision)
+      redis.call('ZADD', index, 0, ARGV[at + 4])
+    elseif op == 'u' then
+      redis.call('HSET', object, 'v', ARGV[at + 2], 'r', revision)
+    else
+      redis.call('DEL', object)
+      redis.call('ZREM', index, ARGV[at + 4])
+    end
+  end
+  last = last + count
+  redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', last))
+  return string.format('OK %.0f %.0f', first, last)
 end
-local first = tonumber(head[1]) + 1
-for i = 0, count - 1 do
-  local a = 6 + i * 5
-  redis.call('XADD', KEYS[2], string.format('%.0f-0', first + i),
-    'o', ARGV[a], 'k', ARGV[a + 3], 'p', previous[i], 'v', ARGV[a + 2], 'w', id)
-end
-for i = 0, count - 1 do
-  local a = 6 + i * 5
-  local op, object, index = ARGV[a], KEYS[5 + i * 2], KEYS[6 + i * 2]
-  local revision = string.format('%.0f', first + i)
-  if op == 'c' then
-    redis.call('HSET', object, 'v', ARGV[a + 2], 'r', revision, 'c', revision)
-    redis.call('ZADD', index, 0, ARGV[a + 4])
-  elseif op == 'u' then
-    redis.call('HSET', object, 'v', ARGV[a + 2], 'r', revision)
+local answers = {}
+local k, a = 3, 4
+for write = 1, tonumber(ARGV[3]) do
+  local ids, id, count = KEYS[k], ARGV[a], tonumber(ARGV[a + 2])
+  local done = redis.call('HGET', ids, id) or redis.call('HGET', KEYS[k + 1], id)
+  if done then
+    answers[write] = {'DONE', done, 'again'}
   else
-    redis.call('DEL', object)
-    redis.call('ZREM', index, ARGV[a + 4])
+    local previous = {}
+    local answer = judge(count, k + 2, a + 3, previous)
+    if answer then
+      if ARGV[a + 1] ~= '1' then remember(ids, id, answer) end
+    else
+      answer = apply(id, count, k + 2, a + 3, previous)
+      remember(ids, id, answer)
+    end
+    answers[write] = {'DONE', answer}
   end
+  k, a = k + 2 + count * 2, a + 3 + count * 5
 end
-redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', first + count - 1))
-local answer = string.format('OK %.0f %.0f', first, first + count - 1)
-remember(answer)
-return {'DONE', answer}
+return answers
 `);
 
 /** KEYS meta, object hashes. */

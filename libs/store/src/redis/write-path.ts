@@ -1,17 +1,19 @@
-import { type Clock, describeError, type Ids, unreachable } from '@holdfast/platform';
+import { type Clock, describeError, type Ids, invariant, unreachable } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import { assertBatch } from '../internal/operations.ts';
 import {
   REDIS_ATTEMPT_VALID_MS,
+  REDIS_CHARACTERS_TOGETHER,
   REDIS_RETRY_DELAY_MS,
   REDIS_WRITE_ID_BUCKET_MS,
   REDIS_WRITES_IN_FLIGHT,
+  REDIS_WRITES_TOGETHER,
 } from '../limits.ts';
 import { OutcomeUnknown, StoreUnavailable, type WriteOperation, type WriteResult } from '../port.ts';
-import { callScript, isServerError, NotExecuted } from './call.ts';
+import { atEndOfTurn, callScript, isServerError, NotExecuted } from './call.ts';
 import { HISTORY_KEY, indexKey, META_KEY, objectHashKey, splitKey, writeIdsKey } from './layout.ts';
 import type { Link } from './link.ts';
-import { decodeCommit } from './replies.ts';
+import { type CommitReply, decodeCommits } from './replies.ts';
 import { COMMIT } from './scripts.ts';
 import type { ServerTime, Standing } from './standing.ts';
 
@@ -37,8 +39,17 @@ interface Write {
   readonly bucket: number;
   readonly deadline: number;
   attempts: number;
+  readonly characters: number;
   /** True once an attempt may have reached the server: from then on only an answer is definite. */
   possiblyExecuted: boolean;
+}
+
+/** Attempts that share a script. */
+interface Batch {
+  readonly redis: Redis;
+  readonly writes: Write[];
+  readonly replies: Promise<readonly CommitReply[]>;
+  characters: number;
 }
 
 /** Turns writes into attempts of the write script until one has a definite answer or the deadline has passed. */
@@ -47,6 +58,7 @@ export class WritePath {
   readonly #ownIds: string;
   #inFlight = 0;
   #written = 0;
+  #batch: Batch | undefined;
   #bucket = 0;
 
   constructor(options: WritePathOptions) {
@@ -70,7 +82,8 @@ export class WritePath {
     const { serverTime, clock, writeDeadlineMs } = this.#options;
     this.#bucket = Math.max(this.#bucket, Math.floor(serverTime.now() / REDIS_WRITE_ID_BUCKET_MS));
     const deadline = clock.monotonic() + writeDeadlineMs;
-    return { writeId, operations, bucket: this.#bucket, deadline, attempts: 0, possiblyExecuted: false };
+    const characters = operations.reduce((sum, { value }) => sum + value.length, 0);
+    return { writeId, operations, bucket: this.#bucket, deadline, characters, attempts: 0, possiblyExecuted: false };
   }
 
   async #resolve(write: Write): Promise<WriteResult> {
@@ -104,7 +117,7 @@ export class WritePath {
     const knownBefore = standing.highest;
     write.attempts += 1;
     try {
-      const reply = decodeCommit(await callScript(redis, this.#call(write)));
+      const reply = await this.#send(redis, write);
       switch (reply.kind) {
         case 'answered':
           this.#observe(reply.result, reply.repeated, knownBefore);
@@ -124,6 +137,36 @@ export class WritePath {
     } catch (error) {
       return this.#failed(redis, error);
     }
+  }
+
+  /** The writes of one turn of the event loop go as one script: most of what a write costs here is per command. */
+  async #send(redis: Redis, write: Write): Promise<CommitReply> {
+    const batch = this.#batchFor(redis, write);
+    this.#batch = batch;
+    const at = batch.writes.push(write) - 1;
+    batch.characters += write.characters;
+    const reply = (await batch.replies)[at];
+    invariant(reply !== undefined, 'every write of a batch is answered', { at });
+    return reply;
+  }
+
+  #batchFor(redis: Redis, { characters }: Write): Batch {
+    const open = this.#batch;
+    const fits =
+      open !== undefined &&
+      open.redis === redis &&
+      open.writes.length < REDIS_WRITES_TOGETHER &&
+      open.characters + characters <= REDIS_CHARACTERS_TOGETHER;
+    return fits ? open : this.#newBatch(redis);
+  }
+
+  #newBatch(redis: Redis): Batch {
+    const writes: Write[] = [];
+    const send = async (): Promise<readonly CommitReply[]> => {
+      if (this.#batch?.writes === writes) this.#batch = undefined;
+      return decodeCommits(await callScript(redis, this.#call(writes)), writes.length);
+    };
+    return { redis, writes, replies: atEndOfTurn(redis, send), characters: 0 };
   }
 
   #failed(redis: Redis, error: unknown): Attempt {
@@ -160,17 +203,20 @@ export class WritePath {
     return remaining;
   }
 
-  #call(write: Write) {
+  #call(writes: readonly Write[]) {
     const { standing, serverTime } = this.#options;
-    const keys = [META_KEY, HISTORY_KEY, writeIdsKey(write.bucket), writeIdsKey(write.bucket - 1)];
+    const keys = [META_KEY, HISTORY_KEY];
     const validUntil = serverTime.now() + REDIS_ATTEMPT_VALID_MS;
-    const parameters: (string | number)[] = [standing.epoch, validUntil, write.writeId, write.attempts];
-    parameters.push(write.operations.length);
-    for (const operation of write.operations) {
-      const { resource, member } = splitKey(operation.key);
-      keys.push(objectHashKey(operation.key), indexKey(resource));
-      const expected = operation.kind === 'create' ? '' : operation.expectedRevision;
-      parameters.push(OPERATION_CODES[operation.kind], expected, operation.value, operation.key, member);
+    const parameters: (string | number)[] = [standing.epoch, validUntil, writes.length];
+    for (const write of writes) {
+      keys.push(writeIdsKey(write.bucket), writeIdsKey(write.bucket - 1));
+      parameters.push(write.writeId, write.attempts, write.operations.length);
+      for (const operation of write.operations) {
+        const { resource, member } = splitKey(operation.key);
+        keys.push(objectHashKey(operation.key), indexKey(resource));
+        const expected = operation.kind === 'create' ? '' : operation.expectedRevision;
+        parameters.push(OPERATION_CODES[operation.kind], expected, operation.value, operation.key, member);
+      }
     }
     return { script: COMMIT, keys, arguments: parameters };
   }

@@ -7,7 +7,7 @@ import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 
 export const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 
-/** A volume that a claim is bound to outlives its deletion. */
+/** A volume that a claim is bound to, or that a node may still be writing to, outlives its deletion. */
 export const volumeProtectionController: ControllerDefinition = {
   name: 'pv-protection',
   component: 'pv-protection-controller',
@@ -19,7 +19,8 @@ export const volumeProtectionController: ControllerDefinition = {
 /** The volume with or without its protection; undefined when it is as it should be. */
 export function decide(volume: PersistentVolume): PersistentVolume | undefined {
   if (!isTerminating(volume)) return withFinalizer(volume, VOLUME_FINALIZER);
-  return volume.status.phase === 'Bound' ? undefined : withoutFinalizer(volume, VOLUME_FINALIZER);
+  const { phase, attachment } = volume.status;
+  return phase === 'Bound' || attachment !== undefined ? undefined : withoutFinalizer(volume, VOLUME_FINALIZER);
 }
 
 function createLoop({ informers, client }: ControllerContext): Loop {

@@ -5,7 +5,7 @@ import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { volume } from '../../testing/volume-builders.ts';
 import { VOLUME_FINALIZER, volumeProtectionController } from './index.ts';
 
-test('a volume that is bound stays until it is not', async () => {
+test('a volume that is bound or attached stays until it is neither', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, volumeProtectionController);
   const bound = { ...volume('v', {}, { finalizers: [] }), status: { phase: 'Bound' } };
@@ -15,7 +15,10 @@ test('a volume that is bound stays until it is not', async () => {
   await world.api.client('user').delete(PERSISTENT_VOLUMES, { name: 'v' });
   await controller.settle();
   const held = world.api.get(PERSISTENT_VOLUMES, { name: 'v' });
-  world.api.put(PERSISTENT_VOLUMES, { ...held, status: { phase: 'Released' } });
+  const attachment = { nodeName: 'a', nodeUID: 'u' };
+  const attached = world.api.put(PERSISTENT_VOLUMES, { ...held, status: { phase: 'Released', attachment } });
+  await controller.settle();
+  world.api.put(PERSISTENT_VOLUMES, { ...attached, status: { phase: 'Released' } });
   await controller.settle();
   assert.equal(world.api.find(PERSISTENT_VOLUMES, { name: 'v' }), undefined);
   assert.deepEqual(controller.errors, []);

@@ -27,3 +27,9 @@ export function statusOnly<T extends WithSpec & WithStatus>(
 ): SubresourceStrategy<T> {
   return { prepareForUpdate: keepSpec, validateUpdate };
 }
+
+/** Tells whoever creates an object of a kind that is kept and has no effect yet: what is not enforced must not look as if it were. */
+export const warnAtCreate =
+  (text: string) =>
+  (_object: unknown, old: unknown): readonly string[] =>
+    old === undefined ? [text] : [];

@@ -4,7 +4,7 @@ import { setClientConfigDefaults } from '../../defaults/webhooks.ts';
 import type { CustomResourceDefinition } from '../../generated/types.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { keepSpec, keepStatus, specChanged } from '../strategy.ts';
+import { keepSpec, keepStatus, specChanged, warnAtCreate } from '../strategy.ts';
 import { crdChecks, validateCrdStatusUpdate } from './validation.ts';
 
 export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
@@ -23,6 +23,7 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
     },
     ...crdChecks,
     generationChanges: specChanged,
+    warnings: warnAtCreate('this API server serves no custom resources yet: the definition is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
   status: {

@@ -8,7 +8,7 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateWebhook } from '../../validation/webhooks.ts';
 import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare } from '../strategy.ts';
+import { nothingToPrepare, warnAtCreate } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 
@@ -24,6 +24,9 @@ export const mutatingWebhookConfigurationResource = defineResource(MUTATING_WEBH
     prepareForUpdate: nothingToPrepare,
     ...checked<MutatingWebhookConfiguration>(META, validateConfiguration),
     generationChanges: (configuration, old) => !semanticEqual(configuration.webhooks, old.webhooks),
+    warnings: warnAtCreate(
+      'this API server calls no admission webhooks yet: the configuration is kept and has no effect',
+    ),
     allowUnconditionalUpdate: false,
   },
   columns: [

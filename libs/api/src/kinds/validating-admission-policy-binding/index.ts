@@ -12,7 +12,7 @@ import { pathSegmentErrors } from '../../validation/rbac.ts';
 import { validateRules } from '../../validation/webhooks.ts';
 import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare, specChanged } from '../strategy.ts';
+import { nothingToPrepare, specChanged, warnAtCreate } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 const ACTIONS = ['Audit', 'Deny', 'Warn'];
@@ -33,6 +33,7 @@ export const validatingAdmissionPolicyBindingResource = defineResource(VALIDATIN
     prepareForUpdate: nothingToPrepare,
     ...checked<ValidatingAdmissionPolicyBinding>(META, validateBinding),
     generationChanges: specChanged,
+    warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
   columns: [

@@ -10,7 +10,7 @@ import { validateLabelSelector } from '../../validation/labels.ts';
 import { validateMatchConditions, validateRules } from '../../validation/webhooks.ts';
 import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { keepStatus, specChanged, statusOnly, warnAtCreate } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
@@ -37,6 +37,7 @@ export const validatingAdmissionPolicyResource = defineResource(VALIDATING_ADMIS
     prepareForUpdate: keepStatus,
     ...checks,
     generationChanges: specChanged,
+    warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
   status: statusOnly(checks.validateUpdate),

@@ -7,7 +7,7 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateWebhook } from '../../validation/webhooks.ts';
 import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare } from '../strategy.ts';
+import { nothingToPrepare, warnAtCreate } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 
@@ -22,6 +22,9 @@ export const validatingWebhookConfigurationResource = defineResource(VALIDATING_
     prepareForUpdate: nothingToPrepare,
     ...checked<ValidatingWebhookConfiguration>(META, validateConfiguration),
     generationChanges: (configuration, old) => !semanticEqual(configuration.webhooks, old.webhooks),
+    warnings: warnAtCreate(
+      'this API server calls no admission webhooks yet: the configuration is kept and has no effect',
+    ),
     allowUnconditionalUpdate: false,
   },
   columns: [

@@ -18,6 +18,7 @@ test('a volume that is bound or attached stays until it is neither', async () =>
   const attachment = { nodeName: 'a', nodeUID: 'u' };
   const attached = world.api.put(PERSISTENT_VOLUMES, { ...held, status: { phase: 'Released', attachment } });
   await controller.settle();
+  assert.ok(world.api.find(PERSISTENT_VOLUMES, { name: 'v' }), 'a node may still be writing to it');
   world.api.put(PERSISTENT_VOLUMES, { ...attached, status: { phase: 'Released' } });
   await controller.settle();
   assert.equal(world.api.find(PERSISTENT_VOLUMES, { name: 'v' }), undefined);

@@ -106,7 +106,7 @@ async function dispatch(
     case 'removeContainer':
       return supervisor.removeContainer(line.container);
     case 'exec':
-      return supervisor.exec(line.container, line.command, line.timeoutMs);
+      return supervisor.commands.exec(line.container, line.command, line.timeoutMs);
     case 'list':
       return supervisor.list(line.podUid);
     case 'shutdown':

@@ -58,14 +58,14 @@ const describe = (error: unknown) => ({
 
 async function open(supervisor: Supervisor, line: StreamRequest): Promise<Opened> {
   if (line.method === 'attachStreams') return openAttach(supervisor, line.container, line.request);
-  const exec = supervisor.openExec(line.container, line.request);
+  const exec = supervisor.commands.openExec(line.container, line.request);
   const stdin = line.request.stdin ? exec.stdin : null;
   return { ...exec, stdin, left: () => exec.kill(), endsInput: true };
 }
 
 /** Both outputs of a container go to one file, so both are this one stream. */
 async function openAttach(supervisor: Supervisor, id: string, request: AttachRequest): Promise<Opened> {
-  const container = supervisor.running(id);
+  const container = supervisor.commands.running(id);
   const { clock } = supervisor;
   const { tty = false, stdinOnce = false, stdin: hasInput = false } = container.config;
   if (request.tty && !tty) {

@@ -9,6 +9,8 @@ import { createPodInfo } from './pod-info.ts';
 
 const GROUPS: readonly PodGroup[] = ['a', 'b'].map((app) => ({
   key: app,
+  // One that is found by its label, and one that is asked about every pod.
+  pair: app === 'a' ? 'app=a' : '',
   includes: (pod) => pod.labels['app'] === app && !pod.terminating,
 }));
 
@@ -26,10 +28,11 @@ function visible(cache: ClusterCache): unknown {
       ports: node.hostPorts.map(({ port }) => port).toSorted((a, b) => a - b),
     },
   ]);
-  const terms = [...cache.placedTerms('requiredAnti')].map(({ term, byNode }): [string, unknown] => [
-    term.text,
-    sorted(byNode),
-  ]);
+  const terms = ['a', 'b'].flatMap((app) =>
+    [...cache.placedTerms(createPodInfo(buildPod('any', { labels: { app } })), 'requiredAnti')].map(
+      ({ term, byNode }): [string, unknown] => [`${app} ${term.text}`, sorted(byNode)],
+    ),
+  );
   const users = ['default/c1', 'default/c2'].map((claim) =>
     cache
       .usersOfClaim(claim)

@@ -73,8 +73,8 @@ export class ClusterCache implements Snapshot {
     return { ...this.#shared.counts, recounts: this.#counts.recounts };
   }
 
-  placedTerms(kind: Parameters<Snapshot['placedTerms']>[0]): ReturnType<Snapshot['placedTerms']> {
-    return this.#terms.of(kind);
+  placedTerms(...question: Parameters<Snapshot['placedTerms']>): ReturnType<Snapshot['placedTerms']> {
+    return this.#terms.about(...question);
   }
 
   readonly namespaceLabels: NamespaceLabels = (namespace) => this.#namespaces.get(namespace);

@@ -1,5 +1,6 @@
 import { MATCH_COUNTS_MAX } from '../limits.ts';
 import { DomainCounts, type DomainView } from './domain-counts.ts';
+import { pairsOf } from './label-pair.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -8,6 +9,8 @@ export interface PodGroup {
   readonly key: string;
   /** Present when all of the group are in one namespace: changes elsewhere cost it nothing. */
   readonly namespace?: string;
+  /** A label that all of the group have (`pairOf`): pods without it cost the group nothing. */
+  readonly pair: string;
   readonly includes: (pod: PodInfo) => boolean;
 }
 
@@ -37,7 +40,8 @@ const ANYWHERE = '';
  */
 export class MatchCounts {
   readonly #groups = new Map<string, Counted>();
-  readonly #byNamespace = new Map<string, Map<string, Counted>>();
+  /** By namespace and label. */
+  readonly #byPlace = new Map<string, Map<string, Counted>>();
   readonly #countable: Countable;
   /** How often all placed pods were counted for a group, or all nodes put into domains. */
   recounts = 0;
@@ -86,7 +90,7 @@ export class MatchCounts {
   /** What the predicates rest on (labels of namespaces) changed. */
   reset(): void {
     this.#groups.clear();
-    this.#byNamespace.clear();
+    this.#byPlace.clear();
   }
 
   added(pod: PodInfo): void {
@@ -98,33 +102,43 @@ export class MatchCounts {
   }
 
   #apply(pod: PodInfo, by: 1 | -1): void {
-    for (const groups of [this.#byNamespace.get(ANYWHERE), this.#byNamespace.get(pod.namespace)]) {
-      for (const { group, byNode, domains } of groups?.values() ?? []) {
-        if (!group.includes(pod)) continue;
-        increase(byNode, pod.nodeName, by);
-        for (const counts of domains.values()) counts.add(this.#countable.nodeOf(pod.nodeName), by);
-      }
+    if (this.#groups.size === 0) return;
+    for (const pair of pairsOf(pod)) {
+      for (const namespace of [ANYWHERE, pod.namespace])
+        this.#count(this.#byPlace.get(placeOf(namespace, pair)), pod, by);
+    }
+  }
+
+  #count(groups: ReadonlyMap<string, Counted> | undefined, pod: PodInfo, by: 1 | -1): void {
+    for (const { group, byNode, domains } of groups?.values() ?? []) {
+      if (!group.includes(pod)) continue;
+      increase(byNode, pod.nodeName, by);
+      for (const counts of domains.values()) counts.add(this.#countable.nodeOf(pod.nodeName), by);
     }
   }
 
   #remember(counted: Counted): void {
-    const { key, namespace = ANYWHERE } = counted.group;
+    const { key, namespace = ANYWHERE, pair } = counted.group;
     this.#groups.set(key, counted);
-    const groups = this.#byNamespace.get(namespace) ?? new Map<string, Counted>();
-    this.#byNamespace.set(namespace, groups);
+    const place = placeOf(namespace, pair);
+    const groups = this.#byPlace.get(place) ?? new Map<string, Counted>();
+    this.#byPlace.set(place, groups);
     groups.set(key, counted);
     if (this.#groups.size <= MATCH_COUNTS_MAX) return;
     const [oldest] = this.#groups.values();
     if (oldest !== undefined) this.#forget(oldest.group);
   }
 
-  #forget({ key, namespace = ANYWHERE }: PodGroup): void {
+  #forget({ key, namespace = ANYWHERE, pair }: PodGroup): void {
     this.#groups.delete(key);
-    const groups = this.#byNamespace.get(namespace);
+    const place = placeOf(namespace, pair);
+    const groups = this.#byPlace.get(place);
     groups?.delete(key);
-    if (groups?.size === 0) this.#byNamespace.delete(namespace);
+    if (groups?.size === 0) this.#byPlace.delete(place);
   }
 }
+
+const placeOf = (namespace: string, pair: string): string => `${namespace}/${pair}`;
 
 function increase(byNode: Map<string, number>, node: string, by: 1 | -1): void {
   const count = (byNode.get(node) ?? 0) + by;

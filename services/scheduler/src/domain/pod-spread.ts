@@ -1,6 +1,7 @@
 import type { Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { compileLabelSelector, compileRequirements, type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import type { DomainView } from './domain-counts.ts';
+import { pairOf } from './label-pair.ts';
 import type { PodGroup } from './match-counts.ts';
 import { compileRequiredNodes } from './node-affinity.ts';
 import type { NodeInfo } from './node-info.ts';
@@ -109,6 +110,7 @@ function groupOf(namespace: string, selector: LabelSelectorMatcher): PodGroup {
   return {
     key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,
     namespace,
+    pair: pairOf(selector),
     includes: (placed) => !placed.terminating && placed.namespace === namespace && selector.matches(placed.labels),
   };
 }

@@ -1,4 +1,5 @@
 import { DomainCounts } from './domain-counts.ts';
+import { pairOf, pairsOf } from './label-pair.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { AffinityTerm, PodAffinityTerms, WeightedTerm } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -22,6 +23,9 @@ interface Entry extends PlacedTerms {
   counts: DomainCounts | undefined;
 }
 
+/** By a label that everybody has whom the term means. */
+type EntriesByPair = Map<string, Map<string, Entry>>;
+
 type NodeOf = (name: string) => NodeInfo | undefined;
 
 const KINDS: readonly TermKind[] = ['required', 'requiredAnti', 'preferred', 'preferredAnti'];
@@ -31,7 +35,7 @@ const KINDS: readonly TermKind[] = ['required', 'requiredAnti', 'preferred', 'pr
  * wishes cost and not what the pods that have them cost.
  */
 export class TermIndex {
-  readonly #byKind: Readonly<Record<TermKind, Map<string, Entry>>> = {
+  readonly #byKind: Readonly<Record<TermKind, EntriesByPair>> = {
     required: new Map(),
     requiredAnti: new Map(),
     preferred: new Map(),
@@ -46,11 +50,16 @@ export class TermIndex {
 
   /** Nodes came, went, or have other labels. */
   domainsMoved(): void {
-    for (const kind of KINDS) for (const entry of this.#byKind[kind].values()) entry.counts = undefined;
+    for (const kind of KINDS) {
+      for (const entries of this.#byKind[kind].values()) for (const entry of entries.values()) entry.counts = undefined;
+    }
   }
 
-  of(kind: TermKind): Iterable<PlacedTerms> {
-    return this.#byKind[kind].values();
+  /** Those that may mean the pod. */
+  *about(pod: PodInfo, kind: TermKind): Iterable<PlacedTerms> {
+    const byPair = this.#byKind[kind];
+    if (byPair.size === 0) return;
+    for (const pair of pairsOf(pod)) yield* byPair.get(pair)?.values() ?? [];
   }
 
   added(pod: PodInfo): void {
@@ -67,13 +76,12 @@ export class TermIndex {
     }
   }
 
-  #change(
-    entries: Map<string, Entry>,
-    term: AffinityTerm | WeightedTerm,
-    { node, by }: { node: string; by: 1 | -1 },
-  ): void {
+  #change(byPair: EntriesByPair, term: AffinityTerm | WeightedTerm, { node, by }: { node: string; by: 1 | -1 }): void {
     const weight = 'weight' in term ? term.weight : 1;
     const key = `${term.topologyKey}\n${weight}\n${term.text}`;
+    const pair = pairOf(term.selector);
+    const entries = byPair.get(pair) ?? new Map<string, Entry>();
+    byPair.set(pair, entries);
     const entry = entries.get(key) ?? newEntry(term, weight, this.#nodeOf);
     entries.set(key, entry);
     const count = (entry.byNode.get(node) ?? 0) + by;
@@ -81,6 +89,7 @@ export class TermIndex {
     else entry.byNode.delete(node);
     entry.counts?.add(this.#nodeOf(node), by);
     if (entry.byNode.size === 0) entries.delete(key);
+    if (entries.size === 0) byPair.delete(pair);
   }
 }
 

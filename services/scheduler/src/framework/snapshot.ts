@@ -19,8 +19,8 @@ export interface Snapshot {
   domainsOf(group: PodGroup, view: DomainView): DomainCounts;
   /** What pods with equal needs learned about the nodes. */
   sharedBy(profile: Profile, pod: PodInfo): NodeResults;
-  /** What placed pods wish about others: each distinct wish once, with the nodes of those who have it. */
-  placedTerms(kind: TermKind): Iterable<PlacedTerms>;
+  /** What placed pods may wish about this one: each distinct wish once, with the nodes of those who have it. */
+  placedTerms(pod: PodInfo, kind: TermKind): Iterable<PlacedTerms>;
   readonly namespaceLabels: NamespaceLabels;
   /** Pods that wait for room that is being made for them on this node. */
   nominatedOn(name: string): readonly PodInfo[];

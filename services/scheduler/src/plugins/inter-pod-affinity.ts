@@ -1,3 +1,4 @@
+import { pairOf } from '../domain/label-pair.ts';
 import type { PodGroup } from '../domain/match-counts.ts';
 import type { NodeInfo } from '../domain/node-info.ts';
 import { type AffinityTerm, type NamespaceLabels, selectsPod, type WeightedTerm } from '../domain/pod-affinity.ts';
@@ -160,7 +161,7 @@ interface Weighing {
 /** What placed pods wish about the incoming one. */
 function wishesAbout(pod: PodInfo, kind: TermKind, { snapshot, times }: Weighing): Layer[] {
   const layers: Layer[] = [];
-  for (const { term, weight, domains } of snapshot.placedTerms(kind)) {
+  for (const { term, weight, domains } of snapshot.placedTerms(pod, kind)) {
     if (!selectsPod(term, pod, snapshot.namespaceLabels)) continue;
     layers.push({ topologyKey: term.topologyKey, domains: domains(), times: times * weight });
   }
@@ -189,6 +190,7 @@ function keysOf(terms: readonly AffinityTerm[]): readonly string[] {
 function groupOf(term: AffinityTerm, labelsOf: NamespaceLabels): PodGroup {
   return {
     key: `affinity\n${term.text}`,
+    pair: pairOf(term.selector),
     ...oneNamespace([term]),
     includes: (placed) => selectsPod(term, placed, labelsOf),
   };
@@ -198,6 +200,7 @@ function groupOf(term: AffinityTerm, labelsOf: NamespaceLabels): PodGroup {
 function groupOfAll(terms: readonly AffinityTerm[], labelsOf: NamespaceLabels): PodGroup {
   return {
     key: `affinity\n${terms.map(({ text }) => text).join('\n&')}`,
+    pair: terms.map(({ selector }) => pairOf(selector)).find((pair) => pair !== '') ?? '',
     ...oneNamespace(terms),
     includes: (placed) => terms.every((term) => selectsPod(term, placed, labelsOf)),
   };

@@ -5,6 +5,8 @@ const NAME = '"name":"';
 const NODE_NAME = '"nodeName":"';
 const DELETION = '"deletionTimestamp":"';
 const ERROR = '{"type":"ERROR"';
+/** The last chunk of an answer, as a line of its own: the connection would stay. */
+const LAST_CHUNK = '0\r';
 
 /** Sees when pods of a namespace get a node, without parsing what it does not need. */
 export class BindingWatch {
@@ -81,7 +83,7 @@ export class BindingWatch {
     this.#rest = lines.pop() ?? '';
     const now = performance.now();
     for (const line of lines) {
-      if (line.startsWith(ERROR)) socket.destroy();
+      if (line === LAST_CHUNK || line.startsWith(ERROR)) socket.destroy();
       this.#see(line, now);
     }
   }

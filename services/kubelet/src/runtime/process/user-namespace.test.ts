@@ -10,7 +10,7 @@ import { ownerOf } from '../../domain/volume-owner.ts';
 import { containerConfig, containerOf, eventually, exited, sandboxConfig } from '../contract.ts';
 import type { ContainerConfig } from '../port.ts';
 import { createProcessRuntime, type ProcessRuntime } from './index.ts';
-import { readProcess } from './process-table.ts';
+import { createProcessTable, readProcess } from './process-table.ts';
 import { idMap } from './user-namespace.ts';
 import { userNamespaceRefusal } from './user-namespace-trial.ts';
 
@@ -198,6 +198,26 @@ testUsers('a terminal and a command beside a container are in its users, too', a
   const beside = await node.runtime.exec(id, ['/bin/sh', '-c', 'id -u; id -g; pwd; touch here && echo wrote'], 10_000);
   assert.deepEqual(beside.output.trim().split('\n'), ['7', '8', '/holdfast', 'wrote']);
   await node.runtime.stopContainer(id, 0);
+});
+
+testUsers('nothing of a start outlives a container that is killed in the middle of it', async (node) => {
+  const { runtime } = node;
+  const [sandbox] = await runtime.list();
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count++) {
+    const config = containerConfig(['/bin/sleep', '600'], { name: `killed-${count}` });
+    const id = await runtime.createContainer(sandbox?.id ?? '', config);
+    const started = runtime.startContainer(id).catch(() => undefined);
+    await runtime.stopContainer(id, 0);
+    await started;
+    ids.push(id);
+  }
+  await eventually(async () => {
+    const left = createProcessTable()
+      .scan()
+      .filter(({ marker }) => marker !== undefined && ids.includes(marker));
+    return left.length === 0;
+  }, 'no process of these containers is left');
 });
 
 testUsers('what cannot be started is told as everywhere', async (node) => {

@@ -27,7 +27,8 @@ export function becomePodRoot(directory: string, range: UserRange, start: string
   return [
     `rm -f ${ask} ${told} && mkfifo ${ask} ${told} || fail "cannot make pipes"`,
     `exec 4<>${ask} 5<>${told}`,
-    `( { read -r asked <&4; { printf %s ${map} > /proc/$$/gid_map && printf %s ${map} > /proc/$$/uid_map; } 2>/dev/null && echo mapped >&5 || echo "this node may not write ${idMap(range)} into the maps of ids" >&5; } 3>&- </dev/null >/dev/null 2>&1 & )`,
+    // It reads from an end of its own, so that it ends, too, when whoever asks is killed before.
+    `( { exec 6<${ask} 4>&-; read -r asked <&6 || exit; { printf %s ${map} > /proc/$$/gid_map && printf %s ${map} > /proc/$$/uid_map; } 2>/dev/null && echo mapped >&5 || echo "this node may not write ${idMap(range)} into the maps of ids" >&5; } 3>&- </dev/null >/dev/null 2>&1 & )`,
     `exec unshare --user --keep-caps -- /bin/sh -c ${quote(inside)} holdfast "$@"`,
   ].join('\n');
 }

@@ -22,6 +22,7 @@ export const RESTART_SUBJECT = 'k8s.ev.sys.restart';
 export const SYSTEM_SUBJECTS = 'k8s.ev.sys.>';
 
 const PODS = 'k8s.ev.pods';
+const OBJECTS = 'k8s.ev.obj.';
 const NONE = '-';
 const PEND = 'pend';
 
@@ -110,6 +111,7 @@ function isSystem(pattern: string): boolean {
 }
 
 function wireSubject(subject: string, departs: boolean): string {
+  if (subject.startsWith(OBJECTS)) return subject;
   const [, , kind, first = '', ...rest] = subject.split('.');
   if (kind === 'node') return [PODS, departs ? PEND : NONE, first, ...rest.slice(1)].join('.');
   if (kind === 'pend') return [PODS, PEND, NONE, ...rest].join('.');

@@ -422,6 +422,28 @@ test('changes that wait leave together, as many as the bus takes', async () => {
   assert.equal(relay.revision(), 40);
 });
 
+test('[TEST-10] a bus that was away for minutes gets everything that waited, in order, once', async () => {
+  await using rig = await createRig();
+  let reachable = true;
+  const bus = pipelined(rig.bus, () => !reachable);
+  const relay = await rig.start(bus);
+  await put(rig.store, podKey('before'), podText('p'));
+  await rig.clock.advance(100);
+  reachable = false;
+  for (let i = 0; i < 100; i++) await put(rig.store, podKey(`p${i}`), podText('p'));
+  await rig.clock.advance(300_000);
+  assert.deepEqual(changesOf(rig), [1]);
+  assert.match(relay.health()[0] ?? '', /changes are not published: lost/);
+  reachable = true;
+  await rig.clock.advance(10_000);
+  assert.deepEqual(
+    changesOf(rig),
+    Array.from({ length: 101 }, (_, i) => i + 1),
+  );
+  assert.equal(bus.mostAtOnce(), 8);
+  assert.deepEqual(relay.health(), []);
+});
+
 test('[TEST-10] of changes on their way together one is lost: it and all behind it are published again, once', async () => {
   await using rig = await createRig();
   const lost = new Set([5, 6, 17, 40]);

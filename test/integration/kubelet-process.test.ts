@@ -199,6 +199,8 @@ check('a kubelet that is asked to stop ends, and its containers run on', async (
   const pidFile = path.join(node.directory, 'stays');
   await admin.create(PODS, podManifest('stays', { containers: shell(`echo $$$$ > ${pidFile}; exec sleep 600`) }));
   const pid = await pidFrom(pidFile);
+  // A start that is interrupted leaves nothing behind: this one has to be over.
+  await running(admin, 'stays');
   assert.equal(await node.end('SIGTERM'), 0);
   assert.ok(lives(pid));
 });

@@ -9,11 +9,13 @@ import { createSeededRandom, createSilentLog, createSystemClock } from '@holdfas
 import { ContainerStarter } from './container-starter.ts';
 import { NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import { INITIAL_MEMORY, type PodMemory } from './domain/pod-worker-types.ts';
+import { ATTACH_WAITS_UNTOLD } from './limits.ts';
 import { HOLLOW_PROBE_NETWORK } from './probe-network.ts';
 import { createHollowRuntime } from './runtime/hollow/index.ts';
 import { createPodDirectories } from './runtime/pod-directories.ts';
 import type { ContainerRuntime, SandboxStatus } from './runtime/port.ts';
 import { UserRanges } from './user-ranges.ts';
+import { AttachWait, type VolumeAttachments } from './volume-attachments.ts';
 
 const pod: Pod = {
   apiVersion: 'v1',
@@ -41,6 +43,8 @@ class World {
   memory: PodMemory = INITIAL_MEMORY;
   settings: object | undefined = { data: { mode: 'fast' } };
   networkIsDown = false;
+  /** How often its volumes are not attached yet. */
+  attachWaits = 0;
   readonly directory = mkdtempSync(join(tmpdir(), 'holdfast-starter-'));
   readonly #pods = createPodDirectories(this.directory);
   readonly volumesPath = this.#pods.volumesPath('u1');
@@ -57,6 +61,7 @@ class World {
     node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
     dns: NO_CLUSTER_DNS,
     ranges: new UserRanges(undefined),
+    attachments: this.#attachments(),
     admission: {
       admit: () => Promise.resolve(undefined),
       hold: () => {},
@@ -81,6 +86,13 @@ class World {
 
   sandboxes(): Promise<readonly SandboxStatus[]> {
     return this.runtime.list({ podUid: 'u1' });
+  }
+
+  #attachments(): VolumeAttachments {
+    const ensure = async (): Promise<void> => {
+      if (this.attachWaits-- > 0) throw new AttachWait('it is somewhere else');
+    };
+    return { ensure } as unknown as VolumeAttachments;
   }
 
   #recorded(inner: ContainerRuntime): ContainerRuntime {
@@ -156,4 +168,18 @@ test('volumes of a pod that never came to a sandbox go with it; those of a pod t
   await world.starter.runSandbox(0, pod);
   await world.starter.stop();
   assert.equal(existsSync(world.volumesPath), true);
+});
+
+test('[RWO-05] nothing of a pod is made while its volume is not attached; the pod says that it is being created, and after a while why', async (t) => {
+  const world = new World(t);
+  world.attachWaits = ATTACH_WAITS_UNTOLD;
+  for (let wait = 1; wait <= ATTACH_WAITS_UNTOLD; wait++) {
+    assert.deepEqual(world.events, []);
+    await world.starter.runSandbox(0, pod);
+    assert.equal(world.memory.failures['']?.reason, 'ContainerCreating');
+  }
+  assert.deepEqual([world.steps, world.events], [[], ['FailedMount']]);
+  await world.starter.runSandbox(0, pod);
+  assert.equal((await world.sandboxes()).length, 1);
+  assert.equal(world.memory.failures[''], undefined);
 });

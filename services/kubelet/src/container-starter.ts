@@ -14,6 +14,7 @@ import { type HandlerDeps, runHook } from './hooks.ts';
 import {
   ATTACH_RETRY_INITIAL_MS,
   ATTACH_RETRY_MAX_MS,
+  ATTACH_WAITS_UNTOLD,
   POST_START_TIMEOUT_MS,
   START_RETRY_MS,
   VOLUME_RETRY_INITIAL_MS,
@@ -267,11 +268,13 @@ export class ContainerStarter {
     this.#attachWaits = 0;
   }
 
-  /** Without an event: what the volume waits for is told by who attaches it. */
+  /** What the volume waits for is told by who attaches it; after a while also here, in case nobody does. */
   #waitForAttach(pod: Pod, name: string, { message }: AttachWait): void {
     const retryMs = Math.min(ATTACH_RETRY_INITIAL_MS * 2 ** this.#attachWaits, ATTACH_RETRY_MAX_MS);
     this.#attachWaits++;
     this.#remember(name, creating(pod), message, retryMs);
+    if (this.#attachWaits % ATTACH_WAITS_UNTOLD !== 0) return;
+    this.#deps.tell(pod, { type: 'Warning', reason: 'FailedMount', message: `Unable to attach volumes: ${message}` });
   }
 
   #remember(name: string, reason: string, message: string, retryMs: number): void {

@@ -38,6 +38,8 @@ export const RUNTIME_HEALTH_MS = 5_000;
 /** Between looks whether a volume is attached, doubled up to the second number. It may take for ever. */
 export const ATTACH_RETRY_INITIAL_MS = 100;
 export const ATTACH_RETRY_MAX_MS = 2_000;
+/** So many of them go by, the first time and every time, before the pod is told: about half a minute. */
+export const ATTACH_WAITS_UNTOLD = 16;
 /** Between attempts to make a pod's volumes: doubled up to `START_RETRY_MS`. What they need often follows in a moment. */
 export const VOLUME_RETRY_INITIAL_MS = 250;
 /** Containers that start together do not read the volumes of their pod again. */

@@ -199,6 +199,21 @@ test('all watchers of an event share its bytes and its value', async () => {
   assert.ok(Object.isFrozen(valueAt(one.value.value(), 'object.metadata')));
 });
 
+test('what a write answers and what is read afterwards are the same bytes, made once', async () => {
+  const bytesOf = async (method: 'POST' | 'PATCH' | 'GET', url: string, body?: unknown) => {
+    const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {};
+    const { raw } = await api.call(method, url, { headers, ...(body === undefined ? {} : { body }) });
+    assert.ok(raw.body.kind === 'json');
+    return raw.body.bytes();
+  };
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'once' } };
+  const created = await bytesOf('POST', CONFIG_MAPS, object);
+  assert.equal(await bytesOf('GET', `${CONFIG_MAPS}/once`), created);
+  const changed = await bytesOf('PATCH', `${CONFIG_MAPS}/once`, { data: { a: '1' } });
+  assert.notEqual(changed, created);
+  assert.equal(await bytesOf('GET', `${CONFIG_MAPS}/once`), changed);
+});
+
 test('an aborted watch ends and leaves nothing behind', async () => {
   const abort = new AbortController();
   const { raw } = await api.call('GET', `${CONFIG_MAPS}?watch=1`, { signal: abort.signal });

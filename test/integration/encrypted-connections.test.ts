@@ -21,6 +21,8 @@ const clock = createSystemClock();
 const log = createSilentLog();
 const ids = createIds(createSystemRandom());
 const NAMES = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] };
+/** A store keeps trying this long: time for its first attempt to fail on a slow machine. */
+const REFUSED_AFTER_MS = 6_000;
 const PASSWORD = 'a-password-that-nobody-else-may-see';
 
 interface Pki {
@@ -104,7 +106,7 @@ test('a Redis that cannot be trusted, or does not trust us, is refused with the 
   ];
   await Promise.all(
     cases.map(async ([url, tls, reason]) => {
-      const opened = createRedisStore({ url, ...withTls(tls), clock, ids, log, startTimeoutMs: 3_000 });
+      const opened = createRedisStore({ url, ...withTls(tls), clock, ids, log, startTimeoutMs: REFUSED_AFTER_MS });
       await assert.rejects(opened, (error: Error & { code?: string }) => {
         assert.equal(error.code, 'STORE_UNREACHABLE');
         assert.match(error.message, reason, url);

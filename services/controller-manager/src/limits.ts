@@ -76,7 +76,7 @@ export const NAMESPACE_PAGE_OBJECTS = 500;
 /** Objects whose ownership is looked at at once; deletions are spread over them. */
 export const OWNER_GC_WORKERS = 16;
 
-/** A pod of a DaemonSet or StatefulSet that failed is replaced no earlier than this after its creation: whoever refuses it is not flooded. */
+/** A pod that failed is replaced no earlier than this after its creation, by ReplicaSets once: whoever refuses pods is not flooded. */
 export const FAILED_POD_REST_MS = 10_000;
 
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */

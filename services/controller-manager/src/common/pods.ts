@@ -1,5 +1,6 @@
 import type { OwnerReference, Pod, PodCondition, PodTemplateSpec } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
+import { FAILED_POD_REST_MS } from '../limits.ts';
 import { compareText, createdAt, isTerminating, timeOf, uidOf } from './meta.ts';
 
 export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
@@ -133,3 +134,6 @@ export function inDeletionOrder(pods: readonly Pod[], related: ReadonlyMap<strin
     compareText(uidOf(a.pod), uidOf(b.pod));
   return facts.sort(compare).map(({ pod }) => pod);
 }
+
+/** How long a pod that has ended still counts: one that ends right after its creation would otherwise be made again without a pause. */
+export const restMs = (pod: Pod, now: number): number => createdAt(pod) + FAILED_POD_REST_MS - now;

@@ -2,7 +2,7 @@ import type { Pod, ReplicaSet } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
 import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { freePodNames } from '../../common/names.ts';
-import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate } from '../../common/pods.ts';
+import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate, restMs } from '../../common/pods.ts';
 import { REPLICASET_BURST_PODS } from '../../limits.ts';
 
 export interface ReplicaSetSnapshot {
@@ -42,11 +42,18 @@ export function decidePods(
   if (!snapshot.caughtUp) return [...claims, ...repeatedDeletions(snapshot, owned)];
   const active = [...owned, ...adopt];
   const missing = desiredReplicas(replicaSet) - active.length;
-  if (missing > 0) return [...claims, ...creations(snapshot, Math.min(missing, REPLICASET_BURST_PODS))];
+  if (missing > 0) {
+    const allowed = missing - Math.max(0, refusedPods(snapshot, now).length - desiredReplicas(replicaSet));
+    return [...claims, ...creations(snapshot, Math.max(0, Math.min(allowed, REPLICASET_BURST_PODS)))];
+  }
   return [...claims, ...deletions(snapshot, { active, surplus: Math.min(-missing, REPLICASET_BURST_PODS), now })];
 }
 
 export const desiredReplicas = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 1;
+
+/** Its pods that failed right after their creation. One is replaced at once; as many again wait, or a node that refuses them all would be flooded. */
+export const refusedPods = ({ replicaSet, pods }: ReplicaSetSnapshot, now: number): readonly Pod[] =>
+  pods.filter((pod) => pod.status?.phase === 'Failed' && restMs(pod, now) > 0 && isOwned(replicaSet, pod));
 
 /** Those that are owned or adopted are what its status counts. */
 export const claimPods = ({ replicaSet, pods }: ReplicaSetSnapshot): Claim<Pod> =>

@@ -5,12 +5,12 @@ import type { ControllerContext, Loop } from '../../common/context.ts';
 import { ForeignNames } from '../../common/foreign-names.ts';
 import { controllerOf, keyOf, parseKey, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { isActive, nextAvailabilityMs } from '../../common/pods.ts';
+import { isActive, nextAvailabilityMs, restMs } from '../../common/pods.ts';
 import { selectingOwnersToWake } from '../../common/wake.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { applyPods } from './apply.ts';
-import { claimPods, decidePods, type ReplicaSetSnapshot } from './decide.ts';
+import { claimPods, decidePods, desiredReplicas, type ReplicaSetSnapshot, refusedPods } from './decide.ts';
 import { decideStatus } from './status.ts';
 
 /** A kind that keeps a number of like pods: what tells it from a ReplicaSet. */
@@ -123,8 +123,10 @@ async function pass<T extends KubeObject>(of: Pass<T>): Promise<ReconcileResult>
     await unlessChanged(() => context.client.updateStatus(kind.resource, kind.withStatus(object, status)));
   }
   if (outcome.error !== undefined) throw outcome.error;
-  const wait = snapshot.caughtUp
-    ? nextAvailabilityMs(claimed, replicaSet.spec.minReadySeconds ?? 0, now)
-    : CACHE_BARRIER_RECHECK_MS;
-  return wait === undefined ? {} : { requeueAfterMs: wait };
+  if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
+  const available = nextAvailabilityMs(claimed, replicaSet.spec.minReadySeconds ?? 0, now);
+  const rests =
+    claimed.length < desiredReplicas(replicaSet) ? refusedPods(snapshot, now).map((pod) => restMs(pod, now)) : [];
+  const waits = available === undefined ? rests : [...rests, available];
+  return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

@@ -274,3 +274,17 @@ test('ten thousand pods of one set: passes, writes and looks stay in proportion'
   assert.ok(world.api.writes.length < size + 100, `${world.api.writes.length} writes`);
   assert.ok(looks < 100 * size, `${looks / size} looks at each pod`);
 });
+
+test('pods that are refused right after their creation are not made again without a pause, and the set goes on by itself', async () => {
+  const world = createWorld();
+  await world.api.client('user').create(REPLICA_SETS, replicaSet({ replicas: 2 }));
+  const controller = new DrivenController(world, replicaSetController);
+  const made = (): number =>
+    world.api.writes.filter(({ verb, resource }) => verb === 'create' && resource === 'pods').length;
+  for (let second = 0; second < 25; second++) {
+    await controller.settle();
+    for (const each of activePods(world)) world.api.put(PODS, { ...each, status: { phase: 'Failed' } });
+    world.clock.advance(1_000);
+  }
+  assert.ok(made() > 4 && made() <= 12, `${made()} pods in 25 s`);
+});

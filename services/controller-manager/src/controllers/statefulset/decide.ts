@@ -1,8 +1,7 @@
 import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
-import { createdAt, isTerminating, nameOf } from '../../common/meta.ts';
-import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
-import { FAILED_POD_REST_MS } from '../../limits.ts';
+import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isAvailable, isFinished, isReady, restMs } from '../../common/pods.ts';
 import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
 import {
   buildClaims,
@@ -135,9 +134,6 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
   const isLabelled = Object.entries(labels).every(([key, value]) => pod.metadata.labels?.[key] === value);
   return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
 }
-
-/** How long a pod that has ended still stays: one that ends right after its creation would otherwise be made again without a pause. */
-export const restMs = (pod: Pod, now: number): number => createdAt(pod) + FAILED_POD_REST_MS - now;
 
 /** Below the partition, and until the update has reached it, an ordinal comes back in the revision it had. */
 function revisionFor({ set, revisions }: Picture, ordinal: number): Revision {

@@ -12,11 +12,11 @@ import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { controllerOf, isTerminating, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { isFinished, nextAvailabilityMs } from '../../common/pods.ts';
+import { isFinished, nextAvailabilityMs, restMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply, writeStatus } from './apply.ts';
-import { claimPods, decide, restMs, type StatefulSetSnapshot } from './decide.ts';
+import { claimPods, decide, type StatefulSetSnapshot } from './decide.ts';
 import { revisionsOf } from './revisions.ts';
 import { decideStatus } from './status.ts';
 

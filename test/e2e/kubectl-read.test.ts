@@ -102,13 +102,14 @@ test('events of an object are found by kubectl events --for and by field selecto
     /Normal +ScalingReplicaSet +Deployment\/web +Scaled up replica set web-\S+ from 0 to 2/,
   );
   const [pod = ''] = lines(await run('get', 'pods', '-o', 'jsonpath={.items[0].metadata.name}'));
+  const reasons = ['Scheduled', 'Pulled', 'Created', 'Started'];
   const selected = await waitFor('the events of the pod', async () => {
     const table = await run('get', 'events', '--field-selector', `involvedObject.name=${pod},involvedObject.kind=Pod`);
-    return table.includes('Started') && table;
+    // Scheduler and kubelet write theirs when they come to it.
+    return reasons.every((reason) => table.includes(reason)) && table;
   });
   assert.match(selected, /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n/);
-  for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started'])
-    assert.match(selected, new RegExp(`Normal +${reason} +pod/${pod} `));
+  for (const reason of reasons) assert.match(selected, new RegExp(`Normal +${reason} +pod/${pod} `));
 });
 
 test('explain knows types and fields, and says when a field does not exist', async () => {

@@ -9,7 +9,7 @@ import {
   OperatorError,
   openTracing,
 } from '@holdfast/platform';
-import { describeSettings, readSettings } from '@holdfast/platform/config';
+import { describeSettings, readSettings, requireSettings } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
 import { createStatusAccess } from './adapters/status-access.ts';
 import { createStatusServer, type StatusServer } from './adapters/status-server.ts';
@@ -64,14 +64,17 @@ function openStatus(
 ): StatusServer | undefined {
   const { 'status-address': address, 'status-tls-cert-file': certFile, 'status-tls-key-file': keyFile } = settings;
   if (address === undefined) return undefined;
-  const tls =
-    certFile === undefined || keyFile === undefined
-      ? undefined
-      : {
-          certificate: readSettingFile('status-tls-cert-file', certFile),
-          key: readSettingFile('status-tls-key-file', keyFile),
-        };
+  const tls = certFile === undefined && keyFile === undefined ? undefined : readTls(settings);
   return createStatusServer({ address, source: scheduler, access: createStatusAccess({ client, clock }), tls });
+}
+
+/** One without the other is a mistake, and no reason to speak in the clear. */
+function readTls(settings: SchedulerSettings): { readonly certificate: string; readonly key: string } {
+  const needed = requireSettings(settings, ['status-tls-cert-file', 'status-tls-key-file']);
+  return {
+    certificate: readSettingFile('status-tls-cert-file', needed['status-tls-cert-file']),
+    key: readSettingFile('status-tls-key-file', needed['status-tls-key-file']),
+  };
 }
 
 try {

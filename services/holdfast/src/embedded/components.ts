@@ -51,7 +51,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
     ...(names === undefined ? [] : [names]),
     ...nodes,
-    ...createHollowNodes(deps, nodeNames.hollow),
+    createHollowNodes(deps, nodeNames.hollow),
   ];
 }
 

@@ -44,22 +44,16 @@ export function validateOperator(
   path: string,
   { operator, values = [] }: Readonly<{ operator?: string; values?: readonly string[] }>,
 ): boolean {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) {
-        out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-      }
-      return true;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0) {
-        out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-      }
-      return true;
-    default:
-      return false;
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length > 0) return true;
+    out.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+    return true;
   }
+  if (operator !== 'Exists' && operator !== 'DoesNotExist') return false;
+  if (values.length > 0) {
+    out.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+  }
+  return true;
 }
 
 export function refuseOperator(out: FieldError[], path: string, operator: string | undefined): void {

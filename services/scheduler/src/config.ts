@@ -1,6 +1,7 @@
 import { FEATURE_GATES_SETTING } from '@holdfast/api';
-import { COMPONENT_SETTINGS } from '@holdfast/client/component-config';
-import type { SettingSpecs, Settings } from '@holdfast/platform/config';
+import { COMPONENT_SETTINGS, logLevelOf } from '@holdfast/client/component-config';
+import type { LogLevel } from '@holdfast/platform';
+import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 
 export const SCHEDULER_SETTINGS = {
   ...COMPONENT_SETTINGS,
@@ -24,6 +25,18 @@ export const SCHEDULER_SETTINGS = {
     kind: 'string',
     help: 'PEM file with its key; without both it is HTTP, for this machine only',
   },
+  help: { kind: 'boolean', help: 'print this list' },
 } as const satisfies SettingSpecs;
 
 export type SchedulerSettings = Settings<typeof SCHEDULER_SETTINGS>;
+
+export interface SchedulerConfig {
+  readonly settings: SchedulerSettings;
+  readonly logLevel: LogLevel;
+}
+
+/** Undefined when the operator asked for the list of settings. */
+export function readSchedulerConfig(source: SettingSource): SchedulerConfig | undefined {
+  const settings = readSettings(SCHEDULER_SETTINGS, source);
+  return settings.help ? undefined : { settings, logLevel: logLevelOf(settings) };
+}

@@ -43,12 +43,13 @@ export class DataDirectory {
     this.#write('kubeconfig', text);
   }
 
-  /** The certificates of an earlier start when they still fit, else new ones. */
+  /** The certificates of an earlier start when they still fit. The authority stays as long as it can: clients know it. */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
     const kept = this.#readPki();
     if (kept !== undefined && (await stillFits(kept.serverCertificate, names, nowMs))) return kept;
-    const { createClusterPki } = await import('../pki/cluster-pki.ts');
-    const made = await createClusterPki(names, nowMs);
+    const { createClusterPki, withNewServer } = await import('../pki/cluster-pki.ts');
+    const keepsAuthority = kept !== undefined && (await stillFits(kept.caCertificate, NO_NAMES, nowMs));
+    const made = await (keepsAuthority ? withNewServer(kept, names, nowMs) : createClusterPki(names, nowMs));
     if (this.#ephemeral) return made;
     mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
     for (const [part, file] of PKI_FILES) this.#write(file, made[part]);
@@ -111,6 +112,8 @@ const PKI_FILES = [
   ['serverCertificate', 'pki/server.crt'],
   ['serverKey', 'pki/server.key'],
 ] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
+
+const NO_NAMES: PkiNames = { dnsNames: [], ipAddresses: [] };
 
 /** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;

@@ -24,38 +24,39 @@ export interface ClusterPki {
   readonly serverKey: string;
 }
 
+type Authority = Pick<ClusterPki, 'caCertificate' | 'caKey'>;
+
 /** A new certificate authority and one server certificate signed by it. */
 export async function createClusterPki(names: PkiNames, nowMs: number): Promise<ClusterPki> {
-  const [ca, server] = await Promise.all([generateKeys(), generateKeys()]);
+  return withNewServer(await createAuthority(nowMs), names, nowMs);
+}
+
+/** Another server certificate of the same authority: whoever trusts the cluster goes on trusting it. */
+export async function withNewServer(
+  { caCertificate, caKey }: Authority,
+  names: PkiNames,
+  nowMs: number,
+): Promise<ClusterPki> {
+  const wanted = { user: 'kube-apiserver', purpose: 'server', names, nowMs } as const;
+  const server = await issueCertificate({ caCertificate, caKey }, wanted);
+  return { caCertificate, caKey, serverCertificate: server.certificate, serverKey: server.key };
+}
+
+async function createAuthority(nowMs: number): Promise<Authority> {
+  const { publicKey, privateKey } = await generateKeys();
   const name = distinguishedName('holdfast-ca');
   const caCertificate = signCertificate(
     {
       subject: name,
       issuer: name,
-      publicKey: ca.publicKey,
-      issuerPublicKey: ca.publicKey,
+      publicKey,
+      issuerPublicKey: publicKey,
       ...validity(nowMs, CA_VALID_DAYS),
       extensions: authorityExtensions(),
     },
-    ca.privateKey,
+    privateKey,
   );
-  const serverCertificate = signCertificate(
-    {
-      subject: distinguishedName('kube-apiserver'),
-      issuer: name,
-      publicKey: server.publicKey,
-      issuerPublicKey: ca.publicKey,
-      ...validity(nowMs, SERVER_VALID_DAYS),
-      extensions: bearerExtensions('server', names),
-    },
-    ca.privateKey,
-  );
-  return {
-    caCertificate,
-    caKey: exportKey(ca.privateKey),
-    serverCertificate,
-    serverKey: exportKey(server.privateKey),
-  };
+  return { caCertificate, caKey: exportKey(privateKey) };
 }
 
 /** PEM texts. */
@@ -66,7 +67,7 @@ export interface IssuedCertificate {
 
 /** Another certificate of the same authority: a server that proves its names, or a client that proves who it is. */
 export async function issueCertificate(
-  pki: Pick<ClusterPki, 'caCertificate' | 'caKey'>,
+  pki: Authority,
   wanted: {
     readonly user: string;
     readonly group?: string;

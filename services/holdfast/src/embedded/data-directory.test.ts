@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { DataDirectory } from './data-directory.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2026, 0, 1);
+const NAMES = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] };
+
+function directory(t: TestContext): DataDirectory {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-data-directory-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return new DataDirectory(folder, { ephemeral: false });
+}
+
+test('certificates that still fit are kept', async (t) => {
+  const data = directory(t);
+  const first = await data.certificates(NAMES, NOW);
+  assert.deepEqual(await data.certificates(NAMES, NOW + DAY_MS), first);
+});
+
+test('a server certificate that is due or lacks a name is made anew by the same authority', async (t) => {
+  const data = directory(t);
+  const first = await data.certificates(NAMES, NOW);
+  const more = { ...NAMES, dnsNames: ['localhost', 'api.example'] };
+  const cases = [
+    [more, NOW],
+    [more, NOW + 800 * DAY_MS],
+  ] as const;
+  for (const [names, at] of cases) {
+    const renewed = await data.certificates(names, at);
+    assert.equal(renewed.caCertificate, first.caCertificate);
+    assert.equal(renewed.caKey, first.caKey);
+    const server = new X509Certificate(renewed.serverCertificate);
+    assert.ok(server.verify(new X509Certificate(first.caCertificate).publicKey));
+    assert.equal(server.checkHost('api.example'), 'api.example');
+    assert.ok(server.validToDate.getTime() > at + 700 * DAY_MS);
+    assert.deepEqual(await data.certificates(names, at), renewed, 'it is kept in its turn');
+  }
+});
+
+test('an authority that is due takes everything with it', async (t) => {
+  const data = directory(t);
+  const first = await data.certificates(NAMES, NOW);
+  const later = await data.certificates(NAMES, NOW + 3640 * DAY_MS);
+  assert.notEqual(later.caCertificate, first.caCertificate);
+});

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { DataDirectory } from './data-directory.ts';
 
 const DAY_MS = 86_400_000;
-const NOW = Date.UTC(2026, 0, 1);
+const NOW = 1_767_225_600_000;
 const NAMES = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] };
 
 function directory(t: TestContext): DataDirectory {

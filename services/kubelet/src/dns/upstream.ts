@@ -56,8 +56,10 @@ function askByUdp(server: string, port: number, query: Buffer, { resolve, reject
     if (answer.length >= 12 && answer.readUInt16BE(0) === query.readUInt16BE(0)) resolve(answer);
   });
   let isClosed = false;
-  socket.connect(port, server, () => {
-    if (!isClosed) socket.send(query);
+  // There may be no way to it: then the error is given to the callback, and nothing can be sent.
+  socket.connect(port, server, (error?: Error) => {
+    if (error instanceof Error) reject(error);
+    else if (!isClosed) socket.send(query);
   });
   return () => {
     if (!isClosed) socket.close();

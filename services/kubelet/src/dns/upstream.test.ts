@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
+import { askUpstream } from './upstream.ts';
+
+const clock = createSystemClock();
+
+test('a name server that there is no way to is passed over: the next one is asked, and the process lives', async (t) => {
+  const reachable = createSocket('udp4');
+  t.after(() => reachable.close());
+  reachable.on('message', (query, from) => reachable.send(query, from.port, from.address));
+  reachable.bind(0, '127.0.0.1');
+  await once(reachable, 'listening');
+  const { port } = reachable.address();
+  // Nobody may connect to it who did not ask for broadcasts, on any machine.
+  const servers = async (): Promise<string[]> => ['255.255.255.255', '127.0.0.1'];
+  const query = Buffer.alloc(12, 7);
+  assert.deepEqual(await askUpstream({ clock, servers, port }, query, 'udp'), query);
+  const none = async (): Promise<string[]> => ['255.255.255.255'];
+  await assert.rejects(askUpstream({ clock, servers: none, port }, query, 'udp'), { syscall: 'connect' });
+});

@@ -83,6 +83,24 @@ test('a certificate says what was asked for, for as long as was decided, and is 
   assert.deepEqual([issued.validFromDate.getTime(), issued.validToDate.getTime()], [NOW, NOW + DAY]);
 });
 
+test('a certificate is for who was judged, however the name is written', async () => {
+  const { ca } = await authority();
+  const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + DAY };
+  const masters = `#0c0e${Buffer.from('system:masters').toString('hex')}`;
+  // As a request writes the organization, what it is, and how it stands in a certificate.
+  for (const [written, organization, shown] of [
+    ['\\\\system:masters', '\\system:masters', 'O=\\\\system:masters'],
+    [`\\${masters}`, masters, `O=\\${masters}`],
+    ['a\\,O=system:masters', 'a,O=system:masters', 'O=a\\,O=system:masters'],
+  ] as const) {
+    const request = await requestFor(`CN=jane, O=${written}`);
+    assert.deepEqual((await readRequest(request)).organizations, [organization]);
+    assert.deepEqual(new X509Certificate(await ca.issue(request, options)).subject.split('\n'), ['CN=jane', shown]);
+  }
+  const twoInOne = await requestFor('CN=jane+O=system:masters');
+  await assert.rejects(ca.issue(twoInOne, options), /cannot be read without doubt/);
+});
+
 test('no certificate outlives its authority, and none is made of a request that was altered', async () => {
   const { ca, certificate } = await authority(1);
   const request = await requestFor('CN=jane');

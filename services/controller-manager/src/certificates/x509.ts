@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
+import { X509Certificate as ReadCertificate, webcrypto } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { dateOf, type Ids, invariant } from '@holdfast/platform';
 import {
   BasicConstraintsExtension,
@@ -58,7 +59,8 @@ async function issue(
   const names = alternativeNames(request.extensions);
   const issued = await X509CertificateGenerator.create({
     serialNumber: serialNumber(authority.ids),
-    subject: request.subjectName.toJSON(),
+    // Byte by byte: read as text and written again, `\system:masters` would be another name than the one that was judged.
+    subject: request.subjectName,
     issuer: authority.certificate.subject,
     publicKey: request.publicKey,
     signingKey: authority.signingKey,
@@ -72,8 +74,27 @@ async function issue(
       ...(names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])]),
     ],
   });
-  return `${issued.toString('pem').trimEnd()}\n`;
+  const pem = `${issued.toString('pem').trimEnd()}\n`;
+  refuseAmbiguousSubject(pem, request);
+  return pem;
 }
+
+/** A subject can be written so that two libraries read it differently. Whoever is shown the certificate must see who was judged. */
+function refuseAmbiguousSubject(pem: string, { subjectName }: Pkcs10CertificateRequest): void {
+  const lines = (new ReadCertificate(pem).subject ?? '').split('\n');
+  const shown = (field: string): readonly string[] =>
+    lines.filter((line) => line.startsWith(`${field}=`)).map((line) => unescaped(line.slice(field.length + 1)));
+  for (const field of ['CN', 'O']) {
+    if (isDeepStrictEqual(shown(field), subjectName.getField(field))) continue;
+    throw new Error(`the ${field} of the certificate request cannot be read without doubt`);
+  }
+}
+
+/** Takes back what RFC 2253 does to special characters. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(?:([0-9A-F]{2})|(.))/gs, (_, code: string | undefined, character: string) =>
+    code === undefined ? character : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 
 const parse = (request: string): Pkcs10CertificateRequest =>
   new Pkcs10CertificateRequest(Buffer.from(request, 'base64').toString('latin1'));

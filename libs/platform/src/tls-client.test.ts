@@ -18,7 +18,15 @@ test('files become texts; nothing named is nothing', (t) => {
   assert.equal(busOf(), undefined);
   assert.deepEqual(busOf(`--bus-ca-file=${file}`), { ca: PEM });
   const env = { HOLDFAST_STORE_CERT_FILE: file, HOLDFAST_STORE_KEY_FILE: file };
-  assert.deepEqual(readStoreTls(readSettings(STORE_TLS_SETTINGS, { argv: [], env })), { cert: PEM, key: PEM });
+  const store = readSettings(STORE_TLS_SETTINGS, { argv: [], env });
+  assert.deepEqual(readStoreTls({ ...store, store: 'rediss://redis:6379' }), { cert: PEM, key: PEM });
+  for (const address of ['redis://redis:6379', 'memory', undefined]) {
+    assert.throws(() => readStoreTls({ ...store, store: address }), /are for a store that speaks TLS/, address);
+    assert.equal(
+      readStoreTls({ ...readSettings(STORE_TLS_SETTINGS, { argv: [], env: {} }), store: address }),
+      undefined,
+    );
+  }
   const wrong = path.join(directory, 'wrong.pem');
   writeFileSync(wrong, 'not a certificate');
   for (const [argv, message] of [

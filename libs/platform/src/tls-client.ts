@@ -25,12 +25,21 @@ export const BUS_TLS_SETTINGS = {
   'bus-key-file': { kind: 'string', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 
-/** `undefined` when no file is named. */
-export function readStoreTls(settings: Settings<typeof STORE_TLS_SETTINGS>): TlsClient | undefined {
-  return readTls('store', {
+/** `undefined` when no file is named. Whoever names one counts on TLS: an address that says otherwise is refused. */
+export function readStoreTls(
+  settings: Settings<typeof STORE_TLS_SETTINGS> & { readonly store: string | undefined },
+): TlsClient | undefined {
+  const tls = readTls('store', {
     ca: settings['store-ca-file'],
     cert: settings['store-cert-file'],
     key: settings['store-key-file'],
+  });
+  if (tls === undefined || settings.store?.startsWith('rediss://') === true) return tls;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: '--store-ca-file, --store-cert-file and --store-key-file are for a store that speaks TLS',
+    nextStep: 'Give its address as --store=rediss://host:port, or name none of these files.',
+    exitCode: 2,
   });
 }
 

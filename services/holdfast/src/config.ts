@@ -138,10 +138,9 @@ function addressesOf(text: string | undefined): readonly string[] | undefined {
   throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`, SEE_HELP);
 }
 
-function storeOf(
-  settings: { memory: boolean; store: string | undefined } & Parameters<typeof readStoreTls>[0],
-): StartConfig['store'] {
-  if (settings.store !== undefined) return { kind: 'redis', url: settings.store, tls: readStoreTls(settings) };
+function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>[0]): StartConfig['store'] {
+  const tls = readStoreTls(settings);
+  if (settings.store !== undefined) return { kind: 'redis', url: settings.store, tls };
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
 }
 

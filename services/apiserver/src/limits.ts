@@ -21,6 +21,9 @@ export const WATCHER_QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 /** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
 export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
 
+/** States of its own writes that a server keeps until the change feed brings them; a feed that is cut must not fill the memory. */
+export const CACHE_AHEAD_OBJECTS_MAX = 4_096;
+
 /** How long the pages of a list show the state of its first page: as long as a Kubernetes with its default compaction promises. */
 export const LIST_PAGES_MS = 5 * 60_000;
 

@@ -1,6 +1,11 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { type Change, Compacted, parseKey, resourcePrefix, type Store } from '@holdfast/store';
-import { CACHE_LOAD_PAGE_OBJECTS, FEED_BROKEN_ENDS_WATCHES_MS, FEED_RETRY_MS } from '../limits.ts';
+import {
+  CACHE_AHEAD_OBJECTS_MAX,
+  CACHE_LOAD_PAGE_OBJECTS,
+  FEED_BROKEN_ENDS_WATCHES_MS,
+  FEED_RETRY_MS,
+} from '../limits.ts';
 import { CachedObject } from './cached-object.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
@@ -68,7 +73,7 @@ export class WatchCache {
     const known = this.byKey(key);
     if (known?.revision === revision) return known;
     const object = new CachedObject(key, value, revision);
-    if (revision > this.#revision) this.#ahead.set(revision, object);
+    if (revision > this.#revision && this.#ahead.size < CACHE_AHEAD_OBJECTS_MAX) this.#ahead.set(revision, object);
     return object;
   }
 
@@ -112,6 +117,8 @@ export class WatchCache {
       after = page.objects.at(-1)?.key;
       if (!page.more || after === undefined) break;
     }
+    // What was written while this loaded is part of it, or comes as a change.
+    this.#ahead.clear();
     this.#advance(resumeAfter);
   }
 

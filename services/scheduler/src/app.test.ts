@@ -259,6 +259,55 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   await stop();
 });
 
+test('[PREEMPT-14] a pod whose nomination was taken back makes room somewhere else', async () => {
+  await using preempting = await onTwoNodes([['victim', '4']]);
+  const { clock, addPod, pod, end, isEnding } = preempting;
+  addPod('higher', { cpu: '4', spec: { priority: 20 } });
+  await clock.advance(1_000);
+  await end('victim');
+  assert.equal(nodeOf(pod('higher')), 'n1');
+  assert.ok(isEnding('other'), 'it does not wait for an event that nobody sends');
+});
+
+test('[PREEMPT-14] a pod whose room went to a more important one while its victims ended makes room somewhere else', async () => {
+  await using preempting = await onTwoNodes([
+    ['first', '2'],
+    ['second', '2'],
+  ]);
+  const { clock, addPod, pod, end, isEnding } = preempting;
+  await end('first');
+  addPod('higher', { cpu: '2', spec: { priority: 20 } });
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('higher')), 'n1');
+  assert.equal(isEnding('other'), false);
+  await end('second');
+  assert.ok(isEnding('other'), 'it does not wait for an event that nobody sends');
+});
+
+/** A pod that needs all of a node was promised the first, whose pods are on their way out; on the second is one that it may end as well. */
+async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string])[]) {
+  const running = await rig();
+  const { clock, api, addNode, addPod, pod } = running;
+  addNode('n1');
+  addNode('n2');
+  for (const [name, cpu] of victims) addPod(name, { cpu, nodeName: 'n1' });
+  addPod('other', { cpu: '4', nodeName: 'n2', spec: { priority: 5 } });
+  slowDeletions(running);
+  await clock.advance(1_000);
+  addPod('p', { cpu: '4', spec: { priority: 10 } });
+  await clock.advance(1_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  return {
+    ...running,
+    end: async (name: string) => {
+      api.remove(podPath(name));
+      await clock.advance(20_000);
+    },
+    isEnding: (name: string) => pod(name)?.metadata.deletionTimestamp !== undefined,
+    [Symbol.asyncDispose]: () => running.stop(),
+  };
+}
+
 test('[EXS-23] [PREEMPT-11] a node that comes meanwhile takes the pod, whatever it was nominated for', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '2' });

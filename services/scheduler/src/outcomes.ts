@@ -90,6 +90,7 @@ export class Outcomes {
   #takeNominationBack(pod: PodInfo): void {
     this.#state.cache.nominations.clear(pod.uid);
     this.#parts.writer.nominate(pod, null);
+    this.#state.queue.reconsider(pod.uid, this.#state.deps.clock.monotonic());
   }
 
   fail(pod: PodInfo, { schedulerName }: Profile, message: string): void {

@@ -137,6 +137,12 @@ export class PodQueue {
     this.#enter(queued, 'backoff', 'ScheduleAttemptFailure');
   }
 
+  /** What the pod waited for will not come: another try may find something else. */
+  reconsider(uid: string, nowMs: number): void {
+    const queued = this.#pods.get(uid);
+    if (queued?.state === 'unschedulable') this.#wake(queued, nowMs, 'UnscheduledPodUpdate');
+  }
+
   /** Something in the cluster changed: pods that it can help are tried again. */
   note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
     const concerns = (queued: Queued): boolean => this.#concerns(queued, kind, about);

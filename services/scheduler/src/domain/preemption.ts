@@ -57,9 +57,12 @@ function whyIneligible({ pod, snapshot, refusal }: PostFilterContext): string | 
   if (pod.pod.spec.preemptionPolicy === 'Never') return 'preemptionPolicy=Never';
   const nominated = snapshot.nominationOf(pod);
   if (nominated === '' || rejectionOf(refusal, nominated)?.resolvable === false) return undefined;
-  const waiting = lowerPriority(snapshot.node(nominated), pod).some((each) => each.terminating && wasPreempted(each));
-  return waiting ? 'a terminating pod on the nominated node' : undefined;
+  return isBeingCleared(snapshot.node(nominated), pod) ? 'a terminating pod on the nominated node' : undefined;
 }
+
+/** Less important pods that were made to go are still on their way out. */
+export const isBeingCleared = (node: NodeInfo | undefined, pod: PodInfo): boolean =>
+  lowerPriority(node, pod).some((each) => each.terminating && wasPreempted(each));
 
 function rejectionOf(refusal: Refusal, nodeName: string): NodeRejection | undefined {
   return refusal.rejections.get(nodeName) ?? refusal.others;

@@ -1,5 +1,6 @@
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
+import { isBeingCleared } from '../domain/preemption.ts';
 import { nodeScorer } from '../domain/resource-scores.ts';
 import { addTo } from '../domain/resources.ts';
 import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
@@ -38,9 +39,11 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
       'pod-removed': (pod, { nodeName }) => {
         const node = cluster.node(nodeName);
         if (node === undefined) return true;
-        // A pod that room is being made for waits for that room, unless there is some already.
-        const waits = cluster.nominationOf(pod) !== '';
-        return hasRoom(pod, node, cluster.nominatedOn(nodeName)) || (!waits && hasLessImportant(node, pod));
+        if (hasRoom(pod, node, cluster.nominatedOn(nodeName))) return true;
+        const promised = cluster.nominationOf(pod);
+        if (promised === '') return hasLessImportant(node, pod);
+        // A pod that room is being made for waits for that room: until nobody there ends for it any more.
+        return promised === nodeName && !isBeingCleared(node, pod);
       },
       'pod-smaller': (pod, smaller) => [...pod.requests.keys()].some((name) => smaller.requests.has(name)),
     },

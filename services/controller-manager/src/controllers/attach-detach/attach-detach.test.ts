@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  type ContainerStatus,
   NODES,
   needsAttach,
   PERSISTENT_VOLUME_CLAIMS,
@@ -238,6 +239,42 @@ test('a pod whose containers all ended lets go; one that was only given up does 
     assert.equal(cluster.attached(), expected);
   }
 });
+
+const NOW = '2026-01-01T00:00:00Z';
+const containerIn = (name: string, state: ContainerStatus['state']): ContainerStatus => ({
+  name,
+  image: '',
+  imageID: '',
+  ready: false,
+  restartCount: 0,
+  lastState: {},
+  state,
+});
+const afterInit = (exitCode: number): Partial<Pod['status']> => ({
+  initContainerStatuses: [
+    containerIn('init', { terminated: { exitCode, startedAt: NOW, finishedAt: NOW, reason: 'Error' } }),
+  ],
+  containerStatuses: [containerIn('app', { waiting: { reason: 'PodInitializing' } })],
+});
+const REFUSED = { reason: 'OutOfcpu', startTime: NOW };
+
+for (const [who, status, restartPolicy, expected] of [
+  ['that its kubelet refused', REFUSED, 'Always', ''],
+  ['that its kubelet refused although the node uses the volume', REFUSED, 'Always', 'a:'],
+  ['that never came to its containers', afterInit(1), 'Never', ''],
+  ['that may have come to its containers since', afterInit(0), 'Never', 'a: one'],
+  ['that may have tried its first container again since', afterInit(1), 'Always', 'a: one'],
+] as const) {
+  test(`[RWO-12] a failed pod ${who} leaves of the attachment: ${expected === '' ? 'nothing' : expected}`, async () => {
+    const cluster = new Cluster();
+    const one = await cluster.runs('one', 'a');
+    if (expected === 'a:') await cluster.says('a', one);
+    const failed: Pod = { ...one, spec: { ...one.spec, restartPolicy }, status: { ...status, phase: 'Failed' } };
+    cluster.world.api.put(PODS, failed);
+    await cluster.controller.settle();
+    assert.equal(cluster.attached(), expected);
+  });
+}
 
 test('an attachment that an administrator has cleared goes to who waits, not back to who is on the way out', async () => {
   const cluster = new Cluster();

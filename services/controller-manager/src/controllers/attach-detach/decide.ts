@@ -93,7 +93,23 @@ const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isFinished(pod);
 export function hasEnded(pod: Pod): boolean {
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
   const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
-  return isFinished(pod) && all.length > 0 && all.every(({ state }) => state.terminated !== undefined);
+  if (!isFinished(pod)) return false;
+  // A kubelet tells of its containers with the start of the pod: one that told of none has refused it.
+  if (all.length === 0) return pod.status.startTime !== undefined;
+  const startsNoMore = initHasFailed(pod);
+  return all.every(({ state }) => state.terminated !== undefined || (startsNoMore && state.running === undefined));
+}
+
+/** For good: what comes after it never started. */
+function initHasFailed({ spec, status }: Pod): boolean {
+  if (spec.restartPolicy !== 'Never') return false;
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return (status.initContainerStatuses ?? []).some(
+    ({ name, state }) =>
+      state.terminated !== undefined &&
+      state.terminated.exitCode !== 0 &&
+      !sidecars.some((sidecar) => sidecar.name === name),
+  );
 }
 
 const firstCome = (a: Pod, b: Pod): number => createdAt(a) - createdAt(b) || compareText(uidOf(a), uidOf(b));

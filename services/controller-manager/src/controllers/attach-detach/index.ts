@@ -47,7 +47,10 @@ function createLoop(context: ControllerContext): Loop {
         if (volume !== undefined && isConcerned(volume)) enqueue(nameOf(volume));
       };
       return [
-        volumes.onChange(({ key }) => wakeVolume(key)),
+        volumes.onChange(({ key, object }) => {
+          if (object === undefined) told.forget(key);
+          wakeVolume(key);
+        }),
         claims.onChange(({ object, old }) => [object, old].forEach((claim) => wakeVolume(claim?.spec.volumeName))),
         informers.of(PODS).onChange(({ object, old }) => {
           const pod = object ?? old;

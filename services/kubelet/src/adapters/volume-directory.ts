@@ -26,10 +26,18 @@ const SHARED_MODE = 0o777;
 const INHERIT_GROUP = 0o2000;
 const DATA = '..data';
 
+/** Once, and whole: what its pod makes of its mode and its owner later stays. No volume has a point in its name. */
 export async function makeEmptyDirectory(path: string, owner?: Owner): Promise<void> {
+  if (await exists(path)) return;
+  const begun = `${path}.new`;
+  await makeShared(begun);
+  await giveDirectory(begun, owner);
+  await rename(begun, path);
+}
+
+async function makeShared(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
   await chmod(path, SHARED_MODE);
-  await giveDirectory(path, owner);
 }
 
 /** New files in it belong to its group, where the pod names one. */
@@ -129,11 +137,27 @@ async function targetOf(link: string): Promise<string | undefined> {
 /** The place of `subPath` in a volume, which it may not lead out of. A volume that pods write gets it made. */
 export async function resolveSubPath(volume: string, subPath: string, make: boolean): Promise<string> {
   const wanted = join(volume, subPath);
-  if (make && !(await exists(wanted))) await makeEmptyDirectory(wanted);
-  if (!(await exists(wanted))) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
-  const [root, found] = await Promise.all([realpath(volume), realpath(wanted)]);
-  if (found === root || found.startsWith(root + sep)) return found;
-  throw new VolumeError(`subPath ${JSON.stringify(subPath)} leads out of the volume`);
+  const root = await realpath(volume);
+  const found = await realpath(await nearestExisting(wanted));
+  // Looked at before anything is made: a pod may have left a link there that leads into the machine.
+  assertWithin(root, found, subPath);
+  if (await exists(wanted)) return found;
+  if (!make) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
+  await makeShared(wanted);
+  const made = await realpath(wanted);
+  assertWithin(root, made, subPath);
+  return made;
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  let found = path;
+  while (!(await exists(found))) found = dirname(found);
+  return found;
+}
+
+function assertWithin(root: string, found: string, subPath: string): void {
+  if (found !== root && !found.startsWith(root + sep))
+    throw new VolumeError(`subPath ${JSON.stringify(subPath)} leads out of the volume`);
 }
 
 type HostPathCheck = (path: string) => Promise<void>;

@@ -123,7 +123,7 @@ testUsers('[USERNS-09] capabilities count inside only: the machine is not change
 
 testUsers('[USERNS-03] the ids that a container names are ids inside', async (node) => {
   const user = { uid: 1_000, gid: 2_000, groups: [3_000] };
-  const volume = await node.directory('data');
+  const volume = join(await node.directory('volumes'), 'data');
   await makeEmptyDirectory(volume, ownerOf(podOf(3_000), { mounts: true, user: 'any' }, range));
   const mounts = [{ source: volume, target: '/data', readOnly: false }];
   const said = await node.run('id -u; id -g; id -G; touch /data/mine; stat -c "%u %g" /data/mine', { user, mounts });
@@ -133,7 +133,7 @@ testUsers('[USERNS-03] the ids that a container names are ids inside', async (no
 });
 
 testUsers('[USERNS-04] the last id inside is 65535, for processes and for files', async (node) => {
-  const volume = await node.directory('data');
+  const volume = join(await node.directory('volumes'), 'data');
   await makeEmptyDirectory(volume, ownerOf(podOf(), { mounts: true, user: 'any' }, range));
   const mounts = [{ source: volume, target: '/data', readOnly: false }];
   const script = [

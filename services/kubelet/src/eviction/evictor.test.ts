@@ -269,3 +269,13 @@ test('a disk that is short is first cleared of what nobody needs; pods go only w
     ['a', 'b'],
   );
 });
+
+test('a disk that is short costs pods also when what nobody needs could not be removed', async (t) => {
+  const node = machine([podUsing('a', { memory: 1 })], { hard: 'imagefs.available<10%' });
+  t.after(() => node.evictor.stop());
+  node.state.reclaim = () => Promise.reject(new Error('the runtime does not answer'));
+  node.has({ nodeFs: { capacityBytes: 100 * GIB, availableBytes: 9 * GIB, inodes: 100, inodesFree: 50 } });
+  node.evictor.start();
+  await node.run(11);
+  assert.equal(node.ended.length, 1);
+});

@@ -106,7 +106,13 @@ export class Evictor {
     const { reclaim } = this.#deps;
     if (relief === undefined || reclaim === undefined || this.#stopping.signal.aborted) return false;
     if (SIGNALS[relief.threshold.signal].condition !== 'DiskPressure') return false;
-    return (await reclaim()) > 0;
+    try {
+      return (await reclaim()) > 0;
+    } catch (error) {
+      // The disk is short all the same.
+      this.#deps.log.warn('nothing was removed from a disk that is short', { error: describeError(error) });
+      return false;
+    }
   }
 
   /** Files are only walked when somebody's limit or the ranking needs it. */

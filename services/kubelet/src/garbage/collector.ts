@@ -77,13 +77,16 @@ export class GarbageCollector {
     }
   }
 
-  /** The node is short of disk: everything that nobody has goes, before any pod does. Answers how many bytes that were. */
+  /**
+   * The node is short of disk: everything that nobody has goes, before any pod does, but for what was pulled a moment ago for
+   * a container that is about to have it. Answers how many bytes that were.
+   */
   async reclaim(): Promise<number> {
     await this.collectContainers();
     const observed = await this.#observe();
     if (observed === undefined) return 0;
     const now = this.#deps.clock.monotonic();
-    const unused = unusedImages({ minAgeMs: 0 }, { ...observed, now }, this.#memory ?? new Map());
+    const unused = unusedImages(this.#deps.policy.images, { ...observed, now }, this.#memory ?? new Map());
     return this.#remove(unused, Number.POSITIVE_INFINITY);
   }
 

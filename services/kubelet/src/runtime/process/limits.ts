@@ -15,6 +15,8 @@ export const LOG_TIME_POLL_MS = 50;
 export const LOG_TIME_QUIET_POLLS = 20;
 /** Where a line ends is looked for in this much of a log's end. */
 export const LINE_SEARCH_BYTES = 64 * 1024;
+/** Of a log at once, while it is copied. */
+export const COPY_BLOCK_BYTES = 1024 * 1024;
 /** For the program that gives blocks of a log back to the disk. */
 export const PUNCH_DEADLINE_MS = 30_000;
 /** A longer line ends the connection: neither side sends one. */

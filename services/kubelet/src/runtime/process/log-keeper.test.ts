@@ -95,6 +95,21 @@ test('who reads too slowly goes on with what is still there, and never sees what
   assert.ok(Buffer.from(first.value ?? []).length + rest.length < statSync(path).size);
 });
 
+test('a copy, where nothing can be taken out for once, does not bring back as zeros what was taken out before', async (t) => {
+  const path = logOf(t);
+  for (let part = 0; part < 10; part++) {
+    appendFileSync(path, lines(0, 20_000));
+    await rotate(path, { maxBytes: 1_000, maxFiles: 2 }, async () => true);
+  }
+  const [begin = 0] = readFileSync(partsPath(path), 'utf8').split('\n').map(Number);
+  const all = readFileSync(path, 'utf8');
+  appendFileSync(path, lines(0, 20_000));
+  await rotate(path, { maxBytes: 1_000, maxFiles: 2 }, async () => false);
+  assert.ok(begin > 0);
+  assert.equal(readFileSync(`${path}.1`, 'utf8'), all.slice(begin) + lines(0, 20_000));
+  assert.equal(statSync(path).size, 0);
+});
+
 test('lines keep their times when the beginning of their log is gone', async (t) => {
   const path = logOf(t, 'old\nnew\n');
   writeFileSync(timesPath(path), '4 1000\n8 2000\n');

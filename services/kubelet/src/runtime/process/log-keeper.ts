@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import {
+  appendFileSync,
   closeSync,
-  copyFileSync,
   openSync,
   readFileSync,
   readSync,
@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import type { Clock } from '@holdfast/platform';
 import type { LogLimits } from '../log-limits.ts';
-import { LINE_SEARCH_BYTES, PUNCH_DEADLINE_MS } from './limits.ts';
+import { COPY_BLOCK_BYTES, LINE_SEARCH_BYTES, PUNCH_DEADLINE_MS } from './limits.ts';
 import { forgetTimes, timesPath } from './log-times.ts';
 
 /**
@@ -51,7 +51,7 @@ export async function rotate(
   // Readers are told first: what is taken out reads as zeros.
   const isTold = tryWriteParts(path, kept);
   const [oldest = 0] = isTold ? kept : [begin];
-  if (oldest > 0 && !(await punch(path, oldest))) return copyAndEmpty(path);
+  if (oldest > 0 && !(await punch(path, oldest))) return copyAndEmpty(path, parts[0] ?? 0);
   // The disk was full and has room now.
   if (!isTold) tryWriteParts(path, [begin]);
   forgetTimes(path, oldest);
@@ -98,14 +98,32 @@ function punchOut(path: string, end: number): Promise<boolean> {
   });
 }
 
-/** For disks that cannot give blocks back (or a machine without `fallocate`): what is written between the two steps is lost. */
-function copyAndEmpty(path: string): void {
+/**
+ * For disks that cannot give blocks back (or a machine without `fallocate`): what is written between the two steps is lost.
+ * `begin`: what was taken out before does not become zeros on the disk again.
+ */
+function copyAndEmpty(path: string, begin: number): void {
   try {
-    copyFileSync(path, `${path}.1`);
+    copyFrom(path, begin, `${path}.1`);
   } catch {
     // The disk is full: half a copy helps nobody, and what follows makes room.
     rmSync(`${path}.1`, { force: true });
   }
   truncateSync(path, 0);
   for (const beside of [partsPath(path), timesPath(path)]) rmSync(beside, { force: true });
+}
+
+function copyFrom(path: string, begin: number, target: string): void {
+  rmSync(target, { force: true });
+  const from = openSync(path, 'r');
+  try {
+    const block = Buffer.alloc(COPY_BLOCK_BYTES);
+    let offset = begin;
+    for (let read = -1; read !== 0; offset += read) {
+      read = readSync(from, block, 0, block.length, offset);
+      appendFileSync(target, block.subarray(0, read), { mode: 0o600 });
+    }
+  } finally {
+    closeSync(from);
+  }
 }

@@ -14,13 +14,14 @@ const HOOKED: Container = {
 };
 
 /** One container that is stopped, and everything that happens to it, in order. */
-function stopping(preStopContainer: ContainerManager['preStopContainer'] | undefined, graceSeconds = 30) {
+function stopping(preStopContainer: ContainerManager['preStopContainer'] | undefined, { hookMs = 0 } = {}) {
   const clock = createVirtualClock();
   const happened: string[] = [];
   const at = (what: string): void => void happened.push(`${clock.monotonic() / 1000} ${what}`);
   const runtime = {
     exec: async (_id: string, command: readonly string[]) => {
       at(command.join(' '));
+      if (hookMs > 0) await clock.sleep(hookMs);
       return { exitCode: 0, output: '' };
     },
     stopContainer: async (_id: string, graceMs: number) => at(`stop ${graceMs / 1000}`),
@@ -36,7 +37,7 @@ function stopping(preStopContainer: ContainerManager['preStopContainer'] | undef
           },
         };
   const deps = { runtime, clock, network, containerManager, onHookFailure: at };
-  const task = applyStop(deps, { id: 'c1', graceSeconds, container: HOOKED, podIp: '' });
+  const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: HOOKED, podIp: '' });
   const outcome = { error: undefined as unknown, isDone: false };
   task.done.then(
     () => {
@@ -75,6 +76,17 @@ test('[TERM-26] one that hangs is an error after its deadline', async () => {
   await clock.advance(2_000);
   assert.match(String(outcome.error), /did not end in 30000 ms/);
   assert.deepEqual(happened, ['0 internal c1']);
+});
+
+test("[TERM-26] less time that is asked for meanwhile is the time of the user's hook, not of the node's own", async () => {
+  const free = Promise.withResolvers<void>();
+  const { clock, happened, task } = stopping(() => free.promise, { hookMs: 3_000 });
+  await clock.advance(1_000);
+  task.shorten(5);
+  await clock.advance(9_000);
+  free.resolve();
+  await clock.advance(4_000);
+  assert.deepEqual(happened, ['0 internal c1', '10 user-hook', '13 stop 2']);
 });
 
 test('a node that keeps nothing of containers stops them at once', async () => {

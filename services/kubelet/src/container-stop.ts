@@ -63,9 +63,13 @@ class Stop implements StopTask {
     if (now + graceSeconds * 1000 >= this.#startedAt + this.#graceSeconds * 1000) return;
     this.#graceSeconds = graceSeconds;
     this.#startedAt = now;
-    if (!this.#hookIsOver) this.#limitHook();
+    if (!this.#hookIsOver) {
+      // The node's own hook still runs: the container's has not begun to use up its time.
+      if (this.#hookTimer !== undefined) this.#limitHook();
+      return;
+    }
     // The runtime takes the earlier of two ends; `done` follows the first call.
-    else void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => this.done);
+    void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => this.done);
   }
 
   abandon(): void {

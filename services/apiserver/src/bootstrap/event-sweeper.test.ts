@@ -11,10 +11,12 @@ const PATH = '/api/v1/namespaces/default/events';
 async function server(t: TestContext) {
   const system = createSystemClock();
   let aheadMs = 0;
+  let setAheadMs = 0;
   let sweep: (() => void) | undefined;
   const clock = {
     ...system,
-    now: () => system.now() + aheadMs,
+    now: () => system.now() + aheadMs + setAheadMs,
+    monotonic: () => system.monotonic() + aheadMs,
     timer: (delayMs: number, fire: () => void) => {
       if (delayMs !== EVENT_SWEEP_INTERVAL_MS) return system.timer(delayMs, fire);
       sweep = fire;
@@ -37,6 +39,9 @@ async function server(t: TestContext) {
       sweep = undefined;
       fire();
       await eventually(() => sweep, 'the sweep is over');
+    },
+    setClockAhead: (ms: number): void => {
+      setAheadMs += ms;
     },
     names: async () => (await api.call('GET', PATH)).names(),
   };
@@ -81,4 +86,13 @@ test('events are removed an hour after they were last written', async (t) => {
   assert.deepEqual(await names(), ['counted-up', 'late']);
   await sweepAfter(EVENT_KEEP_MS - 2 * EVENT_SWEEP_INTERVAL_MS);
   assert.deepEqual(await names(), ['late']);
+});
+
+test('a clock that is set ahead takes no events away', async (t) => {
+  const { post, sweepAfter, setClockAhead, names } = await server(t);
+  await sweepAfter(0);
+  await post('young');
+  setClockAhead(2 * EVENT_KEEP_MS);
+  await sweepAfter(EVENT_SWEEP_INTERVAL_MS);
+  assert.deepEqual(await names(), ['young']);
 });

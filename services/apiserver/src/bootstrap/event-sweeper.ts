@@ -13,6 +13,7 @@ export interface EventSweeper {
 }
 
 interface Mark {
+  /** Of the clock that nobody sets: a jump of the other one ages no event. */
   readonly at: number;
   /** Newest revision at that time: whatever is older was written before. */
   readonly revision: number;
@@ -46,11 +47,11 @@ export function createEventSweeper(core: Core): EventSweeper {
 }
 
 async function sweep(core: Core, marks: Mark[], lastSeen: WeakMap<CachedObject, number>): Promise<void> {
-  const now = core.clock.now();
-  marks.push({ at: now, revision: core.cache.revision });
-  while ((marks[2]?.at ?? now) <= now - EVENT_KEEP_MS) marks.splice(1, 1);
+  const uptime = core.clock.monotonic();
+  marks.push({ at: uptime, revision: core.cache.revision });
+  while ((marks[2]?.at ?? uptime) <= uptime - EVENT_KEEP_MS) marks.splice(1, 1);
   const [first, second] = marks;
-  const goneBy = second !== undefined && second.at <= now - EVENT_KEEP_MS ? second.revision : 0;
+  const goneBy = second !== undefined && second.at <= uptime - EVENT_KEEP_MS ? second.revision : 0;
   const old: CachedObject[] = [];
   let read = 0;
   for (const event of core.cache.resource(EVENTS.group, EVENTS.plural).list({ selection: ALL })?.objects ?? []) {
@@ -61,7 +62,7 @@ async function sweep(core: Core, marks: Mark[], lastSeen: WeakMap<CachedObject, 
     if (!lastSeen.has(event) && ++read % EVENTS_READ_AT_ONCE === 0) await nextTurn();
     const seenAt = lastSeen.get(event) ?? lastSeenAt(event);
     lastSeen.set(event, seenAt);
-    if (seenAt < now - EVENT_KEEP_MS) old.push(event);
+    if (seenAt < core.clock.now() - EVENT_KEEP_MS) old.push(event);
   }
   await remove(core, old);
 }

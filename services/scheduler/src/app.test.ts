@@ -284,6 +284,20 @@ test('[PREEMPT-14] a pod whose room went to a more important one while its victi
   assert.ok(isEnding('other'), 'it does not wait for an event that nobody sends');
 });
 
+test('[PREEMPT-12] room that was promised to a pod that is gone is given to who waits for it', async () => {
+  await using preempting = await onTwoNodes([['victim', '4']]);
+  const { clock, api, addPod, pod } = preempting;
+  addPod('patient', { cpu: '4' });
+  await clock.advance(1);
+  // Nobody has taken the room yet.
+  api.remove(podPath('victim'));
+  await clock.advance(1);
+  assert.deepEqual([nodeOf(pod('p')), nodeOf(pod('patient'))], [undefined, undefined]);
+  api.remove(podPath('p'));
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('patient')), 'n1');
+});
+
 /** A pod that needs all of a node was promised the first, whose pods are on their way out; on the second is one that it may end as well. */
 async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string])[]) {
   const running = await rig();
@@ -295,7 +309,7 @@ async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string
   slowDeletions(running);
   await clock.advance(1_000);
   addPod('p', { cpu: '4', spec: { priority: 10 } });
-  await clock.advance(1_000);
+  await clock.advance(100);
   assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
   return {
     ...running,

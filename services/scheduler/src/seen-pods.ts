@@ -1,7 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import { isFinished } from './domain/cluster-cache.ts';
-import { type PodInfo, refreshPodInfo } from './domain/pod-info.ts';
+import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 
 /** What the API shows of pods: those that wait go to the queue, those that have a node to the cache. */
@@ -34,8 +34,7 @@ export class SeenPods {
     const uid = pod.metadata.uid ?? '';
     const profile = this.#state.profileOf(pod);
     if (pod.metadata.deletionTimestamp !== undefined || profile === undefined) {
-      this.#state.queue.delete(uid);
-      this.#state.cache.nominations.clear(uid);
+      this.#waitsNoMore(uid);
       return;
     }
     const info = refreshPodInfo(this.#state.queue.get(uid), pod);
@@ -54,9 +53,18 @@ export class SeenPods {
     else if (this.#state.cache.nominationOf(pod) === before) this.#state.cache.nominations.clear(pod.uid);
   }
 
+  /** Room that was promised to it is free for others, as if it had been there. */
+  #waitsNoMore(uid: string): void {
+    const { cache, queue } = this.#state;
+    const pod = queue.get(uid);
+    const promised = pod === undefined ? '' : cache.nominationOf(pod);
+    queue.delete(uid);
+    cache.nominations.clear(uid);
+    if (pod !== undefined && promised !== '') this.#state.note('pod-removed', placedOn(pod, promised));
+  }
+
   gone(uid: string): void {
-    this.#state.queue.delete(uid);
-    this.#state.cache.nominations.clear(uid);
+    this.#waitsNoMore(uid);
     const gone = this.#state.cache.removePod(uid);
     if (gone !== undefined) this.#state.note('pod-removed', gone);
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENDPOINTS, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
+import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
+import fc from 'fast-check';
+import { compareText, nameOf } from '../../common/meta.ts';
 import { pod, readyStatus } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { decide } from './decide.ts';
@@ -98,6 +100,82 @@ test('more than a thousand addresses are cut, not ready ones first, and the obje
   assert.deepEqual(action.endpoints.metadata.annotations, { 'endpoints.kubernetes.io/over-capacity': 'truncated' });
   const { kind } = decide(service, pods.slice(0, 10), action.endpoints);
   assert.equal(kind, 'update');
+});
+
+const backends = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.stringMatching(/^[a-z]{1,4}$/),
+      ready: fc.boolean(),
+      admin: fc.boolean(),
+      hasIp: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, maxLength: 12 },
+  )
+  .map((states) =>
+    states.map(({ name, ready, admin, hasIp }, i) => {
+      const base = hasIp ? backend(name, `10.1.0.${i}`, ready) : pod({ name, uid: `uid-${name}` });
+      return { ready, hasIp, admin, pod: admin ? withAdmin(base) : base };
+    }),
+  );
+const written = (pods: readonly Pod[], stored: Endpoints | undefined, service = SERVICE): Endpoints | undefined => {
+  const action = decide(service, pods, stored);
+  return action.kind === 'none' ? stored : action.endpoints;
+};
+/** Who is listed for a port, in one of the two lists. */
+const listed = (endpoints: Endpoints | undefined, port: string, list: 'addresses' | 'notReadyAddresses') =>
+  (endpoints?.subsets ?? [])
+    .filter(({ ports }) => ports?.some(({ name }) => name === port))
+    .flatMap((subset) => subset[list] ?? [])
+    .map(({ targetRef }) => targetRef?.name);
+
+test('whatever pods come and go: each is listed once for every port it serves, in whatever order they are found, notes of others stay, and a second look writes nothing', () => {
+  const both = fc
+    .tuple(backends, backends)
+    .chain(([first, second]) =>
+      fc.tuple(fc.constant(first), fc.constant(second), fc.shuffledSubarray(second, { minLength: second.length })),
+    );
+  const podsOf = (some: readonly { readonly pod: Pod }[]): readonly Pod[] => some.map((each) => each.pod);
+  fc.assert(
+    fc.property(both, ([first, second, shuffled]) => {
+      const made = written(podsOf(first), undefined) ?? assert.fail();
+      const before = {
+        ...made,
+        metadata: { ...made.metadata, resourceVersion: '7', annotations: { note: 'of a user' } },
+      };
+      const after = written(podsOf(second), before);
+      for (const port of ['http', 'admin']) {
+        const serving = second.filter(({ hasIp, admin }) => hasIp && (port === 'http' || admin));
+        for (const [list, ready] of [['addresses', true] as const, ['notReadyAddresses', false] as const]) {
+          const expected = serving.filter((each) => each.ready === ready).map((each) => nameOf(each.pod));
+          assert.deepEqual(listed(after, port, list), expected.sort(compareText));
+        }
+      }
+      assert.deepEqual(after?.metadata, before.metadata);
+      assert.deepEqual(written(podsOf(shuffled), before), after);
+      assert.equal(decide(SERVICE, podsOf(shuffled), after).kind, 'none', 'no thrash');
+    }),
+  );
+});
+
+test('however many pods there are: never over a thousand addresses, no ready one gives way to one that is not, and a second look writes nothing', () => {
+  const service = { ...SERVICE, spec: { ...SERVICE.spec, ports: [{ port: 80, protocol: 'TCP' }] } };
+  fc.assert(
+    fc.property(fc.integer({ min: 950, max: 1_050 }), fc.integer({ min: 1, max: 5 }), (size, every) => {
+      const isReadyAt = (n: number): boolean => n % every === 0;
+      const pods = Array.from({ length: size }, (_, n) =>
+        backend(`p${n}`, `10.1.${Math.floor(n / 250)}.${n % 250}`, isReadyAt(n)),
+      );
+      const endpoints = written(pods, undefined, service);
+      const [{ addresses = [], notReadyAddresses = [] } = {}] = endpoints?.subsets ?? [];
+      const ready = pods.filter((_, n) => isReadyAt(n)).length;
+      assert.equal(addresses.length, Math.min(ready, 1_000));
+      assert.equal(addresses.length + notReadyAddresses.length, Math.min(size, 1_000));
+      assert.equal(endpoints?.metadata.annotations !== undefined, size > 1_000, 'and it says that it was cut');
+      assert.equal(decide(service, pods, endpoints).kind, 'none', 'no thrash');
+    }),
+    { numRuns: 10 },
+  );
 });
 
 test('[PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CONFIG_MAPS, type ConfigMap, PODS, RESOURCE_QUOTAS, type ResourceQuota } from '@holdfast/api';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  countedKinds,
+  PODS,
+  type Pod,
+  RESOURCE_QUOTAS,
+  type ResourceQuota,
+} from '@holdfast/api';
+import fc from 'fast-check';
 import { QUOTA_RECOUNT_INTERVAL_MS, QUOTA_RESYNC_MS } from '../../limits.ts';
 import { pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { decide, type Found } from './decide.ts';
 import { resourceQuotaController } from './index.ts';
 
 const controller = resourceQuotaController({ resources: [PODS, CONFIG_MAPS] });
@@ -131,3 +141,64 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world).used, { pods: '0' });
   });
 });
+
+const podState = fc.record({
+  phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'),
+  millis: fc.nat(3_000),
+});
+const requesting = ({ phase, millis }: { readonly phase: string; readonly millis: number }, i: number): Pod => {
+  const resources = { requests: { cpu: `${millis}m` } };
+  return pod({ name: `p${i}` }, { phase }, { containers: [{ name: 'main', image: 'web:1', resources }] });
+};
+const names = fc.uniqueArray(fc.constantFrom('pods', 'requests.cpu', 'count/pods', 'configmaps', 'example.com/chips'));
+const hardOf = (some: readonly string[]): Record<string, string> => Object.fromEntries(some.map((name) => [name, '5']));
+const count = fc.record({
+  wanted: names,
+  known: names,
+  states: fc.array(podState, { maxLength: 8 }),
+  configMaps: fc.nat(4),
+  usedBefore: fc.nat(9),
+});
+
+test('whatever is there: the status says what is asked for and what is used of it, in whatever order it was found, and a second count writes nothing', () => {
+  fc.assert(
+    fc.property(count, ({ wanted, known, states, configMaps, usedBefore }) => {
+      const used = Object.fromEntries(known.map((name) => [name, `${usedBefore}`]));
+      const before: ResourceQuota = { ...quota(hardOf(wanted)), status: { hard: hardOf(known), used } };
+      const objects = {
+        pods: states.map(requesting),
+        configmaps: Array.from({ length: configMaps }, (_, i) => configMap(`c${i}`)),
+      };
+      const found: Found = countedKinds(before, [PODS, CONFIG_MAPS]).map((kind) => ({
+        kind,
+        objects: kind.resource.plural === 'pods' ? objects.pods : objects.configmaps,
+      }));
+      const action = decide(before, found, 0);
+      const after = action?.quota ?? before;
+      assert.deepEqual([after.metadata, after.spec], [before.metadata, before.spec]);
+      assert.deepEqual(after.status.hard, before.spec.hard);
+      const charged = states.filter(({ phase }) => phase === 'Pending' || phase === 'Running');
+      const cores = charged.reduce((sum, { millis }) => sum + millis, 0);
+      const figures: Readonly<Record<string, number>> = {
+        pods: charged.length,
+        'requests.cpu': cores / 1_000,
+        'count/pods': states.length,
+        configmaps: configMaps,
+      };
+      const counted = Object.entries(after.status.used ?? {}).map(([name, amount]) => [name, toNumber(amount)]);
+      const expected = wanted.filter((name) => name in figures).map((name) => [name, figures[name]]);
+      assert.deepEqual(Object.fromEntries(counted), Object.fromEntries(expected));
+      if (action !== undefined)
+        assert.equal(
+          action.countAgain,
+          wanted.some((name) => !known.includes(name)),
+        );
+      const turned = found.toReversed().map((each) => ({ ...each, objects: each.objects.toReversed() }));
+      assert.deepEqual(decide(before, turned, 0), action);
+      assert.equal(decide(after, turned, 0), undefined, 'no thrash');
+    }),
+  );
+});
+
+const toNumber = (amount: string): number =>
+  amount.endsWith('m') ? Number(amount.slice(0, -1)) / 1_000 : Number(amount);

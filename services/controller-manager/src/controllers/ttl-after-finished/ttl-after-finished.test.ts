@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JOBS, type Job } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
+import { formatTime, parseTime } from '@holdfast/platform';
+import fc from 'fast-check';
 import { job } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { timeToLiveMs } from './decide.ts';
 import { ttlAfterFinishedController } from './index.ts';
 
 const TASK = { namespace: 'default', name: 'task' };
@@ -66,4 +69,39 @@ test('a lost answer is asked for again', async () => {
   };
   await controller.settle();
   assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
+});
+
+const condition = fc.record({
+  type: fc.constantFrom('Complete', 'Failed', 'Suspended', 'FailureTarget', 'SuccessCriteriaMet'),
+  status: fc.constantFrom('True', 'False'),
+});
+const life = fc.record({
+  conditions: fc.uniqueArray(condition, { selector: ({ type }) => type }),
+  ttl: fc.option(fc.nat(10_000), { nil: undefined }),
+  terminating: fc.boolean(),
+  endedSecond: fc.nat(1_000_000),
+  waitedMs: fc.nat(20_000_000),
+});
+
+test('whatever a Job went through: only one that has ended and names a time goes, never sooner, and nothing that is going goes twice', () => {
+  const start = parseTime('2026-01-01T00:00:00Z') ?? 0;
+  fc.assert(
+    fc.property(life, ({ conditions, ttl, terminating, endedSecond, waitedMs }) => {
+      const endedAt = start + endedSecond * 1_000;
+      const marks = conditions.map((each) => ({ ...each, lastTransitionTime: formatTime(endedAt) }));
+      const metadata = terminating ? { deletionTimestamp: formatTime(start) } : {};
+      const spec = ttl === undefined ? {} : { ttlSecondsAfterFinished: ttl };
+      const at = (now: number, some = marks): number | undefined =>
+        timeToLiveMs({ ...job(spec, metadata), status: { conditions: some } }, now);
+      const left = at(endedAt + waitedMs);
+      const ends = conditions.filter(({ type }) => type === 'Complete' || type === 'Failed');
+      const hasEnded = ends.some(({ status }) => status === 'True');
+      assert.equal(left, hasEnded && ttl !== undefined && !terminating ? ttl * 1_000 - waitedMs : undefined);
+      assert.equal(at(endedAt + waitedMs, marks.toReversed()), left, 'in whatever order the conditions are');
+      // Who waits for as long as it was told finds the Job due, and not a moment sooner.
+      if (left === undefined) return;
+      assert.equal(at(endedAt + waitedMs + left), 0);
+      assert.equal(at(endedAt + waitedMs + left - 1), 1);
+    }),
+  );
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERSISTENT_VOLUMES } from '@holdfast/api';
+import fc from 'fast-check';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { volume } from '../../testing/volume-builders.ts';
-import { VOLUME_FINALIZER, volumeProtectionController } from './index.ts';
+import { decide, VOLUME_FINALIZER, volumeProtectionController } from './index.ts';
 
 test('a volume that is bound or attached stays until it is neither', async () => {
   const world = createWorld();
@@ -23,4 +24,29 @@ test('a volume that is bound or attached stays until it is neither', async () =>
   await controller.settle();
   assert.equal(world.api.find(PERSISTENT_VOLUMES, { name: 'v' }), undefined);
   assert.deepEqual(controller.errors, []);
+});
+
+test('whatever a volume is in the middle of: it is let go only when nothing holds it, others keep their finalizers, and a second look writes nothing', () => {
+  const state = fc.record({
+    finalizers: fc.uniqueArray(fc.constantFrom(VOLUME_FINALIZER, 'example.com/backup', 'example.com/audit')),
+    terminating: fc.boolean(),
+    phase: fc.constantFrom('Pending', 'Available', 'Bound', 'Released', 'Failed'),
+    attached: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(state, ({ finalizers, terminating, phase, attached }) => {
+      const going = terminating ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};
+      const attachment = attached ? { attachment: { nodeName: 'a', nodeUID: 'u' } } : {};
+      const before = { ...volume('v', {}, { finalizers, ...going }), status: { phase, ...attachment } };
+      const after = decide(before) ?? before;
+      const left = after.metadata.finalizers ?? [];
+      const others = (names: readonly string[]) => names.filter((name) => name !== VOLUME_FINALIZER);
+      assert.deepEqual(others(left), others(finalizers));
+      const isFree = terminating && phase !== 'Bound' && !attached;
+      // Who is being deleted gets no protection that it did not have.
+      assert.equal(left.includes(VOLUME_FINALIZER), !isFree && (!terminating || finalizers.includes(VOLUME_FINALIZER)));
+      assert.deepEqual([after.spec, after.status], [before.spec, before.status]);
+      assert.equal(decide(after), undefined, 'no thrash');
+    }),
+  );
 });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '@holdfast/api';
-import { formatTime } from '@holdfast/platform';
+import { formatTime, parseTime } from '@holdfast/platform';
+import fc from 'fast-check';
 import { nameOf } from '../../common/meta.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
+import { expiresAt } from './decide.ts';
 import { certificateCleanerController } from './index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -38,4 +40,33 @@ test('requests that were answered go after an hour, those that nobody answered a
   assert.deepEqual(await left(22 * HOUR_MS), ['approved', 'pending']);
   assert.deepEqual(await left(2 * HOUR_MS), ['approved']);
   assert.deepEqual(controller.errors, []);
+});
+
+const CREATED = parseTime('2026-01-01T00:00:00Z') ?? 0;
+const answers = fc.uniqueArray(
+  fc.record({
+    type: fc.constantFrom('Approved', 'Denied', 'Failed', 'example.com/Seen'),
+    afterMs: fc.nat(100).map((minutes) => minutes * 60_000),
+  }),
+  { selector: ({ type }) => type },
+);
+
+test('whatever the answers: nothing goes within an hour of its answer or a day of its creation, and nothing that is still worked on', () => {
+  fc.assert(
+    fc.property(answers, fc.boolean(), (some, issued) => {
+      const conditions = some.map(({ type, afterMs }) => ({
+        type,
+        status: 'True',
+        lastUpdateTime: formatTime(CREATED + afterMs),
+      }));
+      const plain = request('r', { conditions, ...(issued ? { certificate: 'PEM' } : {}) });
+      const endMs = expiresAt({ ...plain, metadata: { name: 'r', creationTimestamp: formatTime(CREATED) } });
+      const final = some.filter(
+        ({ type }) => type === 'Denied' || type === 'Failed' || (issued && type === 'Approved'),
+      );
+      if (some.length === 0) assert.equal(endMs, CREATED + 24 * HOUR_MS);
+      else if (final.length === 0) assert.equal(endMs, undefined);
+      else assert.ok(final.some(({ afterMs }) => endMs === CREATED + afterMs + HOUR_MS));
+    }),
+  );
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, type Pod } from '@holdfast/api';
+import fc from 'fast-check';
+import { keyOf } from '../../common/meta.ts';
 import { pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { claim } from '../../testing/volume-builders.ts';
-import { claimEphemeralController } from './index.ts';
+import { claimEphemeralController, decide } from './index.ts';
 
 const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 const volumes = [
@@ -42,4 +44,43 @@ test('a claim of somebody else is left alone', async () => {
   await controller.settle();
   assert.equal(world.api.list(PERSISTENT_VOLUME_CLAIMS)[0]?.metadata.ownerReferences, undefined);
   assert.deepEqual(controller.errors, []);
+});
+
+const someVolumes = fc.uniqueArray(
+  fc.record({ name: fc.stringMatching(/^[a-z]{1,3}$/), ephemeral: fc.boolean(), taken: fc.boolean() }),
+  { selector: ({ name }) => name, maxLength: 6 },
+);
+const podLife = fc.record({
+  terminating: fc.boolean(),
+  phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'),
+});
+
+test('whatever the volumes: a living pod gets exactly the claims it lacks, in any order, and lacks none afterwards', () => {
+  fc.assert(
+    fc.property(someVolumes, podLife, (some, { terminating, phase }) => {
+      const metadata = { name: 'p', uid: 'u', ...(terminating ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}) };
+      const mounts = some.map(({ name, ephemeral }) =>
+        ephemeral
+          ? { name, ephemeral: { volumeClaimTemplate: { spec } } }
+          : { name, persistentVolumeClaim: { claimName: name } },
+      );
+      const owner = pod(metadata, { phase }, { volumes: mounts });
+      const taken = new Set(some.filter((each) => each.taken).map(({ name }) => `default/p-${name}`));
+      const made = decide(owner, (key) => taken.has(key));
+      const lives = !terminating && (phase === 'Pending' || phase === 'Running');
+      const lacking = lives ? some.filter((each) => each.ephemeral && !each.taken) : [];
+      assert.deepEqual(
+        made.map(keyOf),
+        lacking.map(({ name }) => `default/p-${name}`),
+      );
+      assert.ok(made.every((each) => each.metadata.ownerReferences?.every(({ uid }) => uid === 'u')));
+      const reversed = decide(pod(metadata, { phase }, { volumes: mounts.toReversed() }), (key) => taken.has(key));
+      assert.deepEqual(reversed.toReversed(), made);
+      const after = new Set([...taken, ...made.map(keyOf)]);
+      assert.deepEqual(
+        decide(owner, (key) => after.has(key)),
+        [],
+      );
+    }),
+  );
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, type Pod } from '@holdfast/api';
+import fc from 'fast-check';
 import { pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { claim } from '../../testing/volume-builders.ts';
-import { CLAIM_FINALIZER, claimProtectionController } from './index.ts';
+import { CLAIM_FINALIZER, claimProtectionController, decide } from './index.ts';
 
 const C = { namespace: 'default', name: 'c' };
 const user = (name: string, nodeName?: string): Pod => {
@@ -43,4 +44,36 @@ test('a pod that the cache does not show yet keeps its claim', async () => {
   world.api.drop(PODS, { namespace: 'default', name: 'uses' });
   await controller.settle();
   assert.equal(world.api.find(PERSISTENT_VOLUME_CLAIMS, C), undefined);
+});
+
+const somePods = fc.array(
+  fc.record({
+    namespace: fc.constantFrom('default', 'other'),
+    claimName: fc.constantFrom('c', 'd'),
+    placed: fc.boolean(),
+  }),
+  { maxLength: 4 },
+);
+const finalizers = fc.uniqueArray(fc.constantFrom(CLAIM_FINALIZER, 'example.com/a', 'example.com/b'));
+
+test('whatever pods there are: protection goes only with the last user, marks of others stay, and a second look changes nothing', () => {
+  fc.assert(
+    fc.property(somePods, finalizers, fc.boolean(), (some, marks, terminating) => {
+      const going = terminating ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};
+      const before = claim('c', {}, { finalizers: marks, ...going });
+      const pods = some.map(({ namespace, claimName, placed }, n) => {
+        const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }];
+        return pod({ namespace, name: `p${n}` }, {}, { volumes, ...(placed ? { nodeName: 'node-a' } : {}) });
+      });
+      const after = decide(before, pods) ?? before;
+      const left = after.metadata.finalizers ?? [];
+      const used = some.some((each) => each.namespace === 'default' && each.claimName === 'c' && each.placed);
+      const isProtected = marks.includes(CLAIM_FINALIZER);
+      assert.equal(left.includes(CLAIM_FINALIZER), terminating ? isProtected && used : true);
+      const others = (all: readonly string[]): readonly string[] => all.filter((each) => each !== CLAIM_FINALIZER);
+      assert.deepEqual(others(left), others(marks));
+      assert.deepEqual(decide(before, pods.toReversed()) ?? before, after);
+      assert.equal(decide(after, pods), undefined, 'no thrash');
+    }),
+  );
 });

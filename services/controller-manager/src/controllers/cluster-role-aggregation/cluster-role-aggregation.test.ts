@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLUSTER_ROLES, type ClusterRole } from '@holdfast/api';
+import fc from 'fast-check';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
+import { decide } from './decide.ts';
 import { clusterRoleAggregationController } from './index.ts';
 
 const role = (name: string, resource: string, labels: Record<string, string>): ClusterRole => ({
@@ -38,4 +40,38 @@ test('a role has the rules of those that it selects, through several steps, and 
   await controller.settle();
   assert.deepEqual([resources('part'), resources('all')], [[], ['secrets']]);
   assert.deepEqual(controller.errors, []);
+});
+
+const someRoles = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'whole'),
+    resource: fc.constantFrom('pods', 'secrets', 'nodes'),
+    part: fc.constantFrom('one', 'two', 'none'),
+  }),
+  { selector: ({ name }) => name },
+);
+
+test('whatever roles there are: the rules are exactly those of the selected ones, each once, in any order, and settled', () => {
+  fc.assert(
+    fc.property(someRoles, fc.uniqueArray(fc.constantFrom('one', 'two')), (some, selected) => {
+      const roles = some.map(({ name, resource, part }) => role(name, resource, { part }));
+      const clusterRoleSelectors = selected.map((part) => ({ matchLabels: { part } }));
+      const before: ClusterRole = {
+        ...role('whole', 'forged', { part: 'one' }),
+        aggregationRule: { clusterRoleSelectors },
+      };
+      const after = decide(before, roles);
+      assert.ok(after !== undefined, 'what nobody gave is taken back');
+      const union = some.filter(({ name, part }) => name !== 'whole' && selected.some((each) => each === part));
+      const resources = (after.rules ?? []).flatMap((rule) => rule.resources ?? []);
+      assert.deepEqual(resources.toSorted(), [...new Set(union.map(({ resource }) => resource))].sort());
+      assert.deepEqual({ ...after, rules: before.rules }, before, 'only rules change');
+      assert.deepEqual(decide(before, roles.toReversed()), after);
+      assert.equal(decide(after, roles.toReversed()), undefined, 'no thrash');
+      assert.ok(
+        roles.every((each) => decide(each, roles) === undefined),
+        'plain roles are left alone',
+      );
+    }),
+  );
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NAMESPACES, type Namespace, SERVICE_ACCOUNTS } from '@holdfast/api';
+import fc from 'fast-check';
 import { keyOf } from '../../common/meta.ts';
 import { createWorld, DrivenController, settleAll } from '../../testing/harness.ts';
-import { serviceAccountController } from './index.ts';
+import { decide, serviceAccountController } from './index.ts';
 
 const namespace = (name: string, metadata: Namespace['metadata'] = {}): Namespace => ({
   apiVersion: 'v1',
@@ -30,4 +31,23 @@ test('every living namespace has its default account, made once and made again',
   await settleAll(controllers);
   assert.deepEqual(accounts(), ['b/default', 'a/default']);
   assert.equal(world.api.writes.length, 3);
+});
+
+const lives = fc.constantFrom('living', 'terminating', 'gone');
+
+test('whatever the namespace: only a living one without its account gets one, and then no other', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z]{1,8}$/), lives, fc.boolean(), (name, life, exists) => {
+      const ending = life === 'terminating' ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};
+      const of = life === 'gone' ? undefined : namespace(name, ending);
+      const existing = {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { namespace: name, name: 'default' },
+      } as const;
+      const made = decide(of, exists ? existing : undefined);
+      assert.deepEqual(made, life === 'living' && !exists ? existing : undefined);
+      if (made !== undefined) assert.equal(decide(of, made), undefined, 'no thrash');
+    }),
+  );
 });

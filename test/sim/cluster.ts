@@ -25,6 +25,7 @@ import { recordCommits } from './recording-store.ts';
 const API_PARTY = 'apiserver';
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_IDLE_TIMEOUT_MS = 90_000;
+const ANSWER_DEADLINE_MS = 60_000;
 
 export interface SimClusterOptions {
   readonly seed: number;
@@ -50,6 +51,8 @@ export class SimCluster {
   readonly nodeNames: readonly string[];
   /** A user's client, on the apiserver's own machine. */
   readonly admin: ApiClient;
+  /** A user without any right but those that a scenario gives to `OWNER`. */
+  readonly owner: ApiClient;
   readonly #options: SimClusterOptions;
   readonly #hub: Bus = createLocalBus();
   readonly #apiServer: ApiServer;
@@ -70,13 +73,29 @@ export class SimCluster {
     const ownershipRule = options.ownershipRule ?? 'enforced';
     this.#apiServer = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
     const relay = createRelay({ ...machine, store, bus: this.#hub });
-    this.admin = this.#clientFor(this.#boot('user'), ADMIN);
+    const users = this.#boot('user');
+    this.admin = this.#clientFor(users, ADMIN);
+    this.owner = this.#clientFor(users, OWNER);
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
     this.#services = [this.#apiServer, relay, this.#createScheduler(), this.#createControllerManager(), ...nodes];
   }
 
   start(): void {
     for (const service of this.#services) this.background(service.start());
+  }
+
+  /** The answer of a request, while virtual time goes on. */
+  async ask<T>(request: Promise<T>): Promise<T> {
+    const settled = request.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    let outcome: Awaited<typeof settled> | undefined;
+    void settled.then((result) => (outcome = result));
+    await this.kernel.runUntil('an answer', () => outcome !== undefined, ANSWER_DEADLINE_MS);
+    const result = await settled;
+    if ('error' in result) throw result.error;
+    return result.value;
   }
 
   /** Work that goes on beside the run; its failure ends the run. */
@@ -150,6 +169,7 @@ export class SimCluster {
 }
 
 const ADMIN = 'admin';
+export const OWNER = 'owner';
 const SCHEDULER = 'system:kube-scheduler';
 const CONTROLLER_MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
@@ -159,6 +179,7 @@ const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 function tokensOf(nodeNames: readonly string[]): ReadonlyMap<string, User> {
   const users: readonly User[] = [
     { name: ADMIN, groups: ['system:masters'] },
+    { name: OWNER, groups: ['system:authenticated'] },
     ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC].map((name) => ({ name, groups: [] })),
     ...nodeNames.map((name) => ({ name: nodeUser(name), groups: ['system:nodes'] })),
   ];

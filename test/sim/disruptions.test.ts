@@ -58,23 +58,8 @@ class Watcher {
     this.#cluster = cluster;
   }
 
-  /** The answer of a request, while virtual time goes on. */
-  async ask<T>(request: Promise<T>): Promise<T> {
-    const { kernel } = this.#cluster;
-    const settled = request.then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
-    let outcome: Awaited<typeof settled> | undefined;
-    void settled.then((result) => (outcome = result));
-    await kernel.runUntil('an answer', () => outcome !== undefined, MINUTE_MS);
-    const result = await settled;
-    if ('error' in result) throw result.error;
-    return result.value;
-  }
-
   async pods(): Promise<readonly Pod[]> {
-    const { items } = await this.ask(this.#cluster.admin.list(PODS, { namespace: 'default' }));
+    const { items } = await this.#cluster.ask(this.#cluster.admin.list(PODS, { namespace: 'default' }));
     return items.filter((pod) => appOf(pod) === 'web');
   }
 
@@ -107,7 +92,7 @@ async function startSpread(seed: number): Promise<{ cluster: SimCluster; watcher
   const watcher = new Watcher(cluster);
   cluster.start();
   await cluster.kernel.runFor(20_000);
-  await watcher.ask(createSpreadWorkload(cluster));
+  await cluster.ask(createSpreadWorkload(cluster));
   const before = await watcher.until('four ready pods', MINUTE_MS, (pods) => pods.filter(isReady).length === 4);
   return { cluster, watcher, before };
 }
@@ -136,9 +121,9 @@ test('[DISR-01] [DISR-02] [DISR-03] a rack is lost: the replicas on the other on
   const going = after.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   assert.deepEqual(uids(going), lost, 'nobody else');
   for (const pod of going) assert.equal(conditionOf(pod, 'DisruptionTarget'), 'DeletionByTaintManager');
-  const budget = await watcher.ask(cluster.admin.get(POD_DISRUPTION_BUDGETS, BUDGET));
+  const budget = await cluster.ask(cluster.admin.get(POD_DISRUPTION_BUDGETS, BUDGET));
   assert.deepEqual([budget.status.currentHealthy, budget.status.disruptionsAllowed], [2, 0], 'the loss counts');
   const { name = '' } = after.find((pod) => isReady(pod) && isIn('right')(pod))?.metadata ?? {};
-  const eviction = watcher.ask(cluster.admin.evict({ namespace: 'default', name }));
+  const eviction = cluster.ask(cluster.admin.evict({ namespace: 'default', name }));
   await assert.rejects(eviction, (error: unknown) => error instanceof StatusError && error.code === 429);
 });

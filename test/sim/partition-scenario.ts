@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import { SimCluster, type SimClusterOptions } from './cluster.ts';
-import { appOf, createWorkloads, isReady } from './workloads.ts';
+import { createWorkloads, isReady } from './workloads.ts';
+import { SETTLE_DEADLINE_MS, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const REPLICAS = 3;
 export const SCENARIO_MS = 10 * MINUTE_MS;
-const SETTLE_DEADLINE_MS = 30_000;
 /** Node monitor grace (50 s), toleration (300 s), and some. */
 const EVICTION_DEADLINE_MS = 7 * MINUTE_MS;
 const HEAL_DEADLINE_MS = 2 * MINUTE_MS;
-const POLL_MS = 250;
 
 /** A bus at its worst: a third of the messages lost, some doubled, all of them late and out of order. */
 export const LOSSY_BUS = { loss: 0.3, duplication: 0.2, maxLatencyMs: 2000 } as const;
@@ -37,7 +35,11 @@ export async function runPartitionScenario(
   cluster.start();
   await world.until('all nodes are ready', SETTLE_DEADLINE_MS, () => world.readyNodes().length === 4);
   cluster.background(createWorkloads(cluster.admin, REPLICAS));
-  await world.until('both workloads are up', SETTLE_DEADLINE_MS, () => world.isUp('db') && world.isUp('web'));
+  await world.until(
+    'both workloads are up',
+    SETTLE_DEADLINE_MS,
+    () => world.isUp('db', REPLICAS) && world.isUp('web', REPLICAS),
+  );
   const { node: lost, identities: identitiesLost } = await cutOff(cluster, world);
   cluster.network.rejoin(lost);
   await world.until('everything heals', HEAL_DEADLINE_MS, () => isHealed(cluster, world));
@@ -76,74 +78,5 @@ function isHealed(cluster: SimCluster, world: World): boolean {
     const [node, ...more] = cluster.oracle.nodesOf('default', name);
     return node === world.findPod(name)?.spec.nodeName && more.length === 0;
   });
-  return truth && world.isUp('db') && world.isUp('web') && world.readyNodes().length === 4;
-}
-
-/** What a user sees through the API, asked again as virtual time goes on. */
-class World {
-  readonly #cluster: SimCluster;
-  #pods: readonly Pod[] = [];
-  #nodes: readonly Node[] = [];
-
-  constructor(cluster: SimCluster) {
-    this.#cluster = cluster;
-  }
-
-  async until(what: string, deadlineMs: number, holds: () => boolean): Promise<void> {
-    const { kernel } = this.#cluster;
-    const giveUpAt = kernel.elapsedMs + deadlineMs;
-    do {
-      assert.ok(
-        kernel.elapsedMs < giveUpAt,
-        `[seed ${kernel.seed}] ${what}: not within ${deadlineMs / 1000} s; ${this.#describe()}`,
-      );
-      await this.#look();
-    } while (!holds());
-  }
-
-  isUp(app: string): boolean {
-    const pods = this.pods(app);
-    return pods.length === REPLICAS && pods.every(isReady);
-  }
-
-  pods(app: string): readonly Pod[] {
-    return this.#pods.filter((pod) => appOf(pod) === app);
-  }
-
-  findPod(name: string): Pod | undefined {
-    return this.#pods.find((pod) => pod.metadata.name === name);
-  }
-
-  pod(name: string): Pod {
-    const found = this.findPod(name);
-    assert.ok(found !== undefined, `pod ${name} exists`);
-    return found;
-  }
-
-  readyNodes(): readonly string[] {
-    const ready = (node: Node): boolean =>
-      (node.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
-    return this.#nodes.filter(ready).map((node) => node.metadata.name ?? '');
-  }
-
-  async #look(): Promise<void> {
-    const { kernel, admin } = this.#cluster;
-    let answered = false;
-    const ask = async (): Promise<void> => {
-      this.#pods = (await admin.list(PODS)).items;
-      this.#nodes = (await admin.list(NODES)).items;
-      answered = true;
-    };
-    this.#cluster.background(ask());
-    await kernel.runFor(POLL_MS);
-    await kernel.runUntil('the API answers a user', () => answered, SETTLE_DEADLINE_MS);
-  }
-
-  #describe(): string {
-    const pods = this.#pods.map(
-      (pod) =>
-        `${pod.metadata.name}@${pod.spec.nodeName} ${pod.status?.phase} ready=${isReady(pod)} deleted=${pod.metadata.deletionTimestamp ?? 'no'}`,
-    );
-    return `nodes ready: ${this.readyNodes().join(', ')}; pods: ${pods.join('; ')}`;
-  }
+  return truth && world.isUp('db', REPLICAS) && world.isUp('web', REPLICAS) && world.readyNodes().length === 4;
 }

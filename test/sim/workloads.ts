@@ -35,6 +35,11 @@ export async function createWorkloads(client: ApiClient, replicas: number): Prom
   });
 }
 
+/** A pod on a node that its creator has chosen. */
+export function podThatStops(metadata: { readonly namespace: string; readonly name: string }, nodeName: string): Pod {
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...templateOf(metadata.name).spec, nodeName }, status: {} };
+}
+
 function templateOf(app: string): PodTemplateSpec {
   return {
     metadata: { labels: { app } },

@@ -42,6 +42,17 @@ test('the same uid on two nodes is a violation too', () => {
   assert.match(checked.check() ?? '', /runs 2 times/);
 });
 
+test('[SAFE-21] a life that a user gave up still runs but leaves its name to one other', () => {
+  const checked = oracle();
+  checked.observe(fact('started', 'uid-1', 'a'));
+  checked.release('default', 'web-0');
+  checked.observe(fact('started', 'uid-2', 'b'));
+  assert.equal(checked.check(), undefined);
+  assert.deepEqual(checked.nodesOf('default', 'web-0'), ['a', 'b']);
+  checked.observe(fact('started', 'uid-3', 'c'));
+  assert.match(checked.check() ?? '', /runs 2 times: uid uid-2 on b .* uid uid-3 on c/);
+});
+
 test('pods that are no identity may run as often as they like', () => {
   const checked = oracle();
   checked.observe({ ...fact('started', 'uid-1', 'a'), podName: 'deploy-x' });

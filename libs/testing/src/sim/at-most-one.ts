@@ -15,6 +15,7 @@ interface Running {
   readonly podUid: string;
   readonly sinceMs: number;
   processes: number;
+  isGivenUp: boolean;
 }
 
 /**
@@ -45,6 +46,11 @@ export class AtMostOneOracle implements Oracle {
     return (this.#running.get(`${namespace}/${podName}`) ?? []).map((pod) => pod.node);
   }
 
+  /** A user takes the identity away from the lives it has now (force deletion, deletion of their node): one more may begin. */
+  release(namespace: string, podName: string): void {
+    for (const pod of this.#running.get(`${namespace}/${podName}`) ?? []) pod.isGivenUp = true;
+  }
+
   observe(fact: ProcessFact): void {
     this.#kernel.record(
       `${fact.kind} ${fact.namespace}/${fact.podName} ${fact.podUid} ${fact.container} on ${fact.node}`,
@@ -65,10 +71,18 @@ export class AtMostOneOracle implements Oracle {
     this.#running.set(identity, pods);
     const own = pods.find((pod) => pod.podUid === fact.podUid && pod.node === fact.node);
     if (own !== undefined) own.processes++;
-    else pods.push({ node: fact.node, podUid: fact.podUid, sinceMs: this.#kernel.elapsedMs, processes: 1 });
-    if (pods.length > 1) {
-      const lives = pods.map((pod) => `uid ${pod.podUid} on ${pod.node} since ${(pod.sinceMs / 1000).toFixed(1)} s`);
-      this.#story = `${identity} runs ${pods.length} times: ${lives.join(', ')}`;
+    else
+      pods.push({
+        node: fact.node,
+        podUid: fact.podUid,
+        sinceMs: this.#kernel.elapsedMs,
+        processes: 1,
+        isGivenUp: false,
+      });
+    const guarded = pods.filter((pod) => !pod.isGivenUp);
+    if (guarded.length > 1) {
+      const lives = guarded.map((pod) => `uid ${pod.podUid} on ${pod.node} since ${(pod.sinceMs / 1000).toFixed(1)} s`);
+      this.#story = `${identity} runs ${guarded.length} times: ${lives.join(', ')}`;
     }
   }
 

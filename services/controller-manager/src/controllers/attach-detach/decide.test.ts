@@ -148,6 +148,7 @@ test('whatever pods and nodes there are: one node at a time, nothing is taken fr
         return starts && met.nodeStates.get(spec.nodeName ?? '')?.exists === true;
       });
       assert.ok(attachment !== undefined || waiting.length === 0, 'who can start is not forgotten');
+      for (const uid of met.goneUids) assert.ok(!uidsIn(attachment).includes(uid), 'who is gone holds nothing');
     }),
     { numRuns: 300 },
   );

@@ -15,6 +15,7 @@ import { createNodeAuthorizer } from './authorization/nodes.ts';
 import { publicPaths } from './authorization/public-paths.ts';
 import { createRbac } from './authorization/rbac.ts';
 import { superusers } from './authorization/superusers.ts';
+import { createAccountTokens } from './bootstrap/account-tokens.ts';
 import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { ensureSystemObjects } from './bootstrap/system-objects.ts';
@@ -87,10 +88,13 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   };
   const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });
   const eventSweeper = createEventSweeper(core);
+  const { tokens } = core.access;
+  const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
   const start = async (): Promise<void> => {
     await core.cache.start();
     await ensureSystemObjects(handleAsSystem, deps.clock, serviceAddresses(deps));
     eventSweeper.start();
+    accountTokens?.start();
     ready = true;
   };
   let started: Promise<void> | undefined;
@@ -102,6 +106,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     start: () => (started ??= start()),
     stop: async () => {
       eventSweeper.stop();
+      await accountTokens?.stop();
       await core.cache.stop();
     },
   };

@@ -132,3 +132,9 @@ export const KUBELET_ANSWER_MS = 30_000;
 
 /** A node that does not say what it uses in this time is left out of the answer. */
 export const NODE_USAGE_MS = 5_000;
+
+/** A watch of Secrets of accounts that ended is opened again after this, and a missing certificate is looked for again. */
+export const ACCOUNT_TOKEN_RETRY_MS = 1_000;
+
+/** How often the certificate of a new namespace is looked for; a cluster without controllers never has one. */
+export const ACCOUNT_TOKEN_CA_WAITS = 10;

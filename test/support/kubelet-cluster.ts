@@ -3,10 +3,9 @@ import { createApiServer } from '@holdfast/apiserver';
 import {
   type ApiClient,
   type ApiHandler,
-  type ApiTransport,
+  type ApiRequest,
   createApiClient,
   createDirectTransport,
-  TransportError,
 } from '@holdfast/client';
 import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
@@ -20,6 +19,7 @@ import {
 } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { cuttable } from './cut-transport.ts';
 
 export const clock: Clock = createSystemClock();
 const random = createSeededRandom(1, 'kubelet-cluster');
@@ -80,7 +80,11 @@ export async function startHollowNode(
   let isCut = false;
   const boot = async (): Promise<{ kubelet: Service; end: () => Promise<void> }> => {
     const runtime = wrap(machine.connect());
-    const transport = recording(createDirectTransport(handle), wire, () => isCut);
+    const transport = cuttable(
+      createDirectTransport(handle),
+      () => isCut,
+      (request) => void wire.push(recorded(request)),
+    );
     const client = createApiClient({ transport, token: 'node-n1', userAgent: 'kubelet' });
     const node = hollowNodeFacts({ name: 'n1', address: '10.0.0.1' });
     const kubelet = createKubelet({
@@ -119,26 +123,8 @@ export async function startHollowNode(
   };
 }
 
-function recording(inner: ApiTransport, wire: WireRequest[], isCut: () => boolean): ApiTransport {
-  return {
-    request: async (request) => {
-      if (isCut()) throw new TransportError('the wire is cut');
-      const { method, path, body } = request;
-      wire.push({ method, path, body: typeof body === 'string' ? JSON.parse(body) : undefined });
-      const response = await inner.request(request);
-      if (isCut()) throw new TransportError('the wire is cut');
-      if (response.body.kind !== 'watch') return response;
-      return { ...response, body: { kind: 'watch', frames: cutFrames(response.body.frames, isCut) } };
-    },
-    close: () => inner.close(),
-  };
-}
-
-async function* cutFrames<T>(frames: AsyncIterable<T>, isCut: () => boolean): AsyncGenerator<T> {
-  for await (const frame of frames) {
-    if (isCut()) throw new TransportError('the wire is cut');
-    yield frame;
-  }
+function recorded({ method, path, body }: ApiRequest): WireRequest {
+  return { method, path, body: typeof body === 'string' ? JSON.parse(body) : undefined };
 }
 
 export function podManifest(name: string, spec: Partial<Pod['spec']> = {}): Pod {

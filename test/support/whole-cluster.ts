@@ -1,20 +1,14 @@
 import { createApiServer } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import { createLocalBus } from '@holdfast/bus/local';
-import {
-  type ApiClient,
-  type ApiRequest,
-  type ApiTransport,
-  createApiClient,
-  createDirectTransport,
-  TransportError,
-} from '@holdfast/client';
+import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
 import { createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { cuttable } from './cut-transport.ts';
 
 const clock = createSystemClock();
 
@@ -54,7 +48,7 @@ export async function startWholeCluster(
   const relay = createRelay({ store, bus, ...machineOf('relay') });
   const calls: WireCall[] = [];
   const clientOf = (who: string, isCut = () => false): ApiClient => {
-    const transport = watched(createDirectTransport(server.handle), isCut, ({ method, path }) =>
+    const transport = cuttable(createDirectTransport(server.handle), isCut, ({ method, path }) =>
       calls.push({ who, method, path }),
     );
     return createApiClient({ transport, token: who, userAgent: `test/${who}` });
@@ -111,25 +105,4 @@ function usersOf(nodeNames: readonly string[]): ReadonlyMap<string, TestUser> {
     users.set(`node-${name}`, { name: `system:node:${name}`, uid: name, groups: ['system:nodes', authenticated] });
   }
   return users;
-}
-
-function watched(inner: ApiTransport, isCut: () => boolean, tell: (request: ApiRequest) => void): ApiTransport {
-  return {
-    request: async (request) => {
-      if (isCut()) throw new TransportError('the wire is cut');
-      tell(request);
-      const response = await inner.request(request);
-      if (isCut()) throw new TransportError('the wire is cut');
-      if (response.body.kind !== 'watch') return response;
-      return { ...response, body: { kind: 'watch', frames: cutFrames(response.body.frames, isCut) } };
-    },
-    close: () => inner.close(),
-  };
-}
-
-async function* cutFrames<T>(frames: AsyncIterable<T>, isCut: () => boolean): AsyncGenerator<T> {
-  for await (const frame of frames) {
-    if (isCut()) throw new TransportError('the wire is cut');
-    yield frame;
-  }
 }

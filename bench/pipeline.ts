@@ -39,7 +39,7 @@ async function startServer(): Promise<ApiServer> {
   const started = createApiServer({ ...deps, store: createMemoryStore(), tokens, serviceAccounts: { signingKey } });
   await started.start();
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
-  await started.handle(send('admin', 'POST', '/api/v1/namespaces', namespace));
+  await started.handle(send('admin', 'POST /api/v1/namespaces', namespace));
   return started;
 }
 

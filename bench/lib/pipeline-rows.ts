@@ -21,20 +21,20 @@ const MERGE_TYPE = 'application/merge-patch+json';
 
 /** Every object is created, changed, read and deleted, in this order. */
 export const PIPELINE_ROWS: readonly PipelineRow[] = [
-  { row: 'create ConfigMap', status: 201, request: (i) => send('admin', 'POST', CONFIG_MAPS, configMap(i)) },
-  { row: 'get ConfigMap', status: 200, request: (i) => bare('GET', `${CONFIG_MAPS}/cm-${i}`) },
+  { row: 'create ConfigMap', status: 201, request: (i) => send('admin', `POST ${CONFIG_MAPS}`, configMap(i)) },
+  { row: 'get ConfigMap', status: 200, request: (i) => bare('admin', `GET ${CONFIG_MAPS}/cm-${i}`) },
   { row: 'patch ConfigMap', status: 200, request: (i) => merge('admin', `${CONFIG_MAPS}/cm-${i}`, touched(i)) },
-  { row: 'update ConfigMap', status: 200, request: (i) => put(`${CONFIG_MAPS}/cm-${i}`, configMap(i)) },
-  { row: 'delete ConfigMap', status: 200, request: (i) => bare('DELETE', `${CONFIG_MAPS}/cm-${i}`) },
-  { row: 'create Pod', status: 201, request: (i) => send('admin', 'POST', PODS, pod(i)) },
-  { row: 'bind Pod', status: 201, request: (i) => send('scheduler', 'POST', `${PODS}/p-${i}/binding`, binding(i)) },
+  { row: 'update ConfigMap', status: 200, request: (i) => send('admin', `PUT ${CONFIG_MAPS}/cm-${i}`, configMap(i)) },
+  { row: 'delete ConfigMap', status: 200, request: (i) => bare('admin', `DELETE ${CONFIG_MAPS}/cm-${i}`) },
+  { row: 'create Pod', status: 201, request: (i) => send('admin', `POST ${PODS}`, pod(i)) },
+  { row: 'bind Pod', status: 201, request: (i) => send('scheduler', `POST ${PODS}/p-${i}/binding`, binding(i)) },
   {
     row: 'patch Pod status',
     status: 200,
     request: (i) => merge(`node-${i % NODES}`, `${PODS}/p-${i}/status`, running(i)),
   },
-  { row: 'get Pod', status: 200, request: (i) => bare('GET', `${PODS}/p-${i}`) },
-  { row: 'delete Pod', status: 200, request: (i) => bare('DELETE', `${PODS}/p-${i}`) },
+  { row: 'get Pod', status: 200, request: (i) => bare('admin', `GET ${PODS}/p-${i}`) },
+  { row: 'delete Pod', status: 200, request: (i) => bare('admin', `DELETE ${PODS}/p-${i}`) },
 ];
 
 /** Tokens and who they stand for. */
@@ -47,34 +47,24 @@ for (let i = 0; i < NODES; i++) {
 }
 
 /** As it comes from the network: text in bytes, headers in lower case. */
-export function send(
-  token: string,
-  method: ApiRequest['method'],
-  path: string,
-  body: unknown,
-  type = JSON_TYPE,
-): ApiRequest {
-  return {
-    method,
-    path,
-    query: new URLSearchParams(),
-    headers: {
-      host: '127.0.0.1:6443',
-      authorization: `Bearer ${token}`,
-      'user-agent': 'bench/1.0',
-      accept: JSON_TYPE,
-      'content-type': type,
-    },
-    body: Buffer.from(JSON.stringify(body)),
-  };
+export function send(token: string, line: string, body: unknown, type = JSON_TYPE): ApiRequest {
+  return { ...bare(token, line, type), body: Buffer.from(JSON.stringify(body)) };
 }
 
-const merge = (token: string, path: string, body: unknown): ApiRequest => send(token, 'PATCH', path, body, MERGE_TYPE);
-const put = (path: string, body: unknown): ApiRequest => send('admin', 'PUT', path, body);
+const merge = (token: string, path: string, body: unknown): ApiRequest =>
+  send(token, `PATCH ${path}`, body, MERGE_TYPE);
 
-function bare(method: ApiRequest['method'], path: string): ApiRequest {
-  const { body: _none, ...request } = send('admin', method, path, {});
-  return request;
+/** `line` is `GET /api/v1/...`. */
+function bare(token: string, line: string, type = JSON_TYPE): ApiRequest {
+  const [method = '', path = ''] = line.split(' ');
+  const headers = {
+    host: '127.0.0.1:6443',
+    authorization: `Bearer ${token}`,
+    'user-agent': 'bench/1.0',
+    accept: JSON_TYPE,
+    'content-type': type,
+  };
+  return { method: method as ApiRequest['method'], path, query: new URLSearchParams(), headers };
 }
 
 const configMap = (index: number): unknown => ({

@@ -230,7 +230,7 @@ test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also whe
   assert.equal((await attachmentOf(admin))?.nodeName, 'b');
 });
 
-test('an attachment that an administrator takes away goes to who waits, although the pod that had it is still there', async (t) => {
+test('[RWO-22] an attachment that an administrator takes away goes to who waits, although the pod that had it is still there', async (t) => {
   const cluster = await startWithDisk();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, nodes } = cluster;
@@ -274,7 +274,8 @@ test('[RWO-17] the attachment is a field of the status: what is written to the o
     admin.updateStatus(PERSISTENT_VOLUMES, stale),
     (error: unknown) => error instanceof StatusError && error.code === 409,
   );
-  const body = { status: { attachment: null } };
+  const { resourceVersion } = (await admin.get(PERSISTENT_VOLUMES, DISK)).metadata;
+  const body = { metadata: { resourceVersion }, status: { attachment: null } };
   const cleared = await admin.patch(PERSISTENT_VOLUMES, DISK, { type: 'merge', body, subresource: 'status' });
   assert.ok(!('attachment' in cleared.status), 'absent when detached');
 });

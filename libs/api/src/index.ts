@@ -3,6 +3,7 @@ export { DEFAULT_FEATURES, FEATURE_GATES_SETTING, type Features, readFeatures } 
 export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';
 export type * from './kind-info.ts';
+export * from './kinds/node/fence.ts';
 export {
   isVolumeInUse,
   needsAttach,

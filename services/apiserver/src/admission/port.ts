@@ -23,6 +23,8 @@ export interface AdmissionRequest {
   /** DELETE only; plugins change it in `admit` only. */
   readonly deleteOptions?: DeleteOptions;
   readonly dryRun: boolean;
+  /** UPDATE only: whether the client says which state it replaces. */
+  readonly namesRevision?: () => boolean;
   readonly warn: (text: string) => void;
   /** For `validate`: something has to be stored together with the object. One plugin at most asks for that. */
   readonly accompany: (companion: WriteCompanion) => void;

@@ -20,6 +20,7 @@ import { createRuntimeClass } from './plugins/runtime-class.ts';
 import { createServiceAccount } from './plugins/service-account.ts';
 import { createStorageProtection } from './plugins/storage-protection.ts';
 import { createTaintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { createVolumeAttachmentRule } from './plugins/volume-attachment-rule.ts';
 import type { AdmissionPluginFactory } from './port.ts';
 
 /** In the order of their calls; quotas come last, because only what is let in is counted. */
@@ -43,5 +44,6 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createRbacEscalation,
   createPodOwnership,
   createNodeVerdict,
+  createVolumeAttachmentRule,
   createResourceQuota,
 ];

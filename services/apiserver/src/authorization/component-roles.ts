@@ -22,7 +22,7 @@ function mayComponent(user: User, info: ResourceRequest): boolean {
   if (isController(user)) return mayControl(info);
   if (user.name === POD_GARBAGE_COLLECTOR)
     return isRead(info) || info.resource === 'pods' || info.resource === 'events';
-  if (user.name === FENCER) return isRead(info) || FENCER_WRITES.has(info.resource);
+  if (user.name === FENCER) return mayFence(info);
   if (user.name === CLUSTER_DNS) return isRead(info) && CLUSTER_DNS_READS.has(info.resource);
   return false;
 }
@@ -86,7 +86,21 @@ function mayCertify(info: ResourceRequest): boolean {
 
 const NO_SIGNERS: ReadonlySet<string> = new Set();
 
-const FENCER_WRITES: ReadonlySet<string> = new Set(['nodes', 'pods', 'events', 'volumeattachments', 'leases']);
+const FENCER_WRITES: ReadonlySet<string> = new Set([
+  'update nodes',
+  'update nodes/status',
+  'delete nodes',
+  'delete pods',
+  'update persistentvolumes/status',
+  'create events',
+  'patch events',
+  'create leases',
+  'update leases',
+]);
+
+/** Admission narrows it further: pods and attachments only after the fence of their node is confirmed. */
+const mayFence = (info: ResourceRequest): boolean =>
+  isRead(info) || FENCER_WRITES.has(`${info.verb} ${qualified(info)}`);
 
 const CLUSTER_DNS_READS: ReadonlySet<string> = new Set(['services', 'endpointslices', 'endpoints']);
 

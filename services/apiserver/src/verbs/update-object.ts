@@ -19,6 +19,7 @@ import { keyOf, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
+import { namesRevision } from './names-revision.ts';
 import { validationContext } from './validation-context.ts';
 import { deleteStored, missing, modified, updateStored } from './write-results.ts';
 
@@ -209,6 +210,7 @@ function admissionRequest(
     object,
     old: current.object,
     dryRun: update.dryRun,
+    namesRevision: () => namesRevision(context.request),
     warn: context.warn,
     accompany: (companion) => void companions.push(companion),
   };

@@ -1,9 +1,8 @@
+import { OUT_OF_SERVICE } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
-
-export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /**
  * Who may say that a node runs nothing any more. The out-of-service taint and the deletion of a Node release the identities

@@ -1,9 +1,8 @@
-import { NODES, type Pod } from '@holdfast/api';
+import { NODES, OUT_OF_SERVICE, type Pod } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
-import { OUT_OF_SERVICE } from './node-verdict.ts';
 
 /** Adds what only the server knows to the general warning that kubectl prints by itself. */
 export const forceDeleteWarning = (pod: string, node: string): string =>

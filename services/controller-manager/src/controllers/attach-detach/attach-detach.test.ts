@@ -333,3 +333,22 @@ test('[RWO-24] the early replacement of a ReplicaSet of one waits for the volume
   await cluster.says('a');
   assert.equal(cluster.attached(), `b: ${nameOf(two)}`);
 });
+
+for (const reason of ['NodeFenced', 'StorageFenced']) {
+  test(`[FENCE-08] a node whose fence is confirmed (${reason}) is given no volume until it is unfenced`, async () => {
+    const cluster = new Cluster();
+    const { api, clock } = cluster.world;
+    const met = api.get(NODES, { name: 'a' });
+    const conditions = [...(met.status.conditions ?? []), { type: 'Fenced', status: 'True', reason }];
+    api.put(NODES, { ...met, status: { ...met.status, conditions } });
+    await cluster.runs('one', 'a');
+    assert.equal(cluster.attached(), '');
+    await cluster.runs('two', 'b');
+    assert.equal(cluster.attached(), 'b: two');
+    await cluster.remove(api.get(PODS, { namespace: 'default', name: 'two' }));
+    api.put(NODES, met);
+    clock.advance(60_000);
+    await cluster.controller.settle();
+    assert.equal(cluster.attached(), 'a: one');
+  });
+}

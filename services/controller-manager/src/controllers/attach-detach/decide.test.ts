@@ -121,6 +121,8 @@ function checkStep(
   after: PersistentVolumeAttachment | undefined,
 ): void {
   if (before !== undefined && after !== undefined) assert.equal(after.nodeName, before.nodeName, 'cleared in between');
+  if (before === undefined && after !== undefined)
+    assert.equal(nodeStates.get(after.nodeName)?.fenced, false, 'given to a node that reaches it');
   for (const each of users.filter((user) => uidsIn(after).includes(uidOf(user))))
     assert.equal(each.spec.nodeName, after?.nodeName, 'whoever is named is on the node');
   const ended = users.filter(({ status }) => status.phase === 'Failed' && status.startTime !== undefined).map(uidOf);
@@ -145,7 +147,8 @@ test('whatever pods and nodes there are: one node at a time, nothing is taken fr
       }
       const waiting = met.users.filter(({ status, metadata, spec }) => {
         const starts = status.phase === 'Running' && metadata.deletionTimestamp === undefined;
-        return starts && met.nodeStates.get(spec.nodeName ?? '')?.exists === true;
+        const state = met.nodeStates.get(spec.nodeName ?? '');
+        return starts && state?.exists === true && !state.fenced;
       });
       assert.ok(attachment !== undefined || waiting.length === 0, 'who can start is not forgotten');
       for (const uid of met.goneUids) assert.ok(!uidsIn(attachment).includes(uid), 'who is gone holds nothing');

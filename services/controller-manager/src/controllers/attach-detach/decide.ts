@@ -1,4 +1,5 @@
 import {
+  fenceOf,
   isVolumeInUse,
   type Node,
   type PersistentVolume,
@@ -51,7 +52,10 @@ export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now:
 
 function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: number): AttachDecision {
   const candidates = users.filter(mayStart).sort(firstCome);
-  const node = candidates.map(({ spec }) => nodeOf(spec.nodeName ?? '')).find((each) => each !== undefined);
+  // A fenced machine does not reach the storage; its pods would keep the volume from those that do.
+  const node = candidates
+    .map(({ spec }) => nodeOf(spec.nodeName ?? ''))
+    .find((each) => each !== undefined && fenceOf(each) === 'none');
   if (node === undefined) return { kind: 'nothing' };
   const nodeName = nameOf(node);
   const pods = candidates.filter(({ spec }) => spec.nodeName === nodeName).map(userOf);
@@ -61,11 +65,8 @@ function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: nu
 /** Whether nothing on the node can be writing to the volume: by its own word, or because somebody vouches for its end. */
 export function isReleased(node: Node | undefined, volumeName: string): boolean {
   if (node === undefined) return true;
-  const isFenced = (node.spec.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE && effect === 'NoExecute');
-  return isFenced || !isVolumeInUse(volumeName, node.status.volumesInUse ?? []);
+  return fenceOf(node) === 'node' || !isVolumeInUse(volumeName, node.status.volumesInUse ?? []);
 }
-
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** The pods that have to wait because the volume is somewhere else. */
 export const waitingFor = ({ status: { attachment } }: PersistentVolume, users: readonly Pod[]): readonly Pod[] =>

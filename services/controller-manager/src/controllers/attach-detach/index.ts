@@ -1,4 +1,5 @@
 import {
+  fenceOf,
   NODES,
   type Node,
   needsAttach,
@@ -77,8 +78,8 @@ const isConcerned = (volume: PersistentVolume): boolean =>
 /** A heartbeat says nothing of volumes. */
 const saysMore = ({ object, old }: InformerChange<Node>): boolean =>
   !isSame(
-    [object?.status.volumesInUse, object?.spec.taints, object?.metadata.uid],
-    [old?.status.volumesInUse, old?.spec.taints, old?.metadata.uid],
+    [object?.status.volumesInUse, object?.metadata.uid, object === undefined ? '' : fenceOf(object)],
+    [old?.status.volumesInUse, old?.metadata.uid, old === undefined ? '' : fenceOf(old)],
   );
 
 /** Every write names the revision of the volume that was decided on: of two controllers one is refused and looks again. */
@@ -95,7 +96,7 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
   }
   switch (decision.kind) {
     case 'nothing':
-      return volume.status.attachment === undefined ? {} : { requeueAfterMs: ATTACH_RECHECK_MS };
+      return volume.status.attachment === undefined && users.length === 0 ? {} : { requeueAfterMs: ATTACH_RECHECK_MS };
     case 'attach':
     case 'change-users': {
       const written = await write(context, volume, decision.attachment);

@@ -1,0 +1,28 @@
+import type { Node } from '../../generated/types.ts';
+
+/** Somebody who has looked says that nothing runs on the machine any more. */
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+/** The condition of a node that tells of its fence: False = none, Unknown = under way, True = confirmed by the agents. */
+export const FENCED = 'Fenced';
+
+/** Why the condition is True, which is how far the fence goes. */
+export const NODE_FENCED = 'NodeFenced';
+export const STORAGE_FENCED = 'StorageFenced';
+
+/**
+ * What is confirmed to be cut off from a node: `node` = all of it, its processes reach neither clients nor storage;
+ * `storage` = storage alone, its processes may still answer clients.
+ */
+export type Fence = 'none' | 'storage' | 'node';
+
+export function fenceOf(node: Node): Fence {
+  const { reason } = (node.status.conditions ?? []).find(isConfirmation) ?? {};
+  if (isOutOfService(node) || reason === NODE_FENCED) return 'node';
+  return reason === STORAGE_FENCED ? 'storage' : 'none';
+}
+
+const isConfirmation = ({ type, status }: { type: string; status: string }): boolean =>
+  type === FENCED && status === 'True';
+
+export const isOutOfService = ({ spec }: Node): boolean =>
+  (spec.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE && effect === 'NoExecute');

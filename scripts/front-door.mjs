@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test`, `npm run holdfast` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,6 +12,7 @@ const pinned = JSON.parse(readFileSync(path.join(root, 'scripts', 'toolchain.jso
 const PROGRAMS = {
   start: ['services/holdfast/src/main.ts', 'start'],
   test: ['tools/test/main.ts'],
+  holdfast: ['services/holdfast/src/main.ts'],
   images: ['scripts/images/build.ts'],
 };
 
@@ -20,7 +21,8 @@ const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=2']
 
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
-if (program === undefined) fail(`unknown command "${command}"`, 'Use `npm start`, `npm test` or `npm run images`.');
+if (program === undefined)
+  fail(`unknown command "${command}"`, 'Use `npm start`, `npm test`, `npm run holdfast` or `npm run images`.');
 const node = pinnedNode();
 installDependencies();
 handOver(node, program, rest);

@@ -8,7 +8,7 @@ export {
   type Reconcile,
   runController,
 } from './controller.ts';
-export { revisionOf } from './decode.ts';
+export { jsonOf, revisionOf, statusErrorOf } from './decode.ts';
 export { createEventRecorder, type EventRecorderOptions, type RunningEventRecorder } from './event-recorder.ts';
 export { createInformer, type InformerOptions } from './informer/informer.ts';
 export { type IndexFunction, keyOf } from './informer/object-cache.ts';
@@ -28,6 +28,7 @@ export type {
   TypedWatchEvent,
   WorkQueue,
 } from './port.ts';
+export { collectionPath, objectPath } from './resource-path.ts';
 export { createDirectTransport } from './transport/direct.ts';
 export {
   type ApiHandler,

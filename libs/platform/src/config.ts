@@ -6,15 +6,16 @@ import { OperatorError } from './errors.ts';
  * variable, then the default. The program's `main.ts` hands in both sources; nothing else reads the environment.
  */
 export type SettingSpec =
-  | { readonly kind: 'string'; readonly help: string; readonly default?: string }
+  | { readonly kind: 'string'; readonly help: string; readonly short?: string; readonly default?: string }
   | {
       readonly kind: 'integer';
       readonly help: string;
+      readonly short?: string;
       readonly default?: number;
       readonly min?: number;
       readonly max?: number;
     }
-  | { readonly kind: 'boolean'; readonly help: string };
+  | { readonly kind: 'boolean'; readonly help: string; readonly short?: string };
 
 type ValueOf<S extends SettingSpec> = S extends { kind: 'boolean' }
   ? boolean
@@ -37,10 +38,29 @@ export interface SettingSource {
 
 /** Throws an `OperatorError` that names the setting and what it takes. */
 export function readSettings<S extends SettingSpecs>(specs: S, source: SettingSource): Settings<S> {
-  const flags = parseFlags(specs, source.argv);
+  const { values } = parseFlags(specs, source.argv, false);
+  return convertAll(specs, (name) => values[name] ?? source.env[environmentName(name)]);
+}
+
+export interface Arguments<S extends SettingSpecs> {
+  readonly settings: Settings<S>;
+  /** What is not a flag, in order. */
+  readonly words: readonly string[];
+}
+
+/** For commands that people type: flags and words, nothing from the environment, so that nothing dangerous is said once and for all. */
+export function readArguments<S extends SettingSpecs>(specs: S, argv: readonly string[]): Arguments<S> {
+  const { values, positionals } = parseFlags(specs, argv, true);
+  return { settings: convertAll(specs, (name) => values[name]), words: positionals };
+}
+
+function convertAll<S extends SettingSpecs>(
+  specs: S,
+  rawOf: (name: string) => string | boolean | undefined,
+): Settings<S> {
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(specs)) {
-    const raw = flags[name] ?? source.env[environmentName(name)];
+    const raw = rawOf(name);
     values[name] = raw === undefined || raw === '' ? defaultOf(spec) : convert(name, spec, raw);
   }
   return decodeSettings<S>(values);
@@ -60,32 +80,57 @@ export function requireSettings<S extends SettingSpecs, K extends keyof S & stri
 
 /** The table that `--help` prints. */
 export function describeSettings(specs: SettingSpecs): string {
-  const rows = Object.entries(specs).map(([name, spec]) => {
-    const value = spec.kind === 'boolean' ? '' : ` <${spec.kind === 'integer' ? 'n' : 'value'}>`;
-    const fallback = defaultOf(spec);
-    const standard = fallback === undefined || fallback === false ? '' : ` (default ${String(fallback)})`;
-    return [`  --${name}${value}`, environmentName(name), `${spec.help}${standard}`] as const;
-  });
-  const width = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length));
-  const [flagWidth, variableWidth] = [width(0), width(1)];
-  return rows
-    .map(([flag, variable, help]) => `${flag.padEnd(flagWidth)}  ${variable.padEnd(variableWidth)}  ${help}\n`)
-    .join('');
+  return inColumns(
+    Object.entries(specs).map(([name, spec]) => [`  ${flagOf(name, spec)}`, environmentName(name), helpOf(spec)]),
+  );
+}
+
+/** The same for a command that takes nothing from the environment. */
+export function describeFlags(specs: SettingSpecs): string {
+  return inColumns(
+    Object.entries(specs).map(([name, spec]) => {
+      const short = spec.short === undefined ? '    ' : `-${spec.short}, `;
+      return [`  ${short}${flagOf(name, spec)}`, helpOf(spec)];
+    }),
+  );
+}
+
+function flagOf(name: string, spec: SettingSpec): string {
+  return spec.kind === 'boolean' ? `--${name}` : `--${name} <${spec.kind === 'integer' ? 'n' : 'value'}>`;
+}
+
+function helpOf(spec: SettingSpec): string {
+  const fallback = defaultOf(spec);
+  return fallback === undefined || fallback === false ? spec.help : `${spec.help} (default ${String(fallback)})`;
+}
+
+/** Lines of cells, each column as wide as its widest cell. */
+function inColumns(rows: readonly (readonly string[])[]): string {
+  const widthOf = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
 }
 
 export function environmentName(flag: string): string {
   return `HOLDFAST_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function parseFlags(specs: SettingSpecs, argv: readonly string[]): Record<string, string | boolean | undefined> {
+interface ParsedFlags {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly positionals: readonly string[];
+}
+
+function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositionals: boolean): ParsedFlags {
   const options = Object.fromEntries(
-    Object.entries(specs).map(([name, spec]) => [
-      name,
-      { type: spec.kind === 'boolean' ? 'boolean' : 'string' } as const,
-    ]),
+    Object.entries(specs).map(([name, { kind, short }]) => {
+      const type: 'boolean' | 'string' = kind === 'boolean' ? 'boolean' : 'string';
+      return [name, short === undefined ? { type } : { type, short }];
+    }),
   );
   try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values;
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals });
   } catch (error) {
     // The parser's sentence names the flag; what follows in it is advice about programming.
     const sentence = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)[0] ?? '';
@@ -130,7 +175,7 @@ function badSetting(message: string, cause?: unknown): OperatorError {
   return new OperatorError({
     code: 'BadSetting',
     message,
-    nextStep: 'Run with --help to see every setting with its environment variable and default.',
+    nextStep: 'Run with --help to see every setting and what it takes.',
     exitCode: 2,
     cause,
   });

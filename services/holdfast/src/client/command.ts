@@ -1,0 +1,42 @@
+import type { Clock } from '@holdfast/platform';
+import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { CONNECTION_SETTINGS, type ConnectionSettings, openSession, type Session } from './session.ts';
+
+/** Where a command is typed and what it prints there. */
+export interface Terminal {
+  readonly print: (line: string) => void;
+  /** Beside the output: warnings, and what went wrong. */
+  readonly tell: (line: string) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+export interface Command {
+  run(argv: readonly string[], terminal: Terminal): Promise<void>;
+}
+
+interface CommandForm<S extends SettingSpecs> {
+  /** What follows `holdfast`. */
+  readonly usage: string;
+  readonly about: string;
+  readonly settings: S;
+  act(given: Arguments<S & ConnectionSettings>, session: Session, terminal: Terminal): Promise<void>;
+}
+
+const HELP = { help: { kind: 'boolean', short: 'h', help: 'Print this' } } as const satisfies SettingSpecs;
+
+/** A command that asks an API server: flags, help and the connection are the same for all of them. */
+export function defineCommand<S extends SettingSpecs>(form: CommandForm<S>): Command {
+  const specs = { ...form.settings, ...CONNECTION_SETTINGS, ...HELP };
+  return {
+    run: async (argv, terminal) => {
+      const given = readArguments(specs, argv);
+      if (given.settings.help) {
+        terminal.print(`holdfast ${form.usage}\n\n${form.about}\n\n${describeFlags(specs).trimEnd()}`);
+        return;
+      }
+      await using session = await openSession(given.settings, terminal);
+      await form.act(given, session, terminal);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { KubeObject } from '@holdfast/api';
+import type { Target } from '@holdfast/client';
+import { OperatorError } from '@holdfast/platform';
+import { defineCommand } from '../command.ts';
+import { type DeletionWish, deleteRequest, outcomeOf, risksOf } from '../deletion.ts';
+import { misuse, type Named, resolveWords } from '../resources.ts';
+import type { Session } from '../session.ts';
+
+export const DELETE = defineCommand({
+  usage: 'delete <resource> <name>...',
+  about:
+    'Asks objects to end: a pod gets its grace period, and its node removes it when its processes have ended.\n' +
+    'Force deletion and deleting a Node wait for nobody; they say what that risks and need --confirm.',
+  settings: {
+    'grace-period': { kind: 'integer', min: 0, help: 'Seconds to end in; 0 is force deletion' },
+    force: { kind: 'boolean', help: 'Force deletion: remove the object at once' },
+    confirm: { kind: 'boolean', help: 'Do it in spite of the warning' },
+  },
+  act: async ({ settings, words }, session, { print, tell }) => {
+    const { named } = await resolveWords(words, session);
+    if (named.length === 0) throw misuse('no object was named', 'Name at least one: `delete pod web`.');
+    const { force, confirm } = settings;
+    const wish: DeletionWish = { gracePeriodSeconds: settings['grace-period'], force, confirm };
+    const found = await Promise.all(
+      named.map(async (each) => ({
+        ...each,
+        object: await session.client.get(each.resource, targetOf(each, session)),
+      })),
+    );
+    const risks = found.flatMap(({ object }) => risksOf(wish, object));
+    for (const risk of risks) tell(`Warning: ${risk}`);
+    if (risks.length > 0 && !confirm) throw unconfirmed();
+    for (const each of found) print(await remove(each, wish, session));
+  },
+});
+
+async function remove(
+  { object, ...named }: Named & { readonly object: KubeObject },
+  wish: DeletionWish,
+  session: Session,
+): Promise<string> {
+  const target = targetOf(named, session);
+  await session.client.delete(named.resource, target, deleteRequest(wish, object));
+  return outcomeOf(wish, object, await session.client.find(named.resource, target));
+}
+
+const targetOf = ({ resource, name }: Named, { namespace }: Session): Target =>
+  resource.namespaced ? { namespace, name } : { name };
+
+function unconfirmed(): OperatorError {
+  return new OperatorError({
+    code: 'Unconfirmed',
+    message: 'nothing was deleted: this needs --confirm',
+    nextStep: 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
+  });
+}

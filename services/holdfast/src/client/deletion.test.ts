@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '@holdfast/api';
+import { type DeletionWish, deleteRequest, outcomeOf, risksOf } from './deletion.ts';
+
+const PLAIN: DeletionWish = { gracePeriodSeconds: undefined, force: false, confirm: false };
+const FORCED: readonly DeletionWish[] = [
+  { ...PLAIN, gracePeriodSeconds: 0 },
+  { ...PLAIN, force: true },
+  { ...PLAIN, force: true, gracePeriodSeconds: 0 },
+];
+
+const object = (kind: string, extra: object = {}, metadata: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name: 'foo', namespace: 'default', uid: 'u1', ...metadata },
+  ...extra,
+});
+const POD = object('Pod', { spec: { nodeName: 'node-1' } });
+
+test('[UI-01] every way to say force deletion of a pod warns that nobody waits, and where it may go on', () => {
+  for (const wish of FORCED) {
+    const [risk = '', ...more] = risksOf(wish, POD);
+    assert.match(risk, /does not wait for pod "foo" to terminate.*stopped asynchronously.*node-1.*two instances/);
+    assert.deepEqual(more, []);
+    assert.deepEqual(deleteRequest(wish, POD), { gracePeriodSeconds: 0, uid: 'u1' });
+  }
+});
+
+test('[UI-01] a grace period, and none, is no risk and is never turned into 0', () => {
+  for (const seconds of [undefined, 1, 600]) {
+    const wish = { ...PLAIN, gracePeriodSeconds: seconds };
+    assert.deepEqual(risksOf(wish, POD), []);
+    assert.equal(deleteRequest(wish, POD).gracePeriodSeconds, seconds);
+  }
+});
+
+test('--force with a grace period above 0 is a contradiction, confirmed or not', () => {
+  for (const confirm of [false, true]) {
+    assert.throws(() => risksOf({ force: true, gracePeriodSeconds: 5, confirm }, POD), /exclude each other/);
+  }
+});
+
+test('[UI-01] force deletion of other kinds warns as well, and deleting a Node always does', () => {
+  assert.match(risksOf({ ...PLAIN, force: true }, object('ConfigMap')).join(), /removes configmap "foo" at once/);
+  assert.match(risksOf(PLAIN, object('Node')).join(), /gone for good.*two instances/);
+  assert.deepEqual(risksOf(PLAIN, object('ConfigMap')), []);
+});
+
+test('what became of an object is said as it is', () => {
+  const ending = { deletionTimestamp: '2026-11-21T00:00:00Z', deletionGracePeriodSeconds: 30 };
+  const cases: readonly (readonly [DeletionWish, KubeObject | undefined, RegExp])[] = [
+    [PLAIN, undefined, /^pod "foo" deleted$/],
+    [{ ...PLAIN, force: true }, undefined, /^pod "foo" force deleted$/],
+    [PLAIN, object('Pod', {}, { uid: 'u2' }), /^pod "foo" deleted$/],
+    [PLAIN, object('Pod', { spec: { nodeName: 'n' } }, ending), /within 30 s; node n removes it/],
+    [PLAIN, object('Pod', {}, { ...ending, finalizers: ['a/b'] }), /its finalizers hold it: a\/b/],
+  ];
+  for (const [wish, after, says] of cases) assert.match(outcomeOf(wish, POD, after), says);
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { rootCertificates } from 'node:tls';
+import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { kubeconfigFile, readAccess } from './kubeconfig.ts';
+
+let folder = '';
+before(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'holdfast-kubeconfig-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function written(text: string): string {
+  const file = path.join(folder, 'config');
+  writeFileSync(file, text);
+  return file;
+}
+
+const config = (cluster: object, user: object, context: object = {}): string =>
+  written(
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', ...context } }],
+      clusters: [{ name: 'k', cluster: { server: 'https://127.0.0.1:6443', ...cluster } }],
+      users: [{ name: 'u', user }],
+    }),
+  );
+
+test('the kubeconfig that a cluster writes is understood', () => {
+  const text = formatKubeconfig({ server: 'https://127.0.0.1:6443', caCertificate: 'PEM', token: 'secret' });
+  assert.deepEqual(readAccess(written(text)), {
+    server: 'https://127.0.0.1:6443',
+    caPem: 'PEM',
+    namespace: 'default',
+    token: 'secret',
+    clientCertificate: undefined,
+  });
+});
+
+test('files beside the kubeconfig, a namespace and a client certificate are read; without an authority those of Node hold', () => {
+  for (const name of ['ca.pem', 'me.pem', 'me.key', 'token']) writeFileSync(path.join(folder, name), `${name}\n`);
+  const files = { 'client-certificate': 'me.pem', 'client-key': 'me.key', tokenFile: 'token' };
+  const access = readAccess(config({ 'certificate-authority': 'ca.pem' }, files, { namespace: 'team' }));
+  assert.deepEqual([access.caPem, access.namespace, access.token], ['ca.pem\n', 'team', 'token']);
+  assert.deepEqual(access.clientCertificate, { certPem: 'me.pem\n', keyPem: 'me.key\n' });
+  assert.equal(readAccess(config({}, {})).caPem, rootCertificates.join('\n'));
+});
+
+test('what this client does not do is refused by name, not left out', () => {
+  assert.throws(() => readAccess(config({ 'insecure-skip-tls-verify': true }, {})), /insecure-skip-tls-verify/);
+  assert.throws(() => readAccess(config({}, { exec: { command: 'x' } })), /uses "exec"/);
+  assert.throws(() => readAccess(config({ server: 'https://host/prefix' }, {})), /names the server/);
+  assert.throws(() => readAccess(written('current-context: gone')), /has no context "gone"/);
+  assert.throws(() => readAccess(written('a: [')), /no YAML/);
+  assert.throws(() => readAccess(path.join(folder, 'absent')), /cannot be read/);
+});
+
+test('the flag wins over KUBECONFIG, that over the file of this folder; several files are no choice', () => {
+  assert.equal(kubeconfigFile('a', { KUBECONFIG: 'b' }), 'a');
+  assert.equal(kubeconfigFile(undefined, { KUBECONFIG: 'b' }), 'b');
+  assert.equal(kubeconfigFile(undefined, { KUBECONFIG: '' }), '.holdfast/kubeconfig');
+  assert.throws(() => kubeconfigFile(undefined, { KUBECONFIG: ['a', 'b'].join(path.delimiter) }), /several files/);
+});

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { rootCertificates } from 'node:tls';
+import { OperatorError } from '@holdfast/platform';
+import { parse } from 'yaml';
+
+/** How the current context of a kubeconfig reaches its API server, and as whom. */
+export interface Access {
+  readonly server: string;
+  readonly caPem: string;
+  readonly namespace: string;
+  readonly token: string | undefined;
+  readonly clientCertificate: { readonly certPem: string; readonly keyPem: string } | undefined;
+}
+
+/** What `npm start` writes. */
+const OWN_KUBECONFIG = '.holdfast/kubeconfig';
+
+/**
+ * The flag, then KUBECONFIG, then what `npm start` wrote in this folder. Never the file in the home directory: a command that can
+ * do harm does not guess another cluster.
+ */
+export function kubeconfigFile(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
+  const named = env['KUBECONFIG'] ?? '';
+  if (flag !== undefined) return flag;
+  if (named === '') return OWN_KUBECONFIG;
+  if (!named.includes(path.delimiter)) return named;
+  throw unusable('KUBECONFIG names several files', 'Name one file with --kubeconfig.');
+}
+
+export function readAccess(file: string): Access {
+  const config = asRecord(parseFile(file));
+  const entry = (part: Part, name = ''): Fields => {
+    const found = entryOf(config, part, name);
+    if (found !== undefined) return found;
+    throw unusable(`${file} has no ${part} "${name}"`, 'Mend the file, or name another one with --kubeconfig.');
+  };
+  const context = entry('context', textOf(config, 'current-context'));
+  const cluster = entry('cluster', textOf(context, 'cluster'));
+  const user = entry('user', textOf(context, 'user'));
+  refuseOthers(cluster, CLUSTER_FIELDS, file);
+  refuseOthers(user, USER_FIELDS, file);
+  const pem = (of: Fields, field: string): string | undefined => inlineOrFile(of, field, path.dirname(file));
+  const [certPem, keyPem] = [pem(user, 'client-certificate'), pem(user, 'client-key')];
+  return {
+    server: serverOf(cluster, file),
+    caPem: pem(cluster, 'certificate-authority') ?? rootCertificates.join('\n'),
+    namespace: textOf(context, 'namespace') ?? 'default',
+    token: tokenOf(user, path.dirname(file)),
+    clientCertificate: certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem },
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Part = 'cluster' | 'user' | 'context';
+
+const CLUSTER_FIELDS = ['server', 'certificate-authority', 'certificate-authority-data', 'extensions'];
+const USER_FIELDS = [
+  'token',
+  'tokenFile',
+  'client-certificate',
+  'client-certificate-data',
+  'client-key',
+  'client-key-data',
+  'extensions',
+];
+
+function parseFile(file: string): unknown {
+  const text = readText(file, 'Start a cluster with `npm start`, or name its kubeconfig with --kubeconfig.');
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw unusable(`${file} is no YAML`, 'Name another file with --kubeconfig.', cause);
+  }
+}
+
+/** The entry of this name in the list `clusters`, `users` or `contexts`. */
+function entryOf(config: Fields, part: Part, name: string): Fields | undefined {
+  const list = config[`${part}s`];
+  const found = (Array.isArray(list) ? list.map(asRecord) : []).find((entry) => entry['name'] === name);
+  return found === undefined ? undefined : asRecord(found[part]);
+}
+
+/** What this client does not do must not be left out in silence. */
+function refuseOthers(fields: Fields, known: readonly string[], file: string): void {
+  const other = Object.keys(fields).find((field) => !known.includes(field));
+  if (other === undefined) return;
+  throw unusable(`${file} uses "${other}", which this client does not know`, 'Use kubectl with this file.');
+}
+
+function serverOf(cluster: Fields, file: string): string {
+  const server = textOf(cluster, 'server') ?? '';
+  if (URL.canParse(server) && new URL(server).pathname === '/') return server;
+  throw unusable(`${file} names the server "${server}"`, 'It has to be of the form https://host:port.');
+}
+
+function tokenOf(user: Fields, folder: string): string | undefined {
+  const file = textOf(user, 'tokenFile');
+  return textOf(user, 'token') ?? (file === undefined ? undefined : readText(path.resolve(folder, file)).trim());
+}
+
+function inlineOrFile(fields: Fields, field: string, folder: string): string | undefined {
+  const inline = textOf(fields, `${field}-data`);
+  if (inline !== undefined) return Buffer.from(inline, 'base64').toString('utf8');
+  const file = textOf(fields, field);
+  return file === undefined ? undefined : readText(path.resolve(folder, file));
+}
+
+function readText(file: string, nextStep = 'Check the path and who may read it.'): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw unusable(`${file} cannot be read`, nextStep, cause);
+  }
+}
+
+const textOf = (fields: Fields, field: string): string | undefined => {
+  const value = fields[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+const asRecord = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+
+function unusable(message: string, nextStep: string, cause?: unknown): OperatorError {
+  return new OperatorError({ code: 'Kubeconfig', message, nextStep, exitCode: 2, cause });
+}

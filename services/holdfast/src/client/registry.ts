@@ -1,0 +1,15 @@
+import type { Command } from './command.ts';
+
+interface RegistryEntry {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+/** What people may type besides `start`; only the one that is asked for is loaded. */
+export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
+  get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
+  delete: {
+    summary: 'Ask objects to end; with --force, remove them',
+    load: async () => (await import('./commands/delete.ts')).DELETE,
+  },
+};

@@ -1,0 +1,54 @@
+import { StatusError } from '@holdfast/machinery';
+import { describeError, OperatorError } from '@holdfast/platform';
+import type { Terminal } from './command.ts';
+import { COMMANDS } from './registry.ts';
+
+const OUR_FAULT = 70;
+const HELP_WORDS = new Set(['help', '--help', '-h']);
+
+/** Runs what somebody typed and answers the exit code. */
+export async function runCommand(name: string, argv: readonly string[], terminal: Terminal): Promise<number> {
+  if (HELP_WORDS.has(name)) {
+    terminal.print(commandList());
+    return 0;
+  }
+  try {
+    const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (entry === undefined) throw unknownCommand(name);
+    await (await entry.load()).run(argv, terminal);
+    return 0;
+  } catch (error) {
+    return explain(error, terminal);
+  }
+}
+
+function commandList(): string {
+  const rows = [
+    ['start', 'Run a whole cluster in this process (`npm start`)'] as const,
+    ...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const),
+  ];
+  const lines = rows.map(([name, summary]) => `  ${name.padEnd(8)}${summary}`);
+  return `npm run holdfast -- <command> [flags]\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
+}
+
+function unknownCommand(name: string): OperatorError {
+  return new OperatorError({
+    code: 'UnknownCommand',
+    message: `unknown command "${name}"`,
+    nextStep: `Use one of start, ${Object.keys(COMMANDS).join(', ')}; \`help\` says what they do.`,
+    exitCode: 2,
+  });
+}
+
+function explain(error: unknown, { tell }: Terminal): number {
+  if (error instanceof OperatorError) {
+    tell(`holdfast: ${error.message}\n  ${error.nextStep}`);
+    return error.exitCode;
+  }
+  if (error instanceof StatusError) {
+    tell(`holdfast: the API server refused (${error.reason ?? error.code}): ${error.message}`);
+    return 1;
+  }
+  tell(`holdfast: unexpected failure\n${error instanceof Error ? error.stack : describeError(error)}`);
+  return OUR_FAULT;
+}

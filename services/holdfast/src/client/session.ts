@@ -1,0 +1,86 @@
+import {
+  type ApiClient,
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTransport,
+  createApiClient,
+  jsonOf,
+  statusErrorOf,
+  TransportError,
+} from '@holdfast/client';
+import { createHttpsTransport } from '@holdfast/client/https';
+import { describeError, OperatorError } from '@holdfast/platform';
+import type { SettingSpecs, Settings } from '@holdfast/platform/config';
+import type { Terminal } from './command.ts';
+import { type Access, kubeconfigFile, readAccess } from './kubeconfig.ts';
+import { warningsOf } from './warnings.ts';
+
+export const CONNECTION_SETTINGS = {
+  namespace: { kind: 'string', short: 'n', help: 'Namespace; otherwise that of the kubeconfig' },
+  kubeconfig: { kind: 'string', help: 'Otherwise KUBECONFIG, otherwise .holdfast/kubeconfig' },
+} as const satisfies SettingSpecs;
+export type ConnectionSettings = typeof CONNECTION_SETTINGS;
+
+/** One person's talk with an API server. What the server warns of is told at once. */
+export interface Session extends AsyncDisposable {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  /** A document in a form of its own, such as a table. */
+  read(path: string, accept: string, query?: URLSearchParams): Promise<unknown>;
+}
+
+const USER_AGENT = 'holdfast';
+
+export async function openSession(settings: Settings<ConnectionSettings>, terminal: Terminal): Promise<Session> {
+  const access = readAccess(kubeconfigFile(settings.kubeconfig, terminal.env));
+  const { server, caPem, clientCertificate } = access;
+  const https = createHttpsTransport({
+    servers: [server],
+    caPem,
+    clock: terminal.clock,
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+  });
+  const transport = personal(https, access, terminal);
+  return {
+    client: createApiClient({
+      transport,
+      userAgent: USER_AGENT,
+      ...(access.token === undefined ? {} : { token: access.token }),
+    }),
+    namespace: settings.namespace ?? access.namespace,
+    read: async (path, accept, query = new URLSearchParams()) => {
+      const bearer = access.token === undefined ? {} : { authorization: `Bearer ${access.token}` };
+      const headers = { accept, 'user-agent': USER_AGENT, ...bearer };
+      const response = await transport.request({ method: 'GET', path, query, headers });
+      if (response.status >= 400) throw statusErrorOf(response);
+      return jsonOf(response);
+    },
+    [Symbol.asyncDispose]: () => https.close(),
+  };
+}
+
+/** Tells the warnings of every answer, and says of silence what to do about it. */
+function personal(https: ApiTransport, { server }: Access, { tell }: Terminal): ApiTransport {
+  const request = async (asked: ApiRequest): Promise<ApiResponse> => {
+    try {
+      const response = await https.request(asked);
+      for (const warning of warningsOf(response.headers['warning'] ?? '')) tell(`Warning: ${warning}`);
+      return response;
+    } catch (error) {
+      throw error instanceof TransportError ? noAnswer(server, asked, error) : error;
+    }
+  };
+  return { request, close: () => https.close() };
+}
+
+function noAnswer(server: string, { method }: ApiRequest, error: TransportError): OperatorError {
+  const unknown = method !== 'GET' && error.possiblySent;
+  return new OperatorError({
+    code: 'NoAnswer',
+    message: `${server} gave no answer: ${describeError(error)}`,
+    nextStep: unknown
+      ? 'It may have been done all the same: look before you repeat it.'
+      : 'Is it running, and is this the right kubeconfig (--kubeconfig)? `npm start` starts a cluster.',
+    cause: error,
+  });
+}

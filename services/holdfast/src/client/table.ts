@@ -1,0 +1,35 @@
+import { arrayAt, at, textAt } from './resources.ts';
+
+const GAP = 3;
+
+/** A `Table` of the API as lines of text, none when it is empty; columns of lower priority only when `wide`. */
+export function formatTable(
+  table: unknown,
+  { wide, namespaces }: { readonly wide: boolean; readonly namespaces: boolean },
+): readonly string[] {
+  const columns = arrayAt(table, 'columnDefinitions').flatMap((column, index) =>
+    wide || at(column, 'priority') === 0 ? [{ index, head: textAt(column, 'name').toUpperCase() }] : [],
+  );
+  const rows = arrayAt(table, 'rows').map((row) => {
+    const cells = arrayAt(row, 'cells');
+    const own = columns.map(({ index }) => textOfCell(cells[index]));
+    return namespaces ? [textAt(at(at(row, 'object'), 'metadata'), 'namespace'), ...own] : own;
+  });
+  if (rows.length === 0) return [];
+  const head = columns.map((column) => column.head);
+  return inLines([namespaces ? ['NAMESPACE', ...head] : head, ...rows]);
+}
+
+const textOfCell = (cell: unknown): string =>
+  typeof cell === 'string' ? cell : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
+
+function inLines(rows: readonly (readonly string[])[]): readonly string[] {
+  const [head = []] = rows;
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)) + GAP);
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatTable } from './table.ts';
+import { warningsOf } from './warnings.ts';
+
+const TABLE = {
+  columnDefinitions: [
+    { name: 'Name', priority: 0 },
+    { name: 'Ready', priority: 0 },
+    { name: 'Node', priority: 1 },
+  ],
+  rows: [
+    { cells: ['a-long-name', 1, 'n'], object: { metadata: { namespace: 'team' } } },
+    { cells: ['b', null, undefined], object: { metadata: { namespace: 'x' } } },
+  ],
+};
+
+test('a table of the API is shown in columns; wide and namespaces add theirs', () => {
+  assert.deepEqual(formatTable(TABLE, { wide: false, namespaces: false }), [
+    'NAME          READY',
+    'a-long-name   1',
+    'b             <none>',
+  ]);
+  const [head, first] = formatTable(TABLE, { wide: true, namespaces: true });
+  assert.deepEqual([head, first], ['NAMESPACE   NAME          READY    NODE', 'team        a-long-name   1        n']);
+  assert.deepEqual(formatTable({ ...TABLE, rows: [] }, { wide: false, namespaces: false }), []);
+});
+
+test('warnings of a header are told apart, with their quotes', () => {
+  assert.deepEqual(warningsOf(''), []);
+  assert.deepEqual(warningsOf('299 - "one, \\"quoted\\" \\\\", 299 - "two"'), ['one, "quoted" \\', 'two']);
+});

@@ -1,11 +1,21 @@
-import { isJsonArray, isJsonObject, type Json, type JsonObject, setOwn } from './json.ts';
+import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, setOwn } from './json.ts';
 
 /** Freezes the value and everything below it; a frozen branch is taken as frozen all the way down. */
-export function deepFreeze<T>(value: T): Readonly<T> {
+export function deepFreeze<T>(value: T): Readonly<T>;
+export function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const child of Object.values(value)) deepFreeze(child);
-  return value;
+  if (Array.isArray(value)) for (const item of value) deepFreeze(item);
+  else if (isJsonObject(value)) freezeMembers(value);
+  return Object.freeze(value);
+}
+
+/** A member that is undefined goes: JSON has none, and what is frozen shall be equal to what its text says. */
+function freezeMembers(object: MutableJsonObject): void {
+  for (const key in object) {
+    const child = object[key];
+    if (child === undefined) delete object[key];
+    else if (typeof child === 'object') deepFreeze(child);
+  }
 }
 
 /** Equality of JSON data; the order of keys does not matter, a key that is absent differs from one that is null. */

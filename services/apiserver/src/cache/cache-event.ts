@@ -27,6 +27,11 @@ export class CacheEvent {
     if (this.kind === 'deleted') this.current.rest();
   }
 
+  /** Whoever works with new objects has seen it by now. */
+  doze(): void {
+    this.current.doze();
+  }
+
   /** The frame of this change, encoded once for all watchers. */
   frame(type: WatchType): WatchFrame {
     const known = this.#frames.get(type);

@@ -19,8 +19,11 @@ export class CachedObject {
   #bytes: Buffer | undefined;
   #metadataAt: number | undefined;
   #parsed: KubeObject | undefined;
+  /** What the text was made of, from whoever wrote it: nobody has to parse it again. */
+  #written: KubeObject | undefined;
 
-  constructor(key: StoreKey, stored: string, revision: number) {
+  /** `written` must be what `stored` says; it is this instance's from now on. */
+  constructor(key: StoreKey, stored: string, revision: number, written?: KubeObject) {
     const parts = parseKey(key);
     this.key = key;
     this.namespace = parts.namespace;
@@ -28,11 +31,15 @@ export class CachedObject {
     this.revision = revision;
     this.size = stored.length;
     this.#stored = stored;
+    this.#written = written;
   }
 
   /** Deep-frozen, with `metadata.resourceVersion`. */
   get object(): KubeObject {
-    this.#parsed ??= deepFreeze(this.mutableCopy());
+    if (this.#parsed === undefined) {
+      this.#parsed = deepFreeze(this.#written === undefined ? this.#parse() : this.#asRead(this.#written));
+      this.#written = undefined;
+    }
     return this.#parsed;
   }
 
@@ -66,11 +73,26 @@ export class CachedObject {
     this.#stored = this.stored;
     this.#bytes = undefined;
     this.#parsed = undefined;
+    this.#written = undefined;
+  }
+
+  /** Lets go of what the writer left, when nobody has asked for it by now. */
+  doze(): void {
+    this.#written = undefined;
   }
 
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
-    return this.#parsed === undefined ? (JSON.parse(this.#text()) as KubeObject) : copyJson(this.#parsed);
+    return this.#parsed === undefined ? this.#parse() : copyJson(this.#parsed);
+  }
+
+  #parse(): KubeObject {
+    return JSON.parse(this.#text()) as KubeObject;
+  }
+
+  /** The writer knew the revision before; parts may be shared with the state before, which is frozen. */
+  #asRead(written: KubeObject): KubeObject {
+    return { ...written, metadata: { ...written.metadata, resourceVersion: String(this.revision) } };
   }
 
   #text(): string {

@@ -3,6 +3,8 @@ import type { CacheEvent } from './cache-event.ts';
 
 /** An event this far behind the newest is at rest: whoever still asks for it has its value and bytes made again. */
 const AWAKE_EVENTS = 64;
+/** So many new states keep the value that their writer made: what is created is often changed soon after. */
+const WRITTEN_KEPT = 1_024;
 
 /** The most recent events of one resource in revision order, so that watches can resume and lists can look back. */
 export class EventRing {
@@ -28,6 +30,7 @@ export class EventRing {
   push(event: CacheEvent): void {
     this.#events.push(event);
     this.#events[this.#events.length - 1 - AWAKE_EVENTS]?.rest();
+    this.#events[this.#events.length - 1 - WRITTEN_KEPT]?.doze();
     this.#bytes += event.current.size;
     while (this.#events.length - this.#head > this.#capacity || this.#bytes > this.#bytesMax) {
       if (!this.#dropOldest()) break;

@@ -1,3 +1,4 @@
+import type { KubeObject } from '@holdfast/api';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { type Change, Compacted, parseKey, resourcePrefix, type Store } from '@holdfast/store';
 import {
@@ -17,6 +18,14 @@ export interface WatchCacheDeps {
   readonly log: Log;
   /** Indexed fields of a resource, for watches that ask for one value of them. */
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
+}
+
+export interface WrittenState {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: number;
+  /** What `value` was made of. The writer gives it away. */
+  readonly written?: KubeObject | undefined;
 }
 
 /** The apiserver's copy of the store: loaded once, then kept by one feed of committed changes for all resources. */
@@ -69,10 +78,10 @@ export class WatchCache {
   }
 
   /** What a write of this server made. The cache takes the same instance over, so that its bytes are made once. */
-  stateAfter({ key, value, revision }: { key: string; value: string; revision: number }): CachedObject {
+  stateAfter({ key, value, revision, written }: WrittenState): CachedObject {
     const known = this.byKey(key);
     if (known?.revision === revision) return known;
-    const object = new CachedObject(key, value, revision);
+    const object = new CachedObject(key, value, revision, written);
     if (revision > this.#revision && this.#ahead.size < CACHE_AHEAD_OBJECTS_MAX) this.#ahead.set(revision, object);
     return object;
   }

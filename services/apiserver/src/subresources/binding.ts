@@ -31,7 +31,8 @@ const bind: Handler = async (core, context, definition) => {
     definition,
     form: { subresource: 'binding', prepare: () => {}, validate: () => [] },
     dryRun: options.dryRun,
-    change: (current) => assign(decodePod(current), wanted, formatTime(core.clock.now())),
+    change: (current) => assigned(decodePod(current), wanted, formatTime(core.clock.now())),
+    isComplete: true,
   });
   return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 };
@@ -92,19 +93,30 @@ function textMap(value: unknown): Readonly<Record<string, string>> {
 /** Kubernetes answers a malformed target with 500; clients have learned to live with it. */
 const invalidTarget = (message: string): StatusError => unclassifiedError(message);
 
-function assign(pod: Pod, wanted: Wanted, now: string): KubeObject {
+/** The pod on its node; what does not change is the stored pod's. */
+function assigned(pod: Pod, wanted: Wanted, now: string): KubeObject {
   refuseUnfit(pod, wanted);
-  const spec = pod.spec;
-  if (spec === undefined) throw refusal(wanted, 'pod has no spec');
-  spec.nodeName = wanted.node;
-  pod.metadata.annotations = { ...pod.metadata.annotations, ...wanted.annotations };
-  pod.metadata.labels = { ...pod.metadata.labels, ...wanted.labels };
-  if (Object.keys(pod.metadata.annotations).length === 0) delete pod.metadata.annotations;
-  if (Object.keys(pod.metadata.labels).length === 0) delete pod.metadata.labels;
-  const status = (pod.status ??= {});
-  const others = (status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
-  status.conditions = [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }];
-  return pod;
+  if (pod.spec === undefined) throw refusal(wanted, 'pod has no spec');
+  const others = (pod.status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
+  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: now, lastProbeTime: null };
+  const bound: Pod = {
+    ...pod,
+    metadata: described(pod.metadata, wanted),
+    spec: { ...pod.spec, nodeName: wanted.node },
+    status: { ...pod.status, conditions: [...others, scheduled] },
+  };
+  return bound;
+}
+
+function described(metadata: Pod['metadata'], wanted: Wanted): Pod['metadata'] {
+  const { annotations: oldAnnotations, labels: oldLabels, ...rest } = metadata;
+  const annotations = { ...oldAnnotations, ...wanted.annotations };
+  const labels = { ...oldLabels, ...wanted.labels };
+  return {
+    ...rest,
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+  };
 }
 
 function refuseUnfit(pod: Pod, wanted: Wanted): void {

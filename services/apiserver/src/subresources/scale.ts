@@ -12,7 +12,7 @@ import { keyOf, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { patched, readPatch } from '../verbs/patch.ts';
 import { formFor } from '../verbs/update-forms.ts';
-import { updateObject } from '../verbs/update-object.ts';
+import { changeable, updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
 import type { Handler, Subresource } from './port.ts';
@@ -66,8 +66,9 @@ async function change(
     change: (current) => {
       const result = wanted(scaleOf(definition, current));
       checkPreconditions(result, current, definition);
-      access.setReplicas(current, readReplicas(result, current));
-      return current;
+      const object = changeable(current);
+      access.setReplicas(object, readReplicas(result, current));
+      return object;
     },
   });
   return answer(context, definition, object);

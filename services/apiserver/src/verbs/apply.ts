@@ -9,7 +9,7 @@ import { createObject, placeInNamespace } from './create.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
 import { formFor } from './update-forms.ts';
-import { updateObject } from './update-object.ts';
+import { changeable, updateObject } from './update-object.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
 import { missing } from './write-results.ts';
 
@@ -30,7 +30,7 @@ export async function apply(
     definition,
     form: formFor(definition, subresource),
     dryRun: options.dryRun,
-    change: applyTo,
+    change: (live) => changeable(applyTo(live)),
     createInstead: () => {
       if (subresource !== '') throw missing(definition, name);
       const fresh = applyTo(undefined);

@@ -5,7 +5,6 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   badRequest,
-  copyJson,
   DecodeError,
   decodeJsonPatch,
   decodeWithSchema,
@@ -24,7 +23,7 @@ import { objectAnswer } from '../http/object-answer.ts';
 import { apply } from './apply.ts';
 import { asJson, reportStrict, schemaOf } from './decode-body.ts';
 import { formFor } from './update-forms.ts';
-import { updateObject } from './update-object.ts';
+import { changeable, updateObject } from './update-object.ts';
 import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-options.ts';
 
 /** Applies the change a client describes to the JSON of the newest state. */
@@ -48,7 +47,8 @@ export async function patch(
     form: formFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
-    change: (current) => asKind(patched(context, options, { current: inGoOrder(current), change, schema }), definition),
+    change: (current) =>
+      changeable(asKind(patched(context, options, { current: inGoOrder(current), change, schema }), definition)),
   });
   return objectAnswer(core, context, definition, { status: 200, object });
 }
@@ -63,8 +63,8 @@ export function readPatch(context: ResourceContext, options: WriteOptions, schem
     return (current) => applyJsonPatch(current, operations);
   }
   if (!isJsonObject(body)) throw badRequest('error decoding patch: a merge patch must be an object');
-  if (type === MERGE_PATCH) return (current) => applyMergePatch(current, copyJson(body));
-  return (current) => applyStrategicMergePatch(current, copyJson(body), schema);
+  if (type === MERGE_PATCH) return (current) => applyMergePatch(current, body);
+  return (current) => applyStrategicMergePatch(current, body, schema);
 }
 
 const unsupportedPatch = (): StatusError =>

@@ -2,6 +2,7 @@ import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfas
 import {
   badRequest,
   conflict,
+  copyJson,
   deepEqual,
   type FieldError,
   invalid,
@@ -36,8 +37,13 @@ export interface Update {
   readonly dryRun: boolean;
   /** Owner of the fields that this update changes; absent = ownership is not touched, or already settled by `change`. */
   readonly fieldManager?: string;
-  /** The wanted object, made from a mutable copy of the stored one. Runs again for every attempt. */
-  readonly change: (current: KubeObject) => KubeObject | Promise<KubeObject>;
+  /**
+   * The wanted object, made from the stored one, which is frozen. What is returned may be changed, but for what the pipeline only
+   * ever replaces (see `changeable`). Runs again for every attempt.
+   */
+  readonly change: (current: KubeObject) => KubeObject;
+  /** What the change does leaves no default to be set: it may share with the stored object what it does not change. */
+  readonly isComplete?: true;
   /** Called when there is nothing to update; absent = 404. */
   readonly createInstead?: () => Promise<CachedObject>;
 }
@@ -45,6 +51,14 @@ export interface Update {
 export interface Updated {
   readonly object: CachedObject;
   readonly created: boolean;
+}
+
+/** A copy whose parts may be changed, but for the owners of its fields: whoever changes those makes new ones. */
+export function changeable(object: KubeObject): KubeObject {
+  const { metadata, ...rest } = object;
+  const { managedFields, ...own } = metadata;
+  const copy = { ...copyJson(rest), metadata: copyJson(own) };
+  return managedFields === undefined ? copy : { ...copy, metadata: { ...copy.metadata, managedFields } };
 }
 
 /** The one read-modify-compare-and-swap loop behind PUT, PATCH and every subresource that changes an object. */
@@ -59,9 +73,9 @@ export async function updateObject(core: Core, context: ResourceContext, update:
       return { object: await update.createInstead(), created: true };
     }
     const current = asServed(definition, stored);
-    const object = await update.change(current.mutableCopy());
+    const object = update.change(current.object);
     checkIdentity(object, current.object, context, definition);
-    definition.setDefaults(object);
+    if (update.isComplete !== true) definition.setDefaults(object);
     const swapped = await admitAndSwap(core, context, update, {
       current,
       object: owned(core, update, object, current),

@@ -1,5 +1,6 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
+import { copyJson } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
@@ -20,7 +21,7 @@ export async function update(
   placeInNamespace(sent, context.info.namespace, definition);
   const mayCreate = definition.strategy.allowCreateOnUpdate === true && context.info.subresource === '';
   const replace = (current: KubeObject): KubeObject => {
-    const object = structuredClone(sent);
+    const object = copyJson(sent);
     checkReplacement(object, current, definition);
     return object;
   };

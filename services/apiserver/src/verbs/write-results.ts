@@ -4,6 +4,7 @@ import type { StoreKey, WriteOperation } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
+import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../served.ts';
@@ -83,7 +84,7 @@ async function write(
       ? core.store.write(operations)
       : companion.write((more) => core.store.write([...operations, ...more]), operations.length));
     if (result.outcome === 'committed') {
-      return done(core, definition, { key: operation.key, value, revision: result.firstRevision });
+      return done(core, definition, { key: operation.key, value, revision: result.firstRevision, written: stored });
     }
     if (result.index === 0) return { outcome: 'lost' };
     allocation.lost(result.index - 1);
@@ -91,12 +92,8 @@ async function write(
   throw conflict(subjectOf(definition, object.metadata.name ?? ''), MODIFIED_CONCURRENTLY);
 }
 
-function done(
-  core: Core,
-  definition: ResourceDefinition,
-  written: { readonly key: StoreKey; readonly value: string; readonly revision: number },
-): SwapResult {
-  return { outcome: 'done', object: asServed(definition, core.cache.stateAfter(written)) };
+function done(core: Core, definition: ResourceDefinition, state: WrittenState): SwapResult {
+  return { outcome: 'done', object: asServed(definition, core.cache.stateAfter(state)) };
 }
 
 function bounded(value: string): string {
@@ -114,3 +111,7 @@ export const existing = (definition: ResourceDefinition, name: string): StatusEr
   alreadyExists(subjectOf(definition, name));
 export const modified = (definition: ResourceDefinition, name: string): StatusError =>
   conflict(subjectOf(definition, name), MODIFIED_CONCURRENTLY);
+
+/** The words of the store of Kubernetes, which clients know. */
+export const uidMismatch = (path: string, uid: { readonly wanted: string; readonly found: string }): string =>
+  `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid.wanted}, UID in object meta: ${uid.found}`;

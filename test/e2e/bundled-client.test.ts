@@ -18,9 +18,12 @@ before(async () => {
 after(() => cluster[Symbol.asyncDispose]());
 
 /** What a person types: `holdfast <args>`. */
-function holdfast(...args: readonly string[]): Promise<KubectlResult> {
+const holdfast = (...args: readonly string[]): Promise<KubectlResult> => asked(cluster, args);
+
+/** The environment asks for everything that only a flag may. */
+function asked(of: HoldfastProcess, args: readonly string[]): Promise<KubectlResult> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args];
-  const environment = [`KUBECONFIG=${cluster.ready.kubeconfig}`, 'HOLDFAST_CONFIRM=true', 'HOLDFAST_FORCE=true'];
+  const environment = [`KUBECONFIG=${of.ready.kubeconfig}`, 'HOLDFAST_CONFIRM=true', 'HOLDFAST_FORCE=true'];
   const child = spawn('env', [...environment, ...command], { timeout: COMMAND_DEADLINE_MS });
   return new Promise((resolve, reject) => {
     let stdout = '';
@@ -76,6 +79,33 @@ test('[UI-01] deleting a Node needs --confirm; nothing of several is deleted whe
   assert.equal(absent.code, 1);
   assert.match(absent.stderr, /NotFound.*configmaps "two" not found/);
   assert.equal(await run('get', 'cm/one', 'node/node-1', '-o', 'name'), 'configmap/one\nnode/node-1\n');
+});
+
+test('[UI-05] [RWO-22] breaking an attachment warns of corruption and wants --confirm; an Event names who did it', async () => {
+  // Without controllers nobody else writes the attachment that stands in for one that a lost node holds.
+  await using quiet = await HoldfastProcess.start(['--memory', '--nodes', '0', '--without', 'controllers,scheduler']);
+  const own = createKubectl(() => quiet.ready.kubeconfig);
+  const spec = {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    nfs: { server: 'storage', path: '/disk' },
+  };
+  await own.send(['create'], { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' }, spec });
+  const detach = (...flags: readonly string[]) => asked(quiet, ['detach', 'volume', 'disk', ...flags]);
+  assert.equal((await detach()).stdout, 'volume "disk" is attached to no node\n');
+  const pods = [{ namespace: 'default', name: 'db-0', uid: 'u' }];
+  const status = { attachment: { nodeName: 'a', nodeUID: 'n', pods } };
+  await own.run('patch', 'pv', 'disk', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
+  const attachedTo = () => own.run('get', 'pv', 'disk', '-o', 'jsonpath={.status.attachment.nodeName}');
+  const refused = await detach();
+  assert.deepEqual([refused.code, refused.stdout, await attachedTo()], [1, '', 'a']);
+  assert.match(refused.stderr, /^Warning: breaking.*"disk" to node a \(used by default\/db-0\).*data corruption/);
+  const broken = await detach('--confirm');
+  assert.deepEqual([broken.code, broken.stdout], [0, 'attachment of volume "disk" to node a broken\n']);
+  assert.match(broken.stderr, /^Warning: breaking/);
+  assert.equal(await attachedTo(), '');
+  const events = await own.run('get', 'events', '-o', 'jsonpath={.items[*].message}');
+  assert.match(events, /admin broke the attachment to node a/);
 });
 
 test('get shows what kubectl shows', async () => {

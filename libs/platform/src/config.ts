@@ -101,7 +101,9 @@ function flagOf(name: string, spec: SettingSpec): string {
 
 function helpOf(spec: SettingSpec): string {
   const fallback = defaultOf(spec);
-  return fallback === undefined || fallback === false ? spec.help : `${spec.help} (default ${String(fallback)})`;
+  return fallback === undefined || fallback === false || fallback === ''
+    ? spec.help
+    : `${spec.help} (default ${String(fallback)})`;
 }
 
 /** Lines of cells, each column as wide as its widest cell. */

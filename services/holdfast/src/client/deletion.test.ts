@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
 import { type DeletionWish, deleteRequest, outcomeOf, risksOf } from './deletion.ts';
 
-const PLAIN: DeletionWish = { gracePeriodSeconds: undefined, force: false, confirm: false };
+const PLAIN: DeletionWish = { gracePeriodSeconds: undefined, force: false };
 const FORCED: readonly DeletionWish[] = [
   { ...PLAIN, gracePeriodSeconds: 0 },
   { ...PLAIN, force: true },
@@ -35,10 +35,8 @@ test('[UI-01] a grace period, and none, is no risk and is never turned into 0', 
   }
 });
 
-test('--force with a grace period above 0 is a contradiction, confirmed or not', () => {
-  for (const confirm of [false, true]) {
-    assert.throws(() => risksOf({ force: true, gracePeriodSeconds: 5, confirm }, POD), /exclude each other/);
-  }
+test('--force with a grace period above 0 is a contradiction', () => {
+  assert.throws(() => risksOf({ force: true, gracePeriodSeconds: 5 }, POD), /exclude each other/);
 });
 
 test('[UI-01] force deletion of other kinds warns as well, and deleting a Node always does', () => {

@@ -6,7 +6,6 @@ import { at, misuse, textAt } from './resources.ts';
 export interface DeletionWish {
   readonly gracePeriodSeconds: number | undefined;
   readonly force: boolean;
-  readonly confirm: boolean;
 }
 
 /** Force deletion has two names, as in kubectl; they may not contradict each other. */

@@ -12,4 +12,8 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Ask objects to end; with --force, remove them',
     load: async () => (await import('./commands/delete.ts')).DELETE,
   },
+  detach: {
+    summary: 'Break the attachment of a volume to its node',
+    load: async () => (await import('./commands/detach.ts')).DETACH,
+  },
 };

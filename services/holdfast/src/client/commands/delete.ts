@@ -1,7 +1,7 @@
 import type { KubeObject } from '@holdfast/api';
 import type { Target } from '@holdfast/client';
-import { OperatorError } from '@holdfast/platform';
 import { defineCommand } from '../command.ts';
+import { requireConfirmation } from '../confirmation.ts';
 import { type DeletionWish, deleteRequest, outcomeOf, risksOf } from '../deletion.ts';
 import { misuse, type Named, resolveWords } from '../resources.ts';
 import type { Session } from '../session.ts';
@@ -16,11 +16,10 @@ export const DELETE = defineCommand({
     force: { kind: 'boolean', help: 'Force deletion: remove the object at once' },
     confirm: { kind: 'boolean', help: 'Do it in spite of the warning' },
   },
-  act: async ({ settings, words }, session, { print, tell }) => {
+  act: async ({ settings, words }, session, terminal) => {
     const { named } = await resolveWords(words, session);
     if (named.length === 0) throw misuse('no object was named', 'Name at least one: `delete pod web`.');
-    const { force, confirm } = settings;
-    const wish: DeletionWish = { gracePeriodSeconds: settings['grace-period'], force, confirm };
+    const wish: DeletionWish = { gracePeriodSeconds: settings['grace-period'], force: settings.force };
     const found = await Promise.all(
       named.map(async (each) => ({
         ...each,
@@ -28,9 +27,8 @@ export const DELETE = defineCommand({
       })),
     );
     const risks = found.flatMap(({ object }) => risksOf(wish, object));
-    for (const risk of risks) tell(`Warning: ${risk}`);
-    if (risks.length > 0 && !confirm) throw unconfirmed();
-    for (const each of found) print(await remove(each, wish, session));
+    requireConfirmation(risks, 'nothing was deleted', settings, terminal);
+    for (const each of found) terminal.print(await remove(each, wish, session));
   },
 });
 
@@ -46,11 +44,3 @@ async function remove(
 
 const targetOf = ({ resource, name }: Named, { namespace }: Session): Target =>
   resource.namespaced ? { namespace, name } : { name };
-
-function unconfirmed(): OperatorError {
-  return new OperatorError({
-    code: 'Unconfirmed',
-    message: 'nothing was deleted: this needs --confirm',
-    nextStep: 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
-  });
-}

@@ -1,0 +1,28 @@
+import { PERSISTENT_VOLUMES } from '@holdfast/api';
+import { defineCommand } from '../command.ts';
+import { requireConfirmation } from '../confirmation.ts';
+import { breakingPatch, riskOfBreaking } from '../detachment.ts';
+import { misuse } from '../resources.ts';
+
+export const DETACH = defineCommand({
+  usage: 'detach volume <name>',
+  about:
+    'Breaks the attachment of a volume to its node without the word of that node, so that another node may have it.\n' +
+    'Only for a node that is off, or cut off from the storage: this client cannot see whether it still writes.',
+  settings: { confirm: { kind: 'boolean', help: 'Do it in spite of the warning' } },
+  act: async ({ settings, words: [what = '', name = '', ...more] }, { client }, terminal) => {
+    if (what !== 'volume' || name === '' || more.length > 0) {
+      throw misuse('one volume has to be named', 'Use `detach volume <name>`, with the name of the PersistentVolume.');
+    }
+    const volume = await client.get(PERSISTENT_VOLUMES, { name });
+    const risk = riskOfBreaking(volume);
+    if (risk === undefined) {
+      terminal.print(`volume "${name}" is attached to no node`);
+      return;
+    }
+    requireConfirmation([risk], 'no attachment was broken', settings, terminal);
+    const patch = { type: 'merge', body: breakingPatch(volume), subresource: 'status' } as const;
+    await client.patch(PERSISTENT_VOLUMES, { name }, patch);
+    terminal.print(`attachment of volume "${name}" to node ${volume.status.attachment?.nodeName ?? ''} broken`);
+  },
+});

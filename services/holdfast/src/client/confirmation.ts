@@ -1,0 +1,18 @@
+import { OperatorError } from '@holdfast/platform';
+import type { Terminal } from './command.ts';
+
+/** Tells what can go wrong for ever; who wants it all the same has said `--confirm`. */
+export function requireConfirmation(
+  risks: readonly string[],
+  nothingDone: string,
+  { confirm }: { readonly confirm: boolean },
+  { tell }: Terminal,
+): void {
+  for (const risk of risks) tell(`Warning: ${risk}`);
+  if (risks.length === 0 || confirm) return;
+  throw new OperatorError({
+    code: 'Unconfirmed',
+    message: `${nothingDone}: this needs --confirm`,
+    nextStep: 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
+  });
+}

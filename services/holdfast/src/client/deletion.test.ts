@@ -45,6 +45,20 @@ test('[UI-01] force deletion of other kinds warns as well, and deleting a Node a
   assert.deepEqual(risksOf(PLAIN, object('ConfigMap')), []);
 });
 
+test('[UI-01] [UI-03] a pod that grants no time is not removed at once without a word, unless it has ended or time is given', () => {
+  const pod = (phase: string, nodeName: string) =>
+    object('Pod', { spec: { nodeName, terminationGracePeriodSeconds: 0 }, status: { phase } });
+  assert.match(risksOf(PLAIN, pod('Running', 'node-1')).join(), /grants its processes no time.*does not wait for pod/);
+  assert.deepEqual(risksOf({ ...PLAIN, gracePeriodSeconds: 1 }, pod('Running', 'node-1')), []);
+  for (const [phase, node] of [
+    ['Succeeded', 'node-1'],
+    ['Failed', 'node-1'],
+    ['Pending', ''],
+  ] as const) {
+    assert.deepEqual(risksOf(PLAIN, pod(phase, node)), []);
+  }
+});
+
 test('what became of an object is said as it is', () => {
   const ending = { deletionTimestamp: '2026-11-21T00:00:00Z', deletionGracePeriodSeconds: 30 };
   const cases: readonly (readonly [DeletionWish, KubeObject | undefined, RegExp])[] = [

@@ -21,30 +21,38 @@ export function isForced({ force, gracePeriodSeconds }: DeletionWish): boolean {
 
 /** What can go wrong with this object for ever; whoever wants it all the same says `--confirm`. */
 export function risksOf(wish: DeletionWish, object: KubeObject): readonly string[] {
-  return [...forceRisks(wish, object), ...nodeRisks(object)];
+  const name = called(object);
+  if (object.kind === 'Node') {
+    return [
+      `deleting ${name} says that this machine is gone for good: its pods are removed without its word and may be started elsewhere; ` +
+        `if it still runs, ${TWO_AT_ONCE}`,
+    ];
+  }
+  if (isForced(wish)) return [object.kind === 'Pod' ? podRisk(object) : `force deletion removes ${name} at once`];
+  if (wish.gracePeriodSeconds === undefined && goesAtOnce(object)) {
+    return [`${name} grants its processes no time (--grace-period=1 gives them some): ${podRisk(object)}`];
+  }
+  return [];
 }
 
-function forceRisks(wish: DeletionWish, object: KubeObject): readonly string[] {
-  if (!isForced(wish)) return [];
-  const name = called(object);
-  if (object.kind !== 'Pod')
-    return [`force deletion removes ${name} at once and does not wait for what it stands for to end`];
-  const node = textAt(at(object, 'spec'), 'nodeName');
+const TWO_AT_ONCE = 'two instances may run at once, and data may be lost';
+
+function podRisk(pod: KubeObject): string {
+  const node = nodeOf(pod);
   const where =
     node === '' ? 'it has no node yet' : `they may go on running on node ${node}, indefinitely if it is cut off`;
-  return [
-    `force deletion does not wait for ${name} to terminate, its containers are stopped asynchronously: ${where}; ` +
-      'two instances may run at once, and data may be lost',
-  ];
+  return `force deletion does not wait for ${called(pod)} to terminate, its containers are stopped asynchronously: ${where}; ${TWO_AT_ONCE}`;
 }
 
-function nodeRisks(object: KubeObject): readonly string[] {
-  if (object.kind !== 'Node') return [];
-  return [
-    `deleting ${called(object)} says that this machine is gone for good: its pods are removed without its word and may be started elsewhere; ` +
-      'if it still runs, two instances may run at once, and data may be lost',
-  ];
+/** A pod that grants no time is removed by a deletion that says nothing of time, while its processes still run. */
+function goesAtOnce(object: KubeObject): boolean {
+  if (object.kind !== 'Pod' || nodeOf(object) === '') return false;
+  const hasEnded = ENDED_PHASES.has(textAt(at(object, 'status'), 'phase'));
+  return !hasEnded && at(at(object, 'spec'), 'terminationGracePeriodSeconds') === NO_TIME;
 }
+
+const ENDED_PHASES: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
+const NO_TIME = 0;
 
 /** It concerns the object that was looked at, not a later one of the same name. */
 export function deleteRequest(wish: DeletionWish, { metadata }: KubeObject): DeleteRequest {
@@ -64,8 +72,9 @@ export function outcomeOf(wish: DeletionWish, before: KubeObject, after: KubeObj
   const { finalizers = [], deletionGracePeriodSeconds: seconds } = after.metadata;
   if (finalizers.length > 0) return `${name} was asked to end; its finalizers hold it: ${finalizers.join(', ')}`;
   if (after.kind !== 'Pod') return `${name} was asked to end`;
-  const node = textAt(at(after, 'spec'), 'nodeName');
-  return `${name} was asked to end within ${seconds ?? 0} s; node ${node} removes it when its processes have ended`;
+  return `${name} was asked to end within ${seconds ?? 0} s; node ${nodeOf(after)} removes it when its processes have ended`;
 }
 
 export const called = ({ kind, metadata }: KubeObject): string => `${kind.toLowerCase()} "${metadata.name ?? ''}"`;
+
+const nodeOf = (pod: KubeObject): string => textAt(at(pod, 'spec'), 'nodeName');

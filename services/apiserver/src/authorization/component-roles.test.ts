@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { CERTIFICATE_CONTROLLER, CLUSTER_DNS, POD_GARBAGE_COLLECTOR } from '../identity.ts';
+import { CERTIFICATE_CONTROLLER, CLUSTER_DNS, FENCER, POD_GARBAGE_COLLECTOR } from '../identity.ts';
 import { componentRoles } from './component-roles.ts';
 
 const MANAGER = 'system:kube-controller-manager';
@@ -64,4 +64,21 @@ test('whoever answers for the names of services sees services and their endpoint
   assert.equal(may(CLUSTER_DNS, 'watch endpointslices', 'discovery.k8s.io'), true);
   for (const what of ['update services', 'get services/proxy', 'list pods', 'get secrets', 'get configmaps'])
     assert.equal(may(CLUSTER_DNS, what, ''), false, what);
+});
+
+test('[FENCE-01] [FENCE-13] the fencer reads, and writes only what a fence needs', () => {
+  for (const what of [
+    'list nodes',
+    'watch nodes',
+    'list pods',
+    'list persistentvolumes',
+    'update nodes',
+    'delete pods',
+  ])
+    assert.equal(may(FENCER, what, ''), true, what);
+  for (const what of ['update nodes/status', 'update persistentvolumes/status', 'create events'])
+    assert.equal(may(FENCER, what, ''), true, what);
+  const others = ['create pods', 'create pods/exec', 'update pods/status', 'delete persistentvolumes', 'get secrets'];
+  for (const what of [...others, 'create nodes', 'update persistentvolumes', 'create pods/binding'])
+    assert.equal(may(FENCER, what, ''), false, what);
 });

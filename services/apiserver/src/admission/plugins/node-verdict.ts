@@ -1,6 +1,6 @@
-import { OUT_OF_SERVICE } from '@holdfast/api';
+import { FENCED, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
-import { isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
+import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
@@ -11,14 +11,30 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
  */
 export const createNodeVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'NodeVerdict',
-  handles: (request) => deps.ownershipRule === 'enforced' && isCore(request, 'nodes') && hasNotLooked(request),
+  handles: (request) =>
+    deps.ownershipRule === 'enforced' &&
+    isCore(request, 'nodes') &&
+    (hasNotLooked(request) || request.user.name === FENCER),
+  admit: (request) => {
+    if (nodeOf(request.user) !== undefined) stayDown(request);
+  },
   validate: (request) => {
+    if (request.user.name === FENCER) return waitForAgent(request);
     if (request.operation === 'DELETE') throw refusal(request, 'delete a Node');
+    if (verdictOf(request.object) !== verdictOf(request.old)) throw refusal(request, `change the condition ${FENCED}`);
     if (isOutOfService(request.object) && !isOutOfService(request.old)) {
       throw refusal(request, `set the taint ${OUT_OF_SERVICE}`);
     }
   },
 });
+
+/** The fencer looks through its agents: what they have confirmed is on the Node before anything follows from it. */
+function waitForAgent(request: AdmissionRequest): void {
+  const condemns = request.operation === 'DELETE' || (isOutOfService(request.object) && !isOutOfService(request.old));
+  if (!condemns || verdictOf(request.old) === CONFIRMED) return;
+  const why = `the fencer may not give the node up: its condition ${FENCED} does not say that a fence of the node is confirmed`;
+  throw forbiddenError(subjectOfRequest(request), why);
+}
 
 const hasNotLooked = ({ user }: AdmissionRequest): boolean =>
   isController(user) || user.name === POD_GARBAGE_COLLECTOR || nodeOf(user) !== undefined;
@@ -26,6 +42,28 @@ const hasNotLooked = ({ user }: AdmissionRequest): boolean =>
 function isOutOfService(object: AdmissionRequest['object']): boolean {
   const taints = object === undefined ? [] : (decodeNode(object).spec?.taints ?? []);
   return taints.some((taint) => taint.key === OUT_OF_SERVICE);
+}
+
+function conditionIn(object: AdmissionRequest['object'], type: string): NodeCondition | undefined {
+  const conditions = object === undefined ? [] : (decodeNode(object).status?.conditions ?? []);
+  return conditions.find((condition) => condition.type === type);
+}
+
+function verdictOf(object: AdmissionRequest['object']): string {
+  const { status = '', reason = '' } = conditionIn(object, FENCED) ?? {};
+  return `${status} ${reason}`;
+}
+
+const CONFIRMED = `True ${NODE_FENCED}`;
+
+/** A fenced machine that speaks all the same is not ready before somebody has lifted the fence. */
+function stayDown({ old, object }: AdmissionRequest): void {
+  if (verdictOf(old) !== CONFIRMED) return;
+  const ready = conditionIn(object, 'Ready');
+  if (ready?.status !== 'True') return;
+  ready.status = 'False';
+  ready.reason = NODE_FENCED;
+  ready.message = 'the node is fenced until it is unfenced by hand';
 }
 
 const refusal = (request: AdmissionRequest, what: string): Error =>

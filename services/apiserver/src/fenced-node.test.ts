@@ -1,0 +1,73 @@
+import { strict as assert } from 'node:assert';
+import { type TestContext, test } from 'node:test';
+import { type Answer, startTestApi, type TestApi } from './testing/fixture.ts';
+
+const STATUS = '/api/v1/nodes/a/status';
+const READY = { type: 'Ready', status: 'True', reason: 'KubeletReady' };
+
+async function startWithNode(t: TestContext): Promise<TestApi> {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  await api.call('POST', '/api/v1/nodes', { as: 'node-a', body: { metadata: { name: 'a' } } });
+  return api;
+}
+
+const fenced = (status: string, reason: string) => ({ type: 'Fenced', status, reason });
+
+const tell = (api: TestApi, as: string, conditions: readonly unknown[]): Promise<Answer> =>
+  api.call('PATCH', STATUS, { as, body: { status: { conditions } } });
+
+async function readiness(api: TestApi): Promise<string> {
+  const { body } = await api.call('GET', '/api/v1/nodes/a');
+  const { status } = body as { status: { conditions: readonly { type: string; status: string; reason: string }[] } };
+  const ready = status.conditions.find(({ type }) => type === 'Ready');
+  return `${ready?.status} ${ready?.reason}`;
+}
+
+test('[FENCE-08] a fenced machine that speaks all the same does not become ready before it is unfenced', async (t) => {
+  const api = await startWithNode(t);
+  const down = fenced('True', 'NodeFenced');
+  assert.equal((await tell(api, 'admin', [down])).status, 200);
+  assert.equal((await tell(api, 'node-a', [READY, down])).status, 200);
+  assert.equal(await readiness(api), 'False NodeFenced');
+  const up = fenced('False', 'Unfenced');
+  await tell(api, 'admin', [READY, up]);
+  assert.equal((await tell(api, 'node-a', [READY, up])).status, 200);
+  assert.equal(await readiness(api), 'True KubeletReady');
+});
+
+test('[FENCE-08] a node whose way to a storage server is cut goes on being ready', async (t) => {
+  const api = await startWithNode(t);
+  const cut = fenced('True', 'StorageFenced');
+  await tell(api, 'admin', [cut]);
+  assert.equal((await tell(api, 'node-a', [READY, cut])).status, 200);
+  assert.equal(await readiness(api), 'True KubeletReady');
+});
+
+for (const as of ['node-a', 'manager', 'scheduler']) {
+  test(`[FENCE-06] [FENCE-08] ${as} neither confirms a fence nor lifts one`, async (t) => {
+    const api = await startWithNode(t);
+    const confirm = await tell(api, as, [fenced('True', 'NodeFenced')]);
+    assert.equal(confirm.status, 403, 'confirmed');
+    await tell(api, 'admin', [fenced('True', 'NodeFenced')]);
+    assert.equal((await tell(api, as, [fenced('False', 'Unfenced')])).status, 403, 'lifted');
+    assert.equal((await tell(api, as, [READY])).status, 403, 'dropped');
+  });
+}
+
+test('[FENCE-06] [FENCE-07] the fencer gives a node up only after the condition says that its fence is confirmed', async (t) => {
+  const api = await startWithNode(t);
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  const taint = async () => {
+    const { body } = await api.call('GET', '/api/v1/nodes/a');
+    return api.call('PUT', '/api/v1/nodes/a', { as: 'fencer', body: { ...(body as object), spec: { taints } } });
+  };
+  for (const condition of [undefined, fenced('Unknown', 'FencingStarted'), fenced('True', 'StorageFenced')]) {
+    await tell(api, 'admin', condition === undefined ? [] : [condition]);
+    assert.equal((await taint()).status, 403, `${condition?.reason}`);
+    assert.equal((await api.call('DELETE', '/api/v1/nodes/a', { as: 'fencer' })).status, 403);
+  }
+  await tell(api, 'admin', [fenced('True', 'NodeFenced')]);
+  assert.equal((await taint()).status, 200);
+  assert.equal((await api.call('DELETE', '/api/v1/nodes/a', { as: 'fencer' })).status, 200);
+});

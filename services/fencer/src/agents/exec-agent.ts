@@ -1,0 +1,68 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Clock } from '@holdfast/platform';
+import { AGENT_ANSWER_BYTES_MAX, AGENT_COMPLAINT_CHARS_MAX } from '../limits.ts';
+import { type Deadline, withDeadline } from './deadline.ts';
+import type { FenceAgent } from './port.ts';
+import { decodeAnswer, encodeRequest } from './wire.ts';
+
+export interface ExecAgentOptions {
+  readonly name: string;
+  /** The program and its arguments; no shell is between. */
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** Runs a command per question: the request on its standard input, the answer on its standard output, exit code 0. */
+export const createExecAgent = (options: ExecAgentOptions): FenceAgent => ({
+  name: options.name,
+  ask: (request, signal) =>
+    withDeadline(options, signal, async (deadline) => {
+      const output = await run(options, encodeRequest(request), deadline);
+      return decodeAnswer(output, request.requestId);
+    }),
+});
+
+async function run({ command, environment }: ExecAgentOptions, input: string, deadline: Deadline): Promise<string> {
+  // Loaded with the first question: no fencer without such agents pays for it.
+  const { spawn } = await import('node:child_process');
+  const [program = '', ...args] = command;
+  // A group of its own, so that what the command has started ends with it.
+  const child = spawn(program, args, { env: { ...environment }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const [output, complaint] = [collect(child, 'stdout'), collect(child, 'stderr')];
+  // A command that ends without reading is judged by its exit code.
+  child.stdin.on('error', () => {});
+  child.stdin.end(`${input}\n`);
+  deadline.onPassed(() => endGroup(child));
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  child.once('error', (error) => reject(new Error(`${program} cannot be run`, { cause: error })));
+  child.once('close', (code, signalName) => {
+    if (code === 0) resolve(output());
+    else reject(new Error(`${program} ended with ${signalName ?? `code ${code}`}${quoted(complaint())}`));
+  });
+  return promise;
+}
+
+function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
+  let bytes = 0;
+  const chunks: Buffer[] = [];
+  child[stream]?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= AGENT_ANSWER_BYTES_MAX) chunks.push(chunk);
+    else endGroup(child);
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
+
+const quoted = (complaint: string): string =>
+  complaint.trim() === '' ? '' : `: ${complaint.trim().slice(-AGENT_COMPLAINT_CHARS_MAX)}`;
+
+function endGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL');
+  }
+}

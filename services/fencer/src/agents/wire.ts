@@ -1,0 +1,31 @@
+import { isJsonObject, parseJson } from '@holdfast/machinery';
+import type { FenceAnswer, FenceRequest, FenceState } from './port.ts';
+
+export const FENCING_API_VERSION = 'fencing.holdfast.io/v1';
+
+/** What a command reads from its standard input and an HTTP agent from the body. docs/fencing.md describes it. */
+export const encodeRequest = (request: FenceRequest): string =>
+  JSON.stringify({ apiVersion: FENCING_API_VERSION, kind: 'FenceRequest', ...request });
+
+const STATES: readonly FenceState[] = ['fenced', 'unfenced', 'pending'];
+
+/** Anything else than a clear answer is an error: a fence is confirmed by one word only. */
+export function decodeAnswer(text: string, requestId: string): FenceAnswer {
+  const value = parseAnswer(text);
+  const state = STATES.find((known) => known === value['state']);
+  if (state === undefined) throw new Error(`the agent's answer has no "state" of ${STATES.join(', ')}`);
+  const about = value['requestId'];
+  if (about !== undefined && about !== requestId) throw new Error('the agent answered another request');
+  const message = value['message'];
+  return { state, message: typeof message === 'string' ? message : '' };
+}
+
+function parseAnswer(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const { value } = parseJson(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw new Error('the agent did not answer with JSON', { cause: error });
+  }
+  throw new Error('the agent did not answer with a JSON object');
+}

@@ -1,0 +1,183 @@
+import { type Node, PERSISTENT_VOLUMES, type PersistentVolume, PODS, type Pod } from '@holdfast/api';
+import type { ApiClient, EventRecorder, ReconcileResult } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
+import type { FenceAgent, FenceAnswer, FenceRequest, FenceVerb } from './agents/port.ts';
+import type { FencerConfiguration } from './configuration/configuration.ts';
+import type { FenceAction, FenceSnapshot } from './domain/decide.ts';
+import { type FenceClaim, isMarked, UNFENCE } from './domain/marks.ts';
+import { OVER, UNFENCED } from './domain/partition.ts';
+import { AGENT_PENDING_MS, AGENT_RETRY_MS } from './limits.ts';
+import type { FencerMetrics } from './metrics.ts';
+import { NodeWrites } from './node-writes.ts';
+
+export interface ApplyDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly events: EventRecorder;
+  readonly metrics: FencerMetrics;
+  readonly configuration: FencerConfiguration;
+  readonly agents: ReadonlyMap<string, FenceAgent>;
+}
+
+const AGAIN: ReconcileResult = { requeueAfterMs: 0 };
+
+/** Does one step. What it wrote on the Node, or the time it asks for, brings the next one. */
+export class Applier {
+  readonly #deps: ApplyDeps;
+  readonly #writes: NodeWrites;
+  /** Requests whose agent said that it is still at work. */
+  readonly #pending = new Set<string>();
+
+  constructor(deps: ApplyDeps) {
+    this.#deps = deps;
+    this.#writes = new NodeWrites(deps.client, deps.clock);
+  }
+
+  async apply(snapshot: FenceSnapshot, action: FenceAction, signal: AbortSignal): Promise<ReconcileResult> {
+    const { node } = snapshot;
+    switch (action.kind) {
+      case 'rest':
+        if (action.warning !== undefined) this.#event(node, 'Warning', 'UnfencingWaits', action.warning);
+        return after(action.lookAgainMs);
+      case 'tell':
+        await this.#writes.tell(node, action.reason, action.message);
+        return after(action.lookAgainMs ?? 0);
+      case 'claim':
+        return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() });
+      case 'fence':
+        return this.#fence(snapshot, action.claim, signal);
+      case 'lift':
+        return this.#lift(node, action.claim, signal);
+      case 'keep-off':
+        await this.#writes.keepOff(node, action.taint, action.effect);
+        return AGAIN;
+      case 'end-pods':
+        for (const pod of action.pods) await this.#end(node, pod);
+        return AGAIN;
+      case 'break':
+        for (const volume of action.volumes) await this.#break(volume);
+        return AGAIN;
+    }
+  }
+
+  async #claim(node: Node, claim: FenceClaim): Promise<ReconcileResult> {
+    const claimed = await this.#writes.claim(node, claim);
+    this.#deps.metrics.claimed(claim.boundSeconds);
+    const text = `${claim.scope} fence by agent ${claim.agent}: ${claim.reason}; confirmed within ${claim.boundSeconds} s of the loss if the agent answers in time; request ${claim.requestId}`;
+    this.#event(claimed, 'Normal', 'FencingStarted', text);
+    return AGAIN;
+  }
+
+  async #fence(snapshot: FenceSnapshot, claim: FenceClaim, signal: AbortSignal): Promise<ReconcileResult> {
+    const { node, partitionedSinceMs } = snapshot;
+    const answer = await this.#ask(node, claim, { action: 'fence', signal });
+    if (answer === undefined) return after(AGENT_RETRY_MS);
+    if (answer.state === 'pending') return after(AGENT_PENDING_MS);
+    if (answer.state !== 'fenced') return this.#notConfirmed(node, claim, answer);
+    const fenced = await this.#writes.confirm(node, claim, answer.message);
+    const { clock, metrics } = this.#deps;
+    metrics.fenced(partitionedSinceMs === undefined ? undefined : (clock.monotonic() - partitionedSinceMs) / 1000);
+    this.#event(fenced, 'Normal', 'FencingSucceeded', `agent ${claim.agent} confirms the ${claim.scope} fence`);
+    return AGAIN;
+  }
+
+  async #lift(node: Node, claim: FenceClaim, signal: AbortSignal): Promise<ReconcileResult> {
+    const answer = await this.#ask(node, claim, { action: 'unfence', signal });
+    if (answer === undefined) return after(AGENT_RETRY_MS);
+    if (answer.state === 'pending') return after(AGENT_PENDING_MS);
+    if (answer.state !== 'unfenced') return this.#notConfirmed(node, claim, answer);
+    const isAsked = isMarked(node, UNFENCE);
+    const message = isAsked ? 'the fence was lifted' : 'the node was heard again before its fence was confirmed';
+    const free = await this.#writes.release(node, isAsked ? UNFENCED : OVER, message);
+    this.#event(free, 'Normal', isAsked ? 'Unfenced' : 'FencingCancelled', message);
+    return AGAIN;
+  }
+
+  /** Undefined: the agent failed, which is told; nothing is known of the machine then, so nothing else changes. */
+  async #ask(
+    node: Node,
+    claim: FenceClaim,
+    { action, signal }: { readonly action: FenceVerb; readonly signal: AbortSignal },
+  ): Promise<FenceAnswer | undefined> {
+    const agent = this.#deps.agents.get(claim.agent);
+    const question = `${action} ${claim.requestId}`;
+    const verb = this.#pending.has(question) ? 'status' : action;
+    try {
+      if (agent === undefined) throw new Error(`there is no agent ${claim.agent} in the configuration any more`);
+      const answer = await agent.ask(this.#requestFor(node, claim, verb), signal);
+      if (answer.state === 'pending') this.#pending.add(question);
+      else this.#pending.delete(question);
+      return answer;
+    } catch (error) {
+      this.#pending.delete(question);
+      signal.throwIfAborted();
+      this.#failed(node, claim, describeError(error));
+      return undefined;
+    }
+  }
+
+  #notConfirmed(node: Node, claim: FenceClaim, { state, message }: FenceAnswer): ReconcileResult {
+    this.#failed(node, claim, `the node is ${state}${message === '' ? '' : `: ${message}`}`);
+    return after(AGENT_RETRY_MS);
+  }
+
+  #failed(node: Node, claim: FenceClaim, why: string): void {
+    this.#deps.metrics.failed(claim.agent);
+    this.#deps.log.warn('a fence agent failed', { node: node.metadata.name, agent: claim.agent, why });
+    this.#event(
+      node,
+      'Warning',
+      'FencingFailed',
+      `agent ${claim.agent}: ${why}; nothing is released, it is tried again`,
+    );
+  }
+
+  #requestFor({ metadata, spec, status }: Node, claim: FenceClaim, action: FenceVerb): FenceRequest {
+    const agent = this.#deps.configuration.agents.find(({ name }) => name === claim.agent);
+    return {
+      action,
+      requestId: claim.requestId,
+      scope: claim.scope,
+      node: {
+        name: metadata.name ?? '',
+        uid: metadata.uid ?? '',
+        providerID: spec.providerID ?? '',
+        addresses: status.addresses ?? [],
+        labels: metadata.labels ?? {},
+      },
+      servers: agent?.servers ?? [],
+      parameters: agent?.parameters ?? {},
+    };
+  }
+
+  /** The machine is off, so nobody else will end the pod. The uid: another pod may have its name by now. */
+  async #end(node: Node, { metadata }: Pod): Promise<void> {
+    const { name = '', namespace = '', uid = '' } = metadata;
+    const { client, log } = this.#deps;
+    await unlessGone(() => client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 0, uid }));
+    log.info('ended a pod of a fenced node', { node: node.metadata.name, pod: `${namespace}/${name}` });
+  }
+
+  async #break(volume: PersistentVolume): Promise<void> {
+    const { attachment: _broken, ...status } = volume.status;
+    await unlessGone(() => this.#deps.client.updateStatus(PERSISTENT_VOLUMES, { ...volume, status }));
+  }
+
+  #event(node: Node, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#deps.events.event(node, { type, reason, message });
+  }
+}
+
+const after = (ms: number | undefined): ReconcileResult => (ms === undefined ? {} : { requeueAfterMs: ms });
+
+/** Somebody else was faster: the next look shows what is left. */
+async function unlessGone(write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+  }
+}

@@ -1,0 +1,213 @@
+import {
+  fenceOf,
+  isOutOfService,
+  type Node,
+  type NodeCondition,
+  OUT_OF_SERVICE,
+  type PersistentVolume,
+  type Pod,
+} from '@holdfast/api';
+import type { AgentConfig, FencerConfiguration } from '../configuration/configuration.ts';
+import { FENCED_LOOK_MS, LOOK_AGAIN_MS, TAKEOVER_MARGIN_MS } from '../limits.ts';
+import {
+  claimOf,
+  FENCED_TAINT,
+  type FenceClaim,
+  fencedConditionOf,
+  isMarked,
+  RELEASE,
+  REQUESTED,
+  UNFENCE,
+} from './marks.ts';
+import { DETECTED, HELD_BACK, isFencing, isReady, OVER, signsOf, UNFENCED } from './partition.ts';
+import { judge, type PolicyInput } from './policy.ts';
+import { isAttachedTo, isServedBy, stillOpen } from './storage.ts';
+
+export interface FenceSnapshot extends PolicyInput {
+  /** All others. */
+  readonly otherNodes: readonly Node[];
+  /** Since when this process has seen the partition without a break, on its own clock. */
+  readonly partitionedSinceMs: number | undefined;
+  /** Since when it has seen this claim. */
+  readonly claimSeenSinceMs: number | undefined;
+}
+
+export interface FencerIdentity {
+  readonly config: FencerConfiguration;
+  readonly holder: string;
+}
+
+export type FenceAction =
+  /** `warning`: what keeps it from going on. */
+  | { readonly kind: 'rest'; readonly lookAgainMs?: number; readonly warning?: string }
+  /** Fenced=False: what is known of the node. */
+  | { readonly kind: 'tell'; readonly reason: string; readonly message: string; readonly lookAgainMs?: number }
+  /** Fenced=Unknown: the fence is taken on, by compare-and-swap on the Node. */
+  | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
+  | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
+  | { readonly kind: 'keep-off'; readonly taint: string; readonly effect: 'NoSchedule' | 'NoExecute' }
+  | { readonly kind: 'end-pods'; readonly pods: readonly Pod[] }
+  | { readonly kind: 'break'; readonly volumes: readonly PersistentVolume[] };
+
+/**
+ * Detect, decide, fence, release: the next step of one node. Each is on the Node before the next begins, and nothing that the node
+ * may still use is released before the condition Fenced says that its agent has confirmed.
+ */
+export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
+  const { node } = snapshot;
+  const claim = claimOf(node);
+  const condition = fencedConditionOf(node);
+  if (claim === undefined) return isFencing(node) ? orphaned(node) : decideFresh(fencer, snapshot, now);
+  if (isMarked(node, UNFENCE)) return lift(fencer, snapshot, claim);
+  if (condition?.status === 'True') return release(fencer, snapshot, claim);
+  const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
+  if (!mayWork(fencer, snapshot, claim, now)) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
+  // Nothing is confirmed, and the node is back: what the agent may have done is taken back.
+  return { kind: isOver ? 'lift' : 'fence', claim };
+}
+
+/** Somebody removed the note of the fence: without it nobody knows what to lift, so a user has to say. */
+const orphaned = (node: Node): FenceAction =>
+  isMarked(node, UNFENCE)
+    ? { kind: 'tell', reason: UNFENCED, message: 'the note of the fence is lost: nothing was asked of an agent' }
+    : { kind: 'rest', lookAgainMs: FENCED_LOOK_MS };
+
+function decideFresh(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
+  const { node, pods, partitionedSinceMs } = snapshot;
+  if (isMarked(node, UNFENCE)) return { kind: 'rest' };
+  if (isMarked(node, REQUESTED)) return claimForUser(fencer, node);
+  const signs = signsOf(node, pods);
+  const condition = fencedConditionOf(node);
+  if (signs.length === 0 || partitionedSinceMs === undefined) return well(condition);
+  // Lifted by a user, and not back yet: it is not fenced again for the same partition.
+  if (condition?.reason === UNFENCED) return { kind: 'rest' };
+  const seen = `partitioned: ${signs.join(', ')}`;
+  if (condition === undefined || condition.reason === OVER) return { kind: 'tell', reason: DETECTED, message: seen };
+  const verdict = judge(fencer.config, snapshot);
+  if (verdict.kind === 'never') return tellOnce(condition, { reason: DETECTED, message: `${seen}; ${verdict.why}` });
+  const remainingMs = partitionedSinceMs + verdict.waitSeconds * 1000 - now;
+  if (remainingMs > 0) {
+    const told = tellOnce(condition, { reason: DETECTED, message: `${seen}; ${verdict.why}` });
+    return { ...told, lookAgainMs: Math.min(remainingMs, LOOK_AGAIN_MS) };
+  }
+  const brake = heldBackBy(fencer.config, snapshot);
+  if (brake !== undefined) return tellOnce(condition, { reason: HELD_BACK, message: `${seen}; ${brake}` });
+  return { kind: 'claim', claim: claimBy(fencer, verdict.agent, { trigger: 'rule', ...verdict }) };
+}
+
+interface Telling {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Looked at again in any case: pods, budgets and other nodes change without a word. */
+function tellOnce(
+  condition: NodeCondition,
+  { reason, message }: Telling,
+): Extract<FenceAction, { kind: 'rest' | 'tell' }> {
+  if (condition.reason === reason && condition.message === message) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
+  return { kind: 'tell', reason, message, lookAgainMs: LOOK_AGAIN_MS };
+}
+
+const well = (condition: NodeCondition | undefined): FenceAction =>
+  condition === undefined || condition.reason === OVER
+    ? { kind: 'rest' }
+    : { kind: 'tell', reason: OVER, message: 'the node is heard again' };
+
+/** A fault of the control plane or of a network looks like the loss of many nodes; machines die one by one. */
+function heldBackBy({ maxFenced }: FencerConfiguration, { otherNodes }: FenceSnapshot): string | undefined {
+  if (!otherNodes.some(isReady)) return 'held back: no other node is ready';
+  const fenced = otherNodes.filter(isFencing).length;
+  return fenced < maxFenced
+    ? undefined
+    : `held back: ${fenced} other node(s) are fenced, and maxFenced is ${maxFenced}`;
+}
+
+function claimForUser(fencer: FencerIdentity, node: Node): FenceAction {
+  const agent = agentForUser(fencer.config, node);
+  if (agent === undefined)
+    return {
+      kind: 'tell',
+      reason: HELD_BACK,
+      message: 'requested, but no agent fences this node',
+      lookAgainMs: LOOK_AGAIN_MS,
+    };
+  const why = 'a user asked for it';
+  return { kind: 'claim', claim: claimBy(fencer, agent, { trigger: 'request', why, waitSeconds: 0 }) };
+}
+
+function agentForUser({ agents, requestAgent }: FencerConfiguration, node: Node): AgentConfig | undefined {
+  const able = agents.filter(({ nodes }) => nodes.matches(node.metadata.labels));
+  if (requestAgent !== undefined) return able.find(({ name }) => name === requestAgent);
+  return able.find(({ scope }) => scope === 'node');
+}
+
+function claimBy(
+  { config, holder }: FencerIdentity,
+  agent: AgentConfig,
+  { trigger, why, waitSeconds }: Pick<FenceClaim, 'trigger'> & { readonly why: string; readonly waitSeconds: number },
+): Omit<FenceClaim, 'requestId'> {
+  const seen = trigger === 'rule' ? config.nodeMonitorGraceSeconds + waitSeconds : 0;
+  const boundSeconds = seen + agent.timeoutMs / 1000;
+  return { holder, agent: agent.name, scope: agent.scope, trigger, reason: why, boundSeconds };
+}
+
+/** The claimer works on it; another one takes over when it has had time enough. */
+function mayWork(
+  { config, holder }: FencerIdentity,
+  { claimSeenSinceMs }: FenceSnapshot,
+  claim: FenceClaim,
+  now: number,
+): boolean {
+  if (claim.holder === holder) return true;
+  const agent = config.agents.find(({ name }) => name === claim.agent);
+  const patienceMs = (agent?.timeoutMs ?? 0) + TAKEOVER_MARGIN_MS;
+  return claimSeenSinceMs !== undefined && now - claimSeenSinceMs >= patienceMs;
+}
+
+/** What a confirmed fence allows, in this order: no new pods, the end of the old ones, their volumes. */
+function release({ config }: FencerIdentity, snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
+  const { node, pods, volumes } = snapshot;
+  const rest: FenceAction = { kind: 'rest', lookAgainMs: FENCED_LOOK_MS };
+  if (claim.scope === 'storage') {
+    const servers = config.agents.find(({ name }) => name === claim.agent)?.servers;
+    const held = volumes.filter(
+      (volume) => servers !== undefined && isAttachedTo(volume, node) && isServedBy(volume, servers),
+    );
+    return held.length === 0 ? rest : { kind: 'break', volumes: held };
+  }
+  const isReleased = claim.trigger === 'rule' || isMarked(node, RELEASE);
+  if (!isReleased) {
+    return hasTaint(node, FENCED_TAINT) ? rest : { kind: 'keep-off', taint: FENCED_TAINT, effect: 'NoSchedule' };
+  }
+  if (!isOutOfService(node)) return { kind: 'keep-off', taint: OUT_OF_SERVICE, effect: 'NoExecute' };
+  const ending = pods.filter(mayEnd);
+  if (ending.length > 0) return { kind: 'end-pods', pods: ending };
+  const held = volumes.filter((volume) => isAttachedTo(volume, node));
+  return held.length === 0 || fenceOf(node) !== 'node' ? rest : { kind: 'break', volumes: held };
+}
+
+const hasTaint = ({ spec }: Node, wanted: string): boolean => (spec.taints ?? []).some(({ key }) => key === wanted);
+
+const MIRROR = 'kubernetes.io/config.mirror';
+
+/** Pods of the machine's own files come back with it; those that tolerate the taint asked to be left alone. */
+const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
+  metadata.annotations?.[MIRROR] === undefined &&
+  status.phase !== 'Succeeded' &&
+  status.phase !== 'Failed' &&
+  !(spec.tolerations ?? []).some(
+    ({ key, operator }) => key === OUT_OF_SERVICE || ((key ?? '') === '' && operator === 'Exists'),
+  );
+
+/** Storage is given back only when the node has closed what was taken from it: its old processes would go on writing. */
+function lift({ config }: FencerIdentity, { node, volumes }: FenceSnapshot, claim: FenceClaim): FenceAction {
+  const servers = config.agents.find(({ name }) => name === claim.agent)?.servers ?? [];
+  const open = stillOpen(
+    node,
+    volumes.filter((volume) => isServedBy(volume, servers)),
+  );
+  if (claim.scope === 'node' || open.length === 0) return { kind: 'lift', claim };
+  const warning = `the fence stays until the node has closed the volumes that were taken from it: ${open.join(', ')}`;
+  return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS, warning };
+}

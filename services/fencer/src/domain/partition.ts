@@ -1,0 +1,55 @@
+import type { Node, Pod } from '@holdfast/api';
+import { claimOf, conditionOf, fencedConditionOf, isMarked, PARTITIONED, REQUESTED, UNFENCE } from './marks.ts';
+
+export const UNREACHABLE = 'node.kubernetes.io/unreachable';
+const NODE_DOWN = 'NodeDown';
+
+/** What says that a node is cut off; empty = nothing does. */
+export function signsOf(node: Node, pods: readonly Pod[]): readonly string[] {
+  const down = pods.filter(isDown).length;
+  return [
+    ...(conditionOf(node, 'Ready')?.status === 'Unknown' ? ['Ready is Unknown'] : []),
+    ...(isUnreachable(node) ? [`taint ${UNREACHABLE}`] : []),
+    ...(down === 0 ? [] : [`${down} pod(s) with the condition ${NODE_DOWN}`]),
+    ...(isMarked(node, PARTITIONED) ? [`annotation ${PARTITIONED}`] : []),
+  ];
+}
+
+const isUnreachable = ({ spec }: Node): boolean => (spec.taints ?? []).some(({ key }) => key === UNREACHABLE);
+
+const isDown = ({ status }: Pod): boolean =>
+  (status.conditions ?? []).some(({ type, status: value }) => type === NODE_DOWN && value === 'True');
+
+export const isReady = (node: Node): boolean => conditionOf(node, 'Ready')?.status === 'True';
+
+/** Whether the node is more than one of many that are well: only then its pods and volumes are read. */
+export function isConcerned(node: Node): boolean {
+  const ready = conditionOf(node, 'Ready');
+  const isIll = ready !== undefined && ready.status !== 'True';
+  return isIll || isUnreachable(node) || isTold(node) || isUnderWay(node);
+}
+
+const isTold = (node: Node): boolean => [PARTITIONED, REQUESTED, UNFENCE].some((each) => isMarked(node, each));
+
+/** A fence is wanted, under way or in force, or a partition is on record that is over now. */
+function isUnderWay(node: Node): boolean {
+  const { status, reason } = fencedConditionOf(node) ?? {};
+  return claimOf(node) !== undefined || (status !== undefined && status !== 'False') || isOpen(reason);
+}
+
+/** Reasons of Fenced=False that tell of a partition. */
+export const DETECTED = 'PartitionDetected';
+export const HELD_BACK = 'FencingHeldBack';
+/** Of one that is over. */
+export const OVER = 'PartitionOver';
+/** The fence was lifted, and the node has not been well since. */
+export const UNFENCED = 'Unfenced';
+
+const isOpen = (reason: string | undefined): boolean =>
+  reason === DETECTED || reason === HELD_BACK || reason === UNFENCED;
+
+/** Whether the fencer is at work on the node, or has fenced it. */
+export const isFencing = (node: Node): boolean => {
+  const status = fencedConditionOf(node)?.status;
+  return status === 'True' || status === 'Unknown';
+};

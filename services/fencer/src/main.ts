@@ -1,0 +1,12 @@
+import { runService } from '@holdfast/platform/run-service';
+import { FENCER_SETTINGS, readFencerConfig } from './config.ts';
+
+await runService({
+  name: 'fencer',
+  settings: FENCER_SETTINGS,
+  readConfig: readFencerConfig,
+  start: async (config, log) => {
+    const { startProcess } = await import('./process.ts');
+    return startProcess(config, log);
+  },
+});

@@ -47,8 +47,14 @@ export function compareElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0;
   const rank = rankOf(a) - rankOf(b);
   if (rank !== 0) return rank;
-  if (a.startsWith('f:')) return a < b ? -1 : 1;
+  if (a.startsWith('f:') || havePlainKey(a, b)) return a < b ? -1 : 1;
   return compareJson(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+}
+
+/** Items known by one and the same key, with values that sort as their texts do. */
+function havePlainKey(a: PathElement, b: PathElement): boolean {
+  if (!SINGLE_KEY.test(a) || !SINGLE_KEY.test(b)) return false;
+  return a.startsWith(b.slice(0, b.indexOf(':', 2)));
 }
 
 const TYPE_RANK: readonly string[] = ['number', 'string', 'boolean'];

@@ -159,7 +159,7 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-export function sortedElements(set: FieldSet): PathElement[] {
+export function sortedElements(set: ReadonlyMap<PathElement, unknown>): PathElement[] {
   const elements = [...set.keys()];
   if (elements.length < 2) return elements;
   // Fields alone, the common case, sort as they are written.

@@ -1,6 +1,7 @@
 import { type FieldSet, isEmptySet } from '../fieldpath/field-set.ts';
 import { decodeFieldsV1, encodeFieldsV1, FieldsV1Error } from '../fieldpath/fields-v1.ts';
 import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue } from '../json.ts';
+import { sharedFields } from './shared-fields.ts';
 
 export type ManagerOperation = 'Apply' | 'Update';
 
@@ -117,13 +118,22 @@ export function compareText(a: string, b: string): number {
 }
 
 export function encodeEntry(owner: Ownership): JsonObject {
+  return entryOf(owner, owner.time, owner.source?.fields === owner.fields ? owner.source.json : encoded(owner.fields));
+}
+
+function encoded(fields: FieldSet): JsonObject {
+  const value = encodeFieldsV1(fields);
+  return sharedFields(JSON.stringify(value), value);
+}
+
+export function entryOf(owner: ManagerId, time: string | undefined, fieldsV1: Json): JsonObject {
   const entry: MutableJsonObject = {};
   if (owner.manager !== '') entry['manager'] = owner.manager;
   entry['operation'] = owner.operation;
   entry['apiVersion'] = owner.apiVersion;
-  if (owner.time !== undefined) entry['time'] = owner.time;
+  if (time !== undefined) entry['time'] = time;
   entry['fieldsType'] = 'FieldsV1';
-  entry['fieldsV1'] = owner.source?.fields === owner.fields ? owner.source.json : encodeFieldsV1(owner.fields);
+  entry['fieldsV1'] = fieldsV1;
   if (owner.subresource !== '') entry['subresource'] = owner.subresource;
   return entry;
 }

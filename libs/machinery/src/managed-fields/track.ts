@@ -1,18 +1,30 @@
 import { deepEqual } from '../deep.ts';
-import { type FieldSet, isEmptySet, unionOf } from '../fieldpath/field-set.ts';
-import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
+import { fieldElement } from '../fieldpath/element.ts';
+import { type FieldSet, hasMember } from '../fieldpath/field-set.ts';
+import {
+  isEmptyObject,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type MutableJsonObject,
+  ownValue,
+  setOwn,
+} from '../json.ts';
 import type { StructSchema } from '../schema.ts';
-import { type Comparison, compareTyped, excludeFields, isSame } from '../typed/compare.ts';
+import { compareTyped, excludeFields, isSame } from '../typed/compare.ts';
 import { sharedUnsetObject } from '../typed/unset.ts';
 import {
   decodeManagedFields,
-  encodeEntry,
   encodeManagedFields,
+  entryOf,
   ManagedFieldsError,
   type ManagerId,
   type Owners,
 } from './entries.ts';
-import { capUpdateManagers, ownersAfterUpdate, withoutServerFields } from './owners.ts';
+import { fieldsOfNewObject } from './new-object.ts';
+import { capUpdateManagers, ownersAfterUpdate } from './owners.ts';
+import { sharedFields } from './shared-fields.ts';
 
 export interface WriterIdentity {
   /** `fieldManager`, or what the client's user agent says before its first slash. */
@@ -39,15 +51,21 @@ const UNKNOWN_MANAGER = 'unknown';
 /** `updated` with the managedFields that it has after this create, update or patch. */
 export function trackUpdate(input: UpdateToTrack): JsonObject {
   const { live, updated, schema } = input;
+  if (live === undefined && managedFieldsOf(updated) === undefined)
+    return withManagedFields(updated, firstOwner(input));
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   const keepsStored = live !== undefined && leavesOwnersAlone(input, stored);
   // An object that nobody tracks stays untracked until someone applies.
   if (keepsStored && !isOwned(stored)) return withManagedFields(updated, undefined);
   const before = live === undefined ? sharedUnsetObject(schema) : untracked(live);
-  const change = excludeFields(compareTyped(before, untracked(updated), schema), input.resetFields);
+  const { resetFields } = input;
+  const compared = compareTyped(
+    withoutFields(before, resetFields),
+    withoutFields(untracked(updated), resetFields),
+    schema,
+  );
+  const change = excludeFields(compared, resetFields);
   if (keepsStored && isSame(change) && isJsonArray(stored)) return withManagedFields(updated, stored);
-  const sent = managedFieldsOf(updated);
-  if (live === undefined && sent === undefined) return withManagedFields(updated, firstOwner(input, change));
   const owners = ownersBefore(input);
   if (owners.size === 0 && live !== undefined) return withManagedFields(updated, undefined);
   const after = isSame(change) ? owners : ownersAfterUpdate(owners, updaterId(input), change, input.time);
@@ -55,11 +73,17 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
 }
 
 /** Of a new object that names no owners everything belongs to whoever makes it. */
-function firstOwner(input: UpdateToTrack, change: Comparison): readonly Json[] | undefined {
-  const fields = withoutServerFields(unionOf(change.modified, change.added));
-  if (isEmptySet(fields)) return undefined;
-  const { time } = input;
-  return [encodeEntry({ ...updaterId(input), ...(time === undefined ? {} : { time }), fields })];
+function firstOwner(input: UpdateToTrack): readonly Json[] | undefined {
+  const text = fieldsOfNewObject(input.updated, input.schema, input.resetFields);
+  return text === undefined ? undefined : [entryOf(updaterId(input), input.time, sharedFields(text))];
+}
+
+/** Whole fields of the object that nobody can own need not be compared. */
+function withoutFields(object: JsonObject, fields: FieldSet | undefined): JsonObject {
+  if (fields === undefined) return object;
+  const rest: MutableJsonObject = {};
+  for (const key in object) if (!hasMember(fields, fieldElement(key))) setOwn(rest, key, object[key] ?? null);
+  return rest;
 }
 
 /** The common case, which needs no look into the entries: the request says nothing new about them. */

@@ -109,6 +109,8 @@ class Comparer {
     const left = listOf(before) ?? [];
     const right = listOf(after) ?? [];
     if (left.length === 0 && right.length === 0) return this.#leaf(before, after);
+    // Most lists stay as they are, and to see that costs less than to know their items by their keys.
+    if (deepEqual(left, right)) return;
     const schema = list.items();
     const leftItems = itemsByElement(list, left);
     const rightItems = itemsByElement(list, right);

@@ -74,17 +74,21 @@ function setItemElement(item: Json): PathElement {
 function keyedItemElement(list: ListSchema, item: Json): PathElement {
   if (item === null) throw new ItemIdentityError('associative list with keys may not have a null element');
   if (!isJsonObject(item)) throw new ItemIdentityError('associative list with keys may not have non-map elements');
+  const [first = '', ...more] = list.mapKeys ?? [];
+  // Most lists have one key, and nothing to put in order.
+  if (more.length === 0 && first !== '')
+    return `k:{${JSON.stringify(first)}:${JSON.stringify(keyOf(list, item, first))}}`;
   const keys: MutableJsonObject = {};
-  for (const key of list.mapKeys ?? []) {
-    const value = ownValue(item, key) ?? defaultOfKey(list, key);
-    if (value === undefined) {
-      throw new ItemIdentityError(
-        `associative list with keys has an element that omits key field ${JSON.stringify(key)} (and doesn't have default value)`,
-      );
-    }
-    setOwn(keys, key, value);
-  }
+  for (const key of list.mapKeys ?? []) setOwn(keys, key, keyOf(list, item, key));
   return keyElement(keys);
+}
+
+function keyOf(list: ListSchema, item: JsonObject, key: string): Json {
+  const value = ownValue(item, key) ?? defaultOfKey(list, key);
+  if (value !== undefined) return value;
+  throw new ItemIdentityError(
+    `associative list with keys has an element that omits key field ${JSON.stringify(key)} (and doesn't have default value)`,
+  );
 }
 
 /** The only default among the keys of built-in lists, for tables that do not carry defaults: ports are TCP. */

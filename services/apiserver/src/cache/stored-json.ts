@@ -1,4 +1,5 @@
-import type { KubeObject } from '@holdfast/api';
+import type { KubeObject, ManagedFieldsEntry } from '@holdfast/api';
+import { fieldsText } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 
 const METADATA_OPENING = '"metadata":{';
@@ -10,11 +11,28 @@ const METADATA_OPENING_BYTES = Buffer.from(METADATA_OPENING);
  */
 export function encodeStored(object: KubeObject): string {
   const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _assignedByTheStore, ...storedMetadata } = metadata;
-  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(storedMetadata)}`;
+  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${encodeMetadata(metadata)}`;
   const tail = JSON.stringify(rest);
   return tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`;
 }
+
+function encodeMetadata(metadata: KubeObject['metadata']): string {
+  const { resourceVersion: _assignedByTheStore, managedFields, ...own } = metadata;
+  const text = JSON.stringify(own);
+  if (managedFields === undefined) return text;
+  return withMember(text, 'managedFields', `[${managedFields.map(encodeEntry).join(',')}]`);
+}
+
+/** The fields that a writer owns are the greater part of an entry, and their text is known for objects of one template. */
+function encodeEntry(entry: ManagedFieldsEntry): string {
+  const { fieldsV1, ...rest } = entry;
+  const text = JSON.stringify(rest);
+  return fieldsV1 === undefined ? text : withMember(text, 'fieldsV1', fieldsText(fieldsV1));
+}
+
+/** `object` is the text of one. */
+const withMember = (object: string, key: string, value: string): string =>
+  `${object.slice(0, -1)}${object === '{}' ? '' : ','}"${key}":${value}}`;
 
 /** The object as clients see it: with its `metadata.resourceVersion`. Revision 0 (never stored) has none. */
 export function withRevision(stored: string, revision: number): string {

@@ -1,0 +1,158 @@
+import { deepEqual } from '../deep.ts';
+import { fieldElement, type PathElement } from '../fieldpath/element.ts';
+import { type FieldSet, hasMember, sortedElements } from '../fieldpath/field-set.ts';
+import { isEmptyObject, type Json, type JsonObject, ownValue } from '../json.ts';
+import type { ListSchema, Schema, StructSchema } from '../schema.ts';
+import { fieldSchema, itemsByElement, listOf, listSchema, type Maybe, objectOf, treatmentOf } from '../typed/shape.ts';
+import { sharedUnsetObject } from '../typed/unset.ts';
+
+/** Fields of metadata that the server keeps for every object: nobody owns them. */
+const SERVER_METADATA: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+]);
+
+/**
+ * What belongs to whoever makes an object, in the text of FieldsV1: all that it says, compared with an object of which nobody has set
+ * a field. Written down in one walk, without the sets that an update needs. `undefined`: nothing.
+ */
+export function fieldsOfNewObject(
+  object: JsonObject,
+  schema: StructSchema,
+  reset: FieldSet | undefined,
+): string | undefined {
+  const unset = sharedUnsetObject(schema);
+  const level: string[] = [];
+  for (const key of sortedKeys(object)) {
+    if (key === 'apiVersion' || key === 'kind' || (reset !== undefined && hasMember(reset, fieldElement(key))))
+      continue;
+    const before = ownValue(unset, key);
+    const after = object[key] ?? null;
+    const type = fieldSchema(schema, key);
+    const text = key === 'metadata' ? metadataText(before, after, type) : changedText(before, after, type);
+    if (text !== undefined) level.push(member(key, text));
+  }
+  return nodeText(false, level);
+}
+
+function metadataText(before: Maybe, after: Json, schema: Schema): string | undefined {
+  const left = objectOf(before);
+  const right = objectOf(after);
+  const level: string[] = [];
+  for (const key of right === undefined ? [] : sortedKeys(right)) {
+    if (SERVER_METADATA.has(key)) continue;
+    const text = changedText(own(left, key), right?.[key] ?? null, fieldSchema(schema, key));
+    if (text !== undefined) level.push(member(key, text));
+  }
+  return nodeText(false, level);
+}
+
+/** `undefined` when nothing was set. */
+function changedText(before: Maybe, after: Json, schema: Schema): string | undefined {
+  if (before === undefined) return presentText(after, schema);
+  if (before === after) return undefined;
+  const treatment = treatmentOf(schema, after);
+  switch (treatment) {
+    case 'leaf':
+      return deepEqual(before, after) ? undefined : LEAF;
+    case 'fields':
+      return changedKeys(before, after, schema);
+    case 'items':
+      return changedItems(before, after, schema);
+  }
+}
+
+function changedKeys(before: Json, after: Json, schema: Schema): string | undefined {
+  const left = objectOf(before);
+  const right = objectOf(after);
+  if (right === undefined || isEmptyObject(right)) {
+    return left === undefined || isEmptyObject(left) ? changedLeaf(before, after) : undefined;
+  }
+  const level: string[] = [];
+  for (const key of sortedKeys(right)) {
+    const type = fieldSchema(schema, key);
+    const text = changedText(own(left, key), right[key] ?? null, type);
+    if (text !== undefined) level.push(member(key, text));
+  }
+  // Data without a schema that was a plain value is changed itself, too.
+  return nodeText(schema.kind === 'any' && treatmentOf(schema, before) === 'leaf', level);
+}
+
+/** Nothing that is unset has items. */
+function changedItems(before: Json, after: Json, schema: Schema): string | undefined {
+  const items = listOf(after) ?? [];
+  return items.length === 0 ? changedLeaf(before, after) : nodeText(false, itemTexts(items, listSchema(schema)));
+}
+
+const changedLeaf = (before: Json, after: Json): string | undefined => (deepEqual(before, after) ? undefined : LEAF);
+
+/** Everything of a value that nobody had set before: its leaves and its containers. */
+function presentText(value: Json, schema: Schema): string {
+  switch (treatmentOf(schema, value)) {
+    case 'leaf':
+      return LEAF;
+    case 'fields':
+      return presentKeys(objectOf(value), schema);
+    case 'items':
+      return presentItems(listOf(value) ?? [], listSchema(schema));
+  }
+}
+
+function presentKeys(value: JsonObject | undefined, schema: Schema): string {
+  if (value === undefined) return LEAF;
+  const level: string[] = [];
+  for (const key of sortedKeys(value))
+    level.push(member(key, presentText(value[key] ?? null, fieldSchema(schema, key))));
+  return nodeText(true, level) ?? LEAF;
+}
+
+const presentItems = (items: readonly Json[], list: ListSchema): string =>
+  items.length === 0 ? LEAF : (nodeText(true, itemTexts(items, list)) ?? LEAF);
+
+function itemTexts(items: readonly Json[], list: ListSchema): readonly string[] {
+  const byElement = itemsByElement(list, items);
+  const schema = list.items();
+  return sortedElements(byElement).map((element: PathElement) => {
+    const [only, ...duplicates] = byElement.get(element) ?? [];
+    const text = only === undefined || duplicates.length > 0 ? LEAF : presentText(only, schema);
+    return `${JSON.stringify(element)}:${text}`;
+  });
+}
+
+const LEAF = '{}';
+
+function nodeText(isMember: boolean, level: readonly string[]): string | undefined {
+  if (level.length === 0) return isMember ? LEAF : undefined;
+  return isMember ? `{".":{},${level.join(',')}}` : `{${level.join(',')}}`;
+}
+
+/** Names of fields need no quoting. */
+const PLAIN = /^[\w./-]*$/;
+
+const member = (key: string, text: string): string =>
+  PLAIN.test(key) ? `"f:${key}":${text}` : `${JSON.stringify(fieldElement(key))}:${text}`;
+
+/** Few enough to be put in their places one by one. */
+const FEW = 24;
+
+function sortedKeys(object: JsonObject): readonly string[] {
+  const keys = Object.keys(object);
+  if (keys.length > FEW) return keys.sort();
+  for (let i = 1; i < keys.length; i += 1) {
+    const key = keys[i] ?? '';
+    let at = i;
+    for (; at > 0 && (keys[at - 1] ?? '') > key; at -= 1) keys[at] = keys[at - 1] ?? '';
+    keys[at] = key;
+  }
+  return keys;
+}
+
+const own = (object: JsonObject | undefined, key: string): Maybe =>
+  object === undefined ? undefined : ownValue(object, key);

@@ -1,0 +1,35 @@
+import { deepFreeze } from '../deep.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+
+/** Objects made from one template own the same fields: so many texts of FieldsV1 are known, and each is one value for all. */
+const KNOWN_MAX = 512;
+/** A longer text is hardly met twice. */
+const KNOWN_CHARS_MAX = 8_192;
+
+const byText = new Map<string, JsonObject>();
+const textOf = new WeakMap<JsonObject, string>();
+
+/** The frozen value of a FieldsV1 text; the same instance for the same text. `value` is what the text says, where that is at hand. */
+export function sharedFields(text: string, value?: JsonObject): JsonObject {
+  const known = byText.get(text);
+  if (known !== undefined) return known;
+  const parsed: unknown = value ?? JSON.parse(text);
+  const fields = deepFreeze(isJsonObject(parsed) ? parsed : {});
+  if (text.length <= KNOWN_CHARS_MAX) remember(text, fields);
+  return fields;
+}
+
+/** The oldest goes: whoever still holds it keeps a value that is as good as any. */
+function remember(text: string, fields: JsonObject): void {
+  if (byText.size >= KNOWN_MAX) {
+    const [oldest = ''] = byText.keys();
+    byText.delete(oldest);
+  }
+  byText.set(text, fields);
+  textOf.set(fields, text);
+}
+
+/** The text of a FieldsV1 value, which is known already for a shared one. */
+export function fieldsText(fields: unknown): string {
+  return (isJsonObject(fields) ? textOf.get(fields) : undefined) ?? JSON.stringify(fields);
+}

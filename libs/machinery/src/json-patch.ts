@@ -139,10 +139,8 @@ class PatchedDocument {
   }
 
   #add(path: string, value: Json): void {
-    if (path === '') {
-      this.root = value;
-      return;
-    }
+    // Nothing is added above the whole: a path that was forgotten is no path to it.
+    if (path === '') throw new JsonPatchError('missing path');
     const { container, token } = this.#parent(path);
     if (!isList(container)) return setOwn(container, token, value);
     container.splice(token === '-' ? container.length : insertionIndex(token, container.length), 0, value);

@@ -33,7 +33,8 @@ export interface Table {
     readonly continue?: string;
     readonly remainingItemCount?: number;
   };
-  readonly columnDefinitions: readonly TableColumnDefinition[];
+  /** `null` where the client has them already. */
+  readonly columnDefinitions: readonly TableColumnDefinition[] | null;
   readonly rows: readonly TableRow[];
 }
 
@@ -57,7 +58,7 @@ export function buildTable<T extends object>(request: TableRequest<T>): Table {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
     metadata: request.metadata,
-    columnDefinitions: request.withoutColumns === true ? [] : columns.map(columnDefinition),
+    columnDefinitions: request.withoutColumns === true ? null : columns.map(columnDefinition),
     rows: request.objects.map((object) => ({
       cells: columns.map((column) => column.cell(object, { now })),
       ...rowObject(object, request.include),

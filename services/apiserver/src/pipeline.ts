@@ -1,4 +1,4 @@
-import { allResources, findResource } from '@holdfast/api';
+import { findResource } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
 import { impersonate, wantsToImpersonate } from './authentication/impersonation.ts';
@@ -6,17 +6,18 @@ import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
-import { errorAnswer, textAnswer } from './http/answers.ts';
+import { isServedGroup } from './endpoints/served-kinds.ts';
+import { errorAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
 import { negotiate, negotiateWithoutTable } from './http/negotiation.ts';
-import { methodNotAllowed, notServed } from './http/not-served.ts';
+import { methodNotAllowed, nothingThere, notServed } from './http/not-served.ts';
 import { withJsonBody } from './http/protobuf-body.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
 import type { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
 import { routeResource } from './verbs/resource-router.ts';
 import type { VirtualHandler, VirtualResource } from './virtual/port.ts';
-import { findVirtualResource, VIRTUAL_RESOURCES } from './virtual/registry.ts';
+import { findVirtualResource } from './virtual/registry.ts';
 
 export interface Pipeline {
   readonly core: Core;
@@ -98,6 +99,9 @@ async function route({ core, checks }: Pipeline, incoming: Incoming, info: Reque
 
 async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request, user, warnings } = incoming;
+  // Only proxied services know these methods.
+  if ((request.method === 'HEAD' || request.method === 'OPTIONS') && info.subresource !== 'proxy')
+    throw methodNotAllowed();
   const contextOf = (represent: typeof negotiate): ResourceContext => ({
     request,
     info,
@@ -125,11 +129,8 @@ function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRe
   return handler;
 }
 
-/** An unknown group or version is no API at all; an unknown resource of a known one is a `Status`. */
+/** An unknown group is no API at all; an unknown version or resource of a known one is a `Status`. */
 function unknownResource(info: ResourceRequest): ApiResponse {
-  const known = [...allResources(), ...VIRTUAL_RESOURCES].some(
-    (each) => each.group === info.group && each.version === info.version,
-  );
-  if (known) throw notServed();
-  return textAnswer(404, '404 page not found\n');
+  if (isServedGroup(info.group)) throw notServed();
+  return nothingThere();
 }

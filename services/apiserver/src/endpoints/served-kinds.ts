@@ -31,6 +31,10 @@ const GROUP_ORDER = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
+/** Whether anything of a group is served, in whatever version. */
+export const isServedGroup = (group: string): boolean =>
+  allResources().some((each) => each.group === group) || VIRTUAL_RESOURCES.some((each) => each.group === group);
+
 /** Everything that is served, by group, then by name. */
 export function servedKinds(): readonly ServedKind[] {
   const stored = allResources().map(storedKind);

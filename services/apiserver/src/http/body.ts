@@ -14,7 +14,8 @@ import {
 } from '@holdfast/machinery';
 import { BODY_DEPTH_MAX, REQUEST_BODY_BYTES_MAX } from '../limits.ts';
 import { groupVersion } from '../served.ts';
-import { parseYamlText } from './yaml.ts';
+import { isKnownKind, notRegistered } from './known-kinds.ts';
+import { parseYamlText, YamlSyntaxError } from './yaml.ts';
 
 export function bodyText(request: ApiRequest): string {
   const { body } = request;
@@ -31,12 +32,12 @@ export function mediaTypeOf(request: ApiRequest): string {
 
 export type BodyFormat = 'json' | 'yaml';
 
-/** 415 for anything that is neither JSON nor YAML; no content type means JSON. */
+/** 415 for anything else; no content type means JSON. What came as protobuf is JSON by now. */
 export function bodyFormat(request: ApiRequest): BodyFormat {
   const type = mediaTypeOf(request);
   if (type === '' || type === 'application/json') return 'json';
   if (type === 'application/yaml') return 'yaml';
-  throw unsupportedMediaType(['application/json', 'application/yaml']);
+  throw unsupportedMediaType(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
 }
 
 export interface ParsedDocument {
@@ -47,35 +48,54 @@ export interface ParsedDocument {
 
 /** Parses a document; `wanted` is named when it is none at all. */
 export function parseDocument(text: string, format: BodyFormat, wanted: string): ParsedDocument {
-  const { value, duplicates } = format === 'json' ? parseJsonText(text, wanted) : parseYamlText(text);
+  const { value, duplicates } = format === 'json' ? parseJsonText(text, wanted) : parseYaml(text, wanted);
   refuseTooDeep(value);
   if (isJsonObject(value)) return { value, duplicates };
+  // In Go, null fills nothing in.
+  if (value === null) return { value: {}, duplicates };
   throw unrecognized(
     wanted,
-    `json: cannot unmarshal ${jsonTypeName(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    text,
+    `${NO_KIND}json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${KINDS}`,
   );
 }
+
+const NO_KIND = "couldn't get version/kind; json parse error: ";
+const KINDS = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 function parseJsonText(text: string, wanted: string): ParsedJson {
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw unrecognized(wanted, `${error.message} (${shorten(text)})`);
+    if (error instanceof JsonSyntaxError) throw unrecognized(wanted, text, `${NO_KIND}${error.message}`);
     throw error;
   }
 }
 
-const unrecognized = (wanted: string, why: string): StatusError =>
-  badRequest(
-    `the object provided is unrecognized (must be of type ${wanted}): couldn't get version/kind; json parse error: ${why}`,
-  );
-
-function shorten(text: string): string {
-  const limit = 2_048;
-  return text.length <= limit ? text : `${text.slice(0, limit)}...`;
+function parseYaml(text: string, wanted: string): ParsedJson {
+  try {
+    return parseYamlText(text);
+  } catch (error) {
+    if (error instanceof YamlSyntaxError) throw unrecognized(wanted, text, error.message);
+    throw error;
+  }
 }
 
-function refuseTooDeep(value: Json, depth = 0): void {
+const unrecognized = (wanted: string, text: string, why: string): StatusError =>
+  badRequest(`the object provided is unrecognized (must be of type ${wanted}): ${why} (${summaryOf(text)})`);
+
+const SUMMARY_BYTES = 30;
+
+/** The beginning of what was sent; what does not begin like an object may be no text at all. */
+function summaryOf(text: string): string {
+  const bytes = Buffer.from(text.slice(0, SUMMARY_BYTES + 1));
+  if (bytes.length === 0) return '<empty>';
+  const start = bytes.subarray(0, SUMMARY_BYTES);
+  const shown = text.startsWith('{') ? start.toString() : start.toString('hex');
+  return bytes.length > SUMMARY_BYTES ? `${shown} ...` : shown;
+}
+
+export function refuseTooDeep(value: Json, depth = 0): void {
   if (depth > BODY_DEPTH_MAX) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
   if (typeof value !== 'object' || value === null) return;
   if (isJsonArray(value)) {
@@ -93,11 +113,11 @@ export interface Kind {
 
 /** Gives the document its kind, or refuses another kind than the path serves. */
 export function asKind(document: JsonObject, definition: Kind): KubeObject {
-  const apiVersion = textField(document, 'apiVersion');
-  const kind = textField(document, 'kind');
+  const apiVersion = textField(document, 'apiVersion', definition);
+  const kind = textField(document, 'kind', definition);
   const wanted = groupVersion(definition);
   if ((kind !== '' && kind !== definition.kind) || (apiVersion !== '' && apiVersion !== wanted)) {
-    throw otherKind(definition, apiVersion, kind);
+    throw otherKind(document, definition, { apiVersion: apiVersion || wanted, kind: kind || definition.kind });
   }
   const metadata = document['metadata'] ?? {};
   if (!isJsonObject(metadata))
@@ -107,25 +127,53 @@ export function asKind(document: JsonObject, definition: Kind): KubeObject {
   return { ...document, apiVersion: wanted, kind: definition.kind, metadata: { ...metadata } } as KubeObject;
 }
 
-function textField(document: JsonObject, field: 'apiVersion' | 'kind'): string {
+function textField(document: JsonObject, field: 'apiVersion' | 'kind', definition: Kind): string {
   const value = document[field] ?? '';
   if (typeof value === 'string') return value;
-  throw badRequest(
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field .${field} of type string`,
-  );
+  const why = `json: cannot unmarshal ${jsonTypeName(value)} into Go struct field .${field} of type string`;
+  throw unrecognized(definition.kind, JSON.stringify(document), `${NO_KIND}${why}`);
 }
 
-function otherKind(definition: Kind, apiVersion: string, kind: string): StatusError {
-  const version = apiVersion.split('/').at(-1) ?? '';
-  if (kind === definition.kind) {
+interface NamedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+function otherKind(document: JsonObject, definition: Kind, named: NamedKind): StatusError {
+  const { apiVersion, kind } = named;
+  if (apiVersion.split('/').length > 2) {
+    return unrecognized(definition.kind, JSON.stringify(document), `unexpected GroupVersion string: ${apiVersion}`);
+  }
+  const unfit = unfitReason(named, definition);
+  if (unfit === undefined) {
     return badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${groupVersion(definition)})`,
     );
   }
-  const internal = definition.group === '' ? 'core' : (definition.group.split('.')[0] ?? '');
   return badRequest(
-    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${definition.kind}: converting (${version}.${kind}) to (${internal}.${definition.kind}): unknown conversion`,
+    `${kind} in version ${JSON.stringify(versionIn(apiVersion))} cannot be handled as a ${definition.kind}: ${unfit}`,
   );
+}
+
+const versionIn = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? '';
+
+/** Why a document cannot become an object of this kind; `undefined` when it is of the kind, in whatever version. */
+export function unfitKind(document: JsonObject, definition: Kind): string | undefined {
+  const { apiVersion, kind } = document;
+  const named = {
+    apiVersion: typeof apiVersion === 'string' ? apiVersion : '',
+    kind: typeof kind === 'string' ? kind : '',
+  };
+  if (named.kind === definition.kind && named.apiVersion === groupVersion(definition)) return undefined;
+  return unfitReason(named, definition);
+}
+
+function unfitReason({ apiVersion, kind }: NamedKind, definition: Kind): string | undefined {
+  if (!isKnownKind(apiVersion, kind)) return notRegistered(apiVersion, kind);
+  const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
+  if (kind === definition.kind && group === definition.group) return undefined;
+  const internal = definition.group === '' ? 'core' : (definition.group.split('.')[0] ?? '');
+  return `converting (${versionIn(apiVersion)}.${kind}) to (${internal}.${definition.kind}): unknown conversion`;
 }
 
 export function bodyTooLarge(): StatusError {

@@ -13,21 +13,35 @@ export interface ContinueToken {
 /** Instead of a revision: go on with whatever is there now. */
 export const LATEST = -1;
 
+const VERSION = 'meta.k8s.io/v1';
+
 export function encodeContinue(token: ContinueToken): string {
-  const text = JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.after, at: token.since });
+  const text = JSON.stringify({ v: VERSION, rv: token.revision, start: token.after, at: token.since });
   return Buffer.from(text).toString('base64url');
 }
 
 export function decodeContinue(text: string): ContinueToken {
   const token = parseToken(text);
   const { rv, start, at = 0 } = token;
+  if (token.v !== VERSION) {
+    throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(token.v ?? '')}`);
+  }
+  if (rv === 0 || rv === undefined) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (start === '' || start === undefined) throw invalidToken(`encoded start key empty (version ${VERSION})`);
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || typeof start !== 'string' || typeof at !== 'number') {
-    throw invalidToken('unrecognized encoded version');
+    throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(token.v)}`);
   }
   return { revision: rv, after: start, since: at };
 }
 
-function parseToken(text: string): { readonly rv?: unknown; readonly start?: unknown; readonly at?: unknown } {
+interface RawToken {
+  readonly v?: unknown;
+  readonly rv?: unknown;
+  readonly start?: unknown;
+  readonly at?: unknown;
+}
+
+function parseToken(text: string): RawToken {
   const json = Buffer.from(text, 'base64url').toString('latin1');
   try {
     const value: unknown = JSON.parse(Buffer.from(json, 'latin1').toString());
@@ -35,7 +49,7 @@ function parseToken(text: string): { readonly rv?: unknown; readonly start?: unk
   } catch {
     throw invalidToken(`invalid character ${quoteGo(json.charAt(0))} looking for beginning of value`);
   }
-  throw invalidToken('unrecognized encoded version');
+  throw invalidToken('server does not recognize this encoded version ""');
 }
 
 function quoteGo(char: string): string {

@@ -1,16 +1,18 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import {
   badRequest,
+  type FieldError,
   type FieldSelectorMatcher,
+  forbidden,
+  invalidObject,
   type LabelSelectorMatcher,
+  notSupported,
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,
-  type StatusError,
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { Selection } from '../cache/selection.ts';
-import { invalidOptions } from './options-error.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 
 export interface ListOptions {
@@ -30,23 +32,35 @@ export function readListOptions(
   info: ResourceRequest,
   definition: ResourceDefinition,
 ): ListOptions {
+  const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+  const fields = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
   const limit = readInteger(query, 'limit');
+  const timeoutSeconds = readInteger(query, 'timeoutSeconds');
+  const match = readMatch(query);
   const options: ListOptions = {
-    selection: readSelection(query, info, definition),
-    limit: limit === undefined || limit <= 0 ? undefined : limit,
+    selection: readSelection({ labels, fields }, info, definition),
+    // "Any state will do" is answered whole, as it is at hand.
+    limit: limit === undefined || limit <= 0 || query.get('resourceVersion') === '0' ? undefined : limit,
     continueToken: query.get('continue') || undefined,
     resourceVersion: readResourceVersion(query.get('resourceVersion')),
-    match: readMatch(query),
-    timeoutSeconds: readInteger(query, 'timeoutSeconds'),
+    match,
+    timeoutSeconds,
     bookmarks: isTrue(query.get('allowWatchBookmarks')),
     sendInitialEvents: query.has('sendInitialEvents') ? isTrue(query.get('sendInitialEvents')) : undefined,
   };
   return options;
 }
 
-function readSelection(query: URLSearchParams, info: ResourceRequest, definition: ResourceDefinition): Selection {
-  const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
-  const fields = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
+interface Selectors {
+  readonly labels: LabelSelectorMatcher;
+  readonly fields: FieldSelectorMatcher;
+}
+
+function readSelection(
+  { labels, fields }: Selectors,
+  info: ResourceRequest,
+  definition: ResourceDefinition,
+): Selection {
   checkFields(fields, definition);
   const pinnedNamespace = fields.requiredValue('metadata.namespace');
   return {
@@ -126,48 +140,42 @@ export function readResourceVersion(text: string | null): number | undefined {
   );
 }
 
+/** Everything that is wrong with how a revision is asked for is told at once. */
 function readMatch(query: URLSearchParams): ListOptions['match'] {
   const text = query.get('resourceVersionMatch') ?? '';
-  const watching = isTrue(query.get('watch'));
+  const errors = isTrue(query.get('watch')) ? watchErrors(query, text) : listErrors(query, text);
+  if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions', name: '' }, errors);
+  return text === 'Exact' || text === 'NotOlderThan' ? text : undefined;
+}
+
+const MATCH = 'resourceVersionMatch';
+
+function listErrors(query: URLSearchParams, match: string): readonly FieldError[] {
+  const initial = query.has('sendInitialEvents')
+    ? [forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list')]
+    : [];
+  if (match === '') return initial;
+  const version = query.get('resourceVersion') ?? '';
+  const isExact = match === 'Exact';
+  return [
+    ...(version === '' ? [forbidden(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`)] : []),
+    ...(query.get('continue') ? [forbidden(MATCH, `${MATCH} is forbidden when continue is provided`)] : []),
+    ...(isExact || match === 'NotOlderThan' ? [] : [notSupported(MATCH, match, ['Exact', 'NotOlderThan', ''])]),
+    ...(isExact && version === '0' ? [forbidden(MATCH, `${MATCH} "exact" is forbidden for resourceVersion "0"`)] : []),
+    ...initial,
+  ];
+}
+
+function watchErrors(query: URLSearchParams, match: string): readonly FieldError[] {
   const initial = query.has('sendInitialEvents');
-  if (watching) return readWatchMatch(text, initial);
-  if (initial)
-    throw invalidOptions('ListOptions', 'sendInitialEvents', 'Forbidden', 'sendInitialEvents is forbidden for list');
-  if (text === '') return undefined;
-  const forbid = (why: string): never => {
-    throw invalidOptions(
-      'ListOptions',
-      'resourceVersionMatch',
-      'Forbidden',
-      `resourceVersionMatch is forbidden ${why}`,
-    );
-  };
-  if (!query.get('resourceVersion')) forbid('unless resourceVersion is provided');
-  if (query.get('continue')) forbid('when continue is provided');
-  if (text !== 'Exact' && text !== 'NotOlderThan') throw unsupportedMatch(text);
-  if (text === 'Exact' && query.get('resourceVersion') === '0') {
-    forbid('"Exact" for resourceVersion "0"');
-  }
-  return text;
+  const isRight = match === 'NotOlderThan';
+  const missing =
+    initial && !isRight ? [forbidden(MATCH, `sendInitialEvents requires setting ${MATCH} to NotOlderThan`)] : [];
+  if (match === '') return missing;
+  return [
+    ...missing,
+    ...(initial ? [] : [forbidden(MATCH, `${MATCH} is forbidden for watch unless sendInitialEvents is provided`)]),
+    ...(isRight ? [] : [notSupported(MATCH, match, ['NotOlderThan'])]),
+    ...(query.get('continue') ? [forbidden(MATCH, `${MATCH} is forbidden when continue is provided`)] : []),
+  ];
 }
-
-function readWatchMatch(text: string, initial: boolean): ListOptions['match'] {
-  const refuse = (why: string): never => {
-    throw invalidOptions('ListOptions', 'resourceVersionMatch', 'Forbidden', why);
-  };
-  if (initial) {
-    if (text === '') refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
-    if (text !== 'NotOlderThan') throw unsupportedMatch(text, ['NotOlderThan']);
-    return text;
-  }
-  if (text !== '') refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  return undefined;
-}
-
-const unsupportedMatch = (text: string, supported = ['Exact', 'NotOlderThan']): StatusError =>
-  invalidOptions(
-    'ListOptions',
-    'resourceVersionMatch',
-    'Unsupported value',
-    `${JSON.stringify(text)}: supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
-  );

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { buildTable, type IncludeObject, partialObjectMetadata, type Table } from '@holdfast/machinery';
+import { badRequest, buildTable, type IncludeObject, partialObjectMetadata, type Table } from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
@@ -75,5 +75,10 @@ function withConditions<R>(row: R, object: KubeObject | undefined, read: RowCond
   return conditions.length === 0 ? row : { ...row, conditions };
 }
 
-const includeObject = (text: string | null): IncludeObject =>
-  text === 'None' || text === 'Object' ? text : 'Metadata';
+function includeObject(text: string | null): IncludeObject {
+  if (text === null || text === '') return 'Metadata';
+  if (text === 'None' || text === 'Object' || text === 'Metadata') return text;
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
+}

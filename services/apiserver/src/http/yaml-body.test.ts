@@ -2,10 +2,13 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { YAML_TOKENS_MAX } from '../limits.ts';
-import { parseYamlText } from './yaml.ts';
+import { parseYamlText, YamlSyntaxError } from './yaml.ts';
 
 const refusedWith = (code: number, message: RegExp) => (error: unknown) =>
   error instanceof StatusError && error.code === code && message.test(error.message);
+
+const isSyntaxError = (message: RegExp) => (error: unknown) =>
+  error instanceof YamlSyntaxError && message.test(error.message);
 
 test('anchors, aliases and merges are replaced; booleans are those of YAML 1.1', () => {
   const text = 'base: &b {a: 1, on: yes}\ncopy: *b\nmerged:\n  <<: *b\n  c: "2"\n';
@@ -30,11 +33,11 @@ test('JSON under the name of YAML is read as what it is', () => {
 
 test('documents that grow by their aliases, or contain themselves, are refused', () => {
   const doubling = Array.from({ length: 40 }, (_, i) => `a${i}: &a${i} [${i === 0 ? 'x,x' : `*a${i - 1},*a${i - 1}`}]`);
-  assert.throws(() => parseYamlText(doubling.join('\n')), refusedWith(400, /excessive aliasing/));
+  assert.throws(() => parseYamlText(doubling.join('\n')), isSyntaxError(/excessive aliasing/));
   const many = `a: &a x\nb:\n${'- *a\n'.repeat(1_001)}`;
-  assert.throws(() => parseYamlText(many), refusedWith(400, /excessive aliasing/));
+  assert.throws(() => parseYamlText(many), isSyntaxError(/excessive aliasing/));
   for (const cycle of ['a: &a {b: *a, c: *a}', 'x: &a y\na: &a {b: *a, c: *a}', 'a: *a'])
-    assert.throws(() => parseYamlText(cycle), refusedWith(400, /contains itself/), cycle);
+    assert.throws(() => parseYamlText(cycle), isSyntaxError(/contains itself/), cycle);
 });
 
 test('a text of mistakes is refused with the first of them and its line', () => {
@@ -44,11 +47,21 @@ test('a text of mistakes is refused with the first of them and its line', () => 
     `a: b\n${'!!str '.repeat(2_000)}`,
     `\n${']'.repeat(2_000)}`,
   ])
-    assert.throws(
-      () => parseYamlText(text),
-      refusedWith(400, /^error converting YAML to JSON: yaml: line 2: /),
-      text.slice(0, 20),
-    );
+    assert.throws(() => parseYamlText(text), isSyntaxError(/^yaml: line 2: /), text.slice(0, 20));
+});
+
+test('what people get wrong most is told in the words of Go', () => {
+  const words = (text: string): string => {
+    try {
+      parseYamlText(text);
+      return '';
+    } catch (error) {
+      return error instanceof YamlSyntaxError ? error.message : String(error);
+    }
+  };
+  assert.equal(words('a: b: c'), 'yaml: mapping values are not allowed in this context');
+  assert.equal(words('x: y\na: b: c'), 'yaml: line 2: mapping values are not allowed in this context');
+  assert.equal(words('a:\n\tb: 1'), 'yaml: line 2: found character that cannot start any token');
 });
 
 test('more tokens than are parsed in good time are 413', () => {
@@ -60,7 +73,7 @@ test('more tokens than are parsed in good time are 413', () => {
 
 test('deep texts are refused, and unknown tags are not printed', (t) => {
   const print = t.mock.method(process, 'emitWarning');
-  assert.throws(() => parseYamlText('['.repeat(10_000)), refusedWith(400, /./));
+  assert.throws(() => parseYamlText('['.repeat(10_000)), isSyntaxError(/./));
   assert.deepEqual(parseYamlText('a: !unknown b').value, { a: 'b' });
   assert.equal(print.mock.callCount(), 0);
 });

@@ -1,4 +1,4 @@
-import { badRequest, type Json, type ParsedJson, StatusError } from '@holdfast/machinery';
+import { type Json, type ParsedJson, StatusError } from '@holdfast/machinery';
 import {
   type Alias,
   type Document,
@@ -11,8 +11,10 @@ import {
   Lexer,
   parseDocument,
   stringify,
+  type YAMLError,
 } from 'yaml';
 import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
+import { YamlSyntaxError } from './yaml-syntax-error.ts';
 
 /**
  * Reads a YAML text at a cost that grows with its length and no faster. The parser alone does not promise that: it compares every key with every
@@ -23,7 +25,7 @@ export function parseYamlText(text: string): ParsedJson {
     return parseBounded(text);
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new YamlSyntaxError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
@@ -39,10 +41,23 @@ function parseBounded(text: string): ParsedJson {
     logLevel: 'silent',
   });
   const [mistake] = document.errors;
-  if (mistake !== undefined) throw new Error(`yaml: line ${lineOf(text, mistake.pos[0])}: ${mistake.message}`);
+  if (mistake !== undefined) throw new Error(describeMistake(text, mistake));
   const repeated = inspect(document);
   const value = (document.toJS({ maxAliasCount: -1 }) ?? null) as Json;
   return { value, duplicates: repeated.length === 0 ? [] : [describeRepeated(text, repeated)] };
+}
+
+/** In the words of Go's parser, which has no line for what is on the first. */
+const IN_GO: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
+  TAB_AS_INDENT: 'found character that cannot start any token',
+};
+
+function describeMistake(text: string, { code, pos, message }: YAMLError): string {
+  const line = lineOf(text, pos[0]);
+  const words = IN_GO[code];
+  if (words === undefined) return `yaml: line ${line}: ${message}`;
+  return line === 1 ? `yaml: ${words}` : `yaml: line ${line}: ${words}`;
 }
 
 function refuseTooManyTokens(text: string): void {

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { JsonSyntaxError, type ParsedJson, parseJson } from '@holdfast/machinery';
 
+export { YamlSyntaxError } from './yaml-syntax-error.ts';
+
 type YamlBody = typeof import('./yaml-body.ts');
 
 /** Few clients speak YAML: its library is loaded for the first of them. */

@@ -27,16 +27,16 @@ const get: Handler = async (core, context, definition) => {
 const put: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'UpdateOptions');
   const sent = parseDocument(bodyText(context.request), bodyFormat(context.request), 'Scale').value;
-  return change(core, context, definition, { dryRun: options.dryRun, wanted: () => sent });
+  return change(core, context, definition, { ...options, wanted: () => sent });
 };
 
 const patch: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaFor('autoscaling', 'v1', 'Scale');
   invariant(schema !== undefined, 'there is a field table for Scale');
-  const apply = readPatch(context, options, schema);
-  const wanted = (current: JsonObject): JsonObject => patched(context, options, { current, change: apply, schema });
-  return change(core, context, definition, { dryRun: options.dryRun, wanted });
+  const sent = readPatch(context, schema);
+  const wanted = (current: JsonObject): JsonObject => patched(context, options, { current, patch: sent, schema });
+  return change(core, context, definition, { ...options, wanted });
 };
 
 /** `kubectl scale` and autoscalers: the replicas of anything that has some, in one shape. */
@@ -49,6 +49,7 @@ export const scale: Subresource = {
 
 interface ScaleChange {
   readonly dryRun: boolean;
+  readonly fieldManager: string;
   readonly wanted: (current: JsonObject) => JsonObject;
 }
 
@@ -56,13 +57,14 @@ async function change(
   core: Core,
   context: ResourceContext,
   definition: ResourceDefinition,
-  { dryRun, wanted }: ScaleChange,
+  { dryRun, fieldManager, wanted }: ScaleChange,
 ): Promise<ApiResponse> {
   const access = accessOf(definition);
   const { object } = await updateObject(core, context, {
     definition,
     form: { ...formFor(definition, ''), subresource: 'scale' },
     dryRun,
+    fieldManager,
     change: (current) => {
       const result = wanted(scaleOf(definition, current));
       checkPreconditions(result, current, definition);

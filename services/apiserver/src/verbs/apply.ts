@@ -1,10 +1,18 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { applyServerSide, badRequest, copyJson, type JsonObject } from '@holdfast/machinery';
+import {
+  applyServerSide,
+  badRequest,
+  copyJson,
+  isJsonObject,
+  type JsonObject,
+  jsonTypeName,
+} from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, parseDocument } from '../http/body.ts';
+import { asKind, bodyText, type ParsedDocument, refuseTooDeep } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
+import { parseYamlText, YamlSyntaxError } from '../http/yaml.ts';
 import { createObject, placeInNamespace } from './create.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
@@ -20,7 +28,7 @@ export async function apply(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'PatchOptions');
-  const { value: config, duplicates } = parseDocument(bodyText(context.request), 'yaml', definition.kind);
+  const { value: config, duplicates } = parseConfiguration(bodyText(context.request));
   reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
   checkName(config, context);
   const { subresource, name } = context.info;
@@ -39,6 +47,21 @@ export async function apply(
     },
   });
   return objectAnswer(core, context, definition, { status: created ? 201 : 200, object });
+}
+
+function parseConfiguration(text: string): ParsedDocument {
+  try {
+    const { value, duplicates } = parseYamlText(text);
+    refuseTooDeep(value);
+    if (isJsonObject(value)) return { value, duplicates };
+    if (value === null) return { value: {}, duplicates };
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonTypeName(value)} into Go value of type map[string]interface {}`,
+    );
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`, error);
+  }
 }
 
 interface Application {

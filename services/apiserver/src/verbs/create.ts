@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, invalidObject, StatusError } from '@holdfast/machinery';
+import { badRequest, invalidObject, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
@@ -24,7 +24,7 @@ export async function create(
   const options = readWriteOptions(context, 'CreateOptions');
   const object = decodeBody(context, definition, options);
   placeInNamespace(object, context.info.namespace, definition);
-  const created = await createObject(core, context, { definition, object, options });
+  const created = await createObject(core, context, { definition, object, options, revision: 'refused' });
   return objectAnswer(core, context, definition, { status: 201, object: created });
 }
 
@@ -34,6 +34,8 @@ export interface NewObject {
   readonly options: WriteOptions;
   /** The object already says who owns its fields. */
   readonly tracked?: true;
+  /** A client that names a revision means an object that is there; absent = it is overlooked. */
+  readonly revision?: 'refused';
 }
 
 /** Defaults, admits, validates and stores a new object; also behind PUT and apply to a name that does not exist. */
@@ -41,6 +43,7 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   const { definition, options } = wanted;
   definition.setDefaults(wanted.object);
   const object = wanted.tracked === true ? wanted.object : owned(core, wanted);
+  const revision = object.metadata.resourceVersion ?? '';
   const request = admissionRequest(context, { ...wanted, object });
   await core.admission.admit(request);
   for (let attempt = 1; ; attempt++) {
@@ -53,10 +56,18 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate, accompany });
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
     if (options.dryRun) return dryRun(core, definition, key, candidate);
+    if (wanted.revision === 'refused') refuseRevision(revision);
     const result = await createStored(core, definition, { key, object: candidate, companion: companions[0] });
     if (result.outcome === 'done') return result.object;
     if (!isGenerated(object)) throw existing(definition, candidate.metadata.name ?? '');
     if (attempt === GENERATE_NAME_ATTEMPTS_MAX) throw nameCollision(definition, candidate.metadata.name ?? '');
+  }
+}
+
+/** Kubernetes answers this with 500. */
+function refuseRevision(revision: string): void {
+  if (/^0*[1-9]\d*$/.test(revision)) {
+    throw unclassifiedError('resourceVersion should not be set on objects to be created');
   }
 }
 

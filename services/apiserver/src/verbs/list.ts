@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse, JsonPieces } from '@holdfast/client';
-import { deepFreeze, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
+import { badRequest, deepFreeze, expired, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
 import type { StoreKey } from '@holdfast/store';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListResult } from '../cache/resource-cache.ts';
@@ -38,7 +38,7 @@ export async function readPage(core: Core, options: ListOptions, definition: Res
     ...(start.after === undefined ? {} : { after: start.after }),
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
   });
-  if (result === undefined) throw start.after === undefined ? stateIsOver(start.atRevision) : pagesAreOver(start.after);
+  if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
   const objects =
     definition.storedAs === undefined ? result.objects : result.objects.map((each) => asServed(definition, each));
   return {
@@ -57,15 +57,20 @@ interface Start {
 
 async function startOf(core: Core, options: ListOptions): Promise<Start> {
   if (options.continueToken !== undefined) {
-    return pageAfter(core, decodeContinue(options.continueToken));
+    const token = decodeContinue(options.continueToken);
+    if ((options.resourceVersion ?? 0) !== 0) {
+      throw badRequest('specifying resource version is not allowed when using continue');
+    }
+    return pageAfter(core, token);
   }
   if (options.resourceVersion === undefined) {
     await catchUp(core);
     return {};
   }
   await waitForRevision(core, options.resourceVersion);
-  // Kubernetes reads a limited list with a revision as "exactly this state", for clients from before the match option.
-  return options.match === 'Exact' ? { atRevision: options.resourceVersion } : {};
+  // A limited list with a revision means "exactly this state", for clients from before the match option.
+  const isExact = options.match === 'Exact' || (options.match === undefined && options.limit !== undefined);
+  return isExact ? { atRevision: options.resourceVersion } : {};
 }
 
 async function pageAfter(core: Core, { revision, after, since }: ContinueToken): Promise<Start> {
@@ -88,12 +93,7 @@ const pagesAreOver = (after: StoreKey): StatusError =>
     metadata: { continue: encodeContinue({ revision: LATEST, after, since: 0 }) },
   });
 
-const stateIsOver = (revision = 0): StatusError =>
-  new StatusError({
-    code: 410,
-    reason: 'Expired',
-    message: `The resourceVersion for the provided list is too old: ${revision}`,
-  });
+const stateIsOver = (): StatusError => expired('The resourceVersion for the provided list is too old.');
 
 function listAnswer(core: Core, context: ResourceContext, definition: ResourceDefinition, page: Page): ApiResponse {
   const { representation } = context;

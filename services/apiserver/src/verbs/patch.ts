@@ -12,22 +12,31 @@ import {
   type Json,
   type JsonObject,
   JsonSyntaxError,
+  jsonTypeName,
+  type ParsedJson,
   parseJson,
   StatusError,
   type StructSchema,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, mediaTypeOf } from '../http/body.ts';
+import { asKind, bodyText, type Kind, mediaTypeOf, unfitKind } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { apply } from './apply.ts';
 import { asJson, reportStrict, schemaOf } from './decode-body.ts';
+import { goValue } from './go-value.ts';
 import { formFor } from './update-forms.ts';
 import { changeable, updateObject } from './update-object.ts';
 import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-options.ts';
 
-/** Applies the change a client describes to the JSON of the newest state. */
-export type JsonChange = (current: JsonObject) => Json;
+/** A change that a client describes to the JSON of the newest state. */
+export interface Patch {
+  readonly apply: (current: JsonObject) => Json;
+  /** What the description has too much. */
+  readonly strictErrors: readonly string[];
+  /** Present: a strategic merge, which goes on without text, so that other words tell what is wrong with its result. */
+  readonly strategic?: JsonObject;
+}
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -41,30 +50,42 @@ export async function patch(
   if (mediaTypeOf(context.request) === APPLY_PATCH) return apply(core, context, definition);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaOf(definition);
-  const change = readPatch(context, options, schema);
+  const change = readPatch(context, schema);
   const { object } = await updateObject(core, context, {
     definition,
     form: formFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
-    change: (current) =>
-      changeable(asKind(patched(context, options, { current: inGoOrder(current), change, schema }), definition)),
+    change: (current) => {
+      const patching = { current: inGoOrder(current), patch: change, schema, kind: definition };
+      return changeable(asKind(patched(context, options, patching), definition));
+    },
   });
   return objectAnswer(core, context, definition, { status: 200, object });
 }
 
-export function readPatch(context: ResourceContext, options: WriteOptions, schema: StructSchema): JsonChange {
+export function readPatch(context: ResourceContext, schema: StructSchema): Patch {
   const type = mediaTypeOf(context.request);
   if (type !== JSON_PATCH && type !== MERGE_PATCH && type !== STRATEGIC_MERGE_PATCH) throw unsupportedPatch();
-  const body = parsePatch(context, options);
+  const refused = (why: string): StatusError =>
+    badRequest(type === STRATEGIC_MERGE_PATCH ? why : `error decoding patch: ${why}`);
+  const { value, duplicates } = parsePatch(context, refused);
   if (type === JSON_PATCH) {
-    const { operations, strictErrors } = decodeJsonPatch(body);
-    reportStrict(context, options, strictErrors, (why) => badRequest(`strict decoding error: ${why}`));
-    return (current) => applyJsonPatch(current, operations);
+    const { operations, strictErrors } = decodeJsonPatch(value);
+    return { apply: (current) => applyJsonPatch(current, operations), strictErrors: [...duplicates, ...strictErrors] };
   }
-  if (!isJsonObject(body)) throw badRequest('error decoding patch: a merge patch must be an object');
-  if (type === MERGE_PATCH) return (current) => applyMergePatch(current, body);
-  return (current) => applyStrategicMergePatch(current, body, schema);
+  const body = value ?? {};
+  if (!isJsonObject(body)) {
+    throw refused(`json: cannot unmarshal ${jsonTypeName(body)} into Go value of type map[string]interface {}`);
+  }
+  if (type === MERGE_PATCH) {
+    return { apply: (current) => applyMergePatch(current, body), strictErrors: duplicates };
+  }
+  return {
+    apply: (current) => applyStrategicMergePatch(current, body, schema),
+    strictErrors: duplicates,
+    strategic: body,
+  };
 }
 
 const unsupportedPatch = (): StatusError =>
@@ -75,39 +96,52 @@ const unsupportedPatch = (): StatusError =>
     details: {},
   });
 
-function parsePatch(context: ResourceContext, options: WriteOptions): Json {
+function parsePatch(context: ResourceContext, refused: (why: string) => StatusError): ParsedJson {
   try {
-    const { value, duplicates } = parseJson(bodyText(context.request));
-    reportStrict(context, options, duplicates, (why) => badRequest(`strict decoding error: ${why}`));
-    return value;
+    return parseJson(bodyText(context.request));
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`, error);
+    if (error instanceof JsonSyntaxError) throw refused(error.message);
     throw error;
   }
 }
 
 export interface Patching {
   readonly current: JsonObject;
-  readonly change: JsonChange;
+  readonly patch: Patch;
   readonly schema: StructSchema;
+  /** The kind that the result must have; absent = nobody looks. */
+  readonly kind?: Kind;
 }
 
 /** The patched document, checked field by field as if it had been sent whole. */
 export function patched(context: ResourceContext, options: WriteOptions, patching: Patching): JsonObject {
-  const result = patching.change(patching.current);
+  const { patch, kind } = patching;
+  const result = patch.apply(patching.current);
   if (!isJsonObject(result)) throw badRequest('the patch does not leave an object');
+  const document = patch.strategic === undefined ? result : keepKind(result, patching.current);
+  const refusal = (why: string): StatusError => invalidPatch(patch, document, why);
+  const otherKind = kind === undefined ? undefined : unfitKind(document, kind);
+  if (otherKind !== undefined) throw refusal(otherKind);
   try {
-    const { value, unknownFields } = decodeWithSchema(result, patching.schema);
-    reportStrict(context, options, unknownFields, (why) => invalidPatch(result, `strict decoding error: ${why}`));
+    const words = patch.strategic === undefined ? 'decoder' : 'converter';
+    const { value, unknownFields } = decodeWithSchema(document, patching.schema, words);
+    const problems = [...patch.strictErrors, ...unknownFields];
+    reportStrict(context, options, problems, (why) => refusal(`strict decoding error: ${why}`));
     return value;
   } catch (error) {
-    if (error instanceof DecodeError) throw invalidPatch(result, error.message);
+    if (error instanceof DecodeError) throw refusal(error.message);
     throw error;
   }
 }
 
-function invalidPatch(result: JsonObject, why: string): StatusError {
-  const message = `Invalid value: ${JSON.stringify(JSON.stringify(sortKeys(result)))}: ${why}`;
+/** A strategic merge fills in the fields of an object of the kind, whatever it says of the kind. */
+function keepKind(result: JsonObject, { apiVersion = null, kind = null }: JsonObject): JsonObject {
+  return { ...result, apiVersion, kind };
+}
+
+function invalidPatch({ strategic }: Patch, result: JsonObject, why: string): StatusError {
+  const shown = strategic === undefined ? JSON.stringify(sortKeys(result)) : goValue(strategic);
+  const message = `Invalid value: ${JSON.stringify(shown)}: ${why}`;
   return new StatusError({
     code: 422,
     reason: 'Invalid',

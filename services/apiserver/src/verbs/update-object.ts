@@ -8,6 +8,8 @@ import {
   invalid,
   invalidObject,
   type StatusError,
+  unclassifiedError,
+  Verbatim,
 } from '@holdfast/machinery';
 import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
@@ -16,13 +18,13 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
-import { keyOf, subjectOf } from '../served.ts';
+import { keyOf, storagePath, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
 import { validationContext } from './validation-context.ts';
-import { deleteStored, missing, modified, updateStored } from './write-results.ts';
+import { deleteStored, missing, modified, uidMismatch, updateStored } from './write-results.ts';
 
 /** How one way of updating (the object, a subresource) differs from the others. */
 export interface UpdateForm {
@@ -160,6 +162,9 @@ function checkIdentity(
   definition: ResourceDefinition,
 ): void {
   const { name, namespace } = context.info;
+  if ((object.metadata.name ?? '') === '') {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
   if ((object.metadata.name ?? '') !== name) {
     throw badRequest(
       `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`,
@@ -171,6 +176,9 @@ function checkIdentity(
     );
   }
   const wanted = object.metadata.resourceVersion ?? '';
+  if (!/^\d*$/.test(wanted)) {
+    throw unclassifiedError(`strconv.ParseUint: parsing ${JSON.stringify(wanted)}: invalid syntax`);
+  }
   if (wanted !== '' && wanted !== '0' && wanted !== current.metadata.resourceVersion) throw modified(definition, name);
 }
 
@@ -181,13 +189,13 @@ export function checkReplacement(object: KubeObject, current: KubeObject, defini
   if (uid !== '' && uid !== current.metadata.uid) {
     throw conflict(
       subjectOf(definition, name),
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ''}`,
+      uidMismatch(storagePath(definition, current.metadata), { wanted: uid, found: current.metadata.uid ?? '' }),
     );
   }
   const version = object.metadata.resourceVersion ?? '';
   if ((version === '' || version === '0') && definition.strategy.allowUnconditionalUpdate !== true) {
-    throw invalidObject({ group: definition.group, kind: definition.kind, name }, [
-      invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+    throw invalidObject({ group: definition.group, kind: definition.plural, name }, [
+      invalid('metadata.resourceVersion', new Verbatim('0x0'), 'must be specified for an update'),
     ]);
   }
 }

@@ -1,0 +1,291 @@
+import { strict as assert } from 'node:assert';
+import { after, before, test } from 'node:test';
+import type { HttpMethod } from '@holdfast/client';
+import { startTestApi, type TestApi } from './testing/fixture.ts';
+
+/** What Kubernetes 1.32 answers, word by word, to requests that are wrong in ways in which they often are. */
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const SCHEME = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+  const { status } = await api.call('POST', MAPS, {
+    body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } },
+  });
+  assert.equal(status, 201);
+});
+after(() => api.stop());
+
+interface Asked {
+  readonly method?: HttpMethod;
+  readonly url?: string;
+  readonly body?: string;
+  readonly type?: string;
+  readonly answer: readonly [status: number, message: string | undefined];
+}
+
+async function compare(asked: readonly Asked[]): Promise<void> {
+  for (const { method = 'POST', url = MAPS, body, type, answer } of asked) {
+    const headers = type === undefined ? {} : { 'content-type': type };
+    const got = await api.call(method, url, { headers, ...(body === undefined ? {} : { body }) });
+    assert.deepEqual([got.status, got.at('message')], answer, `${method} ${url} ${body ?? ''}`);
+  }
+}
+
+const named = (rest: string): string => `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"${rest}}}`;
+
+test('a body that is none says how it begins', () => {
+  const unrecognized = 'the object provided is unrecognized (must be of type ConfigMap): ';
+  return compare([
+    {
+      body: '',
+      answer: [
+        400,
+        `${unrecognized}couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)`,
+      ],
+    },
+    {
+      body: '[]',
+      answer: [
+        400,
+        `${unrecognized}couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)`,
+      ],
+    },
+    {
+      body: `${named('')} x`,
+      answer: [
+        400,
+        `${unrecognized}couldn't get version/kind; json parse error: invalid character 'x' after top-level value ({"apiVersion":"v1","kind":"Con ...)`,
+      ],
+    },
+    {
+      body: '{"apiVersion":"a/b/c"}',
+      answer: [400, `${unrecognized}unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c"})`],
+    },
+    {
+      body: 'null',
+      answer: [422, 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required'],
+    },
+    {
+      body: 'a: b: c',
+      type: 'application/yaml',
+      answer: [400, `${unrecognized}yaml: mapping values are not allowed in this context (613a20623a2063)`],
+    },
+    {
+      body: '{}',
+      type: 'text/plain',
+      answer: [
+        415,
+        'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      ],
+    },
+  ]);
+});
+
+test('a kind or version that nobody knows is told apart from one that is not served here', () =>
+  compare([
+    {
+      body: '{"apiVersion":"v2","kind":"ConfigMap"}',
+      answer: [
+        400,
+        `ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2" ${SCHEME}`,
+      ],
+    },
+    {
+      body: '{"apiVersion":"v1","kind":"Foo"}',
+      answer: [
+        400,
+        `Foo in version "v1" cannot be handled as a ConfigMap: no kind "Foo" is registered for version "v1" ${SCHEME}`,
+      ],
+    },
+    {
+      body: '{"apiVersion":"apps/v1","kind":"Deployment"}',
+      answer: [
+        400,
+        'Deployment in version "v1" cannot be handled as a ConfigMap: converting (v1.Deployment) to (core.ConfigMap): unknown conversion',
+      ],
+    },
+    {
+      url: '/apis/apps/v1/namespaces/default/deployments',
+      body: '{"apiVersion":"apps/v1beta2","kind":"Deployment"}',
+      answer: [400, 'the API version in the data (apps/v1beta2) does not match the expected API version (apps/v1)'],
+    },
+    {
+      url: '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers',
+      body: '{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}',
+      answer: [
+        400,
+        'the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)',
+      ],
+    },
+  ]));
+
+test('revisions and uids that cannot be meant are refused', async () => {
+  const { body } = await api.call('GET', `${MAPS}/a`);
+  const uid = String((body as { metadata: { uid: string } }).metadata.uid);
+  const put = (metadata: object): string =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', ...metadata } });
+  await compare([
+    {
+      body: named(',"resourceVersion":"5"'),
+      answer: [500, 'resourceVersion should not be set on objects to be created'],
+    },
+    { url: `${MAPS}?dryRun=All`, body: named(',"resourceVersion":"5"'), answer: [201, undefined] },
+    {
+      method: 'PUT',
+      url: `${MAPS}/a`,
+      body: put({ resourceVersion: 'abc' }),
+      answer: [500, 'strconv.ParseUint: parsing "abc": invalid syntax'],
+    },
+    {
+      method: 'PUT',
+      url: `${MAPS}/a`,
+      body: put({ uid: 'x' }),
+      answer: [
+        409,
+        `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: ${uid}`,
+      ],
+    },
+    {
+      method: 'PUT',
+      url: `${MAPS}/a`,
+      body: put({ name: '' }),
+      answer: [400, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+    },
+  ]);
+});
+
+test('everything that is wrong with how a list asks for a revision is told at once', () => {
+  const options = 'ListOptions.meta.k8s.io "" is invalid: ';
+  const get = (query: string, answer: Asked['answer']): Asked => ({ method: 'GET', url: `${MAPS}?${query}`, answer });
+  return compare([
+    get('resourceVersion=5&resourceVersionMatch=Foo', [
+      422,
+      `${options}resourceVersionMatch: Unsupported value: "Foo": supported values: "Exact", "NotOlderThan", ""`,
+    ]),
+    get('resourceVersion=0&resourceVersionMatch=Exact', [
+      422,
+      `${options}resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"`,
+    ]),
+    get('watch=1&sendInitialEvents=true&resourceVersionMatch=Exact', [
+      422,
+      `${options}[resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]`,
+    ]),
+    // What is no number at all is looked at after the options.
+    get('resourceVersion=abc&resourceVersionMatch=Foo', [
+      422,
+      `${options}resourceVersionMatch: Unsupported value: "Foo": supported values: "Exact", "NotOlderThan", ""`,
+    ]),
+    get('continue=eyJ2IjoibWV0YS5rOHMuaW8vdjIifQ', [
+      400,
+      'invalid continue token: continue key is not valid: server does not recognize this encoded version "meta.k8s.io/v2"',
+    ]),
+  ]);
+});
+
+test('a continue token says its revision, so the request may not say another', async () => {
+  await api.call('POST', MAPS, { body: named('').replace('"n"', '"b"') });
+  const first = await api.call('GET', `${MAPS}?limit=1`);
+  const token = first.textAt('metadata.continue');
+  const second = await api.call('GET', `${MAPS}?limit=1&continue=${token}&resourceVersion=1`);
+  assert.deepEqual(
+    [second.status, second.at('message')],
+    [400, 'specifying resource version is not allowed when using continue'],
+  );
+});
+
+test('a limited list at revision 0 is whole, as any state is at hand', async () => {
+  await api.call('POST', MAPS, { body: named('').replace('"n"', '"c"') });
+  const whole = await api.call('GET', `${MAPS}?limit=1&resourceVersion=0`);
+  assert.ok(whole.names().length > 1, whole.names().join());
+  assert.equal(whole.at('metadata.continue'), undefined);
+});
+
+test('a table takes no other objects than there are', async () => {
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+  const table = await api.call('GET', `${MAPS}?includeObject=Foo`, { headers });
+  assert.deepEqual(
+    [table.status, table.at('message')],
+    [
+      400,
+      `Unable to convert to Table as requested: includeObject: Invalid value: "Foo": must be 'Metadata', 'Object', 'None', or empty`,
+    ],
+  );
+});
+
+test('where no group is there is no Status; below a group there is', async () => {
+  for (const path of ['/foo', '/apis/foo', '/apis/foo.io/v1', '/apis/foo.io/v1/things']) {
+    const { status, body } = await api.call('GET', path);
+    assert.deepEqual([status, body], [404, '404 page not found\n'], path);
+  }
+  const message = 'the server could not find the requested resource';
+  for (const url of ['/api/v2', '/api/v2/pods', '/apis/apps/v2', '/apis/apps/v2/deployments', '/apis/apps/v1/foo'])
+    await compare([{ method: 'GET', url, answer: [404, message] }]);
+});
+
+test('methods that a path does not have are 405', () => {
+  const answer = [405, 'the server does not allow this method on the requested resource'] as const;
+  return compare([
+    { url: '/version', body: '{}', answer },
+    { url: '/api/v1', body: '{}', answer },
+    { url: '/apis/apps/v1', body: '{}', answer },
+    { method: 'OPTIONS', url: `${MAPS}/a`, answer },
+    { method: 'HEAD', url: `${MAPS}/a`, answer },
+  ]);
+});
+
+test('patches that are none, or leave none, are told in the words of their kind', async () => {
+  const patch = (type: string, body: string, answer: Asked['answer'], query = ''): Asked => ({
+    method: 'PATCH',
+    url: `${MAPS}/a${query}`,
+    type: `application/${type}-patch+json`,
+    body,
+    answer,
+  });
+  const noMap = 'json: cannot unmarshal array into Go value of type map[string]interface {}';
+  await compare([
+    patch('merge', '[]', [400, `error decoding patch: ${noMap}`]),
+    patch('strategic-merge', '[]', [400, noMap]),
+    patch('strategic-merge', '{"data":{"a":5}}', [
+      422,
+      ' "" is invalid: patch: Invalid value: "map[data:map[a:5]]": cannot convert int64 to string',
+    ]),
+    patch(
+      'strategic-merge',
+      '{"foo":[1,null]}',
+      [422, ' "" is invalid: patch: Invalid value: "map[foo:[1 <nil>]]": strict decoding error: unknown field "foo"'],
+      '?fieldValidation=Strict',
+    ),
+    patch('strategic-merge', '{"kind":"Secret"}', [200, undefined]),
+    patch('json', '[{"op":"add","value":"1"}]', [
+      422,
+      'the server rejected our request due to an error in our request',
+    ]),
+  ]);
+  const strict = await api.call('PATCH', `${MAPS}/a?fieldValidation=Strict`, { body: '{"data":{"a":"1","a":"2"}}' });
+  assert.equal(strict.status, 422);
+  assert.match(strict.textAt('message'), /: strict decoding error: duplicate field "data\.a"$/);
+  const other = await api.call('PATCH', `${MAPS}/a`, { body: '{"kind":"Secret"}' });
+  assert.equal(other.status, 422);
+  assert.match(other.textAt('message'), /: converting \(v1\.Secret\) to \(core\.ConfigMap\): unknown conversion$/);
+});
+
+test('whoever scales an object owns its replicas, through the subresource', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { app: 'w' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { replicas: 1, selector: { matchLabels: { app: 'w' } }, template };
+  await api.call('POST', `${deployments}?fieldManager=maker`, {
+    body: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'w' }, spec },
+  });
+  await api.call('PATCH', `${deployments}/w/scale?fieldManager=scaler`, { body: { spec: { replicas: 3 } } });
+  const stored = await api.call('GET', `${deployments}/w`);
+  const entries = stored.at('metadata.managedFields') as readonly {
+    manager: string;
+    subresource?: string;
+    fieldsV1: unknown;
+  }[];
+  const scaler = entries.find(({ manager }) => manager === 'scaler');
+  assert.deepEqual([scaler?.subresource, scaler?.fieldsV1], ['scale', { 'f:spec': { 'f:replicas': {} } }]);
+  assert.doesNotMatch(JSON.stringify(entries.find(({ manager }) => manager === 'maker')), /f:replicas/);
+});

@@ -19,6 +19,9 @@ export interface ApiClientOptions {
   readonly userAgent: string;
 }
 
+/** Shared by all requests without one, and read only. */
+const NO_QUERY = new URLSearchParams();
+
 type Send = (method: HttpMethod, path: string, extra?: Partial<ApiRequest>) => Promise<ApiResponse>;
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
@@ -74,18 +77,21 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 /** Adds what every request of this identity carries and turns answers of 400 and above into `StatusError`. */
 function createSend(options: ApiClientOptions): Send {
   const { transport, token, userAgent } = options;
+  let known: { readonly bearer: string | undefined; readonly headers: Readonly<Record<string, string>> } | undefined;
+  const headersOf = (bearer: string | undefined): Readonly<Record<string, string>> => {
+    if (known === undefined || known.bearer !== bearer) {
+      const authorization = bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
+      known = { bearer, headers: { accept: 'application/json', 'user-agent': userAgent, ...authorization } };
+    }
+    return known.headers;
+  };
   return async (method, path, extra = {}) => {
-    const bearer = typeof token === 'function' ? token() : token;
+    const headers = headersOf(typeof token === 'function' ? token() : token);
     const response = await transport.request({
       method,
       path,
-      query: extra.query ?? new URLSearchParams(),
-      headers: {
-        accept: 'application/json',
-        'user-agent': userAgent,
-        ...(bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
-        ...extra.headers,
-      },
+      query: extra.query ?? NO_QUERY,
+      headers: extra.headers === undefined ? headers : { ...headers, ...extra.headers },
       ...(extra.body === undefined ? {} : { body: extra.body }),
       ...(extra.signal === undefined ? {} : { signal: extra.signal }),
     });

@@ -5,7 +5,10 @@ import { MetricRegistry } from './metrics.ts';
 test('a histogram counts a value in every bucket that is large enough', () => {
   const registry = new MetricRegistry();
   const histogram = registry.histogram('h', 'help', { labelNames: ['verb'], buckets: [1, 2, 4] });
-  for (const value of [0.5, 1, 3, 9]) histogram.observe(['get'], value);
+  const get = histogram.series(['get']);
+  assert.equal(registry.render().split('\n')[2], '', 'nothing was seen yet');
+  for (const value of [0.5, 1]) histogram.observe(['get'], value);
+  for (const value of [3, 9]) get(value);
   const lines = registry.render().split('\n');
   assert.deepEqual(lines.slice(2, 8), [
     'h_bucket{verb="get",le="1"} 2',

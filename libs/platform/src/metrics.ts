@@ -7,6 +7,8 @@ export interface Counter {
 
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
+  /** The same for labels that are looked up once. Not for series that are forgotten. */
+  series(labels: readonly string[]): (value: number) => void;
   forget(labels: readonly string[]): void;
 }
 
@@ -57,19 +59,23 @@ export class MetricRegistry {
         ]),
       ],
     });
+    const entryOf = (labels: readonly string[]): Series => {
+      const key = texts.of(labels);
+      const known = series.get(key);
+      if (known !== undefined) return known;
+      const entry: Series = { firstFits: buckets.map(() => 0), sum: 0, count: 0 };
+      series.set(key, entry);
+      return entry;
+    };
     return {
-      observe: (labels, value) => {
-        const key = texts.of(labels);
-        let entry = series.get(key);
-        if (entry === undefined) {
-          entry = { firstFits: buckets.map(() => 0), sum: 0, count: 0 };
-          series.set(key, entry);
-        }
-        let at = 0;
-        while (at < buckets.length && value > (buckets[at] ?? 0)) at++;
-        if (at < buckets.length) entry.firstFits[at] = (entry.firstFits[at] ?? 0) + 1;
-        entry.sum += value;
-        entry.count += 1;
+      observe: (labels, value) => note(entryOf(labels), buckets, value),
+      series: (labels) => {
+        let entry: Series | undefined;
+        return (value) => {
+          // With its first value: a series that saw nothing is not shown.
+          entry ??= entryOf(labels);
+          note(entry, buckets, value);
+        };
       },
       forget: (labels) => {
         series.delete(texts.of(labels));
@@ -98,6 +104,14 @@ interface Series {
   readonly firstFits: number[];
   sum: number;
   count: number;
+}
+
+function note(entry: Series, buckets: readonly number[], value: number): void {
+  let at = 0;
+  while (at < buckets.length && value > (buckets[at] ?? 0)) at++;
+  if (at < buckets.length) entry.firstFits[at] = (entry.firstFits[at] ?? 0) + 1;
+  entry.sum += value;
+  entry.count += 1;
 }
 
 function sumUpTo(values: readonly number[], last: number): number {

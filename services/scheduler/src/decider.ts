@@ -10,6 +10,7 @@ import { type Decision, type Refusal, schedule } from './domain/schedule.ts';
 import { candidatesOfExtenders, scheduleWithExtenders } from './extended-decision.ts';
 import type { PostFiltered } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
+import type { ExtensionTimer } from './framework/timing.ts';
 import type { SchedulerMetrics } from './metrics.ts';
 
 export interface DeciderDeps {
@@ -45,6 +46,7 @@ const NO_PREEMPTION: Preemption = { kind: 'none', message: '', keeps: true };
 /** One decision from the pod to its reservation. Synchronous unless extenders take part. */
 export class Decider {
   readonly #deps: DeciderDeps;
+  readonly #timers = new Map<Profile, ExtensionTimer>();
   #startAt = 0;
 
   constructor(deps: DeciderDeps) {
@@ -82,9 +84,7 @@ export class Decider {
   }
 
   #optionsFor(profile: Profile): Parameters<typeof schedule>[2] {
-    const { random, metrics, clock } = this.#deps;
-    const time = metrics.timer(profile.schedulerName, () => clock.monotonic());
-    return { profile, random, startAt: this.#startAt, time };
+    return { profile, random: this.#deps.random, startAt: this.#startAt, time: this.#timerOf(profile) };
   }
 
   /** Reserve and Permit: what was taken for the pod is given back when a later plugin refuses. */
@@ -115,11 +115,11 @@ export class Decider {
   }
 
   #postFilter(pod: PodInfo, refusal: Refusal, profile: Profile): PostFiltered | undefined {
-    const { cache, metrics, random, clock, budgets } = this.#deps;
+    const { cache, metrics, random, budgets } = this.#deps;
     if (cache.nodes.length === 0 || profile.postFilters.length === 0) return undefined;
     metrics.preemptionTried();
     const context = { pod, snapshot: cache, refusal, filters: refusal.filters, budgets: budgets(), random };
-    return metrics.timer(profile.schedulerName, () => clock.monotonic())('PostFilter', () => {
+    return this.#timerOf(profile)('PostFilter', () => {
       let found: PostFiltered | undefined;
       for (const { call } of profile.postFilters) {
         found = call(context);
@@ -127,6 +127,13 @@ export class Decider {
       }
       return found;
     });
+  }
+
+  #timerOf(profile: Profile): ExtensionTimer {
+    const { metrics, clock } = this.#deps;
+    const timer = this.#timers.get(profile) ?? metrics.timer(profile.schedulerName, () => clock.monotonic());
+    this.#timers.set(profile, timer);
+    return timer;
   }
 
   #refused(refusal: Refusal, preemption: Preemption): Refused {

@@ -5,6 +5,9 @@ export const MATCH_COUNTS_MAX = 1_024;
 export const SHARED_RESULTS_MAX = 500_000;
 export const SHARED_RESULTS_MIN = 16;
 
+/** Owners whose last pod is kept as a template for the next. */
+export const POD_TEMPLATES_MAX = 1_024;
+
 /** Wait of a pod that could not be scheduled or bound before it is tried again: doubles per attempt. */
 export const POD_BACKOFF_BASE_MS = 1_000;
 export const POD_BACKOFF_MAX_MS = 10_000;

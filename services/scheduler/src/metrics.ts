@@ -1,4 +1,4 @@
-import { MetricRegistry } from '@holdfast/platform';
+import { type Histogram, MetricRegistry } from '@holdfast/platform';
 import type { ExtensionTimer } from './framework/timing.ts';
 
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
@@ -77,7 +77,7 @@ export function createSchedulerMetrics(gauges: SchedulerGauges): SchedulerMetric
       attempts.add([profile, result]);
       attemptSeconds.observe([profile, result], seconds);
     },
-    algorithm: (seconds) => algorithm.observe([], seconds),
+    algorithm: algorithm.series([]),
     bound: (count, seconds) => {
       podAttempts.observe([], count);
       sli.observe([count > ATTEMPTS_NAMED_MAX ? `${ATTEMPTS_NAMED_MAX}+` : String(count)], seconds);
@@ -85,18 +85,37 @@ export function createSchedulerMetrics(gauges: SchedulerGauges): SchedulerMetric
     incoming: (queue, event) => incoming.add([event, queue]),
     preemption: (count) => victims.observe([], count),
     preemptionTried: () => tried.add([]),
-    timer: (profile, nowMs) => (point, run) => {
-      const startedMs = nowMs();
-      let status = 'Error';
-      try {
-        const result = run();
-        status = 'Success';
-        return result;
-      } finally {
-        points.observe([point, profile, status], (nowMs() - startedMs) / 1_000);
-      }
-    },
+    timer: (profile, nowMs) => createTimer(points, profile, nowMs),
     render: () => registry.render(),
+  };
+}
+
+interface PointSeries {
+  readonly success: (seconds: number) => void;
+  readonly error: (seconds: number) => void;
+}
+
+function createTimer(points: Histogram, profile: string, nowMs: () => number): ExtensionTimer {
+  const known = new Map<string, PointSeries>();
+  const seriesOf = (point: string): PointSeries => {
+    const series = known.get(point) ?? {
+      success: points.series([point, profile, 'Success']),
+      error: points.series([point, profile, 'Error']),
+    };
+    known.set(point, series);
+    return series;
+  };
+  return (point, run) => {
+    const startedMs = nowMs();
+    const { success, error } = seriesOf(point);
+    let ended = error;
+    try {
+      const result = run();
+      ended = success;
+      return result;
+    } finally {
+      ended((nowMs() - startedMs) / 1_000);
+    }
   };
 }
 

@@ -2,11 +2,13 @@ import type { Pod } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import { isFinished } from './domain/cluster-cache.ts';
 import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
+import { PodTemplates } from './domain/pod-templates.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 
 /** What the API shows of pods: those that wait go to the queue, those that have a node to the cache. */
 export class SeenPods {
   readonly #state: SchedulerState;
+  readonly #templates = new PodTemplates();
 
   constructor(state: SchedulerState) {
     this.#state = state;
@@ -37,7 +39,8 @@ export class SeenPods {
       this.#waitsNoMore(uid);
       return;
     }
-    const info = refreshPodInfo(this.#state.queue.get(uid), pod);
+    const known = this.#state.queue.get(uid);
+    const info = known === undefined ? this.#templates.infoOf(pod) : refreshPodInfo(known, pod);
     this.#followNomination(info, old);
     const gated = profile.preEnqueue.some(({ call }) => call(info) !== undefined);
     this.#state.queue.upsert(info, gated, this.#state.deps.clock.monotonic());

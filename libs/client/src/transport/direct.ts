@@ -2,29 +2,65 @@ import { type ApiHandler, type ApiRequest, type ApiResponse, type ApiTransport, 
 
 /** Calls the request pipeline in this process: no network, no serialization, the same answers. */
 export function createDirectTransport(handler: ApiHandler): ApiTransport {
-  const closing = new AbortController();
-  return {
-    request: async (request) => {
-      if (closing.signal.aborted) throw new TransportError('the transport is closed', { possiblySent: false });
-      if (request.signal?.aborted === true) throw aborted(request.signal, false);
-      const signal = AbortSignal.any([closing.signal, ...(request.signal === undefined ? [] : [request.signal])]);
-      return answer(handler, { ...request, signal });
-    },
-    close: async () => closing.abort(new TransportError('the transport was closed')),
-  };
+  return new DirectTransport(handler);
 }
 
-async function answer(handler: ApiHandler, request: ApiRequest & { signal: AbortSignal }): Promise<ApiResponse> {
-  const { promise: abandoned, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(aborted(request.signal, true));
-  request.signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([handler(request), abandoned]);
-  } catch (error) {
-    if (error instanceof TransportError) throw error;
-    throw new TransportError(`${request.method} ${request.path} ended without an answer`, { cause: error });
-  } finally {
-    request.signal.removeEventListener('abort', onAbort);
+type Abandon = (error: TransportError) => void;
+
+class DirectTransport implements ApiTransport {
+  readonly #handler: ApiHandler;
+  readonly #closing = new AbortController();
+  /** Requests that nobody but the transport can abort: most, and a listener for each on one signal would cost more than they do. */
+  readonly #underWay = new Set<Abandon>();
+
+  constructor(handler: ApiHandler) {
+    this.#handler = handler;
+  }
+
+  request(request: ApiRequest): Promise<ApiResponse> {
+    if (this.#closing.signal.aborted) {
+      return Promise.reject(new TransportError('the transport is closed', { possiblySent: false }));
+    }
+    const { signal } = request;
+    if (signal === undefined) return this.#answer({ ...request, signal: this.#closing.signal });
+    if (signal.aborted) return Promise.reject(aborted(signal, false));
+    return this.#answerAbortable({ ...request, signal: AbortSignal.any([this.#closing.signal, signal]) });
+  }
+
+  close(): Promise<void> {
+    this.#closing.abort(new TransportError('the transport was closed'));
+    for (const abandon of this.#underWay) abandon(aborted(this.#closing.signal, true));
+    this.#underWay.clear();
+    return Promise.resolve();
+  }
+
+  #answer(request: ApiRequest): Promise<ApiResponse> {
+    return new Promise((resolve, reject) => {
+      this.#underWay.add(reject);
+      void this.#handled(request)
+        .then(resolve, reject)
+        .finally(() => this.#underWay.delete(reject));
+    });
+  }
+
+  async #answerAbortable(request: ApiRequest & { signal: AbortSignal }): Promise<ApiResponse> {
+    const { promise: abandoned, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(aborted(request.signal, true));
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([this.#handled(request), abandoned]);
+    } finally {
+      request.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #handled(request: ApiRequest): Promise<ApiResponse> {
+    try {
+      return await this.#handler(request);
+    } catch (error) {
+      if (error instanceof TransportError) throw error;
+      throw new TransportError(`${request.method} ${request.path} ended without an answer`, { cause: error });
+    }
   }
 }
 

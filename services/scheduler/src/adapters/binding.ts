@@ -1,7 +1,7 @@
 import { PODS, type Pod } from '@holdfast/api';
 import { type ApiClient, createBackoff } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, describeError, type Log, NO_TRACER, type Random, type Tracer } from '@holdfast/platform';
+import { type Clock, describeError, type Log, type Random, type Tracer } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Permission, Placing } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
@@ -52,6 +52,15 @@ class Refused extends Error {
   }
 }
 
+/** A plugin that throws has failed like one whose promise is rejected. */
+function attempt(call: () => Promise<void> | undefined): Promise<void> | undefined {
+  try {
+    return call();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
 /**
  * Binds in the background. Every end but a plain success is settled by reading the pod: a refusal says only that somebody was
  * faster, and no answer says nothing. Until then the assumption stays, so that its place is not given away twice.
@@ -82,31 +91,45 @@ export class Bindings {
 
   /** One span from the decision to the answer; waits for other parts are no part of it. */
   #bindTraced(placed: Placed): Promise<void> {
-    const { tracer = NO_TRACER } = this.#deps;
+    const { tracer } = this.#deps;
+    if (tracer === undefined) return this.#bind(placed);
     const { namespace, name } = placed.pod;
     const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.node': placed.nodeName };
     return tracer.span('bind pod', { kind: 'internal', root: true, attributes }, () => this.#bind(placed));
   }
 
   start(placed: Placed): void {
-    if (placed.waits.length === 0 && placed.profile.preBinds.length === 0) {
+    const prepared = this.#prepare(placed);
+    if (prepared === undefined) {
       this.#limiter.start(() => this.#bindTraced(placed));
       return;
     }
-    const prepared = this.#prepare(placed).finally(() => this.#waiting.delete(prepared));
-    this.#waiting.add(prepared);
+    const ended = prepared.finally(() => this.#waiting.delete(ended));
+    this.#waiting.add(ended);
   }
 
   observe(pod: PodInfo): void {
     this.#limiter.start(() => this.#observe(pod));
   }
 
-  async #prepare(placed: Placed): Promise<void> {
+  /** Permit and PreBind; `undefined` when none of them has anything to wait for, as for most pods. */
+  #prepare(placed: Placed): Promise<void> | undefined {
+    if (placed.waits.length > 0) return this.#await(placed, 0, undefined);
+    const { preBinds } = placed.profile;
+    for (const [i, { call }] of preBinds.entries()) {
+      const first = attempt(() => call(this.#placing(placed)));
+      if (first !== undefined) return this.#await(placed, i + 1, first);
+    }
+    return undefined;
+  }
+
+  /** `first`: what the PreBind before number `from` waits for. */
+  async #await(placed: Placed, from: number, first: Promise<void> | undefined): Promise<void> {
     const { profile, waits } = placed;
-    const placing = this.#placing(placed);
     try {
+      await first;
       for (const wait of waits) await this.#permitted(wait);
-      for (const { call } of profile.preBinds) await call(placing);
+      for (const { call } of profile.preBinds.slice(from)) await call(this.#placing(placed));
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const plugin = error instanceof Refused ? { plugin: error.plugin } : {};
@@ -128,6 +151,7 @@ export class Bindings {
     );
     const stop = (): void => resolve('the scheduler is stopping');
     signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     try {
       const refusal = await Promise.race([answer, promise]);
       if (refusal !== undefined) throw new Refused(plugin, refusal);

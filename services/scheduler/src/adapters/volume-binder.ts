@@ -54,10 +54,13 @@ export class VolumeBinder {
       this.#deps.volumes.forgetClaim(`${metadata.namespace}/${metadata.name}`);
   }
 
-  /** Resolves when every claim of the pod is bound; rejects when that did not happen in time. */
-  async bind(pod: PodInfo, signal: AbortSignal): Promise<void> {
+  /** Resolves when every claim of the pod is bound; rejects when that did not happen in time. `undefined` = none has to be. */
+  bind(pod: PodInfo, signal: AbortSignal): Promise<void> | undefined {
     const reserved = this.#reserved.get(pod.uid);
-    if (reserved === undefined) return;
+    return reserved === undefined ? undefined : this.#bindReserved(pod, reserved, signal);
+  }
+
+  async #bindReserved(pod: PodInfo, reserved: Reserved, signal: AbortSignal): Promise<void> {
     const { client, clock, timeoutMs } = this.#deps;
     for (const volume of reserved.volumes) await client.update(PERSISTENT_VOLUMES, volume);
     for (const claim of reserved.claims) await client.update(PERSISTENT_VOLUME_CLAIMS, claim);

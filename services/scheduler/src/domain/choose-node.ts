@@ -28,16 +28,10 @@ export function totalScores(
   feasible: readonly NodeInfo[],
   { profile, time = untimed }: Pick<ScheduleOptions, 'profile' | 'time'>,
 ): number[] {
-  const scorers = time('PreScore', () =>
-    profile.scorers.flatMap(({ call, weight, local }) => {
-      const scorer = call(cycle, feasible);
-      return scorer === undefined ? [] : [{ scorer, weight, local }];
-    }),
-  );
+  const { local, others } = time('PreScore', () => scorersOf(cycle, feasible, profile));
   return time('Score', () => {
-    const totals = sharedScores(cycle, feasible, { profile, scorers: scorers.filter(({ local }) => local) });
-    for (const { scorer, weight, local } of scorers) {
-      if (local) continue;
+    const totals = sharedScores(cycle, feasible, { profile, scorers: local });
+    for (const { scorer, weight } of others) {
       const scores = feasible.map((node) => scorer.score(node));
       scorer.normalize?.(scores, feasible);
       for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
@@ -49,6 +43,22 @@ export function totalScores(
 interface Weighted {
   readonly scorer: NodeScorer;
   readonly weight: number;
+}
+
+interface Scorers {
+  /** Whose scores pods with equal needs share. */
+  readonly local: readonly Weighted[];
+  readonly others: readonly Weighted[];
+}
+
+function scorersOf(cycle: Cycle, feasible: readonly NodeInfo[], { scorers }: Profile): Scorers {
+  const local: Weighted[] = [];
+  const others: Weighted[] = [];
+  for (const { call, weight, local: isLocal } of scorers) {
+    const scorer = call(cycle, feasible);
+    if (scorer !== undefined) (isLocal ? local : others).push({ scorer, weight });
+  }
+  return { local, others };
 }
 
 /** What equal pods found is true until the node changes. */
@@ -63,5 +73,7 @@ function sharedScores(
     for (const { scorer, weight } of scorers) total += weight * scorer.score(node);
     return total;
   };
-  return feasible.map((node) => results.scoreOf(node, score));
+  const totals: number[] = [];
+  for (const node of feasible) totals.push(results.scoreOf(node, score));
+  return totals;
 }

@@ -31,6 +31,8 @@ export class ClusterCache implements Snapshot {
   readonly #nodes = new Map<string, MutableNodeInfo>();
   #nodeList: readonly MutableNodeInfo[] | undefined;
   readonly #freeSlots: number[] = [];
+  /** Nodes with a taint that only makes them less liked. */
+  #softlyTainted = 0;
   #changes = 0;
   /** By uid, whether or not the node is known: pods may be seen before their node. */
   readonly #placed = new Map<string, PodInfo>();
@@ -79,6 +81,14 @@ export class ClusterCache implements Snapshot {
 
   readonly namespaceLabels: NamespaceLabels = (namespace) => this.#namespaces.get(namespace);
 
+  get anyNominated(): boolean {
+    return this.nominations.any;
+  }
+
+  get anySoftTaint(): boolean {
+    return this.#softlyTainted > 0;
+  }
+
   nominatedOn(name: string): readonly PodInfo[] {
     return this.nominations.on(name);
   }
@@ -100,6 +110,7 @@ export class ClusterCache implements Snapshot {
     const name = node.metadata.name ?? '';
     const known = this.#nodes.get(name);
     this.#images.replace(known?.node, node);
+    this.#softlyTainted += Number(isSoftlyTainted(node)) - Number(isSoftlyTainted(known?.node));
     if (known !== undefined) {
       const changes = changesOf(known.node, node);
       known.setNode(node);
@@ -120,6 +131,7 @@ export class ClusterCache implements Snapshot {
     const info = this.#nodes.get(name);
     if (info === undefined) return;
     this.#images.replace(info.node, undefined);
+    this.#softlyTainted -= Number(isSoftlyTainted(info.node));
     this.#nodes.delete(name);
     this.#freeSlots.push(info.slot);
     this.#nodeList = undefined;
@@ -273,6 +285,10 @@ function takeFrom(pods: Map<string, Map<string, PodInfo>>, key: string, pod: Pod
 /** Nothing was parsed anew (see `refreshPodInfo`): no count and no sum can differ. */
 function weighsTheSame(a: PodInfo, b: PodInfo): boolean {
   return a.requests === b.requests && a.terminating === b.terminating && a.nodeName === b.nodeName;
+}
+
+function isSoftlyTainted(node: Node | undefined): boolean {
+  return node?.spec.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true;
 }
 
 function changesOf(a: Node, b: Node): readonly NodeEvent[] {

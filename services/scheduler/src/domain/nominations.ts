@@ -7,6 +7,10 @@ export class Nominations {
   readonly #nodeOf = new Map<string, string>();
   readonly #onNode = new Map<string, readonly PodInfo[]>();
 
+  get any(): boolean {
+    return this.#nodeOf.size > 0;
+  }
+
   /** The same array as long as they are the same pods. */
   on(nodeName: string): readonly PodInfo[] {
     // Asked for every node of every decision, mostly when nobody waits anywhere.

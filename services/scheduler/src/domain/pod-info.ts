@@ -48,21 +48,51 @@ export interface PodInfo {
   readonly nodeNeeds: string;
 }
 
-export function createPodInfo(pod: Pod): PodInfo {
-  const { namespace = '', name = '', uid = '', labels = {}, deletionTimestamp, ownerReferences } = pod.metadata;
-  const requests = podRequests(pod);
-  const requestsForScoring = podRequestsForScoring(pod);
-  const hostPorts = hostPortsOf(pod);
+/** `like`: a pod that was read before. What pods of one template have in common is read once. */
+export function createPodInfo(pod: Pod, like?: PodInfo): PodInfo {
+  const { namespace = '', name = '', uid = '', deletionTimestamp } = pod.metadata;
+  const nodeName = pod.spec.nodeName ?? '';
+  const known = like !== undefined && like.nodeName === nodeName && asksTheSame(like.pod, pod);
+  const { volumes = NO_VOLUMES } = pod.spec;
   return {
+    ...(known ? like : readTemplate(pod)),
     pod,
     key: `${namespace}/${name}`,
     uid,
     namespace,
     name,
-    labels,
     priority: pod.spec.priority ?? 0,
-    nodeName: pod.spec.nodeName ?? '',
+    nodeName,
     terminating: deletionTimestamp !== undefined,
+    owner: ownerOf(pod),
+    claims: volumes.length === 0 ? NO_CLAIMS : claimsOf(pod),
+    disks: volumes.length === 0 ? NO_VOLUMES : volumes.filter(isDisk),
+  };
+}
+
+const NO_VOLUMES: readonly Volume[] = [];
+const NO_CLAIMS: readonly ClaimUse[] = [];
+
+type Template = Pick<
+  PodInfo,
+  | 'labels'
+  | 'requests'
+  | 'requestsForScoring'
+  | 'hostPorts'
+  | 'tolerations'
+  | 'requiredNodes'
+  | 'affinity'
+  | 'spread'
+  | 'nodeNeeds'
+>;
+
+/** Rests on what `asksTheSame` compares, and on nothing else of the pod. */
+function readTemplate(pod: Pod): Template {
+  const requests = podRequests(pod);
+  const requestsForScoring = podRequestsForScoring(pod);
+  const hostPorts = hostPortsOf(pod);
+  return {
+    labels: pod.metadata.labels ?? {},
     requests,
     requestsForScoring,
     hostPorts,
@@ -70,9 +100,6 @@ export function createPodInfo(pod: Pod): PodInfo {
     requiredNodes: compileRequiredNodes(pod),
     affinity: compilePodAffinity(pod),
     spread: compilePodSpread(pod),
-    owner: ownerReferences?.find((owner) => owner.controller === true),
-    claims: claimsOf(pod),
-    disks: (pod.spec.volumes ?? []).filter(isDisk),
     nodeNeeds: nodeNeedsOf(pod, [...requests], [...requestsForScoring], hostPorts),
   };
 }
@@ -82,18 +109,48 @@ function nodeNeedsOf({ spec }: Pod, ...parsed: readonly unknown[]): string {
   return JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, ...parsed]);
 }
 
+function asksTheSame({ metadata: a, spec }: Pod, { metadata: b, spec: other }: Pod): boolean {
+  return (
+    a.namespace === b.namespace &&
+    deepEqual(a.labels, b.labels) &&
+    containersAskTheSame(spec.containers, other.containers) &&
+    containersAskTheSame(spec.initContainers, other.initContainers) &&
+    deepEqual(spec.tolerations, other.tolerations) &&
+    deepEqual(spec.nodeSelector, other.nodeSelector) &&
+    deepEqual(spec.affinity, other.affinity) &&
+    deepEqual(spec.topologySpreadConstraints, other.topologySpreadConstraints) &&
+    deepEqual(spec.overhead, other.overhead)
+  );
+}
+
+const NO_CONTAINERS: readonly Container[] = [];
+
+function containersAskTheSame(a = NO_CONTAINERS, b = NO_CONTAINERS): boolean {
+  if (a === b) return true;
+  return (
+    a.length === b.length &&
+    a.every((one, i) => {
+      const other = b[i];
+      return (
+        one.restartPolicy === other?.restartPolicy &&
+        deepEqual(one.resources?.requests, other?.resources?.requests) &&
+        deepEqual(one.ports, other?.ports)
+      );
+    })
+  );
+}
+
+function ownerOf({ metadata: { ownerReferences } }: Pod): OwnerReference | undefined {
+  return ownerReferences?.find((owner) => owner.controller === true);
+}
+
 /** A pod seen again: what was parsed is kept while it still holds, as it does for every report of its status. */
 export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
   if (known === undefined || known.uid !== pod.metadata.uid) return createPodInfo(pod);
-  const same = hasSameSpec(known, pod) && deepEqual(known.pod.metadata.labels, pod.metadata.labels);
+  // One that was assumed on the node that it was bound to says nothing new either.
+  const same = known.nodeName === (pod.spec.nodeName ?? '') && asksTheSame(known.pod, pod);
   if (!same || !deepEqual(known.pod.metadata.ownerReferences, pod.metadata.ownerReferences)) return createPodInfo(pod);
   return { ...known, pod, terminating: pod.metadata.deletionTimestamp !== undefined };
-}
-
-/** A pod that was assumed on the node that it was bound to says nothing new either. */
-function hasSameSpec({ pod: { spec }, nodeName }: PodInfo, { spec: now }: Pod): boolean {
-  const bound = nodeName !== '' && nodeName === now.nodeName && spec.nodeName !== nodeName;
-  return deepEqual(bound ? { ...spec, nodeName } : spec, now);
 }
 
 /** The same pod on a node: what is assumed between the decision and its confirmation. */

@@ -20,11 +20,6 @@ export interface Search {
   readonly filters: readonly NamedFilter[];
 }
 
-interface RejectedNode {
-  readonly node: NodeInfo;
-  readonly rejection: NodeRejection;
-}
-
 export function searchNodes(
   cycle: Cycle,
   prepared: Ready,
@@ -39,16 +34,25 @@ export function searchNodes(
   }
   const nodes = only === undefined ? cycle.snapshot.nodes : namedNodes(cycle.snapshot, only);
   const enough = feasibleToFind(nodes.length, profile.percentageOfNodesToScore);
+  // Nobody waits for room anywhere, as a rule: then no node is asked who does.
+  const passes = cycle.snapshot.anyNominated ? (node: NodeInfo) => rejectionOf(cycle, node, checks) : checks.check;
   const feasible: NodeInfo[] = [];
   let looked = 0;
+  let at = nodes.length === 0 ? 0 : startAt % nodes.length;
   for (; looked < nodes.length && feasible.length < enough; looked++) {
-    const node = nodes[(startAt + looked) % nodes.length];
-    invariant(node !== undefined, 'the search stays within the nodes', { startAt, looked });
-    const rejection = rejectionOf(cycle, node, checks);
+    const node = nodes[at];
+    invariant(node !== undefined, 'the search stays within the nodes');
+    const rejection = passes(node);
     if (rejection === undefined) feasible.push(node);
     else rejected.push({ node, rejection });
+    at = at + 1 === nodes.length ? 0 : at + 1;
   }
   return { feasible, rejected, others: othersOf(narrowedBy), narrowedBy, looked, filters };
+}
+
+interface RejectedNode {
+  readonly node: NodeInfo;
+  readonly rejection: NodeRejection;
 }
 
 interface Checks {
@@ -66,7 +70,10 @@ function checksOf({ pod, snapshot }: Cycle, { filters, shared }: Ready, profile:
   const checkLocal = (node: NodeInfo): NodeRejection | undefined => firstRejection(local, node);
   return {
     filters,
-    check: (node) => results.rejectionOf(node, checkLocal) ?? firstRejection(rest, node),
+    check:
+      rest.length === 0
+        ? (node) => results.rejectionOf(node, checkLocal)
+        : (node) => results.rejectionOf(node, checkLocal) ?? firstRejection(rest, node),
     told: rest.length === 0 ? results : undefined,
   };
 }

@@ -132,8 +132,8 @@ export interface Plugin {
   /** Undoes `reserve`; also called when it was never reached. */
   readonly unreserve?: (pod: PodInfo, nodeName: string) => void;
   readonly permit?: (pod: PodInfo, nodeName: string) => Permission;
-  /** Rejects when the pod cannot be bound. */
-  readonly preBind?: (placing: Placing) => Promise<void>;
+  /** Rejects when the pod cannot be bound; `undefined` = there is nothing to wait for. */
+  readonly preBind?: (placing: Placing) => Promise<void> | undefined;
   /** Answers `skip` when another plugin is to bind the pod. */
   readonly bind?: (placing: Placing) => Promise<'bound' | 'skip'>;
   readonly postBind?: (pod: PodInfo, nodeName: string) => void;

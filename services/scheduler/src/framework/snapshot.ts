@@ -22,6 +22,10 @@ export interface Snapshot {
   /** What placed pods may wish about this one: each distinct wish once, with the nodes of those who have it. */
   placedTerms(pod: PodInfo, kind: TermKind): Iterable<PlacedTerms>;
   readonly namespaceLabels: NamespaceLabels;
+  /** Whether room is being made for any pod on any node. */
+  readonly anyNominated: boolean;
+  /** Whether any node has a taint that only makes it less liked. */
+  readonly anySoftTaint: boolean;
   /** Pods that wait for room that is being made for them on this node. */
   nominatedOn(name: string): readonly PodInfo[];
   /** The node on which room is being made for this pod, '' for none. */

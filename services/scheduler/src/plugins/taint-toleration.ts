@@ -12,7 +12,7 @@ export const TAINT_TOLERATION = define(
   () => ({
     localFilter: true,
     preFilter: ({ pod }) => checking((node) => rejectionOf(pod, node)),
-    preScore: ({ pod }, feasible) => scorerOf(pod, feasible),
+    preScore: ({ pod, snapshot }, feasible) => (snapshot.anySoftTaint ? scorerOf(pod, feasible) : undefined),
     wakesOn: { 'node-added': isTolerated, 'node-taints': isTolerated },
   }),
   3,

@@ -1,0 +1,25 @@
+import type { Pod } from '@holdfast/api';
+import { POD_TEMPLATES_MAX } from '../limits.ts';
+import { createPodInfo, type PodInfo } from './pod-info.ts';
+
+/** The last pod of each owner: the next one is most likely made from the same template, and only its name has to be read. */
+export class PodTemplates {
+  readonly #latest = new Map<string, PodInfo>();
+
+  infoOf(pod: Pod): PodInfo {
+    const { namespace = '', ownerReferences = [] } = pod.metadata;
+    const key = ownerReferences[0]?.uid ?? namespace;
+    const latest = this.#latest.get(key);
+    const info = createPodInfo(pod, latest);
+    // Those who share what was read stay with one text of it.
+    if (latest?.nodeNeeds !== info.nodeNeeds || latest.labels !== info.labels) this.#remember(key, info);
+    return info;
+  }
+
+  #remember(key: string, info: PodInfo): void {
+    this.#latest.delete(key);
+    this.#latest.set(key, info);
+    const [oldest] = this.#latest.keys();
+    if (this.#latest.size > POD_TEMPLATES_MAX && oldest !== undefined) this.#latest.delete(oldest);
+  }
+}

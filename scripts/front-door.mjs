@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const pinned = JSON.parse(readFileSync(path.join(root, 'scripts', 'toolchain.json'), 'utf8'));
@@ -17,7 +17,11 @@ const PROGRAMS = {
 };
 
 /** Each helper thread of V8 costs about 3 MB; two are as good as four where the cores are shared with pods. */
-const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=2'];
+const NODE_FLAGS = [
+  '--disable-warning=ExperimentalWarning',
+  '--v8-pool-size=2',
+  `--import=${pathToFileURL(path.join(root, 'scripts', 'sources', 'use.mjs')).href}`,
+];
 
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];

@@ -9,6 +9,7 @@ import { createCredentials, formatTokenFile } from '../../services/holdfast/src/
 import { formatKubeconfig } from '../../services/holdfast/src/pki/kubeconfig.ts';
 import { STANDARD_SERVER_NAMES } from '../../services/holdfast/src/pki/names.ts';
 import { startNatsServer } from '../../test/support/nats-server.ts';
+import { NODE_FLAGS } from '../../test/support/node-flags.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 
 export const FORMS = ['sqlite', 'memory', 'redis-nats', 'distributed'] as const;
@@ -100,9 +101,7 @@ async function apiServerCommand(directory: string, links: readonly string[]): Pr
 
 async function run(command: Command, cleanUp: (() => Promise<unknown>)[]): Promise<Omit<Started, 'stop'>> {
   const startedAt = performance.now();
-  // As `npm start` runs it.
-  const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=2'];
-  const child = spawn(process.execPath, [...flags, ...command.parameters], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...command.parameters], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { createSystemClock } from '@holdfast/platform';
+import { NODE_FLAGS } from './node-flags.ts';
 
 const READY_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 30_000;
@@ -40,7 +41,7 @@ export class HoldfastProcess implements AsyncDisposable {
   ): Promise<HoldfastProcess> {
     const dataDir = keptDataDir ?? mkdtempSync(path.join(tmpdir(), 'holdfast-e2e-'));
     const args = [MAIN, 'start', '--json', '--port', '0', '--data-dir', dataDir, ...flags];
-    const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+    const command = [process.execPath, ...NODE_FLAGS, ...args];
     const child = spawn('env', [...environment, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

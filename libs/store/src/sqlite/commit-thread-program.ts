@@ -1,10 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import { javascriptOf } from '@holdfast/platform/sources';
 
-/**
- * The program of the commit thread as one JavaScript URL. A thread that reads TypeScript itself keeps its own copy of what
- * strips the types, about 18 MB for as long as it lives.
- */
+/** The program of the commit thread as one JavaScript URL: its types are taken out before, and not by the thread. */
 export function commitThreadProgram(): URL {
   const entry = new URL('./commit-thread-main.ts', import.meta.url);
   return import.meta.url.endsWith('.ts') ? withModules(entry) : new URL('./commit-thread-main.js', import.meta.url);
@@ -12,7 +8,7 @@ export function commitThreadProgram(): URL {
 
 /** A module whose imports from our own code are such URLs again: relative paths mean nothing inside of them. */
 function withModules(file: URL): URL {
-  const code = stripTypeScriptTypes(readFileSync(file, 'utf8')).replace(
+  const code = javascriptOf(file).replace(
     / from '((?:\.|@holdfast\/)[^']*)'/g,
     (_, specifier: string) => ` from '${withModules(new URL(resolved(specifier, file))).href}'`,
   );

@@ -1,0 +1,73 @@
+// The TypeScript of this repository reaches the process without its types. A second process takes them out, on another core,
+// while this one compiles and runs what has come; it ends when it is done. Node would do it in this thread, for 0.4 ms
+// a file and 25 MB that stay. Nothing outlives the processes: the file between the two has no name.
+// Without this, or when the helper fails, Node strips the types itself: everything works the same.
+import { spawn } from 'node:child_process';
+import { openSync, realpathSync, unlinkSync } from 'node:fs';
+import { createRequire, registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Texts } from './texts.mjs';
+
+const ROOT = path.dirname(path.dirname(import.meta.dirname));
+/** Loaded while the helper warms up: what every server needs, and has no types. */
+const BUILT_IN = ['node:crypto', 'node:https', 'node:http2', 'node:child_process', 'node:worker_threads', 'node:zlib'];
+const PACKAGES = [['libs/platform', 'pino']];
+
+/** From here on modules come from a helper. Resolves when there was time enough for its first ones. */
+export async function useSources(entry) {
+  const descriptor = openUnnamed();
+  if (descriptor === undefined) return;
+  startHelper(descriptor, realpathSync(entry));
+  const texts = new Texts(descriptor);
+  // For programs of threads (`javascriptOf` of @holdfast/platform/sources).
+  globalThis[Symbol.for('holdfast.sources')] = (url) => texts.of(fileURLToPath(url));
+  registerHooks({ resolve: createResolve(), load: createLoad(texts) });
+  for (const [folder, name] of PACKAGES) createRequire(path.join(ROOT, folder, 'package.json'))(name);
+  await Promise.all(BUILT_IN.map((name) => import(name)));
+}
+
+/** A file that is gone with the processes that have it open; none where nothing can be written. */
+function openUnnamed() {
+  const name = path.join(tmpdir(), `holdfast-sources-${process.pid}-${process.hrtime.bigint()}`);
+  try {
+    const descriptor = openSync(name, 'wx+', 0o600);
+    unlinkSync(name);
+    return descriptor;
+  } catch {
+    return undefined;
+  }
+}
+
+function startHelper(descriptor, entry) {
+  const program = path.join(import.meta.dirname, 'strip.mjs');
+  const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=1', '--max-semi-space-size=16'];
+  const child = spawn(process.execPath, [...flags, program, ROOT, entry], { stdio: ['ignore', descriptor, 'ignore'] });
+  // Its silence is noticed where it is waited for.
+  child.on('error', () => {});
+  child.unref();
+}
+
+/** Our own modules say exactly which file they mean, and a package of ours is the same for everyone. */
+function createResolve() {
+  const packages = new Map();
+  return (specifier, context, next) => {
+    if (specifier.startsWith('.') && specifier.endsWith('.ts') && context.parentURL?.endsWith('.ts')) {
+      return { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true };
+    }
+    if (!specifier.startsWith('@holdfast/')) return next(specifier, context);
+    const known = packages.get(specifier) ?? { ...next(specifier, context), shortCircuit: true };
+    packages.set(specifier, known);
+    return known;
+  };
+}
+
+function createLoad(texts) {
+  const ours = pathToFileURL(ROOT + path.sep).href;
+  return (url, context, next) => {
+    const isOurs = url.startsWith(ours) && url.endsWith('.ts');
+    const source = isOurs ? texts.of(fileURLToPath(url)) : undefined;
+    return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true };
+  };
+}

@@ -1,0 +1,56 @@
+import { fstatSync, readSync } from 'node:fs';
+import { decodeHeader, HEADER_BYTES } from './record.mjs';
+
+/** A helper that says nothing for so long is given up. */
+const SILENCE_MS = 2_000;
+const LOOK_AGAIN_MS = 1;
+const NEVER_CHANGES = new Int32Array(new SharedArrayBuffer(4));
+
+/** What the helper has written to a file so far, found by path. Texts stay in the file until somebody asks for them. */
+export class Texts {
+  #descriptor;
+  #places = new Map();
+  #end = 0;
+  #isComplete = false;
+  #header = Buffer.alloc(HEADER_BYTES);
+
+  constructor(descriptor) {
+    this.#descriptor = descriptor;
+  }
+
+  /** Waits for the helper to come to it; `undefined` when it never does. */
+  of(file) {
+    const place = this.#find(file);
+    if (place === undefined || !this.#waitFor(place.at + place.bytes)) return undefined;
+    const text = Buffer.allocUnsafe(place.bytes);
+    readSync(this.#descriptor, text, 0, place.bytes, place.at);
+    return text.toString(place.encoding);
+  }
+
+  #find(file) {
+    while (!this.#isComplete && !this.#places.has(file)) this.#takeRecord();
+    return this.#places.get(file);
+  }
+
+  #takeRecord() {
+    const at = this.#end + HEADER_BYTES;
+    if (!this.#waitFor(at)) {
+      this.#isComplete = true;
+      return;
+    }
+    readSync(this.#descriptor, this.#header, 0, HEADER_BYTES, this.#end);
+    const { file, bytes, encoding } = decodeHeader(this.#header);
+    this.#places.set(file, { at, bytes, encoding });
+    this.#isComplete = file === '';
+    this.#end = at + bytes;
+  }
+
+  #waitFor(bytes) {
+    const giveUpAt = performance.now() + SILENCE_MS;
+    while (fstatSync(this.#descriptor).size < bytes) {
+      if (performance.now() > giveUpAt) return false;
+      Atomics.wait(NEVER_CHANGES, 0, 0, LOOK_AGAIN_MS);
+    }
+    return true;
+  }
+}

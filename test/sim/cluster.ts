@@ -1,12 +1,13 @@
-import { type ApiServer, createApiServer, type User } from '@holdfast/apiserver';
+import { type ApiServer, createApiServer, FENCER, type User } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, createApiClient } from '@holdfast/client';
 import { type ControllerManagerDeps, createControllerManager } from '@holdfast/controller-manager';
+import { createFencer, type FenceAgent, type FencerConfiguration } from '@holdfast/fencer';
 import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
-import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
-import type { Log, Service } from '@holdfast/platform';
+import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import { createMemoryStore } from '@holdfast/store/memory';
 import {
@@ -43,6 +44,20 @@ export interface SimClusterOptions {
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
 }
 
+/** One fencer of possibly several, each a process of its own. */
+export interface SimFencerOptions {
+  readonly party: string;
+  /** A fencer that starts again has the name of the one before. */
+  readonly holder: string;
+  readonly configuration: FencerConfiguration;
+  readonly agents: ReadonlyMap<string, FenceAgent>;
+}
+
+interface SimNode {
+  readonly process: SimulatedProcess;
+  readonly runtime: HollowRuntime;
+}
+
 /** The shipping classes of the whole control plane and its nodes on one simulated network, with an oracle beside them. */
 export class SimCluster {
   readonly kernel: SimulationKernel;
@@ -57,6 +72,8 @@ export class SimCluster {
   readonly #hub: Bus = createLocalBus();
   readonly #apiServer: ApiServer;
   readonly #services: readonly Service[];
+  readonly #nodes = new Map<string, SimNode>();
+  readonly #fencers = new Map<string, SimulatedProcess>();
 
   constructor(options: SimClusterOptions) {
     this.#options = options;
@@ -72,7 +89,7 @@ export class SimCluster {
     const store = recordCommits(createMemoryStore(), this.kernel);
     const ownershipRule = options.ownershipRule ?? 'enforced';
     this.#apiServer = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
-    const relay = createRelay({ ...machine, store, bus: this.#hub });
+    const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: this.#apiServer.knownState });
     const users = this.#boot('user');
     this.admin = this.#clientFor(users, ADMIN);
     this.owner = this.#clientFor(users, OWNER);
@@ -82,6 +99,39 @@ export class SimCluster {
 
   start(): void {
     for (const service of this.#services) this.background(service.start());
+  }
+
+  startFencer({ party, holder, configuration, agents }: SimFencerOptions): void {
+    const process = new SimulatedProcess(this.kernel, party);
+    this.#fencers.set(party, process);
+    this.network.join(party);
+    const machine = process.boot(this.#options.logOf?.(party));
+    const client = this.#clientFor(machine, FENCER);
+    this.background(
+      createFencer({ ...machine, bus: this.#busFor(machine), client, holder, configuration, agents }).start(),
+    );
+  }
+
+  /** It is gone in the middle of whatever it did; what it has asked may still be answered, to nobody. */
+  killFencer(party: string): void {
+    this.network.isolate(party);
+    this.#fencers.get(party)?.crash();
+  }
+
+  /** The machine is off: nothing runs on it, nothing reaches it. */
+  powerOff(name: string): void {
+    this.network.isolate(name);
+    const { process, runtime } = this.#machineOf(name);
+    process.crash();
+    runtime.powerOff();
+  }
+
+  /** It starts again, with what is on its disk. */
+  powerOn(name: string): void {
+    const { process, runtime } = this.#machineOf(name);
+    this.network.rejoin(name);
+    const machine = process.boot(this.#options.logOf?.(name));
+    this.background(this.#kubeletOn(machine, runtime.connect()).start());
   }
 
   /** The answer of a request, while virtual time goes on. */
@@ -124,15 +174,22 @@ export class SimCluster {
   }
 
   #createNode(name: string): Service {
-    const machine = this.#boot(name);
+    const process = new SimulatedProcess(this.kernel, name);
+    const machine = process.boot(this.#options.logOf?.(name));
     // The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet.
     const hardware = this.#boot(`${name}/machine`);
     const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe: (fact) => this.oracle.observe(fact) });
+    this.#nodes.set(name, { process, runtime });
+    return this.#kubeletOn(machine, this.#options.runtimeOf?.(runtime) ?? runtime);
+  }
+
+  #kubeletOn(machine: SimulatedMachine, runtime: ContainerRuntime): Service {
+    const { name } = machine;
     return createKubelet({
       ...machine,
       bus: this.#busFor(machine),
       client: this.#clientFor(machine, nodeUser(name)),
-      runtime: this.#options.runtimeOf?.(runtime) ?? runtime,
+      runtime,
       node: hollowNodeFacts({
         name,
         address: `198.18.0.${this.nodeNames.indexOf(name) + 1}`,
@@ -140,6 +197,12 @@ export class SimCluster {
       }),
       network: HOLLOW_PROBE_NETWORK,
     });
+  }
+
+  #machineOf(name: string): SimNode {
+    const found = this.#nodes.get(name);
+    invariant(found !== undefined, 'the node is one of the cluster', { name });
+    return found;
   }
 
   #clientFor(machine: SimulatedMachine, user: string): ApiClient {
@@ -180,7 +243,7 @@ function tokensOf(nodeNames: readonly string[]): ReadonlyMap<string, User> {
   const users: readonly User[] = [
     { name: ADMIN, groups: ['system:masters'] },
     { name: OWNER, groups: ['system:authenticated'] },
-    ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC].map((name) => ({ name, groups: [] })),
+    ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC, FENCER].map((name) => ({ name, groups: [] })),
     ...nodeNames.map((name) => ({ name: nodeUser(name), groups: ['system:nodes'] })),
   ];
   return new Map(users.map((user) => [user.name, user]));

@@ -22,6 +22,8 @@ const NODE_FLAGS = [
   '--v8-pool-size=2',
   `--import=${pathToFileURL(path.join(root, 'scripts', 'sources', 'use.mjs')).href}`,
 ];
+/** One pool of memory for all threads: what one of them has freed another may use. With a pool for each, a server holds 12 MB more. */
+const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
@@ -79,7 +81,7 @@ function handOver(binary, [script, ...fixed], args) {
   const child = spawn(binary, [...NODE_FLAGS, path.join(root, script), ...fixed, ...args], {
     cwd: process.env.INIT_CWD ?? root,
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, HOLDFAST_ROOT: root },
+    env: { ...ENVIRONMENT, ...process.env, HOLDFAST_ROOT: root },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) =>

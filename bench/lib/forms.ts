@@ -103,6 +103,7 @@ async function run(command: Command, cleanUp: (() => Promise<unknown>)[]): Promi
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...NODE_FLAGS, ...command.parameters], {
     cwd: ROOT,
+    env: { MALLOC_ARENA_MAX: '1', ...process.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   cleanUp.push(() => end(child));

@@ -23,14 +23,15 @@ const { limits, ...tls } = setup;
 const https = createHttpsServer({ handle: api.handle, ...machine, host: '127.0.0.1', port: 0, tls, limits });
 await api.start();
 await https.start();
-process.on('message', () => process.send?.(measure()));
+process.on('message', () => void measure().then((measured) => process.send?.(measured)));
 process.on('disconnect', () => process.exit(0));
 process.send?.({ port: https.address().port });
 
-function measure(): { readonly bytes: number; readonly connections: number; readonly cpuMs: number } {
+/** The pipeline's thread and that of the clients together. */
+async function measure(): Promise<{ readonly bytes: number; readonly connections: number; readonly cpuMs: number }> {
   const { user, system } = process.cpuUsage();
+  const front = await https.measure();
   global.gc?.();
   const { heapUsed, external } = process.memoryUsage();
-  const connections = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-  return { bytes: heapUsed + external, connections, cpuMs: (user + system) / 1_000 };
+  return { bytes: heapUsed + external + front.bytes, connections: front.connections, cpuMs: (user + system) / 1_000 };
 }

@@ -5,3 +5,8 @@
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Calls `run` when what has arrived by now was looked at: what many of them leave to do can be done together. */
+export function afterThisTurn(run: () => void): void {
+  setImmediate(run);
+}

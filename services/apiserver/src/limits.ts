@@ -138,3 +138,13 @@ export const ACCOUNT_TOKEN_RETRY_MS = 1_000;
 
 /** How often the certificate of a new namespace is looked for; a cluster without controllers never has one. */
 export const ACCOUNT_TOKEN_CA_WAITS = 10;
+
+/** An exec, attach or port-forward session on which nothing moves for this long is closed: what a kubelet allows. */
+export const UPGRADED_IDLE_MS = 4 * 60 * 60 * 1000;
+
+/** Young garbage of the thread that speaks HTTP, in MB. */
+export const FRONT_THREAD_YOUNG_MB = 16;
+
+/** That thread has this long to load, to listen and to end. */
+export const FRONT_START_MS = 30_000;
+export const FRONT_STOP_MS = 10_000;

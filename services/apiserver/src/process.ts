@@ -17,7 +17,7 @@ import { createRedisStore } from '@holdfast/store/redis';
 import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from './app.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
-import { createHttpsServer } from './https-server.ts';
+import { createHttpsServer } from './front/index.ts';
 import { createRelay } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */

@@ -38,11 +38,12 @@ export interface ApiResponse {
   readonly upgrade?: (socket: Duplex, head: Uint8Array) => void;
 }
 
-/** A long document as it is sent: a piece is made when it is asked for, and may be filled again once it was released. */
+/** A long document as it is sent: a piece is made when it is asked for. */
 export interface JsonPieces {
   readonly length: number;
   readonly pieces: Iterable<Uint8Array>;
-  readonly release: (piece: Uint8Array) => void;
+  /** Present: the memory of a piece is its own, may be moved, and is filled again once it was released. */
+  readonly release?: (piece: Uint8Array) => void;
 }
 
 export type ResponseBody =

@@ -1,5 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { invariant } from '@holdfast/platform/invariant';
+import { threadData } from '@holdfast/platform/thread-data';
 import { SQLITE_LOAD_ROWS } from '../limits.ts';
 import { ChangeDatabase, isInDoubt, OpenError } from './database.ts';
 import type { Request, Response, StartMessage } from './protocol.ts';
@@ -27,7 +28,7 @@ function main(): void {
 
 function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined {
   try {
-    const database = ChangeDatabase.open(String(workerData));
+    const database = ChangeDatabase.open(String(threadData()));
     let after = 0;
     for (;;) {
       const rows = database.rowsAfter(after, SQLITE_LOAD_ROWS);

@@ -1,8 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { invariant } from '@holdfast/platform';
+import { startThread } from '@holdfast/platform/thread';
 import { SQLITE_THREAD_YOUNG_MB } from '../limits.ts';
 import type { Revision } from '../port.ts';
-import { commitThreadProgram } from './commit-thread-program.ts';
 import type { ChangeRow, OpenFailure, Request, Response, StartMessage } from './protocol.ts';
 
 export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
@@ -47,8 +47,8 @@ export class CommitThread implements CommitLog {
   #ended: Error | undefined;
 
   constructor(directory: string) {
-    this.#worker = new Worker(commitThreadProgram(), {
-      workerData: directory,
+    this.#worker = startThread(new URL('./commit-thread-main.ts', import.meta.url), {
+      data: directory,
       resourceLimits: { maxYoungGenerationSizeMb: SQLITE_THREAD_YOUNG_MB },
     });
     this.#exited = new Promise((resolve) => {

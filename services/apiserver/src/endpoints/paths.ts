@@ -1,7 +1,8 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from '../http/answers.ts';
-import { methodNotAllowed, nothingThere, notServed } from '../http/not-served.ts';
+import { nothingThere, notServed } from '../http/not-served.ts';
+import { methodNotAllowed } from '../http/refusals.ts';
 import { discoveryAnswer } from './discovery.ts';
 import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
 import { openIdAnswer } from './openid.ts';

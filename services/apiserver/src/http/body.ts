@@ -15,6 +15,7 @@ import {
 import { BODY_DEPTH_MAX, REQUEST_BODY_BYTES_MAX } from '../limits.ts';
 import { groupVersion } from '../served.ts';
 import { isKnownKind, notRegistered } from './known-kinds.ts';
+import { bodyTooLarge } from './refusals.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml.ts';
 
 export function bodyText(request: ApiRequest): string {
@@ -174,14 +175,6 @@ function unfitReason({ apiVersion, kind }: NamedKind, definition: Kind): string 
   if (kind === definition.kind && group === definition.group) return undefined;
   const internal = definition.group === '' ? 'core' : (definition.group.split('.')[0] ?? '');
   return `converting (${versionIn(apiVersion)}.${kind}) to (${internal}.${definition.kind}): unknown conversion`;
-}
-
-export function bodyTooLarge(): StatusError {
-  return new StatusError({
-    code: 413,
-    reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: limit is ${REQUEST_BODY_BYTES_MAX}`,
-  });
 }
 
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {

@@ -4,7 +4,10 @@ import { invariant } from '@holdfast/platform';
 /** What is handed to a connection at once: large enough that few of them make up a long answer, small enough to hold for a slow client. */
 export const PIECE_BYTES = 64 * 1024;
 
-/** Sent pieces that are kept to be filled again. Without them a few long lists make V8 collect its whole heap for their sake. */
+/**
+ * Sent pieces that are kept to be filled again. Without them a few long lists make V8 collect its whole heap for their sake. Each is
+ * all of its memory, so that it can be moved to the thread that sends it, and back.
+ */
 const SPARE_PIECES_MAX = 32;
 const spare: Buffer[] = [];
 
@@ -25,7 +28,7 @@ export function inPieces(stretches: Stretches): JsonPieces {
 
 /** A document that is there already. */
 export function whole(bytes: Uint8Array): JsonPieces {
-  return { length: bytes.length, pieces: slices(bytes), release: () => {} };
+  return { length: bytes.length, pieces: slices(bytes) };
 }
 
 function* slices(bytes: Uint8Array): Generator<Uint8Array> {
@@ -38,7 +41,7 @@ export function joined({ length, pieces, release: giveBack }: JsonPieces): Uint8
   const [first = NOTHING] = all;
   if (all.length <= 1) return first;
   const document = Buffer.concat(all, length);
-  for (const piece of all) giveBack(piece);
+  for (const piece of all) giveBack?.(piece);
   return document;
 }
 
@@ -75,7 +78,7 @@ function copy(bytes: Buffer, start: number, piece: Buffer, at: number): number {
 }
 
 const pieceFor = (left: number): Buffer =>
-  left < PIECE_BYTES ? Buffer.allocUnsafe(left) : (spare.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES));
+  left < PIECE_BYTES ? Buffer.allocUnsafe(left) : (spare.pop() ?? Buffer.from(new ArrayBuffer(PIECE_BYTES)));
 
 function release(piece: Uint8Array): void {
   if (piece.length === PIECE_BYTES && spare.length < SPARE_PIECES_MAX && Buffer.isBuffer(piece)) spare.push(piece);

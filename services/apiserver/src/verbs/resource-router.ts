@@ -1,5 +1,6 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import { methodNotAllowed, notServed } from '../http/not-served.ts';
+import { notServed } from '../http/not-served.ts';
+import { methodNotAllowed } from '../http/refusals.ts';
 import type { ResourceRequest, ResourceVerb } from '../http/request-info.ts';
 import type { Handler } from '../subresources/port.ts';
 import { SUBRESOURCES } from '../subresources/registry.ts';

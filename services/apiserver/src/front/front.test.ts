@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { createHttpsServer, type HttpsServer } from './https-server.ts';
-import { configMapBody, startTestApi, type TestApi } from './testing/fixture.ts';
+import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { createHttpsServer, type HttpsServer } from './index.ts';
 
 /** A certificate for 127.0.0.1 that is its own authority. */
 function createCertificate(): { readonly certificate: string; readonly key: string } {

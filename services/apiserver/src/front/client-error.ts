@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { badRequest, StatusError } from '@holdfast/machinery';
-import type { Log } from '@holdfast/platform';
+import { badRequest, StatusError } from '@holdfast/machinery/status';
+import type { Log } from '@holdfast/platform/log';
 
 /** What Node says of a connection whose HTTP/1.1 request never became one. */
 interface ClientError extends Error {

@@ -1,5 +1,5 @@
 import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
-import type { Clock, Timer } from '@holdfast/platform';
+import type { Clock, Timer } from '@holdfast/platform/clock';
 
 /** What a connection may cost while it asks for nothing. */
 export interface ConnectionLimits {

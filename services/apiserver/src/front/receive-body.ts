@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { badRequest, StatusError } from '@holdfast/machinery';
-import type { Clock } from '@holdfast/platform';
-import { bodyTooLarge } from './http/body.ts';
+import { badRequest, StatusError } from '@holdfast/machinery/status';
+import type { Clock } from '@holdfast/platform/clock';
+import { bodyTooLarge } from '../http/refusals.ts';
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;

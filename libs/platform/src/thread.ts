@@ -1,0 +1,45 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { javascriptOf } from './sources.ts';
+
+export interface ThreadOptions {
+  /** What the thread reads with `threadData()`; copied. */
+  readonly data: unknown;
+  readonly resourceLimits: ResourceLimits;
+}
+
+/** A thread that runs the module `entry`. It is given all that it loads of ours without types (see `javascriptOf`). */
+export function startThread(entry: URL, { data, resourceLimits }: ThreadOptions): Worker {
+  const sources = entry.href.endsWith('.ts') ? strippedSources(entry) : new Map<string, string>();
+  return new Worker(LOADER, { eval: true, resourceLimits, workerData: { entry: entry.href, sources, data } });
+}
+
+const LOADER = `
+const { registerHooks } = require('node:module');
+const { entry, sources } = require('node:worker_threads').workerData;
+registerHooks({
+  load: (url, context, next) => {
+    const source = sources.get(url);
+    return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true };
+  },
+});
+import(entry).then(() => sources.clear());
+`;
+
+const OWN_IMPORT = /(?:\bfrom|\bimport) *\(?'((?:\.|@holdfast\/)[^']*)'/g;
+
+function strippedSources(entry: URL): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>();
+  const visit = (file: URL): void => {
+    if (sources.has(file.href)) return;
+    const source = javascriptOf(file);
+    sources.set(file.href, source);
+    for (const [, specifier = ''] of source.matchAll(OWN_IMPORT)) visit(resolved(specifier, file));
+  };
+  visit(entry);
+  return sources;
+}
+
+const resolved = (specifier: string, from: URL): URL =>
+  specifier.startsWith('.') ? new URL(specifier, from) : pathToFileURL(createRequire(from).resolve(specifier));

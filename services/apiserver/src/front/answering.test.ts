@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
+import { createSilentLog, nextTurn } from '@holdfast/platform';
+import { Answering } from './answering.ts';
+import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
+import { carried, Outbox } from './outbox.ts';
+
+const REQUEST: RequestMessage = {
+  kind: 'request',
+  id: 1,
+  method: 'GET',
+  url: '/api/v1/a%20b?watch=1&x=%3D',
+  headers: { accept: 'application/json' },
+  text: undefined,
+  remoteAddress: '127.0.0.1',
+  clientCertificate: undefined,
+};
+
+interface Said {
+  readonly kind: string;
+  readonly text: string;
+}
+
+function answering(handle: ApiHandler) {
+  const said: Said[] = [];
+  const outbox = new Outbox<PipelineMessage>(({ messages, bytes }) => {
+    for (const message of messages) {
+      const text = message.kind === 'piece' ? `${message.piece.length}` : (carried(message, bytes)?.toString() ?? '');
+      said.push({ kind: message.kind, text });
+    }
+  });
+  const side = new Answering({ handle, outbox, log: createSilentLog() });
+  const receive = (message: FrontMessage): void => side.receive(message, undefined);
+  return { said, side, receive, kinds: () => said.map(({ kind }) => kind) };
+}
+
+const json = (value: unknown): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(value)), value: () => value },
+});
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+}
+
+test('a request reaches the pipeline with its path and query decoded, and its answer is the last word', async () => {
+  const seen: ApiRequest[] = [];
+  const { said, receive } = answering(async (request) => {
+    seen.push(request);
+    return json({ ok: true });
+  });
+  receive(REQUEST);
+  await settle();
+  assert.equal(seen[0]?.path, '/api/v1/a b');
+  assert.equal(seen[0].query.get('x'), '=');
+  assert.deepEqual(said, [{ kind: 'answer', text: '{"ok":true}' }]);
+});
+
+test('what is no method, no path or no answer is a Status', async () => {
+  const { said, receive } = answering(() => Promise.reject(new Error('bug')));
+  receive({ ...REQUEST, id: 1, method: 'BREW' });
+  receive({ ...REQUEST, id: 2, url: '/%zz' });
+  receive({ ...REQUEST, id: 3 });
+  await settle();
+  assert.deepEqual(
+    said.map(({ text }) => (JSON.parse(text) as { code: number }).code),
+    [405, 400, 500],
+  );
+});
+
+/** Frames without end, until the signal aborts. */
+async function* frames(signal: AbortSignal | undefined, ended: () => void, bytes = 1_000) {
+  try {
+    while (signal?.aborted !== true) {
+      yield { bytes: () => Buffer.alloc(bytes, 'x'), value: () => ({ type: 'ADDED' as const, object: {} }) };
+      await nextTurn();
+    }
+  } finally {
+    ended();
+  }
+}
+
+test('a watch whose client takes nothing waits, goes on when it takes, and ends when the client goes', async () => {
+  let hasEnded = false;
+  const { said, receive, kinds } = answering(async ({ signal }) => ({
+    status: 200,
+    headers: {},
+    body: { kind: 'watch', frames: frames(signal, () => (hasEnded = true), 64 * 1024) },
+  }));
+  receive(REQUEST);
+  await settle();
+  await settle();
+  assert.deepEqual(kinds(), ['begin', 'chunk', 'chunk']);
+  receive({ kind: 'taken', id: 1, bytes: 64 * 1024 });
+  await settle();
+  assert.deepEqual(kinds(), ['begin', 'chunk', 'chunk', 'chunk']);
+  receive({ kind: 'gone', id: 1 });
+  await settle();
+  assert.ok(hasEnded);
+  assert.equal(said.at(-1)?.kind, 'cut');
+});
+
+test('a watch ends in order when the server stops, and one that comes later ends at once', async () => {
+  let ended = 0;
+  const { side, receive, kinds } = answering(async ({ signal }) => ({
+    status: 200,
+    headers: {},
+    body: { kind: 'watch', frames: frames(signal, () => (ended += 1), 10) },
+  }));
+  receive(REQUEST);
+  await settle();
+  side.stop();
+  receive({ ...REQUEST, id: 2 });
+  await settle();
+  assert.equal(ended, 2);
+  assert.equal(kinds().filter((kind) => kind === 'end').length, 2);
+});
+
+test('whoever would have been given a connection that has gone closes its own', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<ApiResponse>();
+  const { receive, kinds } = answering(() => answered.promise);
+  receive(REQUEST);
+  receive({ kind: 'gone', id: 1 });
+  answered.resolve({ ...json({}), status: 101, upgrade: (connection) => connection.once('close', resolve) });
+  await closed;
+  await settle();
+  assert.deepEqual(kinds(), ['cut']);
+});
+
+test('an upgraded connection carries bytes both ways', async () => {
+  const { said, side, receive } = answering(async () => ({
+    ...json({}),
+    status: 101,
+    upgrade: (connection) => void connection.on('data', (bytes: Buffer) => connection.end(`got ${bytes.toString()}`)),
+  }));
+  receive(REQUEST);
+  await settle();
+  side.receive({ kind: 'data', id: 1 }, Buffer.from('hello'));
+  side.receive({ kind: 'ended', id: 1 }, undefined);
+  await settle();
+  const kinds = said.map(({ kind }) => kind);
+  assert.deepEqual(kinds.slice(0, 1), ['upgrade']);
+  assert.equal(said.find(({ kind }) => kind === 'chunk')?.text, 'got hello');
+  assert.equal(kinds.at(-1), 'cut');
+});

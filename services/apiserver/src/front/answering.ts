@@ -1,0 +1,160 @@
+import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
+import { describeError, type Log } from '@holdfast/platform';
+import { errorAnswer } from '../http/answers.ts';
+import { PIECE_BYTES } from '../http/pieces.ts';
+import { type LongBody, longBody, shortBody } from './answer-bodies.ts';
+import { Exchange } from './exchange.ts';
+import { ForwardedConnection } from './forwarded-connection.ts';
+import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
+import type { Outbox } from './outbox.ts';
+import { readRequest } from './read-request.ts';
+
+export interface AnsweringDeps {
+  readonly handle: ApiHandler;
+  readonly outbox: Outbox<PipelineMessage>;
+  readonly log: Log;
+}
+
+/** The side of the pipeline: takes requests from the front, and gives it the answers. */
+export class Answering {
+  readonly #deps: AnsweringDeps;
+  readonly #open = new Map<number, Exchange>();
+  #isStopping = false;
+
+  constructor(deps: AnsweringDeps) {
+    this.#deps = deps;
+  }
+
+  receive(message: FrontMessage, bytes: Buffer | undefined): void {
+    switch (message.kind) {
+      case 'request':
+        return this.#begin(message, bytes);
+      case 'gone':
+        return this.#leave(message.id);
+      case 'returned':
+        return this.#returned(message.id, message.piece);
+      case 'taken':
+        return this.#open.get(message.id)?.window.taken(message.bytes);
+      case 'data':
+        return this.#open.get(message.id)?.connection?.receive(bytes ?? NOTHING);
+      case 'ended':
+        return this.#open.get(message.id)?.connection?.receiveEnd();
+      case 'log':
+      case 'listening':
+      case 'not-listening':
+      case 'stopped':
+      case 'figures':
+        return;
+    }
+  }
+
+  /** Watches end, in order; what is short finishes. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const exchange of this.#open.values()) exchange.abort(STOPPING);
+  }
+
+  /** Nobody is there any more to be answered. */
+  abandon(): void {
+    for (const exchange of this.#open.values()) exchange.leave();
+    this.#open.clear();
+  }
+
+  #leave(id: number): void {
+    const exchange = this.#open.get(id);
+    exchange?.leave();
+    if (exchange?.isAnswered === true) this.#open.delete(id);
+  }
+
+  #returned(id: number, piece: Uint8Array<ArrayBuffer>): void {
+    const exchange = this.#open.get(id);
+    if (exchange === undefined) return;
+    exchange.lent -= 1;
+    exchange.release?.(Buffer.from(piece.buffer));
+    if (exchange.isAnswered && exchange.lent === 0) this.#open.delete(id);
+  }
+
+  #begin(message: RequestMessage, body: Buffer | undefined): void {
+    const exchange = new Exchange();
+    if (this.#isStopping) exchange.abort(STOPPING);
+    this.#open.set(message.id, exchange);
+    void this.#answer(message, body, exchange);
+  }
+
+  async #answer(message: RequestMessage, body: Buffer | undefined, exchange: Exchange): Promise<void> {
+    const { log, outbox } = this.#deps;
+    const { id } = message;
+    try {
+      const response = await this.#respond(message, body, exchange);
+      await this.#send(message, response, exchange);
+    } catch (error) {
+      exchange.connection?.destroy();
+      if (!exchange.isGone) log.warn('an answer could not be sent', { path: message.url, error: describeError(error) });
+      outbox.push({ kind: 'cut', id });
+    }
+    exchange.isAnswered = true;
+    if (exchange.isGone || exchange.lent === 0) this.#open.delete(id);
+  }
+
+  async #respond(message: RequestMessage, body: Buffer | undefined, exchange: Exchange): Promise<ApiResponse> {
+    const { handle, log } = this.#deps;
+    try {
+      return await handle(readRequest(message, body, exchange));
+    } catch (error) {
+      return errorAnswer(error, log);
+    }
+  }
+
+  #send(message: RequestMessage, response: ApiResponse, exchange: Exchange): Promise<void> | void {
+    const { id, method } = message;
+    const { status, headers, body, upgrade } = response;
+    const { outbox } = this.#deps;
+    if (upgrade !== undefined) return this.#upgrade(id, response, exchange);
+    if (exchange.isGone) return this.#drop(id, body);
+    const long = longBody(body, method);
+    if (long === undefined) return outbox.push({ kind: 'answer', id, status, headers }, shortBody(body));
+    outbox.push({ kind: 'begin', id, status, headers: { ...headers, ...long.headers } });
+    return this.#sendChunks(id, long, exchange);
+  }
+
+  async #sendChunks(id: number, { chunks, release }: LongBody, exchange: Exchange): Promise<void> {
+    const { outbox } = this.#deps;
+    const { window } = exchange;
+    exchange.release = release;
+    for await (const each of chunks) {
+      if (window.isClosed) break;
+      const chunk = each instanceof Uint8Array ? each : each.bytes();
+      const { length } = chunk;
+      if (release !== undefined && length === PIECE_BYTES && chunk.buffer instanceof ArrayBuffer) {
+        exchange.lent += 1;
+        outbox.move({ kind: 'piece', id, piece: new Uint8Array(chunk.buffer) }, chunk.buffer);
+        // Long enough to leave at once.
+        outbox.flush();
+      } else outbox.push({ kind: 'chunk', id }, chunk);
+      if (!window.sent(length)) await window.room();
+    }
+    outbox.push(window.isClosed ? { kind: 'cut', id } : { kind: 'end', id });
+  }
+
+  async #upgrade(id: number, response: ApiResponse, exchange: Exchange): Promise<void> {
+    const { outbox } = this.#deps;
+    const { status, headers, upgrade } = response;
+    const connection = new ForwardedConnection(id, outbox, exchange.window);
+    exchange.connection = connection;
+    const closed = new Promise<void>((resolve) => connection.once('close', resolve));
+    if (!exchange.isGone) outbox.push({ kind: 'upgrade', id, status, headers });
+    upgrade?.(connection, NOTHING);
+    // Whoever was to be given it has a connection of its own to end.
+    if (exchange.isGone) connection.destroy();
+    await closed;
+  }
+
+  async #drop(id: number, body: ResponseBody): Promise<void> {
+    this.#deps.outbox.push({ kind: 'cut', id });
+    const chunks = body.kind === 'watch' ? body.frames : body.kind === 'stream' ? body.chunks : undefined;
+    await chunks?.[Symbol.asyncIterator]().return?.();
+  }
+}
+
+const STOPPING = new Error('the server stops');
+const NOTHING = Buffer.alloc(0);

@@ -1,0 +1,136 @@
+import type { ServerResponse } from 'node:http';
+import { Http2ServerResponse } from 'node:http2';
+import type { Clock, Timer } from '@holdfast/platform/clock';
+import type { Asker, Question } from './remote-pipeline.ts';
+
+export type RawResponse = ServerResponse | Http2ServerResponse;
+type Headers = Readonly<Record<string, string>>;
+
+export interface AnswerOptions {
+  readonly headOnly: boolean;
+  /** A client that takes nothing for this long is cut off. */
+  readonly stallMs: number;
+  readonly clock: Clock;
+  /** The pipeline has said its last word, or its first of several. */
+  readonly onAnswer: () => void;
+}
+
+/** One answer on its way to the client. */
+export class ClientAnswer implements Asker {
+  readonly #raw: RawResponse;
+  readonly #options: AnswerOptions;
+  #question: Question | undefined;
+  #isAnswered = false;
+  #isFollowed = false;
+  /** Written while the client was not taking: it is told when that has left. */
+  #waiting = 0;
+  /** Pieces that were not returned yet. */
+  #lent = 0;
+  #stalled: Timer | undefined;
+
+  constructor(raw: RawResponse, options: AnswerOptions) {
+    this.#raw = raw;
+    this.#options = options;
+    // Every answer ends with a close; only one that came too early is of interest to whoever is still at work.
+    raw.once('close', () => {
+      this.#stalled?.cancel();
+      if (!this.#isAnswered || this.#lent > 0) this.#question?.gone();
+    });
+  }
+
+  asks(question: Question): void {
+    this.#question = question;
+  }
+
+  answer(status: number, headers: Headers, body: Buffer): void {
+    this.#isAnswered = true;
+    this.#options.onAnswer();
+    const raw = this.#head(status, headers);
+    if (body.length > 0 || !BODYLESS.has(status)) raw.setHeader('content-length', body.length);
+    if (this.#options.headOnly || body.length === 0) raw.end();
+    else raw.end(body);
+  }
+
+  /** The client of a quiet watch must learn that it is open before the first event. */
+  begin(status: number, headers: Headers): void {
+    this.#options.onAnswer();
+    const raw = this.#head(status, headers);
+    if (raw instanceof Http2ServerResponse) raw.writeHead(status);
+    else raw.flushHeaders();
+    this.#follow();
+  }
+
+  chunk(bytes: Uint8Array): void {
+    this.#write(bytes, NOTHING_TO_DO);
+  }
+
+  piece(piece: Uint8Array<ArrayBuffer>): void {
+    this.#lent += 1;
+    this.#write(piece, (error) => {
+      if (error !== undefined && error !== null) return;
+      this.#lent -= 1;
+      this.#question?.returned(piece);
+    });
+  }
+
+  #write(bytes: Uint8Array, sent: (error?: Error | null) => void): void {
+    const raw = this.#raw;
+    if (raw.destroyed) return;
+    const isTaken = raw instanceof Http2ServerResponse ? raw.write(bytes, sent) : raw.write(bytes, sent);
+    if (isTaken) this.#question?.taken(bytes.length);
+    else {
+      this.#waiting += bytes.length;
+      this.#watchStall();
+    }
+  }
+
+  end(): void {
+    this.#isAnswered = true;
+    this.#raw.end();
+    if (!this.#raw.writableFinished) this.#watchStall();
+  }
+
+  finish(): void {
+    this.end();
+  }
+
+  cut(): void {
+    this.#isAnswered = true;
+    this.#raw.destroy();
+  }
+
+  upgrade(): void {
+    this.cut();
+  }
+
+  taken(): void {}
+
+  #head(status: number, headers: Headers): RawResponse {
+    const raw = this.#raw;
+    raw.statusCode = status;
+    for (const name in headers) raw.setHeader(name, headers[name] ?? '');
+    raw.setHeader('cache-control', 'no-cache, private');
+    return raw;
+  }
+
+  #follow(): void {
+    this.#isFollowed = true;
+    const moved = (): void => {
+      this.#stalled?.cancel();
+      this.#stalled = undefined;
+      const left = this.#waiting;
+      this.#waiting = 0;
+      if (left > 0) this.#question?.taken(left);
+    };
+    this.#raw.on('drain', moved).once('finish', moved);
+  }
+
+  /** The timeouts of Node's own sockets and streams start again with whatever else happens on the connection. */
+  #watchStall(): void {
+    if (!this.#isFollowed) this.#follow();
+    this.#stalled ??= this.#options.clock.timer(this.#options.stallMs, () => this.#raw.destroy());
+  }
+}
+
+const NOTHING_TO_DO = (): void => {};
+const BODYLESS: ReadonlySet<number> = new Set([204, 304]);

@@ -1,0 +1,39 @@
+import { ChunkWindow } from './chunk-window.ts';
+import type { ForwardedConnection } from './forwarded-connection.ts';
+
+const CLIENT_GONE = new Error('the client has gone');
+
+/** What is known of one request until it was answered. */
+export class Exchange {
+  readonly window = new ChunkWindow();
+  connection: ForwardedConnection | undefined;
+  isGone = false;
+  /** The last word was said. */
+  isAnswered = false;
+  /** Pieces that the front has not returned. */
+  lent = 0;
+  release: ((piece: Uint8Array) => void) | undefined;
+  #reason: Error | undefined;
+  #controller: AbortController | undefined;
+
+  /** Made only for whoever asks: few requests last long enough. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+    this.connection?.destroy();
+  }
+
+  leave(): void {
+    this.isGone = true;
+    this.abort(CLIENT_GONE);
+    this.window.close();
+  }
+}

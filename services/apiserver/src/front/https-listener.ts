@@ -1,0 +1,211 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { Duplex, Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { badRequest, StatusError } from '@holdfast/machinery/status';
+import type { Clock } from '@holdfast/platform/clock';
+import { describeError } from '@holdfast/platform/errors';
+import { InvariantViolation, invariant } from '@holdfast/platform/invariant';
+import type { Log } from '@holdfast/platform/log';
+import { fastify } from 'fastify';
+import { methodNotAllowed } from '../http/refusals.ts';
+import { HTTP2_STREAMS_MAX } from '../limits.ts';
+import { ClientAnswer } from './client-answer.ts';
+import { refuseConnection } from './client-error.ts';
+import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
+import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
+import type { Asked, Asker, Question } from './remote-pipeline.ts';
+import { serveUpgrades } from './upgrades.ts';
+
+export interface HttpsListenerDeps {
+  /** Hands a request on; the answer comes to the asker. */
+  readonly ask: (asked: Asked, asker: Asker) => Question;
+  readonly log: Log;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsTexts;
+  readonly clock: Clock;
+  readonly limits: HttpsLimits;
+}
+
+/** PEM texts. With `clientCa`, client certificates are asked for and handed to the pipeline when they verify. */
+export interface TlsTexts {
+  readonly certificate: string;
+  readonly key: string;
+  readonly clientCa?: string;
+}
+
+export interface HttpsLimits extends ConnectionLimits, BodyLimits {
+  /** An answer whose client takes nothing for this long is cut off. */
+  readonly writeStallMs: number;
+}
+
+export interface HttpsListener {
+  /** Rejects with what the machine says. */
+  listen(): Promise<{ readonly host: string; readonly port: number }>;
+  /** Resolves when every answer was sent. */
+  close(): Promise<void>;
+}
+
+/** HTTPS in front of the request pipeline: HTTP/2 and HTTP/1.1 on one port. No decision is made here. */
+export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
+  const { clock, limits } = deps;
+  const serving: Serving = { ...deps, bodies: createBodyReceiver(clock, limits) };
+  const server = createFastify(serving);
+  const guard = guardConnections(server.server, clock, limits);
+  server.all('/*', (request, reply) => serve(serving, request, reply));
+  const upgrades = serveUpgrades(server.server, {
+    ask: (raw, asker) => deps.ask(askedBy(raw, undefined), asker),
+    answer: (raw) =>
+      new ClientAnswer(raw, { headOnly: false, stallMs: limits.writeStallMs, clock, onAnswer: NOTHING_TO_DO }),
+  });
+  return {
+    listen: async () => {
+      await server.listen({ host: deps.host, port: deps.port });
+      const [first] = server.addresses();
+      invariant(typeof first === 'object', 'the address of a server is asked for after its start');
+      return { host: first.address, port: first.port };
+    },
+    close: async () => {
+      guard.stop();
+      upgrades.stop();
+      await server.close();
+    },
+  };
+}
+
+const NOTHING_TO_DO = (): void => {};
+
+/** What we use of a request and a reply, whichever HTTP version they came with. */
+interface Request {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+  readonly raw: IncomingMessage | Http2ServerRequest;
+}
+
+interface Reply {
+  readonly raw: ServerResponse | Http2ServerResponse;
+  hijack(): unknown;
+}
+
+interface Serving extends HttpsListenerDeps {
+  readonly bodies: BodyReceiver;
+}
+
+function createFastify(serving: Serving) {
+  const { limits, bodies, log } = serving;
+  const { certificate, key, clientCa } = serving.tls;
+  const refuse = (error: unknown, reply: Reply): void => {
+    const status = error instanceof StatusError ? error : badRequest(describeError(error));
+    reply.hijack();
+    writeRefusal(reply.raw, status, serving);
+  };
+  const server = fastify({
+    http2: true,
+    https: {
+      allowHTTP1: true,
+      cert: certificate,
+      key,
+      minVersion: 'TLSv1.2',
+      // Node sets this for HTTP/2 and for plain HTTP/1.1 servers, not for HTTP/1.1 beside HTTP/2: a watch event must not wait for the last one's receipt.
+      noDelay: true,
+      handshakeTimeout: limits.handshakeTimeoutMs,
+      settings: { maxConcurrentStreams: HTTP2_STREAMS_MAX },
+      ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
+    },
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    logger: false,
+    routerOptions: { maxParamLength: 4_096 },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, log),
+    frameworkErrors: (error, _request, reply) => refuse(error, reply),
+  });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (request: Request, payload: Readable) =>
+    bodies.receive(payload, lengthOf(request.headers['content-length'])),
+  );
+  server.addHook('onRequest', ({ raw }, _reply, done) => {
+    nameBody(raw);
+    done();
+  });
+  server.setErrorHandler((error, _request, reply) => refuse(error, reply));
+  server.setNotFoundHandler((_request, reply) => refuse(methodNotAllowed(), reply));
+  return server;
+}
+
+/** The pipeline checks bodies and writes answers. Unless it is told so, Fastify loads two compilers of schemas at its start. */
+const noSchemas = (): never => {
+  throw new InvariantViolation('routes have no schemas');
+};
+
+/** HTTP/2 bodies may come without a length. Without a type as well, Fastify would take such a request for one without a body. */
+function nameBody(raw: IncomingMessage | Http2ServerRequest): void {
+  if (raw.headers['content-type'] !== undefined || !('stream' in raw) || raw.stream.endAfterHeaders) return;
+  raw.headers['content-type'] = 'application/json';
+}
+
+interface ClientError extends Error {
+  readonly code: string;
+}
+
+const lengthOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' ? header : undefined;
+
+/** The client may still be sending what nobody will read: after the answer it has to stop. */
+function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits }: Serving): void {
+  if (!('stream' in raw)) raw.setHeader('connection', 'close');
+  const retry = body.details?.retryAfterSeconds;
+  const headers = {
+    'content-type': 'application/json',
+    ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
+  };
+  const answer = new ClientAnswer(raw, {
+    headOnly: false,
+    stallMs: limits.writeStallMs,
+    clock,
+    onAnswer: NOTHING_TO_DO,
+  });
+  answer.answer(body.code, headers, Buffer.from(JSON.stringify(body)));
+  if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
+}
+
+function serve({ ask, bodies, clock, limits }: Serving, request: Request, reply: Reply): void {
+  const { raw, method } = request;
+  const body = Buffer.isBuffer(request.body) ? request.body : undefined;
+  reply.hijack();
+  const onAnswer = body === undefined ? NOTHING_TO_DO : () => bodies.release(body);
+  const answer = new ClientAnswer(reply.raw, {
+    headOnly: method === 'HEAD',
+    stallMs: limits.writeStallMs,
+    clock,
+    onAnswer,
+  });
+  answer.asks(ask(askedBy(raw, body), answer));
+}
+
+const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undefined): Asked => ({
+  method: raw.method ?? '',
+  url: raw.url ?? '/',
+  headers: plainHeaders(raw.headers),
+  body,
+  remoteAddress: raw.socket.remoteAddress ?? '',
+  clientCertificate: peerCertificate(raw.socket),
+});
+
+function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const name in given) {
+    const value = given[name];
+    if (value === undefined || name.startsWith(':')) continue;
+    headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+/** Only a certificate that our own authority signed says who the client is. */
+function peerCertificate(socket: IncomingMessage['socket']): Uint8Array | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  return socket.getPeerX509Certificate()?.raw;
+}

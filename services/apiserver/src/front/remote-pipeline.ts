@@ -1,0 +1,122 @@
+import { isUtf8 } from 'node:buffer';
+import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
+import type { Outbox } from './outbox.ts';
+
+/** Whoever asked, as the answer comes in: `answer`, or `begin` with chunks and an `end`, or `upgrade`; `cut` ends any of them. */
+export interface Asker {
+  answer(status: number, headers: Headers, body: Buffer): void;
+  begin(status: number, headers: Headers): void;
+  upgrade(status: number, headers: Headers): void;
+  chunk(bytes: Buffer): void;
+  /** To be returned when it was sent. */
+  piece(piece: Uint8Array<ArrayBuffer>): void;
+  end(): void;
+  finish(): void;
+  cut(): void;
+  /** So many bytes of what an upgraded connection sent were taken. */
+  taken(bytes: number): void;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What an asker says while it is answered. */
+export interface Question {
+  gone(): void;
+  taken(bytes: number): void;
+  returned(piece: Uint8Array<ArrayBuffer>): void;
+  data(bytes: Uint8Array): void;
+  ended(): void;
+}
+
+export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteAddress' | 'clientCertificate'> & {
+  readonly body: Buffer | undefined;
+};
+
+/** Receipts are sent for as much as this together. */
+const RECEIPT_BYTES = 32 * 1024;
+
+/** The side of the front: hands requests to the pipeline, and what comes back to whoever asked. */
+export class RemotePipeline {
+  readonly #outbox: Outbox<FrontMessage>;
+  readonly #askers = new Map<number, Asker>();
+  #lastId = 0;
+
+  constructor(outbox: Outbox<FrontMessage>) {
+    this.#outbox = outbox;
+  }
+
+  ask(asked: Asked, asker: Asker): Question {
+    const id = ++this.#lastId;
+    this.#askers.set(id, asker);
+    const { method, url, headers, remoteAddress, clientCertificate, body } = asked;
+    const text = body !== undefined && isText(body, headers) ? body.toString() : undefined;
+    const message: RequestMessage = {
+      kind: 'request',
+      id,
+      method,
+      url,
+      headers,
+      text,
+      remoteAddress,
+      clientCertificate,
+    };
+    this.#outbox.push(message, text === undefined ? body : undefined);
+    return this.#question(id);
+  }
+
+  receive(message: PipelineMessage, bytes: Buffer | undefined): void {
+    if (!('id' in message)) return;
+    const asker = this.#askers.get(message.id);
+    if (asker === undefined) return;
+    switch (message.kind) {
+      case 'chunk':
+        return asker.chunk(bytes ?? NOTHING);
+      case 'piece':
+        return asker.piece(message.piece);
+      case 'taken':
+        return asker.taken(message.bytes);
+      case 'begin':
+        return asker.begin(message.status, message.headers);
+      case 'upgrade':
+        return asker.upgrade(message.status, message.headers);
+      case 'finish':
+        return asker.finish();
+      case 'answer':
+        this.#askers.delete(message.id);
+        return asker.answer(message.status, message.headers, bytes ?? NOTHING);
+      case 'end':
+        this.#askers.delete(message.id);
+        return asker.end();
+      case 'cut':
+        this.#askers.delete(message.id);
+        return asker.cut();
+    }
+  }
+
+  #question(id: number): Question {
+    const outbox = this.#outbox;
+    let owed = 0;
+    return {
+      gone: () => outbox.push({ kind: 'gone', id }),
+      taken: (bytes) => {
+        owed += bytes;
+        if (owed < RECEIPT_BYTES) return;
+        outbox.push({ kind: 'taken', id, bytes: owed });
+        owed = 0;
+      },
+      returned: (piece) => outbox.move({ kind: 'returned', id, piece }, piece.buffer),
+      data: (bytes) => outbox.push({ kind: 'data', id }, bytes),
+      ended: () => outbox.push({ kind: 'ended', id }),
+    };
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Text crosses the border cheaper than bytes do, and the pipeline reads text. What only may be text stays what it is. */
+function isText(body: Buffer, headers: Headers): boolean {
+  if (headers['content-type']?.includes('protobuf') === true) return false;
+  return body[0] !== BYTE_ORDER_MARK && isUtf8(body);
+}
+
+const BYTE_ORDER_MARK = 0xef;

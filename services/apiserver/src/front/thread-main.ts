@@ -1,0 +1,91 @@
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { createSystemClock } from '@holdfast/platform/clock';
+import { describeError } from '@holdfast/platform/errors';
+import { invariant } from '@holdfast/platform/invariant';
+import type { Log } from '@holdfast/platform/log';
+import { threadData } from '@holdfast/platform/thread-data';
+import { createHttpsListener, type HttpsLimits, type HttpsListener, type TlsTexts } from './https-listener.ts';
+import type { Batch, FrontFigures, FrontMessage, LogMessage, PipelineMessage } from './messages.ts';
+import { carried, Outbox } from './outbox.ts';
+import { RemotePipeline } from './remote-pipeline.ts';
+
+export interface FrontSetup {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsTexts;
+  readonly limits: HttpsLimits;
+}
+
+/** The thread that speaks TLS and HTTP, so that the thread that answers does nothing else. */
+function main(): void {
+  invariant(parentPort !== null, 'this module runs as a thread');
+  const port: MessagePort = parentPort;
+  const outbox = new Outbox<FrontMessage>((batch, moved) => port.postMessage(batch, moved));
+  const pipeline = new RemotePipeline(outbox);
+  const listener = createHttpsListener({
+    // Given by whoever started this thread.
+    ...(threadData() as FrontSetup),
+    clock: createSystemClock(),
+    log: logTo(outbox),
+    ask: (asked, asker) => pipeline.ask(asked, asker),
+  });
+  port.on('message', ({ messages, bytes }: Batch<PipelineMessage>) => {
+    for (const message of messages) {
+      if ('id' in message) pipeline.receive(message, carried(message, bytes));
+      else void obey(message.kind, { listener, outbox, port });
+    }
+  });
+}
+
+interface Front {
+  readonly listener: HttpsListener;
+  readonly outbox: Outbox<FrontMessage>;
+  readonly port: MessagePort;
+}
+
+async function obey(wish: 'listen' | 'stop' | 'measure', { listener, outbox, port }: Front): Promise<void> {
+  switch (wish) {
+    case 'listen':
+      return outbox.push(await listen(listener));
+    case 'measure':
+      return outbox.push({ kind: 'figures', ...measure() });
+    case 'stop':
+      await listener.close();
+      outbox.push({ kind: 'stopped' });
+      outbox.flush();
+      port.close();
+  }
+}
+
+async function listen(listener: HttpsListener): Promise<FrontMessage> {
+  try {
+    return { kind: 'listening', ...(await listener.listen()) };
+  } catch (error) {
+    return { kind: 'not-listening', why: describeError(error) };
+  }
+}
+
+function measure(): FrontFigures {
+  // There only when the process was started so that it can be asked for: rubbish is not held.
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  const connections = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  return { bytes: heapUsed + external, connections };
+}
+
+function logTo(outbox: Outbox<FrontMessage>): Log {
+  const at =
+    (level: LogMessage['level'], own: Readonly<Record<string, unknown>>) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
+      outbox.push({ kind: 'log', level, message, fields: { ...own, ...fields } });
+  const logWith = (own: Readonly<Record<string, unknown>>): Log => ({
+    debug: at('debug', own),
+    info: at('info', own),
+    warn: at('warn', own),
+    error: at('error', own),
+    child: (fields) => logWith({ ...own, ...fields }),
+  });
+  return logWith({});
+}
+
+main();

@@ -1,0 +1,127 @@
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { Http2SecureServer } from 'node:http2';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { UPGRADED_IDLE_MS } from '../limits.ts';
+import type { ClientAnswer } from './client-answer.ts';
+import type { Asker, Question } from './remote-pipeline.ts';
+
+export interface UpgradeDeps {
+  readonly ask: (request: IncomingMessage, asker: Asker) => Question;
+  /** For an answer that is none: an error, or a request that need not have asked. */
+  readonly answer: (raw: ServerResponse) => ClientAnswer;
+}
+
+/**
+ * Requests that ask for another protocol on their connection. They take the same way through the pipeline as all others; an
+ * answer that agrees is given the connection, any other is written as usual, and the connection ends behind it.
+ */
+export function serveUpgrades(server: Http2SecureServer, deps: UpgradeDeps): { stop(): void } {
+  const open = new Set<Socket>();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!(socket instanceof Socket)) return void socket.destroy();
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const upgrade = new Upgrade(deps, request, socket);
+    if (head.length > 0) socket.unshift(head);
+    upgrade.asks(deps.ask(request, upgrade));
+  });
+  return {
+    stop: () => {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** What a client may send before somebody has taken some of it. */
+const WINDOW_BYTES = 128 * 1024;
+
+class Upgrade implements Asker {
+  readonly #deps: UpgradeDeps;
+  readonly #request: IncomingMessage;
+  readonly #socket: Socket;
+  #question: Question | undefined;
+  #refusal: ClientAnswer | undefined;
+  #onTheWay = 0;
+  #waiting = 0;
+
+  constructor(deps: UpgradeDeps, request: IncomingMessage, socket: Socket) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#socket = socket;
+    // 'close' follows.
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#question?.gone());
+  }
+
+  asks(question: Question): void {
+    this.#question = question;
+  }
+
+  answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer): void {
+    this.#refuse().answer(status, headers, body);
+  }
+
+  begin(status: number, headers: Readonly<Record<string, string>>): void {
+    const refusal = this.#refuse();
+    if (this.#question !== undefined) refusal.asks(this.#question);
+    refusal.begin(status, headers);
+  }
+
+  upgrade(status: number, headers: Readonly<Record<string, string>>): void {
+    const socket = this.#socket;
+    socket.setNoDelay(true);
+    socket.setTimeout(UPGRADED_IDLE_MS, () => socket.destroy());
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
+    socket.on('data', (bytes: Buffer) => this.#send(bytes));
+    socket.once('end', () => this.#question?.ended());
+    socket.on('drain', () => {
+      this.#question?.taken(this.#waiting);
+      this.#waiting = 0;
+    });
+  }
+
+  chunk(bytes: Buffer): void {
+    if (this.#refusal !== undefined) return this.#refusal.chunk(bytes);
+    if (this.#socket.write(bytes)) this.#question?.taken(bytes.length);
+    else this.#waiting += bytes.length;
+  }
+
+  piece(piece: Uint8Array<ArrayBuffer>): void {
+    this.#refusal?.piece(piece);
+  }
+
+  end(): void {
+    this.#refusal?.end();
+  }
+
+  finish(): void {
+    this.#socket.end();
+  }
+
+  /** What was sent before still arrives. */
+  cut(): void {
+    this.#socket.destroySoon();
+  }
+
+  taken(bytes: number): void {
+    this.#onTheWay -= bytes;
+    if (this.#onTheWay < WINDOW_BYTES) this.#socket.resume();
+  }
+
+  #send(bytes: Buffer): void {
+    this.#question?.data(bytes);
+    this.#onTheWay += bytes.length;
+    if (this.#onTheWay >= WINDOW_BYTES) this.#socket.pause();
+  }
+
+  #refuse(): ClientAnswer {
+    const raw = new ServerResponse(this.#request);
+    raw.setHeader('connection', 'close');
+    raw.once('finish', () => this.#socket.end());
+    raw.assignSocket(this.#socket);
+    this.#refusal = this.#deps.answer(raw);
+    return this.#refusal;
+  }
+}

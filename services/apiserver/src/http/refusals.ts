@@ -1,0 +1,18 @@
+import { StatusError } from '@holdfast/machinery/status';
+import { REQUEST_BODY_BYTES_MAX } from '../limits.ts';
+
+export function bodyTooLarge(): StatusError {
+  return new StatusError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: limit is ${REQUEST_BODY_BYTES_MAX}`,
+  });
+}
+
+export const methodNotAllowed = (): StatusError =>
+  new StatusError({
+    code: 405,
+    reason: 'MethodNotAllowed',
+    message: 'the server does not allow this method on the requested resource',
+    details: {},
+  });

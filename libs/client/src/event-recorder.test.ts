@@ -4,7 +4,7 @@ import type { Event, KubeObject } from '@holdfast/api';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createApiClient } from './api-client.ts';
 import { createEventRecorder } from './event-recorder.ts';
-import { EVENT_BURST, EVENT_PATIENCE_MS, EVENT_QUEUE_MAX } from './limits.ts';
+import { EVENT_BURST, EVENT_LATE_TURN_MS, EVENT_PATIENCE_MS, EVENT_QUEUE_MAX, EVENTS_PER_TURN } from './limits.ts';
 import { FakeApi } from './test-support/fake-api.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
@@ -15,7 +15,8 @@ const pod = (name: string): KubeObject => ({
   metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '7' },
 });
 
-function rig() {
+/** `lateMs`: by so much every turn is late. */
+function rig(lateMs = 0) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
   const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
@@ -24,7 +25,7 @@ function rig() {
     client,
     component: 'kubelet',
     host: 'n1',
-    clock,
+    clock: lateMs === 0 ? clock : { ...clock, sleep: (delayMs, signal) => clock.sleep(delayMs + lateMs, signal) },
     ids,
     log: createSilentLog(),
   });
@@ -92,18 +93,24 @@ test('an object that spams is cut off, others are not', async () => {
   assert.equal(recorder.dropped(), 100 - EVENT_BURST);
 });
 
-test('one event is written in each turn, so that other work comes between', async () => {
-  const { clock, recorder, events } = rig();
+/** How many events each turn of a recorder writes when its turns come so late. */
+async function perTurn(lateMs: number): Promise<readonly number[]> {
+  const { clock, recorder, events } = rig(lateMs);
   for (let i = 0; i < 20; i++) recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });
   const written: number[] = [];
   const look = (): void => {
     written.push(events().length);
-    if (written.length < 20) clock.timer(0, look);
+    if (written.length < 20) clock.timer(lateMs, look);
   };
-  clock.timer(0, look);
-  await clock.advance(1);
-  assert.ok(written.every((count, turn) => count - (written[turn - 1] ?? 0) <= 1));
+  clock.timer(lateMs, look);
+  await clock.advance(1_000);
   assert.equal(events().length, 20);
+  return written.map((count, turn) => count - (written[turn - 1] ?? 0));
+}
+
+test('a turn writes few events, so that other work comes between, and one where there is much of that', async () => {
+  assert.equal(Math.max(...(await perTurn(0))), EVENTS_PER_TURN);
+  assert.equal(Math.max(...(await perTurn(EVENT_LATE_TURN_MS + 1))), 1);
 });
 
 test('events that wait for long are written, and one that comes after all of them as well', async () => {

@@ -5,10 +5,11 @@ import { createEventCorrelator, type EventDraft } from './event-correlator.ts';
 import { createFifo } from './fifo.ts';
 import {
   EVENT_ATTEMPTS_MAX,
+  EVENT_LATE_TURN_MS,
   EVENT_PATIENCE_MS,
   EVENT_QUEUE_MAX,
   EVENT_RETRY_MS,
-  LATE_EVENTS_PER_TURN,
+  EVENTS_PER_TURN,
 } from './limits.ts';
 import type { ApiClient, EventRecorder } from './port.ts';
 
@@ -30,8 +31,8 @@ export interface RunningEventRecorder extends EventRecorder, Service {
 }
 
 /**
- * Writes events one after another in the background, one in each turn of the event loop: where the process is busy with what
- * people wait for, turns are long and events come later. `stop` drops what is still waiting.
+ * Writes events one after another in the background, some in each turn of the event loop, and one where turns come late: then
+ * the process is busy with what people wait for. `stop` drops what is still waiting.
  */
 export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
   return new BackgroundRecorder(options);
@@ -94,20 +95,22 @@ class BackgroundRecorder implements RunningEventRecorder {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
     do {
+      const askedMs = clock.monotonic();
       // Also before the first one: the caller of `event` must not run the client's code.
       await clock.sleep(0, signal).catch(() => {});
-      if (!signal.aborted) await this.#turn();
+      const isBusy = clock.monotonic() - askedMs > EVENT_LATE_TURN_MS;
+      if (!signal.aborted) await this.#turn(isBusy);
     } while (this.#waiting.size() > 0 && !signal.aborted);
     this.#writing = undefined;
   }
 
-  /** One event, or several when they wait for long. */
-  async #turn(): Promise<void> {
-    for (let written = 0; written < LATE_EVENTS_PER_TURN; written++) {
+  async #turn(isBusy: boolean): Promise<void> {
+    for (let written = 0; written < EVENTS_PER_TURN; written++) {
       const next = this.#waiting.shift();
-      if (next === undefined) return;
+      if (next === undefined || this.#stopping.signal.aborted) return;
       await this.#record(next);
-      if (this.#options.clock.monotonic() - next.sinceMs < EVENT_PATIENCE_MS) return;
+      const isLate = this.#options.clock.monotonic() - next.sinceMs >= EVENT_PATIENCE_MS;
+      if (isBusy && !isLate) return;
     }
   }
 

@@ -41,9 +41,11 @@ export const LEASE_RETRY_JITTER = 1.2;
 
 /** Events waiting to be written, about half a kilobyte each; more are dropped and counted. */
 export const EVENT_QUEUE_MAX = 10_000;
-/** Events that wait for longer are written several in a turn of the event loop, so that a busy process does not keep them for ever. */
+/** Events written in one turn of the event loop; each turn is a timer and a return to the system. */
+export const EVENTS_PER_TURN = 8;
+/** A turn that comes so late says that the process has other work: it writes one event, unless that one has waited for long. */
+export const EVENT_LATE_TURN_MS = 5;
 export const EVENT_PATIENCE_MS = 10_000;
-export const LATE_EVENTS_PER_TURN = 8;
 export const EVENT_ATTEMPTS_MAX = 5;
 export const EVENT_RETRY_MS = 2_000;
 /** Events remembered for counting up. */

@@ -30,7 +30,7 @@ export class DecideLoop {
     while (!signal.aborted) {
       const decided = this.#parts.mayDecide() ? await this.#decideSome() : 0;
       // A turn for the event loop between batches; a rest when nothing is left to decide.
-      if (decided > 0) await this.#state.deps.clock.sleep(0, signal).catch(() => {});
+      if (decided === DECISIONS_PER_TURN) await this.#state.deps.clock.sleep(0, signal).catch(() => {});
       else await this.#rest();
     }
   }

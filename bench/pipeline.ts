@@ -4,13 +4,19 @@ import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/pla
 import type { ApiRequest } from '../libs/client/src/index.ts';
 import { createMemoryStore } from '../libs/store/src/memory/index.ts';
 import { type ApiServer, createApiServer } from '../services/apiserver/src/index.ts';
-import { allocatedBytes, calibrationUs } from './lib/own-cost.ts';
+import { allocatedBytes, calibrationUs, middle } from './lib/own-cost.ts';
 import { NAMESPACE, PIPELINE_ROWS, PIPELINE_USERS, type PipelineRow, send } from './lib/pipeline-rows.ts';
 
 /** What a request costs in the API server's pipeline alone: one process, memory store, no network, nobody who follows. */
 const SETTINGS = {
   cold: { kind: 'integer', help: 'Requests of each row in a fresh process', default: 5000, min: 1 },
   warm: { kind: 'integer', help: 'Requests of each row after that', default: 20_000, min: 0 },
+  stretch: {
+    kind: 'integer',
+    help: 'So many objects go through all rows before the next ones come',
+    default: 500,
+    min: 1,
+  },
   'in-flight': { kind: 'integer', help: 'Requests at one time', default: 16, min: 1 },
   rows: { kind: 'string', help: 'Rows whose name contains this', default: '' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -24,10 +30,10 @@ if (settings.help) {
 const rows = PIPELINE_ROWS.filter(({ row }) => row.includes(settings.rows));
 const server = await startServer();
 process.stdout.write(
-  `${'request'.padEnd(20)} ${['us of CPU', 'bytes', 'calibration'].map((each) => each.padStart(12)).join('')}\n`,
+  `${'request'.padEnd(24)} ${['us of CPU', 'bytes', 'calibration'].map((each) => each.padStart(11)).join(' ')}\n`,
 );
-for (const row of rows) await measure(row, 'cold', 0, settings.cold);
-for (const row of rows) if (settings.warm > 0) await measure(row, 'warm', settings.cold, settings.warm);
+await phase('cold', 0, settings.cold);
+if (settings.warm > 0) await phase('warm', settings.cold, settings.warm);
 await server.stop();
 
 async function startServer(): Promise<ApiServer> {
@@ -43,27 +49,42 @@ async function startServer(): Promise<ApiServer> {
   return started;
 }
 
-async function measure(
-  { row, status, request }: PipelineRow,
-  when: string,
-  first: number,
-  count: number,
-): Promise<void> {
-  const requests = Array.from({ length: count }, (_, i) => request(first + i));
+/** What is created is bound, changed and read soon after, as in a cluster, and not when thousands of others have come. */
+async function phase(when: string, first: number, count: number): Promise<void> {
   const calibration = calibrationUs();
+  const spent = rows.map(() => ({ cpuUs: 0, steps: [] as number[] }));
+  for (let at = 0; at < count; at += settings.stretch) {
+    const size = Math.min(settings.stretch, count - at);
+    for (const [i, row] of rows.entries()) {
+      const cost = await costOf(row, first + at, size);
+      spent[i]?.steps.push(...cost.steps);
+      if (spent[i] !== undefined) spent[i].cpuUs += cost.cpuUs;
+    }
+  }
+  for (const [i, { cpuUs, steps }] of spent.entries()) {
+    const figures = [(cpuUs / count).toFixed(1), middle(steps).toFixed(0), calibration.toFixed(0)];
+    const shown = figures.map((each) => each.padStart(11)).join(' ');
+    process.stdout.write(`${`${when} ${rows[i]?.row ?? ''}`.padEnd(24)} ${shown}\n`);
+  }
+}
+
+interface Cost {
+  readonly cpuUs: number;
+  /** Bytes that each request of a step took from the heap. */
+  readonly steps: readonly number[];
+}
+
+async function costOf({ status, request }: PipelineRow, first: number, count: number): Promise<Cost> {
+  const requests = Array.from({ length: count }, (_, i) => request(first + i));
   const bytes = allocatedBytes();
   const before = process.cpuUsage();
   for (let at = 0; at < count; at += settings['in-flight']) {
-    await Promise.all(requests.slice(at, at + settings['in-flight']).map((each) => answered(each, status)));
-    bytes.step();
+    const together = requests.slice(at, at + settings['in-flight']);
+    await Promise.all(together.map((each) => answered(each, status)));
+    bytes.step(together.length);
   }
   const { user, system } = process.cpuUsage(before);
-  const figures = [
-    ((user + system) / count).toFixed(1),
-    bytes.each(settings['in-flight']).toFixed(0),
-    calibration.toFixed(0),
-  ];
-  process.stdout.write(`${`${when} ${row}`.padEnd(24)} ${figures.map((each) => each.padStart(11)).join(' ')}\n`);
+  return { cpuUs: user + system, steps: bytes.steps() };
 }
 
 /** The bytes of the answer belong to its cost: the network would ask for them. */

@@ -29,21 +29,23 @@ function spin(): number {
 }
 
 export interface AllocatedBytes {
-  /** After every step of the work. */
-  readonly step: () => void;
-  /** What one of the operations of a step takes from the heap: of the steps' median, because some are met by a collection. */
-  readonly each: (operationsOfStep: number) => number;
+  /** After every step of the work, which was so many operations. */
+  readonly step: (operations: number) => void;
+  /** What each operation of a step took from the heap; steps that met a collection are left out. */
+  readonly steps: () => readonly number[];
 }
 
 export function allocatedBytes(): AllocatedBytes {
-  const steps: number[] = [];
+  const each: number[] = [];
   let last = getHeapStatistics().used_heap_size;
   return {
-    step: () => {
+    step: (operations) => {
       const now = getHeapStatistics().used_heap_size;
-      if (now > last) steps.push(now - last);
+      if (now > last) each.push((now - last) / operations);
       last = now;
     },
-    each: (operations) => (steps.toSorted((a, b) => a - b)[steps.length >> 1] ?? 0) / operations,
+    steps: () => each,
   };
 }
+
+export const middle = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

@@ -11,7 +11,7 @@ import { errorAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
 import { negotiate, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
-import { withJsonBody } from './http/protobuf-body.ts';
+import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
 import type { Warnings } from './http/warnings.ts';
@@ -33,7 +33,7 @@ export interface Incoming {
 }
 
 /** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
-export async function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
+export function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
   const { tracer } = pipeline.core;
   const info = readRequestInfo(incoming.request);
   if (tracer === NO_TRACER) return answerCounted(pipeline, incoming, info);
@@ -91,10 +91,14 @@ async function route({ core, checks }: Pipeline, incoming: Incoming, info: Reque
   const user = wantsToImpersonate(incoming.request)
     ? await impersonate(authorizers, incoming.user, incoming.request)
     : incoming.user;
-  await authorize(authorizers, user, info);
+  const asked = authorize(authorizers, user, info);
+  if (asked !== undefined) await asked;
   if (info.kind === 'path') return answerPath(core, incoming.request, checks);
-  return core.writeGate.pass(info.verb, async () =>
-    answerResource(core, { ...incoming, user, request: await withJsonBody(incoming.request) }, info),
+  const { request, warnings } = incoming;
+  return core.writeGate.pass(info.verb, () =>
+    hasProtobufBody(request)
+      ? withJsonBody(request).then((json) => answerResource(core, { request: json, user, warnings }, info))
+      : answerResource(core, { request, user, warnings }, info),
   );
 }
 

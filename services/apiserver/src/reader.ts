@@ -33,14 +33,14 @@ export function createReader(deps: { readonly store: Store; readonly cache: Watc
     cached: (resource, target) =>
       decode(resource, cache.resource(resource.group, resource.plural).get(keyFor(resource, target))),
     fresh: async (resource, target) => decode(resource, await readLatest({ store, cache }, keyFor(resource, target))),
-    list: (resource, namespace) =>
-      (
-        cache.resource(resource.group, resource.plural).list({
-          selection: { namespace, exactName: undefined, exactField: undefined, matches: undefined },
-        })?.objects ?? []
-      ).flatMap((object) => decode(resource, object) ?? []),
+    list: (resource, namespace) => {
+      const objects = cache.resource(resource.group, resource.plural).all(namespace);
+      return objects.length === 0 ? NONE : objects.map((object) => decodeKnown(resource, object));
+    },
   };
 }
+
+const NONE: readonly never[] = [];
 
 /** The newest state of one object, read from the store; shares the cache's instance when that is as new. */
 export async function readLatest(
@@ -60,6 +60,8 @@ export async function catchUp(deps: { readonly store: Store; readonly cache: Wat
     throw unavailable('the cache has not caught up with the store; try again');
   }
 }
+
+const decodeKnown = <T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject): T => cached.object as T;
 
 function decode<T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject | undefined): T | undefined {
   return cached?.object as T | undefined;

@@ -1,27 +1,42 @@
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from './port.ts';
 import { ADMISSION_PLUGINS } from './registry.ts';
 
+/** Nothing is returned when every plugin answered at once, as most do for most requests. */
 export interface AdmissionChain {
-  readonly admit: (request: AdmissionRequest) => Promise<void>;
-  readonly validate: (request: AdmissionRequest) => Promise<void>;
+  readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
+  readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
 }
+
+type Phase = 'admit' | 'validate';
 
 export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
   const plugins = ADMISSION_PLUGINS.map((create) => create(deps));
+  const admitting = plugins.filter(({ admit }) => admit !== undefined);
+  const validating = plugins.filter(({ validate }) => validate !== undefined);
   return {
-    admit: (request) => run(plugins, 'admit', request),
-    validate: (request) => run(plugins, 'validate', request),
+    admit: (request) => run(admitting, 'admit', request),
+    validate: (request) => run(validating, 'validate', request),
   };
 }
 
-async function run(
-  plugins: readonly AdmissionPlugin[],
-  phase: 'admit' | 'validate',
-  request: AdmissionRequest,
-): Promise<void> {
-  for (const plugin of plugins) {
-    if (plugin[phase] === undefined || !plugin.handles(request)) continue;
-    const work = plugin[phase](request);
-    if (work !== undefined) await work;
+function run(plugins: readonly AdmissionPlugin[], phase: Phase, request: AdmissionRequest): Promise<void> | undefined {
+  for (let i = 0; i < plugins.length; i++) {
+    const work = ask(plugins[i], phase, request);
+    if (work !== undefined) return goOn(work, plugins.slice(i + 1), phase, request);
   }
+  return undefined;
+}
+
+function ask(plugin: AdmissionPlugin | undefined, phase: Phase, request: AdmissionRequest): Promise<void> | undefined {
+  if (plugin?.handles(request) !== true) return undefined;
+  return plugin[phase]?.(request) ?? undefined;
+}
+
+async function goOn(
+  work: Promise<void>,
+  rest: readonly AdmissionPlugin[],
+  ...[phase, request]: readonly [Phase, AdmissionRequest]
+): Promise<void> {
+  await work;
+  await run(rest, phase, request);
 }

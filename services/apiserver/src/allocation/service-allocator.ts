@@ -26,7 +26,8 @@ export interface AllocationRequest {
 }
 
 export interface ServiceAllocator {
-  allocate(request: AllocationRequest): Promise<Allocation>;
+  /** At once for everything that is no service. */
+  allocate(request: AllocationRequest): Allocation | Promise<Allocation>;
 }
 
 export interface ServiceAllocatorDeps {
@@ -39,33 +40,40 @@ export interface ServiceAllocatorDeps {
 /** Gives services their addresses and node ports, and takes them back. The store decides who gets what. */
 export function createServiceAllocator(deps: ServiceAllocatorDeps): ServiceAllocator {
   return {
-    allocate: async ({ definition, object, old, avoid }) => {
-      if (definition.group !== '' || definition.plural !== 'services') return nothing(object ?? old);
-      const wanted = object === undefined ? undefined : decodeService(structuredClone(object));
-      const before = old === undefined ? [] : claimsOf(decodeService(old));
-      const chosen = new Set<StoreKey>();
-      if (wanted !== undefined) fill(deps, wanted, { avoid, chosen, held: new Set(before.map(({ key }) => key)) });
-      const after = wanted === undefined ? [] : claimsOf(wanted);
-      const added = without(after, before);
-      if (wanted !== undefined) checkRanges(deps, wanted, added);
-      const creations = added.map(
-        ({ key, name }): WriteOperation => ({
-          kind: 'create',
-          key,
-          value: claimValue(name, wanted ?? decodeService(old)),
-        }),
-      );
-      const removals = await releases(deps, without(before, after), old);
-      return {
-        object: wanted ?? decodeService(old),
-        operations: [...creations, ...removals],
-        lost: (index) => {
-          const claim = added[index];
-          if (claim === undefined) return;
-          if (wanted !== undefined && !chosen.has(claim.key)) throw refusal(wanted, claim, 'is already allocated');
-          avoid.add(claim.key);
-        },
-      };
+    allocate: (request) =>
+      request.definition.group === '' && request.definition.plural === 'services'
+        ? allocateService(deps, request)
+        : nothing(request.object ?? request.old),
+  };
+}
+
+async function allocateService(
+  deps: ServiceAllocatorDeps,
+  { object, old, avoid }: AllocationRequest,
+): Promise<Allocation> {
+  const wanted = object === undefined ? undefined : decodeService(structuredClone(object));
+  const before = old === undefined ? [] : claimsOf(decodeService(old));
+  const chosen = new Set<StoreKey>();
+  if (wanted !== undefined) fill(deps, wanted, { avoid, chosen, held: new Set(before.map(({ key }) => key)) });
+  const after = wanted === undefined ? [] : claimsOf(wanted);
+  const added = without(after, before);
+  if (wanted !== undefined) checkRanges(deps, wanted, added);
+  const creations = added.map(
+    ({ key, name }): WriteOperation => ({
+      kind: 'create',
+      key,
+      value: claimValue(name, wanted ?? decodeService(old)),
+    }),
+  );
+  const removals = await releases(deps, without(before, after), old);
+  return {
+    object: wanted ?? decodeService(old),
+    operations: [...creations, ...removals],
+    lost: (index) => {
+      const claim = added[index];
+      if (claim === undefined) return;
+      if (wanted !== undefined && !chosen.has(claim.key)) throw refusal(wanted, claim, 'is already allocated');
+      avoid.add(claim.key);
     },
   };
 }
@@ -74,9 +82,12 @@ const decodeService = (object: KubeObject | undefined): Service => object as Ser
 
 const nothing = (object: KubeObject | undefined): Allocation => ({
   object: object as KubeObject,
-  operations: [],
-  lost: () => {},
+  operations: NO_OPERATIONS,
+  lost: nothingToAvoid,
 });
+
+const NO_OPERATIONS: readonly WriteOperation[] = [];
+const nothingToAvoid = (): void => {};
 
 const without = (claims: readonly Claim[], others: readonly Claim[]): readonly Claim[] =>
   claims.filter(({ key }) => others.every((other) => other.key !== key));

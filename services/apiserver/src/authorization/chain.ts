@@ -4,20 +4,33 @@ import type { User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
 
 /** Throws 403 in the words of Kubernetes when no authorizer allows the request. */
-export async function authorize(authorizers: readonly Authorizer[], user: User, info: RequestInfo): Promise<void> {
-  if ((await isAllowed(authorizers, user, info)) !== undefined) return;
-  throw refusal(user, info);
-}
-
-export async function isAllowed(
+export function authorize(
   authorizers: readonly Authorizer[],
   user: User,
   info: RequestInfo,
-): Promise<string | undefined> {
-  for (const authorizer of authorizers) {
-    const opinion = authorizer.authorize(user, info);
-    const reason = opinion instanceof Promise ? await opinion : opinion;
-    if (reason !== undefined) return reason;
+): Promise<void> | undefined {
+  const reason = isAllowed(authorizers, user, info);
+  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, user, info));
+  refuseWithout(reason, user, info);
+  return undefined;
+}
+
+function refuseWithout(reason: string | undefined, user: User, info: RequestInfo): void {
+  if (reason === undefined) throw refusal(user, info);
+}
+
+/** Why it is allowed; at once, unless an authorizer has to look something up. */
+export function isAllowed(
+  authorizers: readonly Authorizer[],
+  user: User,
+  info: RequestInfo,
+): string | undefined | Promise<string | undefined> {
+  for (let i = 0; i < authorizers.length; i++) {
+    const opinion = authorizers[i]?.authorize(user, info);
+    if (opinion instanceof Promise) {
+      return opinion.then((reason) => reason ?? isAllowed(authorizers.slice(i + 1), user, info));
+    }
+    if (opinion !== undefined) return opinion;
   }
   return undefined;
 }

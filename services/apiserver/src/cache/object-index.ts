@@ -2,6 +2,8 @@ import type { StoreKey } from '@holdfast/store';
 import type { CachedObject } from './cached-object.ts';
 import { SortedNames } from './sorted-names.ts';
 
+const NONE: readonly CachedObject[] = [];
+
 /** Current objects of one resource by key, listed in the order of the store. */
 export class ObjectIndex {
   readonly #byKey = new Map<StoreKey, CachedObject>();
@@ -38,6 +40,7 @@ export class ObjectIndex {
   all(namespace: string | undefined): readonly CachedObject[] {
     const known = this.#lists.get(namespace);
     if (known !== undefined) return known;
+    if (namespace !== undefined && !this.#keysByNamespace.has(namespace)) return NONE;
     const objects: CachedObject[] = [];
     for (const key of this.keys(namespace)) {
       const object = this.#byKey.get(key);

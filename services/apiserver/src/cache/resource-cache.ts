@@ -91,6 +91,11 @@ export class ResourceCache {
     this.watchers.add(watcher);
   }
 
+  /** Everything of one namespace, or of all when it is `undefined`. */
+  all(namespace: string | undefined): readonly CachedObject[] {
+    return this.#objects.all(namespace);
+  }
+
   /** `undefined` when `atRevision` is older than the events kept. */
   list(query: ListQuery): ListResult | undefined {
     if (isWhole(query)) return { objects: this.#whole(query.selection) };

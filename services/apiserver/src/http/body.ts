@@ -28,8 +28,18 @@ export function bodyText(request: ApiRequest): string {
 const UTF8 = new TextDecoder();
 
 export function mediaTypeOf(request: ApiRequest): string {
-  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const type = request.headers['content-type'] ?? '';
+  if (PLAIN_TYPES.has(type)) return type;
+  return type.split(';')[0]?.trim().toLowerCase() ?? '';
 }
+
+/** As nearly every client writes them. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set([
+  '',
+  'application/json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+]);
 
 export type BodyFormat = 'json' | 'yaml';
 

@@ -4,12 +4,15 @@ import { mediaTypeOf } from './body.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
+export const hasProtobufBody = (request: ApiRequest): boolean =>
+  request.body !== undefined && request.body.length > 0 && mediaTypeOf(request) === PROTOBUF;
+
 /**
  * Go clients send built-in kinds as protobuf; behind this point everything is JSON. The tables are loaded at the first such
  * request, so that nobody else pays for them.
  */
 export async function withJsonBody(request: ApiRequest): Promise<ApiRequest> {
-  if (request.body === undefined || request.body.length === 0 || mediaTypeOf(request) !== PROTOBUF) return request;
+  if (!hasProtobufBody(request) || request.body === undefined) return request;
   const { decodeProtobufObject, WireError } = await import('@holdfast/api/protobuf');
   try {
     const object = decodeProtobufObject(asBytes(request.body));

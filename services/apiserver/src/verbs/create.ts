@@ -48,8 +48,9 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   await core.admission.admit(request);
   for (let attempt = 1; ; attempt++) {
     const candidate = attempt === 1 && !isGenerated(object) ? object : structuredClone(object);
-    prepare(core, candidate, definition, validationContext(core, context));
-    check(candidate, definition, validationContext(core, context));
+    const validation = validationContext(core, context);
+    prepare(core, candidate, definition, validation);
+    check(candidate, definition, validation);
     for (const text of definition.strategy.warnings?.(candidate, undefined) ?? []) context.warn(text);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);

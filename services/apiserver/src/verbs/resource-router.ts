@@ -11,7 +11,7 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { patch } from './patch.ts';
 import { update } from './update.ts';
-import { verbsOf, wholeObjectSubresources } from './update-forms.ts';
+import { isWholeObject, verbsOf } from './update-forms.ts';
 import { watch } from './watch.ts';
 
 const VERBS = {
@@ -44,7 +44,7 @@ export function routeResource(info: ResourceRequest, definition: ResourceDefinit
 }
 
 function routeSubresource(info: ResourceRequest, definition: ResourceDefinition): Handler {
-  if (wholeObjectSubresources(definition).includes(info.subresource)) {
+  if (isWholeObject(definition, info.subresource)) {
     const verb = verbsOf(definition, info.subresource).find((each) => each === info.verb);
     if (verb === undefined) throw methodNotAllowed();
     return VERBS[verb];

@@ -23,6 +23,10 @@ const strategyOf = (
 export const verbsOf = (definition: ResourceDefinition, subresource: string): readonly ('get' | 'patch' | 'update')[] =>
   strategyOf(definition, subresource)?.verbs ?? ['get', 'patch', 'update'];
 
+/** Whether a subresource is updated like the object itself. */
+export const isWholeObject = (definition: ResourceDefinition, subresource: string): boolean =>
+  strategyOf(definition, subresource) !== undefined;
+
 /** Subresources that are updated like the object itself. */
 export function wholeObjectSubresources(definition: ResourceDefinition): readonly string[] {
   return [...(definition.status === undefined ? [] : ['status']), ...Object.keys(definition.subresources ?? {})];

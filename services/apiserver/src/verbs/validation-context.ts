@@ -1,15 +1,21 @@
-import type { ValidationContext } from '@holdfast/api';
+import type { Requester, ValidationContext } from '@holdfast/api';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
+import type { User } from '../identity.ts';
 
 /** What validation may know of the request: when it came and from whom. */
-export function validationContext(core: Core, { user }: ResourceContext): ValidationContext {
-  const { name, uid, groups, extra } = user;
-  const requester = {
+export const validationContext = (core: Core, { user }: ResourceContext): ValidationContext => ({
+  now: core.clock.now(),
+  requester: requesterOf(user),
+  features: core.features,
+});
+
+function requesterOf({ name, uid, groups, extra }: User): Requester {
+  if ((uid === undefined || uid === '') && extra === undefined) return { username: name, groups };
+  return {
     username: name,
     groups,
     ...(uid === undefined || uid === '' ? {} : { uid }),
     ...(extra === undefined ? {} : { extra }),
   };
-  return { now: core.clock.now(), requester, features: core.features };
 }

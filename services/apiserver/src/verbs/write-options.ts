@@ -26,6 +26,8 @@ const FIELD_VALIDATION = ['Ignore', 'Strict', 'Warn'] as const;
 /** Everything that is wrong with the options is told at once. */
 export function readWriteOptions(context: ResourceContext, kind: Exclude<OptionsKind, 'DeleteOptions'>): WriteOptions {
   const { query, headers } = context.request;
+  if (query.size === 0 && !(kind === 'PatchOptions' && isApply(context)))
+    return plainOptions(headers['user-agent'] ?? '');
   const force = query.get('force');
   const fieldManager = query.get('fieldManager') ?? '';
   const validation = query.get('fieldValidation') ?? '';
@@ -42,6 +44,11 @@ export function readWriteOptions(context: ResourceContext, kind: Exclude<Options
     fieldValidation: fieldValidation ?? 'Warn',
     force: force === 'true' || force === '1',
   };
+}
+
+/** Most requests say nothing about how to write. */
+function plainOptions(userAgent: string): WriteOptions {
+  return { dryRun: false, fieldManager: managerOf(userAgent) || 'unknown', fieldValidation: 'Warn', force: false };
 }
 
 export function readDryRun(values: readonly string[], kind: OptionsKind): boolean {
@@ -81,8 +88,21 @@ function managerErrors(name: string): readonly FieldError[] {
 
 /** Who does not name a manager is known by the program: `kubectl/v1.32.0 ...`, as far as it can be printed and kept. */
 function managerOf(userAgent: string): string {
+  const program = userAgent.slice(0, endOfProgram(userAgent));
+  return PLAIN_PROGRAM.test(program) ? program : printable(program);
+}
+
+function endOfProgram(userAgent: string): number {
+  const slash = userAgent.indexOf('/');
+  return slash < 0 ? userAgent.length : slash;
+}
+
+/** Short, and of characters that are all printed: nothing to leave out. */
+const PLAIN_PROGRAM = /^[\w.: -]{0,128}$/;
+
+function printable(program: string): string {
   let name = '';
-  for (const char of userAgent.split('/')[0] ?? '') {
+  for (const char of program) {
     if (UNPRINTABLE.test(char)) continue;
     if (Buffer.byteLength(name + char) > FIELD_MANAGER_BYTES_MAX) break;
     name += char;

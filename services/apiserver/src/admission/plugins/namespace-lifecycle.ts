@@ -1,4 +1,4 @@
-import { NAMESPACES } from '@holdfast/api';
+import { NAMESPACES, type Namespace } from '@holdfast/api';
 import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
@@ -10,15 +10,19 @@ export const createNamespaceLifecycle = ({ reader }: AdmissionDeps): AdmissionPl
   handles: (request) =>
     (request.operation === 'CREATE' && request.definition.namespaced && !isAccessReview(request)) ||
     (request.operation === 'DELETE' && isCore(request, 'namespaces')),
-  admit: async (request) => {
+  admit: (request) => {
     if (request.operation === 'DELETE') return refuseImmortal(request);
     const target = { name: request.namespace };
-    const namespace = reader.cached(NAMESPACES, target) ?? (await reader.fresh(NAMESPACES, target));
-    if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name: request.namespace });
-    if (namespace.metadata.deletionTimestamp === undefined) return;
-    throw terminating(request);
+    const known = reader.cached(NAMESPACES, target);
+    if (known !== undefined) return refuseUnlessLive(known, request);
+    return reader.fresh(NAMESPACES, target).then((namespace) => refuseUnlessLive(namespace, request));
   },
 });
+
+function refuseUnlessLive(namespace: Namespace | undefined, request: AdmissionRequest): void {
+  if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name: request.namespace });
+  if (namespace.metadata.deletionTimestamp !== undefined) throw terminating(request);
+}
 
 const isAccessReview = (request: AdmissionRequest): boolean =>
   request.definition.plural === 'localsubjectaccessreviews';

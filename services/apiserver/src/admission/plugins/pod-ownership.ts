@@ -21,16 +21,19 @@ export const createPodOwnership = (deps: AdmissionDeps): AdmissionPlugin => ({
   admit: (request) => {
     if (deps.ownershipRule === 'enforced') waitForKubelet(request);
   },
-  validate: async (request) => {
-    if (request.old === undefined) return;
+  validate: (request) => {
+    if (request.old === undefined) return undefined;
     const pod = decodePod(request.old);
-    if ((pod.spec?.nodeName ?? '') === '') return;
+    if ((pod.spec?.nodeName ?? '') === '') return undefined;
     const ends = request.operation === 'DELETE' ? isForced(request, pod) : declaresFinished(request, pod);
-    if (!ends) return;
-    if (deps.ownershipRule === 'enforced') await refuseUnlessProven(deps, request, pod);
-    warnUsers(request, pod.spec?.nodeName ?? '');
+    return ends ? judge(deps, request, pod) : undefined;
   },
 });
+
+async function judge(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
+  if (deps.ownershipRule === 'enforced') await refuseUnlessProven(deps, request, pod);
+  warnUsers(request, pod.spec?.nodeName ?? '');
+}
 
 /** A pod that grants its processes no time still has processes: a controller's deletion waits for the kubelet to end them. */
 function waitForKubelet(request: AdmissionRequest): void {

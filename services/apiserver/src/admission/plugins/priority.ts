@@ -97,10 +97,11 @@ const computedFrom = (each: PriorityClass): Computed => ({
 
 /** PRIO-04: when a race left two defaults, the lower value counts. */
 function defaultClass(deps: AdmissionDeps): PriorityClass | undefined {
-  return deps.reader
-    .list(PRIORITY_CLASSES)
-    .filter((each) => each.globalDefault === true)
-    .toSorted((a, b) => a.value - b.value)[0];
+  let found: PriorityClass | undefined;
+  for (const each of deps.reader.list(PRIORITY_CLASSES)) {
+    if (each.globalDefault === true && (found === undefined || each.value < found.value)) found = each;
+  }
+  return found;
 }
 
 function refuseSecondDefault(deps: AdmissionDeps, request: AdmissionRequest, object: KubeObject): void {

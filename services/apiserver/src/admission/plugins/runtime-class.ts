@@ -11,35 +11,40 @@ const UNFOUNDED = 'pod rejected: Pod Overhead set without corresponding RuntimeC
 export const createRuntimeClass = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'RuntimeClass',
   handles: (request) => isCore(request, 'pods') && request.operation === 'CREATE' && request.subresource === '',
-  admit: async (request) => {
-    if (request.object === undefined) return;
-    const pod = decodePod(request.object);
-    const runtime = await runtimeOf(deps, request, pod);
-    if (runtime === undefined) return;
-    setOverhead(request, pod, runtime);
-    setScheduling(request, pod, runtime);
-  },
-  validate: async (request) => {
-    if (request.object === undefined) return;
-    const pod = decodePod(request.object);
-    const fixed = (await runtimeOf(deps, request, pod))?.overhead?.podFixed;
-    const own = pod.spec.overhead ?? {};
-    if (fixed === undefined && Object.keys(own).length > 0) throw refuse(request, UNFOUNDED);
-    if (fixed !== undefined && !deepEqual(own, fixed)) throw refuse(request, MISMATCH);
-  },
+  admit: (request) => withRuntime(deps, request, prepareFor),
+  validate: (request) => withRuntime(deps, request, checkOverhead),
 });
 
-async function runtimeOf(
-  { reader }: AdmissionDeps,
-  request: AdmissionRequest,
-  { spec }: Pod,
-): Promise<RuntimeClass | undefined> {
-  const name = spec.runtimeClassName;
-  if (name === undefined) return undefined;
-  const found = reader.cached(RUNTIME_CLASSES, { name }) ?? (await reader.fresh(RUNTIME_CLASSES, { name }));
-  if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
-  return found;
+type Step = (request: AdmissionRequest, pod: Pod, runtime: RuntimeClass | undefined) => void;
+
+/** At once for pods that name no runtime, or one that is known. */
+function withRuntime({ reader }: AdmissionDeps, request: AdmissionRequest, step: Step): Promise<void> | undefined {
+  if (request.object === undefined) return undefined;
+  const pod = decodePod(request.object);
+  const name = pod.spec.runtimeClassName;
+  const known = name === undefined ? undefined : reader.cached(RUNTIME_CLASSES, { name });
+  if (name !== undefined && known === undefined) {
+    return reader.fresh(RUNTIME_CLASSES, { name }).then((found) => {
+      if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+      step(request, pod, found);
+    });
+  }
+  step(request, pod, known);
+  return undefined;
 }
+
+const prepareFor: Step = (request, pod, runtime) => {
+  if (runtime === undefined) return;
+  setOverhead(request, pod, runtime);
+  setScheduling(request, pod, runtime);
+};
+
+const checkOverhead: Step = (request, pod, runtime) => {
+  const fixed = runtime?.overhead?.podFixed;
+  const own = pod.spec.overhead ?? {};
+  if (fixed === undefined && Object.keys(own).length > 0) throw refuse(request, UNFOUNDED);
+  if (fixed !== undefined && !deepEqual(own, fixed)) throw refuse(request, MISMATCH);
+};
 
 function setOverhead(request: AdmissionRequest, { spec }: Pod, { overhead }: RuntimeClass): void {
   if (overhead === undefined) return;

@@ -26,17 +26,24 @@ export const createServiceAccount = (deps: AdmissionDeps): AdmissionPlugin => ({
     isCore(request, 'pods') &&
     request.operation === 'CREATE' &&
     request.subresource === '',
-  admit: async (request) => {
-    if (request.object !== undefined) await giveAccount(deps, request, decodePod(request.object));
-  },
+  admit: (request) =>
+    request.object === undefined ? undefined : giveAccount(deps, request, decodePod(request.object)),
 });
 
-async function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
+function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> | undefined {
   const { spec } = pod;
-  if (spec === undefined || pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) return;
+  if (spec === undefined || pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) return undefined;
   spec.serviceAccountName = spec.serviceAccountName || DEFAULT_ACCOUNT;
   spec.serviceAccount = spec.serviceAccountName;
-  const account = await findAccount(deps, request, spec.serviceAccountName);
+  const target = { namespace: request.namespace, name: spec.serviceAccountName };
+  const known = deps.reader.cached(SERVICE_ACCOUNTS, target);
+  if (known === undefined)
+    return findAccount(deps, request, target.name).then((account) => useAccount(deps, spec, account));
+  useAccount(deps, spec, known);
+  return undefined;
+}
+
+function useAccount(deps: AdmissionDeps, spec: PodSpec, account: ServiceAccount | undefined): void {
   if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) {
     mountToken(spec, `kube-api-access-${deps.ids.suffix(SUFFIX_CHARS)}`);
   }
@@ -52,8 +59,7 @@ async function findAccount(
   request: AdmissionRequest,
   name: string,
 ): Promise<ServiceAccount | undefined> {
-  const target = { namespace: request.namespace, name };
-  const account = deps.reader.cached(SERVICE_ACCOUNTS, target) ?? (await deps.reader.fresh(SERVICE_ACCOUNTS, target));
+  const account = await deps.reader.fresh(SERVICE_ACCOUNTS, { namespace: request.namespace, name });
   if (account !== undefined || name === DEFAULT_ACCOUNT) return account;
   throw forbiddenError(
     subjectOfRequest(request),

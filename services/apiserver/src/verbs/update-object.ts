@@ -107,8 +107,9 @@ async function admitAndSwap(
   prepare(update, attempt, validation);
   const errors = form.validate(object, current.object, validation);
   if (errors.length > 0) throw invalid422(definition, context.info.name, errors);
-  if (warnsOf(form))
+  if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object) ?? []) context.warn(text);
+  }
   await core.admission.validate(request);
   const text = encodeStored(object);
   if (isUnchanged(text, current)) return current;
@@ -118,9 +119,6 @@ async function admitAndSwap(
     : await updateStored(core, definition, { old: current, object, text, companion: companions[0] });
   return result.outcome === 'done' ? result.object : undefined;
 }
-
-/** Who changes only a status, or binds a pod, is told nothing about the rest. */
-const warnsOf = ({ subresource }: UpdateForm): boolean => subresource === '' || subresource === 'scale';
 
 function owned(core: Core, update: Update, object: KubeObject, current: CachedObject): KubeObject {
   const { definition, form, fieldManager } = update;

@@ -1,6 +1,6 @@
 // The TypeScript of this repository reaches the process without its types. A second process takes them out, on another core,
 // while this one compiles and runs what has come; it ends when it is done. Node would do it in this thread, for 0.4 ms
-// a file and 25 MB that stay. Nothing outlives the processes: the file between the two has no name.
+// a file and 25 MB that stay. Nothing outlives the processes: the files between the two have no names.
 // Without this, or when the helper fails, Node strips the types itself: everything works the same.
 import { spawn } from 'node:child_process';
 import { openSync, realpathSync, unlinkSync } from 'node:fs';
@@ -17,10 +17,10 @@ const PACKAGES = [['libs/platform', 'pino']];
 
 /** From here on modules come from a helper. Resolves when there was time enough for its first ones. */
 export async function useSources(entry) {
-  const descriptor = openUnnamed();
-  if (descriptor === undefined) return;
-  startHelper(descriptor, realpathSync(entry));
-  const texts = new Texts(descriptor);
+  const files = { texts: openUnnamed('texts'), wanted: openUnnamed('wanted') };
+  if (files.texts === undefined || files.wanted === undefined) return;
+  startHelper(files, realpathSync(entry));
+  const texts = new Texts(files);
   // For programs of threads (`javascriptOf` of @holdfast/platform/sources).
   globalThis[Symbol.for('holdfast.sources')] = (url) => texts.of(fileURLToPath(url));
   registerHooks({ resolve: createResolve(), load: createLoad(texts) });
@@ -29,8 +29,8 @@ export async function useSources(entry) {
 }
 
 /** A file that is gone with the processes that have it open; none where nothing can be written. */
-function openUnnamed() {
-  const name = path.join(tmpdir(), `holdfast-sources-${process.pid}-${process.hrtime.bigint()}`);
+function openUnnamed(what) {
+  const name = path.join(tmpdir(), `holdfast-${what}-${process.pid}-${process.hrtime.bigint()}`);
   try {
     const descriptor = openSync(name, 'wx+', 0o600);
     unlinkSync(name);
@@ -40,10 +40,13 @@ function openUnnamed() {
   }
 }
 
-function startHelper(descriptor, entry) {
+/** To optimise what runs for half a second costs more than it gains. */
+const HELPER_FLAGS = ['--liftoff-only', '--wasm-lazy-compilation', '--single-threaded', '--max-semi-space-size=16'];
+
+function startHelper({ texts, wanted }, entry) {
   const program = path.join(import.meta.dirname, 'strip.mjs');
-  const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=1', '--max-semi-space-size=16'];
-  const child = spawn(process.execPath, [...flags, program, ROOT, entry], { stdio: ['ignore', descriptor, 'ignore'] });
+  const args = [...HELPER_FLAGS, '--disable-warning=ExperimentalWarning', program, ROOT, entry];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', texts, 'ignore', wanted] });
   // Its silence is noticed where it is waited for.
   child.on('error', () => {});
   child.unref();

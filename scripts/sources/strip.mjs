@@ -1,30 +1,55 @@
 // The helper of hooks.mjs: `strip.mjs ROOT ENTRY` writes every module that ENTRY may come to load to its output, without types,
-// in about the order in which it will be asked for.
-import { readdirSync, readFileSync, writeSync } from 'node:fs';
+// in the order in which Node asks for them. Those that are asked for by name in descriptor 3 come first, those that are
+// loaded on demand last.
+import { fstatSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { encodeRecord } from './record.mjs';
 
-// Before anything of WebAssembly runs: to optimise what runs for half a second costs more than it gains.
-setFlagsFromString('--liftoff-only');
-
 const OUTPUT = 1;
-const IMPORT = /\b(?:from|import)\s*\(?\s*'([^']+)'|\bnew URL\(\s*'(\.[^']+\.ts)'/g;
+const WANTED = 3;
+const IMPORT = /\b(?:from|import)\s*'([^']+)'|\b(?:import|new URL)\(\s*'([^']+)'/g;
 
 const [root = '', entry = ''] = process.argv.slice(2);
 const packages = packagesOf(root);
-const files = new Set([entry]);
-for (const file of files) {
-  const text = strip(file);
-  if (text === undefined) continue;
-  write(encodeRecord(file, text));
-  for (const [, imported, program] of text.matchAll(IMPORT)) {
-    const target = resolve(imported ?? program, file);
-    if (target?.endsWith('.ts')) files.add(target);
-  }
+const done = new Set();
+const onDemand = new Set();
+/** The last is the next. */
+const next = [entry];
+let wantedRead = 0;
+for (;;) {
+  next.push(...newlyWanted());
+  if (next.length > 0) handle(next.pop());
+  else if (onDemand.size > 0) next.push(...onDemand.keys().take(1));
+  else break;
 }
 write(encodeRecord('', ''));
+
+function handle(file) {
+  onDemand.delete(file);
+  if (done.has(file)) return;
+  done.add(file);
+  const text = strip(file);
+  if (text === undefined) return;
+  write(encodeRecord(file, text));
+  const imports = [];
+  for (const [, imported, demanded] of text.matchAll(IMPORT)) {
+    const target = resolve(imported ?? demanded, file);
+    if (!target?.endsWith('.ts') || done.has(target)) continue;
+    if (imported === undefined) onDemand.add(target);
+    else imports.push(target);
+  }
+  next.push(...imports.reverse());
+}
+
+function newlyWanted() {
+  const { size } = fstatSync(WANTED);
+  if (size === wantedRead) return [];
+  const bytes = Buffer.alloc(size - wantedRead);
+  readSync(WANTED, bytes, 0, bytes.length, wantedRead);
+  wantedRead = size;
+  return bytes.toString().split('\n').filter(Boolean);
+}
 
 /** What cannot be read or stripped is left to Node, whose errors are the better ones. */
 function strip(file) {

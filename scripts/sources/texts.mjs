@@ -1,4 +1,4 @@
-import { fstatSync, readSync } from 'node:fs';
+import { fstatSync, readSync, writeSync } from 'node:fs';
 import { decodeHeader, HEADER_BYTES } from './record.mjs';
 
 /** A helper that says nothing for so long is given up. */
@@ -9,13 +9,16 @@ const NEVER_CHANGES = new Int32Array(new SharedArrayBuffer(4));
 /** What the helper has written to a file so far, found by path. Texts stay in the file until somebody asks for them. */
 export class Texts {
   #descriptor;
+  #wanted;
   #places = new Map();
   #end = 0;
   #isComplete = false;
   #header = Buffer.alloc(HEADER_BYTES);
 
-  constructor(descriptor) {
-    this.#descriptor = descriptor;
+  /** The helper writes to the first file, and looks into the second for what it should do next. */
+  constructor({ texts, wanted }) {
+    this.#descriptor = texts;
+    this.#wanted = wanted;
   }
 
   /** Waits for the helper to come to it; `undefined` when it never does. */
@@ -28,8 +31,16 @@ export class Texts {
   }
 
   #find(file) {
+    this.#takeRecords();
+    if (!this.#places.has(file) && !this.#isComplete) writeSync(this.#wanted, `${file}\n`);
     while (!this.#isComplete && !this.#places.has(file)) this.#takeRecord();
     return this.#places.get(file);
+  }
+
+  /** All that are there already. */
+  #takeRecords() {
+    const { size } = fstatSync(this.#descriptor);
+    while (!this.#isComplete && size >= this.#end + HEADER_BYTES) this.#takeRecord();
   }
 
   #takeRecord() {

@@ -2,37 +2,47 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inPieces, joined, PIECE_BYTES, whole } from './pieces.ts';
 
-const stretchesOf = (sizes: readonly number[]) => {
-  const all = sizes.map((size, i) => Buffer.alloc(size + i, i + 1));
-  return { count: sizes.length, bytes: (i: number) => all[i] ?? Buffer.alloc(0), from: (i: number) => i };
-};
+const [HEAD, TAIL] = [Buffer.from('['), Buffer.from(']')];
 
-test('a document in pieces has the bytes of its stretches, whatever their sizes', () => {
+/** Items of these sizes behind a prefix that the list leaves out. */
+const listOf = (sizes: readonly number[]) => ({
+  head: HEAD,
+  items: sizes.map((size, i) => ({ bytes: Buffer.alloc(size + i, i + 1), metadataAt: i })),
+  tail: TAIL,
+});
+
+test('a list in pieces has the bytes of its items, whatever their sizes', () => {
   for (const sizes of [
-    [0],
+    [],
     [1, 2, 3],
     [PIECE_BYTES],
     [PIECE_BYTES - 1, 1, PIECE_BYTES, 1],
     [10, 3 * PIECE_BYTES + 7, 5],
+    ...Array.from({ length: 8 }, (_, i) => [PIECE_BYTES - i, 3]),
   ]) {
-    const stretches = stretchesOf(sizes);
-    const wanted = Buffer.concat(sizes.map((_, i) => stretches.bytes(i).subarray(i)));
-    const document = inPieces(stretches);
+    const list = listOf(sizes);
+    const items = list.items.map(({ bytes, metadataAt }, i) =>
+      Buffer.concat([Buffer.from(i === 0 ? '{' : ',{'), bytes.subarray(metadataAt)]),
+    );
+    const wanted = Buffer.concat([HEAD, ...items, TAIL]);
+    const document = inPieces(list);
     assert.equal(document.length, wanted.length);
+    const pieces = [...inPieces(list).pieces];
+    assert.ok(pieces.slice(0, -1).every((piece) => piece.length === PIECE_BYTES));
     assert.ok(wanted.equals(joined(document)), `${sizes.join()}`);
   }
 });
 
 test('a piece that was sent is filled again, and one that was not is left alone', () => {
-  const stretches = stretchesOf([4 * PIECE_BYTES]);
-  const document = inPieces(stretches);
+  const list = listOf([4 * PIECE_BYTES - 3]);
+  const document = inPieces(list);
   const seen = new Set<Uint8Array>();
   for (const piece of document.pieces) {
     seen.add(piece);
     document.release?.(piece);
   }
   assert.equal(seen.size, 1);
-  const held = [...inPieces(stretches).pieces];
+  const held = [...inPieces(list).pieces];
   assert.equal(new Set(held).size, 4);
 });
 

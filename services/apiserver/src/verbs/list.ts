@@ -152,25 +152,9 @@ function listPieces(
   metadata: ListMetadata,
 ): JsonPieces {
   const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
-  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
-  const last = 2 * objects.length + 1;
-  // Behind the start every object follows what opens it: they stand at even numbers.
-  const objectAt = (i: number): CachedObject | undefined =>
-    i % 2 === 0 && i > 0 && i < last ? objects[i / 2 - 1] : undefined;
-  const around = (i: number): Buffer => {
-    if (i === 0) return start;
-    if (i === last) return LIST_END;
-    return i === 1 ? FIRST_ITEM : NEXT_ITEM;
-  };
-  return inPieces({
-    count: last + 1,
-    bytes: (i) => objectAt(i)?.bytes ?? around(i),
-    from: (i) => objectAt(i)?.metadataAt ?? 0,
-  });
+  return inPieces({ head: Buffer.from(`${head.slice(0, -1)},"items":[`), items: objects, tail: LIST_END });
 }
 
-const FIRST_ITEM = Buffer.from('{');
-const NEXT_ITEM = Buffer.from(',{');
 const LIST_END = Buffer.from(']}');
 
 /** In-process readers share the cache's objects, which carry their kind. */

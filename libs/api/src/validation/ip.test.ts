@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cidrContains, isIp, isIpv6, parseCidr } from './ip.ts';
+import { canonicalIp, cidrContains, isIp, isIpv6, parseCidr } from './ip.ts';
 
 test('addresses of both families', () => {
   for (const text of [
@@ -35,4 +35,20 @@ test('networks, and which lie inside which', () => {
   assert.equal(contains('10.1.0.0/16', '10.0.0.0/8'), false);
   assert.equal(contains('fd00::/8', 'fd01::/16'), true);
   assert.equal(contains('fd00::/8', '10.0.0.0/8'), false);
+});
+
+test('an address has one way in which it is written', () => {
+  const cases: readonly (readonly [text: string, canonical: string])[] = [
+    ['010.1.2.3', '10.1.2.3'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['0:0:0:0:0:0:0:0', '::'],
+    ['0:0:0:0:0:0:0:1', '::1'],
+    ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['1:0:2:0:0:3:4:5', '1:0:2::3:4:5'],
+    ['10:0:0:1:1:1:1:1', '10::1:1:1:1:1'],
+    ['0:0:1:0:0:0:0:0', '0:0:1::'],
+    ['1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7:8'],
+  ];
+  for (const [text, canonical] of cases) assert.equal(canonicalIp(text), canonical, text);
+  assert.equal(canonicalIp('x'), undefined);
 });

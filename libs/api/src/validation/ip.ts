@@ -80,3 +80,16 @@ export function cidrContains(outer: Cidr, inner: Cidr): boolean {
   const shift = BigInt((outer.ip.family === 'IPv4' ? 32 : 128) - outer.prefix);
   return outer.ip.value >> shift === inner.ip.value >> shift;
 }
+
+/** The one way in which an address is written; of IPv6 the form of RFC 5952. */
+export function canonicalIp(text: string): string | undefined {
+  const ip = parseIp(text);
+  if (ip === undefined) return undefined;
+  if (ip.family === 'IPv4') return [24n, 16n, 8n, 0n].map((shift) => (ip.value >> shift) & 0xffn).join('.');
+  const groups = Array.from({ length: 8 }, (_, i) => ((ip.value >> BigInt(16 * (7 - i))) & 0xffffn).toString(16));
+  // The longest run of zeros, the first of equals, is left out; a single zero is not.
+  const runs = [...groups.join(':').matchAll(/\b0(?::0)+\b/g)].map(([run]) => run);
+  const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');
+  if (longest === '') return groups.join(':');
+  return groups.join(':').replace(new RegExp(`(^|:)${longest}(:|$)`), '::');
+}

@@ -5,10 +5,11 @@ import { setDefault, setDefaultOfZero, setZeroTime } from '../../defaults/set.ts
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { CronJob } from '../../generated/types.ts';
 import { CRON_JOBS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { defineResource } from '../define.ts';
+import { completionWarnings } from '../job/warnings.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { cronJobChecks, validateCronJobStatusUpdate } from './validation.ts';
 
 export const cronJobResource = defineResource(CRON_JOBS, {
@@ -25,8 +26,12 @@ export const cronJobResource = defineResource(CRON_JOBS, {
     },
     ...cronJobChecks,
     generationChanges: specChanged,
-    warnings: (job, old) =>
-      podTemplateWarnings(job.spec.jobTemplate.spec.template, old?.spec.jobTemplate.spec.template),
+    warnings: templateWarnings<CronJob>({
+      template: ({ spec }) => spec.jobTemplate.spec.template,
+      path: 'spec.jobTemplate.spec.template',
+      namesPods: true,
+      more: ({ spec }) => completionWarnings(spec.jobTemplate.spec, 'spec.jobTemplate.spec'),
+    }),
     allowUnconditionalUpdate: true,
   },
   status: statusOnly(validateCronJobStatusUpdate),

@@ -13,10 +13,10 @@ import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { DaemonSet } from '../../generated/types.ts';
 import { DAEMON_SETS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { daemonSetChecks, validateDaemonSetStatusUpdate } from './validation.ts';
 
 /** How often the template changed; older clients look for it here. */
@@ -38,7 +38,7 @@ export const daemonSetResource = defineResource(DAEMON_SETS, {
     },
     ...daemonSetChecks,
     generationChanges: specChanged,
-    warnings: (set, old) => podTemplateWarnings(set.spec.template, old?.spec.template),
+    warnings: templateWarnings<DaemonSet>({ template: ({ spec }) => spec.template }),
     allowUnconditionalUpdate: true,
   },
   status: statusOnly(validateDaemonSetStatusUpdate),

@@ -4,10 +4,10 @@ import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { Deployment } from '../../generated/types.ts';
 import { DEPLOYMENTS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { scaleOf } from '../workload.ts';
 import { validateDeploymentCreate, validateDeploymentStatusUpdate, validateDeploymentUpdate } from './validation.ts';
 
@@ -25,7 +25,7 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
     validateCreate: validateDeploymentCreate,
     validateUpdate: validateDeploymentUpdate,
     generationChanges: specChanged,
-    warnings: (deployment, old) => podTemplateWarnings(deployment.spec.template, old?.spec.template),
+    warnings: templateWarnings<Deployment>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,
   },
   status: {

@@ -21,6 +21,7 @@ export const ingressResource = defineResource(INGRESSES, {
     },
     prepareForUpdate: keepStatus,
     ...ingressChecks,
+    warnings: classWarnings,
     generationChanges: specChanged,
     allowUnconditionalUpdate: true,
   },
@@ -51,4 +52,10 @@ function addressText({ status }: Readonly<Ingress>): string {
   return text.length > SHOWN_ADDRESS_CHARS_MAX && addresses.length > 1
     ? `${text.slice(0, SHOWN_ADDRESS_CHARS_MAX - 3)}...`
     : text;
+}
+
+function classWarnings({ metadata }: Readonly<Ingress>, old: Readonly<Ingress> | undefined): readonly string[] {
+  const key = 'kubernetes.io/ingress.class';
+  if (old !== undefined || metadata.annotations?.[key] === undefined) return [];
+  return [`annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`];
 }

@@ -3,12 +3,13 @@ import { humanDuration } from '../../columns/age.ts';
 import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import type { Job } from '../../generated/types.ts';
 import { JOBS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { defineResource } from '../define.ts';
 import { specChanged } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { setJobDefaults } from './defaults.ts';
 import { jobStatusStrategy, prepareJobCreate, prepareJobUpdate } from './prepare.ts';
 import { jobChecks } from './validation.ts';
+import { completionWarnings } from './warnings.ts';
 
 export const jobResource = defineResource(JOBS, {
   setDefaults: setJobDefaults,
@@ -17,7 +18,11 @@ export const jobResource = defineResource(JOBS, {
     prepareForUpdate: prepareJobUpdate,
     ...jobChecks,
     generationChanges: specChanged,
-    warnings: (job, old) => podTemplateWarnings(job.spec.template, old?.spec.template),
+    warnings: templateWarnings<Job>({
+      template: ({ spec }) => spec.template,
+      namesPods: true,
+      more: ({ spec }) => completionWarnings(spec, 'spec'),
+    }),
     allowUnconditionalUpdate: true,
     orphansByDefault: {
       warning:

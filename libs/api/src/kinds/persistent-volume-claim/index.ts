@@ -5,6 +5,7 @@ import { setResourceListDefaults } from '../../defaults/resources.ts';
 import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { PERSISTENT_VOLUME_CLAIMS } from '../../refs.ts';
+import { claimWarnings } from '../../validation/claim-warnings.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
 import { claimChecks, validateClaimStatusUpdate } from './validation.ts';
@@ -33,6 +34,7 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
       alignDataSources(claim.spec);
     },
     ...claimChecks,
+    warnings: claimWarnings,
     allowUnconditionalUpdate: true,
   },
   status: { prepareForUpdate: keepSpec, validateUpdate: validateClaimStatusUpdate },

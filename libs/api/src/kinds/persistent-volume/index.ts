@@ -9,6 +9,7 @@ import { PERSISTENT_VOLUMES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
 import { validateVolumeStatusUpdate, volumeChecks } from './validation.ts';
+import { volumeWarnings } from './warnings.ts';
 
 const UNSET = '<unset>';
 
@@ -24,6 +25,7 @@ export const persistentVolumeResource = defineResource(PERSISTENT_VOLUMES, {
       if (old.spec.volumeAttributesClassName === undefined) delete volume.spec.volumeAttributesClassName;
     },
     ...volumeChecks,
+    warnings: volumeWarnings,
     allowUnconditionalUpdate: true,
   },
   status: {

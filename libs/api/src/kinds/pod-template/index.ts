@@ -6,10 +6,10 @@ import type { PodTemplate } from '../../generated/types.ts';
 import { POD_TEMPLATES } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validatePodTemplate } from '../../validation/pod/pod-template.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
+import { templateWarnings } from '../template-warnings.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
@@ -25,7 +25,7 @@ export const podTemplateResource = defineResource(POD_TEMPLATES, {
       dropDisabledPodFields(object.template.spec, old.template.spec, features),
     ...checked<PodTemplate>(META, (out, { template }) => validatePodTemplate(out, 'template', template)),
     generationChanges: (object, old) => JSON.stringify(object.template) !== JSON.stringify(old.template),
-    warnings: (object, old) => podTemplateWarnings(object.template, old?.template),
+    warnings: templateWarnings<PodTemplate>({ template: ({ template }) => template, path: 'template' }),
     allowUnconditionalUpdate: true,
   },
   columns: [

@@ -2,14 +2,16 @@ import type { Pod } from '../../generated/types.ts';
 import { dnsLabelErrors } from '../../validation/formats.ts';
 import { podSpecWarnings } from '../../validation/pod/warnings.ts';
 
+/** Only whoever makes a pod hears of it: those who update pods are hardly people, and do it often. */
 export function podWarnings(pod: Readonly<Pod>, old: Readonly<Pod> | undefined): readonly string[] {
+  if (old !== undefined) return [];
   const warnings: string[] = [];
-  const problems = old === undefined && pod.metadata.name ? dnsLabelErrors(pod.metadata.name) : [];
+  const problems = dnsLabelErrors(pod.metadata.name ?? '');
   if (problems.length > 0) {
     const text =
       "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
     warnings.push(`${text}: [${problems.join(' ')}]`);
   }
-  podSpecWarnings(warnings, '', pod, old);
+  podSpecWarnings(warnings, '', pod);
   return warnings;
 }

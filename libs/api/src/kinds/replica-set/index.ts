@@ -4,10 +4,10 @@ import { setConditionTimes, setDefault } from '../../defaults/set.ts';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { ReplicaSet } from '../../generated/types.ts';
 import { REPLICA_SETS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { scaleOf } from '../workload.ts';
 import { validateReplicaSetCreate, validateReplicaSetStatusUpdate, validateReplicaSetUpdate } from './validation.ts';
 
@@ -25,7 +25,7 @@ export const replicaSetResource = defineResource(REPLICA_SETS, {
     validateCreate: validateReplicaSetCreate,
     validateUpdate: validateReplicaSetUpdate,
     generationChanges: specChanged,
-    warnings: (set, old) => podTemplateWarnings(set.spec.template, old?.spec.template),
+    warnings: templateWarnings<ReplicaSet>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,
   },
   status: statusOnly(validateReplicaSetStatusUpdate),

@@ -14,6 +14,7 @@ import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { validateReplicaStatus } from '../replica-set/validation.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
@@ -29,6 +30,7 @@ export const replicationControllerResource = defineResource(REPLICATION_CONTROLL
     prepareForUpdate: keepStatus,
     ...checked<ReplicationController>(META, (out, controller) => validateSpec(out, controller)),
     generationChanges: specChanged,
+    warnings: templateWarnings<ReplicationController>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,
     orphansByDefault: {},
   },

@@ -6,6 +6,7 @@ import { RUNTIME_CLASSES } from '../../refs.ts';
 import { validateDnsLabel, validateRequiredText } from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateLabels } from '../../validation/labels.ts';
+import { deprecatedNodeLabel } from '../../validation/node-labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateTolerations } from '../../validation/pod/tolerations.ts';
 import { validateContainerResources } from '../../validation/quantities.ts';
@@ -24,6 +25,11 @@ export const runtimeClassResource = defineResource(RUNTIME_CLASSES, {
       if (old === undefined) validateRuntimeClass(out, runtime);
       else if (runtime.handler !== old.handler) out.push(invalid('handler', runtime.handler, IMMUTABLE_TEXT));
     }),
+    warnings: ({ scheduling }) =>
+      Object.keys(scheduling?.nodeSelector ?? {}).flatMap((key) => {
+        const deprecated = deprecatedNodeLabel(key);
+        return deprecated === undefined ? [] : [`scheduling.nodeSelector: ${deprecated}`];
+      }),
     allowCreateOnUpdate: false,
     allowUnconditionalUpdate: false,
   },

@@ -1,10 +1,17 @@
 import type { FieldError } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import type { ServiceAccount } from '../../generated/types.ts';
 import { SERVICE_ACCOUNTS } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
+
+const MOUNTABLE_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
+const DEPRECATED = `metadata.annotations[${MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
+
+const mountableSecrets = (account: Readonly<ServiceAccount> | undefined): string | undefined =>
+  account?.metadata.annotations?.[MOUNTABLE_SECRETS];
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
@@ -24,6 +31,10 @@ export const serviceAccountResource = defineResource(SERVICE_ACCOUNTS, {
       validateObjectMeta(out, account.metadata, META);
       return out;
     },
+    warnings: (account, old) =>
+      mountableSecrets(account) === undefined || mountableSecrets(account) === mountableSecrets(old)
+        ? []
+        : [DEPRECATED],
     allowUnconditionalUpdate: true,
   },
   columns: [

@@ -5,6 +5,7 @@ import { serviceColumns } from './columns.ts';
 import { setServiceDefaults } from './defaults.ts';
 import { prepareServiceCreate, prepareServiceUpdate } from './prepare.ts';
 import { validateServiceCreate, validateServiceStatusUpdate, validateServiceUpdate } from './validation.ts';
+import { serviceWarnings } from './warnings.ts';
 
 export const serviceResource = defineResource(SERVICES, {
   setDefaults: setServiceDefaults,
@@ -16,6 +17,7 @@ export const serviceResource = defineResource(SERVICES, {
     },
     validateCreate: validateServiceCreate,
     validateUpdate: validateServiceUpdate,
+    warnings: serviceWarnings,
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },

@@ -5,10 +5,11 @@ import { setConditionTimes, setDefault, setDefaultOfZero, setZeroTime } from '..
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { PersistentVolumeClaim, StatefulSet } from '../../generated/types.ts';
 import { STATEFUL_SETS } from '../../refs.ts';
-import { podTemplateWarnings } from '../../validation/pod/warnings.ts';
+import { claimSpecWarnings } from '../../validation/claim-warnings.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { templateWarnings } from '../template-warnings.ts';
 import { scaleOf } from '../workload.ts';
 import { validateStatefulSetCreate, validateStatefulSetStatusUpdate, validateStatefulSetUpdate } from './validation.ts';
 
@@ -28,7 +29,7 @@ export const statefulSetResource = defineResource(STATEFUL_SETS, {
     validateCreate: validateStatefulSetCreate,
     validateUpdate: validateStatefulSetUpdate,
     generationChanges: specChanged,
-    warnings: (set, old) => podTemplateWarnings(set.spec.template, old?.spec.template),
+    warnings: templateWarnings<StatefulSet>({ template: ({ spec }) => spec.template, last: claimTemplateWarnings }),
     allowUnconditionalUpdate: true,
   },
   status: statusOnly(validateStatefulSetStatusUpdate),
@@ -87,4 +88,12 @@ function setClaimTemplateDefaults(claim: PersistentVolumeClaim): void {
   setPersistentVolumeClaimSpecDefaults(claim.spec);
   setDefault(claim, 'status', {});
   setDefaultOfZero(claim.status, 'phase', 'Pending');
+}
+
+function claimTemplateWarnings({ spec }: Readonly<StatefulSet>): readonly string[] {
+  const out: string[] = [];
+  for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries()) {
+    claimSpecWarnings(out, `spec.volumeClaimTemplates[${i}]`, claim.spec);
+  }
+  return out;
 }

@@ -1,0 +1,22 @@
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../generated/types.ts';
+import { warnOfFraction } from './fractions.ts';
+
+export const STORAGE_CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
+
+export function claimSpecWarnings(out: string[], path: string, spec: Readonly<PersistentVolumeClaimSpec>): void {
+  warnOfFraction(out, `${path}.resources.requests[storage]`, spec.resources.requests?.['storage']);
+}
+
+export function claimWarnings({ metadata, spec }: Readonly<PersistentVolumeClaim>): readonly string[] {
+  const out = storageClassWarnings(metadata.annotations);
+  claimSpecWarnings(out, 'spec', spec);
+  return out;
+}
+
+/** Claims and volumes named their class in an annotation once. */
+export const storageClassWarnings = (annotations: Readonly<Record<string, string>> | undefined): string[] =>
+  annotations?.[STORAGE_CLASS_ANNOTATION] === undefined
+    ? []
+    : [
+        `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`,
+      ];

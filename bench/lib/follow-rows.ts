@@ -148,7 +148,8 @@ async function start(followers: Followers): Promise<AsyncDisposable & { readonly
   const bus = createLocalBus();
   const apiServer = createApiServer({ ...machineOf('apiserver'), store, tokens: USERS });
   const services: Service[] = [apiServer];
-  if (followers !== 'nobody') services.push(createRelay({ store, bus, ...machineOf('relay') }));
+  const { knownState } = apiServer;
+  if (followers !== 'nobody') services.push(createRelay({ store, bus, knownState, ...machineOf('relay') }));
   services.push(...followingServices(followers, apiServer, bus));
   for (const service of services) await service.start();
   return {

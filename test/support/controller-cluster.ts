@@ -39,7 +39,7 @@ export async function startCluster(
   const store = createMemoryStore();
   const bus = createLocalBus();
   const apiServer = createApiServer({ ...machine, store, tokens: USERS });
-  const relay = createRelay({ store, bus, ...machine });
+  const relay = createRelay({ store, bus, ...machine, knownState: apiServer.knownState });
   const transport = createDirectTransport(apiServer.handle);
   const clientOf = (token: string): ApiClient => createApiClient({ transport, token, userAgent: `test/${token}` });
   const clients = { manager: clientOf('manager'), podGc: clientOf('podGc') };

@@ -45,7 +45,7 @@ export async function startWholeCluster(
     return { clock, random, ids: createIds(random), log: createSilentLog() };
   };
   const server = createApiServer({ ...machineOf('apiserver'), store, tokens: usersOf(Object.keys(nodeLabels)) });
-  const relay = createRelay({ store, bus, ...machineOf('relay') });
+  const relay = createRelay({ store, bus, ...machineOf('relay'), knownState: server.knownState });
   const calls: WireCall[] = [];
   const clientOf = (who: string, isCut = () => false): ApiClient => {
     const transport = cuttable(createDirectTransport(server.handle), isCut, ({ method, path }) =>

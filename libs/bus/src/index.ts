@@ -7,10 +7,12 @@ export {
   type Heartbeat,
   OutOfPlace,
   type Retained,
+  type SharedChange,
   type SubscribeOptions,
   type Subscription,
 } from './port.ts';
 export {
+  changeChannel,
   changeSubject,
   channelOf,
   HEARTBEAT_SUBJECT,

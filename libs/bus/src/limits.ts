@@ -4,6 +4,9 @@ export const LOCAL_RETAINED_MESSAGES = 16_384;
 /** Characters of message data kept by the in-process bus, so that a few large objects cannot fill the heap. */
 export const LOCAL_RETAINED_CHARACTERS = 8 * 1024 * 1024;
 
+/** Channels whose subscribers are remembered: well above nodes + kinds. */
+export const LOCAL_CHANNELS_REMEMBERED = 20_000;
+
 /** How long the stream keeps changes for replay. It is derived from the store: a consumer that was away longer lists again. */
 export const STREAM_MAX_AGE_MS = 60 * 60 * 1000;
 

@@ -15,6 +15,11 @@ export interface Bus {
    */
   readonly publishesAhead?: number;
   /**
+   * Present where a message is taken, or refused, at once: the same as `publish` for each of them, in order, without a promise.
+   * Throws what `publish` would reject with.
+   */
+  readonly publishNow?: (messages: readonly BusMessage[]) => void;
+  /**
    * Delivers messages whose subject matches any of `patterns` (`*` = one token, a trailing `>` = one or more) and whose
    * revision is above `after`, as far back as the bus still has them. Handlers run one at a time in arrival order, maybe
    * before the returned promise resolves. Give all patterns of one cache in ONE subscription: only within a subscription
@@ -54,8 +59,12 @@ export interface BusMessage {
    * only to a lower revision has a gap. `undefined`: nothing is known.
    */
   readonly previous: number | undefined;
-  /** JSON text of a `ChangeEvent`, or of a `Heartbeat` on `HEARTBEAT_SUBJECT`. */
+  /** JSON text of a `ChangeEvent`, or of a `Heartbeat` on `HEARTBEAT_SUBJECT`. A publisher may compose it when it is asked for. */
   readonly data: string;
+  /** About how many characters `data` has, known without composing it. */
+  readonly size?: number;
+  /** What `data` says, for consumers in the publisher's process. What was on a wire has none. */
+  readonly shared?: SharedChange;
   /**
    * Set by publishers when this change moved the object away from another subject (a pod was bound). Every backend shows
    * it to the subscribers of that subject as a message of its own with the same revision, after this message if they get
@@ -71,6 +80,20 @@ export interface Departure {
   readonly previous: number | undefined;
   /** JSON text of a `ChangeEvent` of type DELETED with `movedTo`. */
   readonly data: string;
+  readonly shared?: SharedChange;
+}
+
+/** A `ChangeEvent` that nobody has to read from text. */
+export interface SharedChange {
+  readonly type: ChangeEvent['type'];
+  /** '' for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+  /** False where `ChangeEvent.object` is absent: `object` answers undefined then. */
+  readonly hasObject: boolean;
+  readonly movedTo: string | undefined;
+  /** Deep-frozen, and the same for everybody who asks: whoever does not need it does not ask. */
+  object(): unknown;
 }
 
 /** What a change message says. */

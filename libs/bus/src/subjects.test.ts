@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  changeChannel,
   changeSubject,
   channelOf,
   matchesSubject,
@@ -9,6 +10,7 @@ import {
   pendingPodsPattern,
   resourcePattern,
   type SubjectOf,
+  takesWholeChannels,
 } from './subjects.ts';
 
 const pod = (name: string, nodeName?: string): SubjectOf => ({
@@ -50,6 +52,7 @@ for (const [of, subject, channel] of CASES) {
   test(`subject of ${of.group}/${of.resource} ${of.name} on '${of.nodeName ?? ''}'`, () => {
     assert.equal(changeSubject(of), subject);
     assert.equal(channelOf(subject), channel);
+    assert.equal(changeChannel(of), channel);
   });
 }
 
@@ -117,3 +120,21 @@ for (const [pattern, subject, expected] of MATCHES) {
     assert.equal(matchesSubject(pattern, subject), expected);
   });
 }
+
+test('who takes whole channels takes all of one or nothing', () => {
+  const token = fc.constantFrom('k8s', 'ev', 'node', 'pend', 'obj', 'pods', 'n1', 'core', 'things', '*');
+  const pattern = fc
+    .tuple(fc.array(token, { minLength: 1, maxLength: 7 }), fc.boolean())
+    .map(([tokens, isOpen]) => [...tokens, ...(isOpen ? ['>'] : [])].join('.'));
+  const channel = fc.constantFrom('k8s.ev.pend.pods', 'k8s.ev.node.n1.pods', 'k8s.ev.obj.core.things');
+  const tail = fc.constantFrom('n1.core', 'pods.things', 'ns.name', 'core.pods');
+  const known = fc.constantFrom('k8s.ev.>', 'k8s.ev.node.n1.pods.>', 'k8s.ev.pend.pods.>', 'k8s.ev.obj.core.things.>');
+  fc.assert(
+    fc.property(fc.oneof(pattern, known), channel, tail, tail, (each, of, one, other) => {
+      if (!takesWholeChannels(each)) return;
+      assert.equal(matchesSubject(each, `${of}.${one}`), matchesSubject(each, `${of}.${other}`));
+    }),
+    { numRuns: 2_000 },
+  );
+  assert.ok(!takesWholeChannels('k8s.ev.pend.pods.ns.>') && !takesWholeChannels('k8s.ev.obj.core.things.ns.name'));
+});

@@ -1,6 +1,8 @@
 /** Every subject name is built here, so that permissions, publishers and consumers cannot drift apart. */
 
 const ROOT = 'k8s.ev';
+const PENDING_PREFIX = `${ROOT}.pend.`;
+const PENDING_PODS = `${ROOT}.pend.pods`;
 
 /** `{rev, floor}` every few seconds: lets a consumer of a quiet channel know that it missed nothing. */
 export const HEARTBEAT_SUBJECT = `${ROOT}.sys.hb`;
@@ -17,14 +19,13 @@ export interface SubjectOf {
 
 /** Pods bound to a node go to that node's subject, so that a kubelet can be limited to it. */
 export function changeSubject(of: SubjectOf): string {
-  const scope = subjectToken(of.namespace === '' ? '-' : of.namespace);
-  const tail = `${scope}.${subjectToken(of.name)}`;
-  if (of.group === '' && of.resource === 'pods') {
-    return of.nodeName === undefined || of.nodeName === ''
-      ? `${ROOT}.pend.pods.${tail}`
-      : `${ROOT}.node.${subjectToken(of.nodeName)}.pods.${tail}`;
-  }
-  return `${ROOT}.obj.${groupToken(of.group)}.${of.resource}.${tail}`;
+  return `${changeChannel(of)}.${subjectToken(of.namespace === '' ? '-' : of.namespace)}.${subjectToken(of.name)}`;
+}
+
+/** `channelOf` of its subject. */
+export function changeChannel({ group, resource, nodeName = '' }: SubjectOf): string {
+  if (group !== '' || resource !== 'pods') return `${ROOT}.obj.${groupToken(group)}.${resource}`;
+  return nodeName === '' ? PENDING_PODS : `${ROOT}.node.${subjectToken(nodeName)}.pods`;
 }
 
 /** Pods bound to one node. */
@@ -34,7 +35,7 @@ export function nodePodsPattern(nodeName: string): string {
 
 /** Pods without a node. */
 export function pendingPodsPattern(): string {
-  return `${ROOT}.pend.pods.>`;
+  return `${PENDING_PODS}.>`;
 }
 
 /** Every object of a resource. All pods need two patterns: this answers the list. */
@@ -48,10 +49,21 @@ export function resourcePattern(group: string, resource: string): readonly strin
  * subscription either takes whole or not at all: a node's pods, the pending pods, or one resource.
  */
 export function channelOf(subject: string): string {
-  const tokens = subject.split('.');
+  const tokens = subject.startsWith(PENDING_PREFIX) ? 4 : 5;
+  let end = -1;
+  for (let token = 0; token < tokens; token++) {
+    end = subject.indexOf('.', end + 1);
+    if (end < 0) return subject;
+  }
+  return subject.slice(0, end);
+}
+
+/** Whether the pattern takes each channel whole or not at all: then who gets a message depends on its channel alone. */
+export function takesWholeChannels(pattern: string): boolean {
+  const tokens = pattern.split('.');
+  if (tokens.at(-1) !== '>') return pattern === HEARTBEAT_SUBJECT;
   const kind = tokens[2];
-  if (kind === 'pend') return tokens.slice(0, 4).join('.');
-  return tokens.slice(0, 5).join('.');
+  return tokens.length - 1 <= (kind === 'node' || kind === 'obj' ? 5 : 4);
 }
 
 /** NATS matching rules. */
@@ -69,8 +81,11 @@ function groupToken(group: string): string {
   return group === '' ? 'core' : subjectToken(group);
 }
 
+const UNSAFE = /[^A-Za-z0-9_-]/;
+
 /** Percent-encodes everything outside `[A-Za-z0-9_-]` (with `=` for `%`), so that dots and wildcards stay inside one token. */
 export function subjectToken(text: string): string {
+  if (!UNSAFE.test(text)) return text;
   return text.replace(/[^A-Za-z0-9_-]/g, (char) => {
     const bytes = new TextEncoder().encode(char);
     return Array.from(bytes, (byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');

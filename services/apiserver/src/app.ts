@@ -33,6 +33,7 @@ import type { NodeGateway } from './node-gateway.ts';
 import { createOpenApiDocuments } from './openapi/documents.ts';
 import { answer, type Pipeline } from './pipeline.ts';
 import { createReader, type ObjectReader } from './reader.ts';
+import type { KnownState } from './relay/index.ts';
 import { createTokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
 
@@ -67,6 +68,8 @@ export interface ServiceAccountOptions {
 export interface ApiServer extends Service {
   /** The one request pipeline behind every transport. */
   readonly handle: ApiHandler;
+  /** For the relay in this process: what the watch cache has of a state, read at most once for everybody. */
+  readonly knownState: KnownState;
   /** Empty when requests are served and durable; else sentences on what is wrong. */
   readonly health: () => Promise<readonly string[]>;
   /** For the only server of a cluster: the service `kubernetes` leads to this address. */
@@ -101,6 +104,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   return {
     name: 'apiserver',
     handle,
+    knownState: (key, revision) => core.cache.stateAt(key, revision)?.object,
     health: async () => (await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat(),
     announce: (at) => announce(handleAsSystem, deps.log, at),
     start: () => (started ??= start()),

@@ -18,7 +18,7 @@ import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from 
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
 import { createHttpsServer } from './front/index.ts';
-import { createRelay } from './relay/index.ts';
+import { createRelay, type KnownState } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
 export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {
@@ -55,7 +55,8 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     port: config.port,
     tls: { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) },
   });
-  const publishing = config.bus === undefined ? [] : await publish(config.bus, { store, clock, log });
+  const publishing =
+    config.bus === undefined ? [] : await publish(config.bus, { store, clock, log, knownState: api.knownState });
   const services = [api, ...publishing, https];
   for (const service of services) await service.start();
   log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });
@@ -101,8 +102,11 @@ async function openStore(
   return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe });
 }
 
-async function publish(config: BusConfig, deps: Tools & { readonly store: Store }): Promise<readonly Service[]> {
-  const { store, clock, log } = deps;
+async function publish(
+  config: BusConfig,
+  deps: Tools & { readonly store: Store; readonly knownState: KnownState },
+): Promise<readonly Service[]> {
+  const { clock, log } = deps;
   const password = config.passwordFile === undefined ? undefined : (await readSettingFile(config.passwordFile)).trim();
   const bus: Bus = createNatsBus({
     role: 'publisher',
@@ -114,7 +118,7 @@ async function publish(config: BusConfig, deps: Tools & { readonly store: Store 
     ...(config.tls === undefined ? {} : { tls: config.tls }),
   });
   const connection: Service = { name: 'bus', start: async () => {}, stop: () => bus.close() };
-  return [connection, createRelay({ store, bus, clock, log })];
+  return [connection, createRelay({ ...deps, bus })];
 }
 
 async function readSettingFile(path: string): Promise<string> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { thing } from '../contract/helpers.ts';
 import { busContract, collect, message, publishAll } from '../contract/index.ts';
+import { BusUnavailable, type SharedChange } from '../port.ts';
 import { resourcePattern } from '../subjects.ts';
 import { createLocalBus } from './local-bus.ts';
 
@@ -57,6 +59,60 @@ test('local bus keeps one copy of a change that two publishers send', async () =
   const seen = await collect(bus, THINGS, { after: 1 });
   await microtasksRan();
   assert.deepEqual(seen.revisions(), [2, 3, 4]);
+});
+
+test('local bus takes many at once, in order, and delivers them by microtasks only', async () => {
+  const bus = createLocalBus();
+  const seen = await collect(bus, THINGS);
+  bus.publishNow([message(1), message(2)]);
+  void bus.publish(message(3));
+  assert.deepEqual(seen.revisions(), []);
+  await microtasksRan();
+  assert.deepEqual(seen.revisions(), [1, 2, 3]);
+  await bus.close();
+  assert.throws(() => bus.publishNow([message(4)]), BusUnavailable);
+});
+
+test('local bus serves who comes and goes, whatever was delivered on the channel before', async () => {
+  const bus = createLocalBus();
+  await bus.publish(message(1));
+  const first = await collect(bus, THINGS);
+  await bus.publish(message(2));
+  const narrow = await collect(bus, thing('t4'));
+  await publishAll(bus, [message(3), message(4)]);
+  await microtasksRan();
+  await first.subscription.close();
+  await narrow.subscription.close();
+  const last = await collect(bus, THINGS);
+  await bus.publish(message(5));
+  await microtasksRan();
+  assert.deepEqual([first.revisions(), narrow.revisions(), last.revisions()], [[2, 3, 4], [4], [5]]);
+});
+
+test('local bus composes no text of a message that carries what it says', async () => {
+  const bus = createLocalBus();
+  const shared: SharedChange = {
+    type: 'ADDED',
+    namespace: 'n',
+    name: 't1',
+    hasObject: true,
+    movedTo: undefined,
+    object: () => 'it',
+  };
+  const seen = await collect(bus, THINGS);
+  const told = {
+    subject: thing('t1'),
+    revision: 1,
+    previous: undefined,
+    size: 10,
+    shared,
+    get data(): string {
+      return assert.fail('nobody asked for text');
+    },
+  };
+  bus.publishNow([told]);
+  await microtasksRan();
+  assert.equal(seen.received[0]?.shared?.object(), 'it');
 });
 
 test('a subscriber may publish, subscribe and close inside its handler', async () => {

@@ -1,6 +1,13 @@
-import { LOCAL_RETAINED_CHARACTERS, LOCAL_RETAINED_MESSAGES } from '../limits.ts';
-import { type Bus, type BusMessage, BusUnavailable, type SubscribeOptions, type Subscription } from '../port.ts';
-import { HEARTBEAT_SUBJECT, matchesSubject } from '../subjects.ts';
+import { LOCAL_CHANNELS_REMEMBERED, LOCAL_RETAINED_CHARACTERS, LOCAL_RETAINED_MESSAGES } from '../limits.ts';
+import {
+  type Bus,
+  type BusMessage,
+  BusUnavailable,
+  type Departure,
+  type SubscribeOptions,
+  type Subscription,
+} from '../port.ts';
+import { channelOf, HEARTBEAT_SUBJECT, matchesSubject, takesWholeChannels } from '../subjects.ts';
 import { createPatternIndex, type PatternIndex } from './pattern-index.ts';
 import { createRing, type Ring } from './ring.ts';
 
@@ -13,7 +20,7 @@ export interface LocalBusOptions {
  * The bus of one process. Delivery is asynchronous (a publisher never runs a handler) but uses microtasks only, so that a
  * simulation on virtual time replays it exactly.
  */
-export function createLocalBus(options: LocalBusOptions = {}): Bus & Required<Pick<Bus, 'retained'>> {
+export function createLocalBus(options: LocalBusOptions = {}): Bus & Required<Pick<Bus, 'retained' | 'publishNow'>> {
   return new LocalBus(options);
 }
 
@@ -21,6 +28,9 @@ class LocalBus implements Bus {
   readonly #index: PatternIndex<LocalSubscription> = createPatternIndex();
   readonly #open = new Set<LocalSubscription>();
   readonly #ring: Ring;
+  /** Who gets the messages of a channel, as long as every pattern takes whole channels. */
+  readonly #byChannel = new Map<string, readonly LocalSubscription[]>();
+  #finePatterns = 0;
   #nextId = 1;
   #closed = false;
 
@@ -32,6 +42,14 @@ class LocalBus implements Bus {
   }
 
   async publish(message: BusMessage): Promise<void> {
+    this.#publish(message);
+  }
+
+  publishNow(messages: readonly BusMessage[]): void {
+    for (const message of messages) this.#publish(message);
+  }
+
+  #publish(message: BusMessage): void {
     if (this.#closed) throw new BusUnavailable('the in-process bus is closed');
     if (message.subject !== HEARTBEAT_SUBJECT) this.#ring.push(message);
     this.#deliver(delivered(message));
@@ -40,10 +58,25 @@ class LocalBus implements Bus {
   }
 
   #deliver(message: BusMessage): void {
+    for (const subscription of this.#subscribersOf(message.subject)) subscription.offer(message);
+  }
+
+  /** In the order of subscribing, whatever the shape of the patterns: simulations depend on it. */
+  #subscribersOf(subject: string): readonly LocalSubscription[] {
+    if (this.#finePatterns > 0) return this.#matching(subject);
+    const channel = channelOf(subject);
+    const known = this.#byChannel.get(channel);
+    if (known !== undefined) return known;
+    const found = this.#matching(subject);
+    if (this.#byChannel.size >= LOCAL_CHANNELS_REMEMBERED) this.#byChannel.clear();
+    this.#byChannel.set(channel, found);
+    return found;
+  }
+
+  #matching(subject: string): readonly LocalSubscription[] {
     const matches = new Set<LocalSubscription>();
-    this.#index.match(message.subject, (subscription) => matches.add(subscription));
-    // In the order of subscribing, whatever the shape of the patterns: simulations depend on it.
-    for (const subscription of [...matches].sort((a, b) => a.id - b.id)) subscription.offer(message);
+    this.#index.match(subject, (subscription) => matches.add(subscription));
+    return [...matches].sort((a, b) => a.id - b.id);
   }
 
   async subscribe(patterns: string | readonly string[], options: SubscribeOptions): Promise<Subscription> {
@@ -52,6 +85,8 @@ class LocalBus implements Bus {
     const subscription = new LocalSubscription(this.#nextId++, options, () => this.#remove(subscription, list));
     this.#replay(subscription, list, options);
     for (const pattern of list) this.#index.add(pattern, subscription);
+    this.#finePatterns += countOfFine(list);
+    this.#byChannel.clear();
     this.#open.add(subscription);
     return subscription;
   }
@@ -71,8 +106,10 @@ class LocalBus implements Bus {
   }
 
   #remove(subscription: LocalSubscription, patterns: readonly string[]): void {
-    this.#open.delete(subscription);
+    if (!this.#open.delete(subscription)) return;
     for (const pattern of patterns) this.#index.remove(pattern, subscription);
+    this.#finePatterns -= countOfFine(patterns);
+    this.#byChannel.clear();
   }
 
   readonly retained = {
@@ -156,13 +193,28 @@ class LocalSubscription implements Subscription {
   }
 }
 
+const countOfFine = (patterns: readonly string[]): number =>
+  patterns.filter((pattern) => !takesWholeChannels(pattern)).length;
+
 /** What subscribers see of a message. */
 function delivered(message: BusMessage): BusMessage {
-  if (message.departure === undefined) return message;
-  const { departure: _, ...rest } = message;
-  return rest;
+  return message.departure === undefined ? message : view(message, message.revision);
 }
 
 function noticeOf({ departure, revision }: BusMessage): BusMessage | undefined {
-  return departure === undefined ? undefined : { revision, ...departure };
+  return departure === undefined ? undefined : view(departure, revision);
+}
+
+/** Its text stays uncomposed until somebody asks. */
+function view(of: BusMessage | Departure, revision: number): BusMessage {
+  const { subject, previous, shared } = of;
+  return {
+    subject,
+    revision,
+    previous,
+    get data() {
+      return of.data;
+    },
+    ...(shared === undefined ? {} : { shared }),
+  };
 }

@@ -1,5 +1,8 @@
 import type { BusMessage } from '../port.ts';
 
+/** It says what left and where to, no more. */
+const DEPARTURE_CHARACTERS = 200;
+
 /** The latest changes in revision order, bounded by count and by size. */
 export interface Ring {
   /** A message that is not newer than the newest is a repetition and is not kept twice. */
@@ -59,7 +62,7 @@ export function createRing(limits: { readonly messages: number; readonly charact
 }
 
 function sizeOf(message: BusMessage): number {
-  return message.data.length + (message.departure?.data.length ?? 0);
+  return (message.size ?? message.data.length) + (message.departure === undefined ? 0 : DEPARTURE_CHARACTERS);
 }
 
 /** Binary search: a subscriber that is nearly current must not pay for the whole ring. */

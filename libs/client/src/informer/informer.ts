@@ -3,7 +3,7 @@ import { type Bus, type BusMessage, HEARTBEAT_SUBJECT, resourcePattern, type Sub
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, invariant, type Log, type Random, type Timer } from '@holdfast/platform';
 import { type Backoff, createBackoff } from '../backoff.ts';
-import { revisionOf } from '../decode.ts';
+import { decodeObject, revisionOf } from '../decode.ts';
 import {
   BUS_HEARTBEAT_TIMEOUT_MS,
   LIST_PAGE_OBJECTS,
@@ -19,7 +19,7 @@ import type { ApiClient, Informer, InformerChange, ListSelection, Target, TypedW
 import { TransportError } from '../transport/port.ts';
 import { BusProgress } from './bus-progress.ts';
 import { decodeChange, decodeHeartbeat } from './decode-message.ts';
-import { type Applied, type IndexFunction, keyOf, ObjectCache } from './object-cache.ts';
+import { type Applied, type IndexFunction, keyIn, keyOf, ObjectCache } from './object-cache.ts';
 import { compileSelection } from './selection.ts';
 
 export interface InformerOptions<T extends KubeObject> {
@@ -244,7 +244,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   #applyWatchEvent(event: TypedWatchEvent<T>, verifies: boolean): void {
     const revision = revisionOf(event.object);
-    if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
+    if (event.type === 'DELETED') this.#remove(event.object.metadata, revision);
     else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(event.object, revision));
     this.#complete(revision, verifies);
     if (event.type !== 'BOOKMARK') return;
@@ -340,15 +340,24 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     const continuity = this.#progress.observe(message);
     if (continuity === 'seen') return;
     if (continuity === 'gap') this.#owe({ revision: message.revision });
-    const change = decodeChange(this.#options.resource, message.data);
+    const { resource } = this.#options;
+    const change = message.shared ?? decodeChange(resource, message);
     if (change.movedTo !== undefined && this.#progress.takes(change.movedTo)) return;
-    if (change.object === undefined) {
+    if (!change.hasObject) {
       this.#unseen++;
       this.#owe({ revision: message.revision });
-    } else if (change.type !== 'DELETED' && this.#selects(change.object)) {
-      this.#publish(this.#cache.upsert(change.object, message.revision));
-    } else this.#publish(this.#cache.remove(keyOf(change.object), message.revision));
+    } else if (change.type === 'DELETED') this.#remove(change, message.revision);
+    else this.#take(decodeObject(resource, change.object()), message.revision);
     if (this.#cache.deletions() > TOMBSTONES_MAX) this.#owe({ deep: true });
+  }
+
+  #take(object: T, revision: number): void {
+    if (this.#selects(object)) this.#publish(this.#cache.upsert(object, revision));
+    else this.#remove(object.metadata, revision);
+  }
+
+  #remove(of: { readonly namespace?: string; readonly name?: string }, revision: number): void {
+    this.#publish(this.#cache.remove(keyIn(of), revision));
   }
 
   #complete(revision: number, verified: boolean): void {

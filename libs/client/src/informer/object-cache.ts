@@ -4,9 +4,18 @@ import type { InformerChange } from '../port.ts';
 /** Where an index finds the values under which an object is listed. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
+/** Stays the same while the object changes, so that lists and indexes in which it does not move are left alone. */
 interface Entry<T> {
-  readonly object: T;
-  readonly revision: number;
+  object: T;
+  revision: number;
+}
+
+/** Entries by key, under one value of an index. */
+type Group<T> = Map<string, Entry<T>>;
+
+interface Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  readonly groups: Map<string, Group<T>>;
 }
 
 /** What was applied, or `undefined` when the cache knew something newer. */
@@ -18,14 +27,12 @@ export type Applied<T> = InformerChange<T> | undefined;
  */
 export class ObjectCache<T extends KubeObject> {
   readonly #entries = new Map<string, Entry<T>>();
-  readonly #byNamespace = new Map<string, Map<string, T>>();
-  readonly #indexes: ReadonlyMap<string, { valuesOf: IndexFunction<T>; byValue: Map<string, Map<string, T>> }>;
+  readonly #byNamespace = new Map<string, Group<T>>();
+  readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #deletions = new Map<string, number>();
 
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>>) {
-    this.#indexes = new Map(
-      Object.entries(indexes).map(([name, valuesOf]) => [name, { valuesOf, byValue: new Map() }]),
-    );
+    this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, { valuesOf, groups: new Map() }]));
   }
 
   get(key: string): T | undefined {
@@ -33,8 +40,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   list(namespace: string | undefined): readonly T[] {
-    if (namespace !== undefined) return [...(this.#byNamespace.get(namespace)?.values() ?? [])];
-    return Array.from(this.#entries.values(), (entry) => entry.object);
+    return objectsOf(namespace === undefined ? this.#entries : this.#byNamespace.get(namespace));
   }
 
   count(namespace: string | undefined): number {
@@ -42,7 +48,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    return [...(this.#indexes.get(index)?.byValue.get(value)?.values() ?? [])];
+    return objectsOf(this.#indexes.get(index)?.groups.get(value));
   }
 
   hasIndex(index: string): boolean {
@@ -60,13 +66,33 @@ export class ObjectCache<T extends KubeObject> {
   upsert(object: T, revision: number): Applied<T> {
     const key = keyOf(object);
     const known = this.#entries.get(key);
-    if (known !== undefined && known.revision >= revision) return undefined;
-    if ((this.#deletions.get(key) ?? 0) >= revision) return undefined;
-    this.#deletions.delete(key);
-    if (known !== undefined) this.#unlink(key, known.object);
-    this.#entries.set(key, { object, revision });
-    this.#link(key, object);
-    return { key, object, old: known?.object };
+    if (known !== undefined)
+      return known.revision >= revision ? undefined : this.#replace(key, known, { object, revision });
+    if (this.#deletions.size > 0) {
+      if ((this.#deletions.get(key) ?? 0) >= revision) return undefined;
+      this.#deletions.delete(key);
+    }
+    const entry = { object, revision };
+    this.#entries.set(key, entry);
+    put(this.#byNamespace, object.metadata.namespace ?? '', key, entry);
+    for (const { valuesOf, groups } of this.#indexes.values()) {
+      for (const value of valuesOf(object)) put(groups, value, key, entry);
+    }
+    return { key, object, old: undefined };
+  }
+
+  #replace(key: string, entry: Entry<T>, { object, revision }: Entry<T>): InformerChange<T> {
+    const old = entry.object;
+    entry.object = object;
+    entry.revision = revision;
+    for (const { valuesOf, groups } of this.#indexes.values()) {
+      const before = valuesOf(old);
+      const after = valuesOf(object);
+      if (isSameList(before, after)) continue;
+      for (const value of before) drop(groups, value, key);
+      for (const value of after) put(groups, value, key, entry);
+    }
+    return { key, object, old };
   }
 
   remove(key: string, revision: number): Applied<T> {
@@ -90,34 +116,33 @@ export class ObjectCache<T extends KubeObject> {
     for (const [key, deletedAt] of this.#deletions) if (deletedAt <= revision) this.#deletions.delete(key);
   }
 
-  #link(key: string, object: T): void {
-    put(this.#byNamespace, object.metadata.namespace ?? '', key, object);
-    for (const { valuesOf, byValue } of this.#indexes.values()) {
-      for (const value of valuesOf(object)) put(byValue, value, key, object);
-    }
-  }
-
   #unlink(key: string, object: T): void {
     drop(this.#byNamespace, object.metadata.namespace ?? '', key);
-    for (const { valuesOf, byValue } of this.#indexes.values()) {
-      for (const value of valuesOf(object)) drop(byValue, value, key);
+    for (const { valuesOf, groups } of this.#indexes.values()) {
+      for (const value of valuesOf(object)) drop(groups, value, key);
     }
   }
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
-export function keyOf(object: KubeObject): string {
-  const { namespace, name = '' } = object.metadata;
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-}
+export const keyOf = (object: KubeObject): string => keyIn(object.metadata);
 
-function put<T>(groups: Map<string, Map<string, T>>, value: string, key: string, object: T): void {
+export const keyIn = ({ namespace, name = '' }: { readonly namespace?: string; readonly name?: string }): string =>
+  namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+
+const objectsOf = <T>(group: Group<T> | undefined): readonly T[] =>
+  group === undefined ? [] : Array.from(group.values(), (entry) => entry.object);
+
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((value, i) => value === b[i]);
+
+function put<T>(groups: Map<string, Group<T>>, value: string, key: string, entry: Entry<T>): void {
   const group = groups.get(value);
-  if (group === undefined) groups.set(value, new Map([[key, object]]));
-  else group.set(key, object);
+  if (group === undefined) groups.set(value, new Map([[key, entry]]));
+  else group.set(key, entry);
 }
 
-function drop<T>(groups: Map<string, Map<string, T>>, value: string, key: string): void {
+function drop<T>(groups: Map<string, Group<T>>, value: string, key: string): void {
   const group = groups.get(value);
   group?.delete(key);
   if (group?.size === 0) groups.delete(value);

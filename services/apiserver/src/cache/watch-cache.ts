@@ -86,6 +86,14 @@ export class WatchCache {
     return object;
   }
 
+  /** The state of exactly this revision, if it is at hand. */
+  stateAt(key: string, revision: number): CachedObject | undefined {
+    const current = this.byKey(key);
+    if (current?.revision === revision) return current;
+    const ahead = this.#ahead.get(revision);
+    return ahead?.key === key ? ahead : undefined;
+  }
+
   resources(): readonly ResourceCache[] {
     return [...this.#resources.values()];
   }

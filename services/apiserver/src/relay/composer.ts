@@ -1,9 +1,9 @@
-import { type BusMessage, type ChangeEvent, changeSubject, channelOf, type Departure } from '@holdfast/bus';
-import { unreachable } from '@holdfast/platform';
-import type { Change, ChangeKind, Revision, StoreKey } from '@holdfast/store';
+import { type BusMessage, changeChannel, changeSubject } from '@holdfast/bus';
+import type { Change, KeyParts, Revision, StoreKey } from '@holdfast/store';
 import type { ChannelTails } from './channel-tails.ts';
-import { type Describe, type Described, isPod, nodeNameOf } from './describe.ts';
+import { describeChange, isPod, nodeNameIn, nodeNameOf, type ReadState } from './describe.ts';
 import { MAX_REMEMBERED_BOUND_PODS } from './limits.ts';
+import { BindingNotice, ChangeMessage, type Placed } from './messages.ts';
 
 /**
  * Turns changes, fed in revision order and each exactly once, into messages.
@@ -15,72 +15,54 @@ import { MAX_REMEMBERED_BOUND_PODS } from './limits.ts';
  * or no earlier state known after a take-over) may get a departure that nobody needed; dropping an unknown key is harmless.
  */
 export interface Composer {
-  /** The message is only built when it is called: a relay that is not first walks without publishing. */
-  compose(change: Change, at: { readonly nowMs: number; readonly published: Revision }): () => BusMessage;
+  /** The text of a message is made when it is sent: a relay that is not first walks without publishing. */
+  compose(change: Change, at: { readonly nowMs: number; readonly published: Revision }): BusMessage;
   /** The next change is the first after `place`, not the one after the last. */
   restartAfter(place: Revision): void;
 }
 
-export function createComposer(describe: Describe, tails: ChannelTails): Composer {
-  const bound = new Set<StoreKey>();
+export function createComposer(read: ReadState, tails: ChannelTails): Composer {
+  /** The nodes of the pods that are bound: a pod's node is read once. */
+  const nodeOf = new Map<StoreKey, string>();
 
-  const leftPending = (change: Change, described: Described): boolean => {
-    if (!isPod(described.parts) || described.nodeName === undefined || described.nodeName === '') return false;
+  const nodeNameFor = (change: Change, parts: KeyParts): string => {
+    if (!isPod(parts)) return '';
+    const known = change.kind === 'created' ? undefined : nodeOf.get(change.key);
+    return (
+      known ?? nodeNameIn(change.value, () => (change.kind === 'deleted' ? JSON.parse(change.value) : read(change)))
+    );
+  };
+
+  const leftPending = (change: Change, nodeName: string): boolean => {
     if (change.kind === 'deleted') {
-      bound.delete(change.key);
+      nodeOf.delete(change.key);
       return false;
     }
-    if (bound.has(change.key)) return false;
-    if (bound.size >= MAX_REMEMBERED_BOUND_PODS) bound.clear();
-    bound.add(change.key);
+    if (nodeOf.has(change.key) && change.kind !== 'created') return false;
+    if (nodeOf.size >= MAX_REMEMBERED_BOUND_PODS) nodeOf.clear();
+    nodeOf.set(change.key, nodeName);
     if (change.kind === 'created') return false;
     return change.previousValue === undefined || nodeNameOf(change.previousValue) === '';
   };
 
   return {
     compose(change, at) {
-      const described = describe(change);
-      const { parts, nodeName } = described;
-      const subject = changeSubject(nodeName === undefined ? parts : { ...parts, nodeName });
-      const previous = tails.advance(channelOf(subject), change.revision, at);
-      const base = { subject, revision: change.revision, previous };
-      if (!leftPending(change, described)) return () => ({ ...base, data: eventText(change, described) });
-      const left = changeSubject({ ...parts, nodeName: '' });
-      const previousThere = tails.advance(channelOf(left), change.revision, at);
-      return () => ({
-        ...base,
-        data: eventText(change, described),
-        departure: departureOf(change, left, previousThere, subject),
-      });
+      const described = describeChange(change);
+      const { parts } = described;
+      const place = (nodeName: string): Placed => {
+        const of = { ...parts, nodeName };
+        return { subject: changeSubject(of), previous: tails.advance(changeChannel(of), change.revision, at) };
+      };
+      const nodeName = nodeNameFor(change, parts);
+      const placed = place(nodeName);
+      if (nodeName === '' || !leftPending(change, nodeName))
+        return new ChangeMessage(change, placed, { described, read });
+      const departure = new BindingNotice(change, parts, { ...place(''), movedTo: placed.subject });
+      return new ChangeMessage(change, placed, { described, read, departure });
     },
     restartAfter(place) {
       tails.restartAfter(place);
-      bound.clear();
+      nodeOf.clear();
     },
   };
-}
-
-function departureOf(change: Change, left: string, previous: number, movedTo: string): Departure {
-  const event: ChangeEvent = { type: 'DELETED', revision: change.revision, key: change.key, movedTo };
-  return { subject: left, previous, data: JSON.stringify(event) };
-}
-
-/** A `ChangeEvent`, with the object's text as it is: it is not parsed for this. */
-function eventText(change: Change, described: Described): string {
-  const object = described.objectJson();
-  const tail = object === undefined ? '' : `,"object":${object}`;
-  return `{"type":"${eventType(change.kind)}","revision":${change.revision},"key":${JSON.stringify(change.key)}${tail}}`;
-}
-
-function eventType(kind: ChangeKind): ChangeEvent['type'] {
-  switch (kind) {
-    case 'created':
-      return 'ADDED';
-    case 'updated':
-      return 'MODIFIED';
-    case 'deleted':
-      return 'DELETED';
-    default:
-      return unreachable(kind);
-  }
 }

@@ -1,38 +1,58 @@
-import { type Change, type KeyParts, parseKey } from '@holdfast/store';
+import { deepFreeze } from '@holdfast/machinery';
+import { type Change, type KeyParts, parseKey, type Revision, type StoreKey } from '@holdfast/store';
+import { STATES_READ_KEPT } from './limits.ts';
 
 /** What the relay must know of a change to place it on the bus. */
 export interface Described {
   readonly parts: KeyParts;
-  /** Pods only: `spec.nodeName`, '' while unbound. */
-  readonly nodeName?: string;
-  /** JSON text of the object with its `metadata.resourceVersion`; `undefined` when its content must not be on the bus. */
-  readonly objectJson: () => string | undefined;
+  /** Its content must not be on the bus. */
+  readonly isHidden: boolean;
 }
 
-/** The apiserver may pass one that shares the bytes of its watch cache. */
-export type Describe = (change: Change) => Described;
+export function describeChange({ key }: Change): Described {
+  const parts = parseKey(key);
+  return { parts, isHidden: parts.group === '' && KEY_ONLY.has(parts.resource) };
+}
+
+export type State = Pick<Change, 'key' | 'value' | 'revision'>;
+
+/** The object of a state, deep-frozen and with its `metadata.resourceVersion`. */
+export type ReadState = (state: State) => unknown;
+
+/** Asks first who may have read it already. What has to be parsed is kept for a moment: several ask for it one after the other. */
+export function createStateReader(known: KnownState | undefined): ReadState {
+  const recent: ({ readonly revision: number; readonly value: string; readonly object: unknown } | undefined)[] = [];
+  return ({ key, value, revision }) => {
+    const found = known?.(key, revision);
+    if (found !== undefined) return found;
+    const slot = revision % STATES_READ_KEPT;
+    const read = recent[slot];
+    if (read?.revision === revision && read.value === value) return read.object;
+    const object: unknown = deepFreeze(JSON.parse(withResourceVersion(value, revision)));
+    recent[slot] = { revision, value, object };
+    return object;
+  };
+}
+
+/** The state of a key at exactly this revision, if it is at hand: deep-frozen, with its `metadata.resourceVersion`. */
+export type KnownState = (key: StoreKey, revision: Revision) => object | undefined;
 
 /** Every subscriber of a channel may read its messages, and reading these needs a permission of its own. */
-const KEY_ONLY = new Set(['/secrets', '/configmaps']);
-
-export const describeChange: Describe = (change) => {
-  const parts = parseKey(change.key);
-  const hidden = KEY_ONLY.has(`${parts.group}/${parts.resource}`);
-  const objectJson = (): string | undefined =>
-    hidden ? undefined : withResourceVersion(change.value, change.revision);
-  return isPod(parts) ? { parts, nodeName: nodeNameOf(change.value), objectJson } : { parts, objectJson };
-};
+const KEY_ONLY = new Set(['secrets', 'configmaps']);
 
 export function isPod(parts: KeyParts): boolean {
   return parts.group === '' && parts.resource === 'pods';
 }
 
-export function nodeNameOf(podJson: string): string {
-  // Most changes of a pod that waits: no need to parse it.
-  if (!podJson.includes('"nodeName":')) return '';
-  const name = property(property(JSON.parse(podJson), 'spec'), 'nodeName');
+/** `spec.nodeName` of the pod of a change, '' while unbound. */
+export function nodeNameIn(pod: string, read: () => unknown): string {
+  // Most changes of a pod that waits: no need to read it.
+  if (!pod.includes('"nodeName":')) return '';
+  const name = property(property(read(), 'spec'), 'nodeName');
   return typeof name === 'string' ? name : '';
 }
+
+export const nodeNameOf = (podJson: string): string => nodeNameIn(podJson, () => JSON.parse(podJson));
 
 /** Head of an object as the apiserver writes it; anything else takes the slow path. */
 const METADATA_FIRST = /^\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{(?=")/;

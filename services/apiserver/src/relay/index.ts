@@ -1,2 +1,2 @@
-export { type Describe, type Described, describeChange } from './describe.ts';
+export type { KnownState } from './describe.ts';
 export { createRelay, type Relay, type RelayDeps } from './relay.ts';

@@ -20,3 +20,6 @@ export const RETRY_LONGEST_MS = 5_000;
 
 /** Text of the changes that are on their way to the bus at once; one change may always go. */
 export const MAX_CHARACTERS_AHEAD = 4 * 1024 * 1024;
+
+/** Objects that were parsed for subscribers in this process, kept for the next who asks for the same. */
+export const STATES_READ_KEPT = 16;

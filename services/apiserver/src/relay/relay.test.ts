@@ -16,6 +16,7 @@ import { createLocalBus } from '@holdfast/bus/local';
 import { type Clock, createSilentLog, sleepOn } from '@holdfast/platform';
 import { objectKey, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
+import type { KnownState } from './describe.ts';
 import { HEARTBEAT_INTERVAL_MS } from './limits.ts';
 import { createRelay, type Relay } from './relay.ts';
 
@@ -82,7 +83,7 @@ interface Rig extends AsyncDisposable {
   readonly bus: ReturnType<typeof createLocalBus>;
   readonly clock: ManualClock;
   readonly received: BusMessage[];
-  readonly start: (bus?: Bus) => Promise<Relay>;
+  readonly start: (bus?: Bus, knownState?: KnownState) => Promise<Relay>;
 }
 
 async function createRig(): Promise<Rig> {
@@ -97,8 +98,8 @@ async function createRig(): Promise<Rig> {
     bus,
     clock,
     received,
-    start: async (over: Bus = bus) => {
-      const relay = createRelay({ store, bus: over, clock, log: createSilentLog() });
+    start: async (over: Bus = bus, knownState = () => undefined) => {
+      const relay = createRelay({ store, bus: over, clock, log: createSilentLog(), knownState });
       relays.push(relay);
       await relay.start();
       return relay;
@@ -178,6 +179,43 @@ test('a pod deleted while pending, or bound, disappears where it was', async () 
   ]);
 });
 
+test('subscribers in the process are given what the text says, frozen, and all the same', async () => {
+  await using rig = await createRig();
+  await rig.start();
+  await put(rig.store, podKey('a'), podText('a'));
+  await put(rig.store, podKey('a'), podText('a', 'n1'));
+  await settled();
+  assert.equal(rig.received.length, 3);
+  for (const each of rig.received) {
+    const { type, movedTo, object } = eventOf(each);
+    const { shared } = each;
+    assert.deepEqual([shared?.type, shared?.movedTo, shared?.hasObject], [type, movedTo, object !== undefined]);
+    assert.deepEqual([shared?.namespace, shared?.name, shared?.object()], ['ns', 'a', object]);
+  }
+  const object = rig.received[1]?.shared?.object();
+  assert.ok(Object.isFrozen(object) && rig.received[1]?.shared?.object() === object);
+});
+
+test('a state that somebody has read is not read again, and the node of a pod is looked for once', async () => {
+  await using rig = await createRig();
+  const asked: number[] = [];
+  const known = JSON.parse(podText('a', 'n1'));
+  await rig.start(rig.bus, (key, revision) => {
+    asked.push(revision);
+    return key === podKey('a') ? known : undefined;
+  });
+  for (const nodeName of [undefined, 'n1', 'n1', 'n1']) await put(rig.store, podKey('a'), podText('a', nodeName));
+  await remove(rig.store, podKey('a'));
+  await settled();
+  assert.deepEqual(asked, [2]);
+  const bound = rig.received.filter(({ subject }) => subject.startsWith('k8s.ev.node.n1.'));
+  assert.deepEqual(
+    bound.map(({ revision }) => revision),
+    [2, 3, 4, 5],
+  );
+  assert.equal(bound[0]?.shared?.object(), known);
+});
+
 test('Secrets and ConfigMaps carry key and revision only', async () => {
   await using rig = await createRig();
   await rig.start();
@@ -188,6 +226,7 @@ test('Secrets and ConfigMaps carry key and revision only', async () => {
   await settled();
   assert.equal(rig.received.length, 2);
   assert.ok(rig.received.every((each) => !('object' in eventOf(each)) && !each.data.includes('aHVudGVyMg')));
+  assert.ok(rig.received.every(({ shared }) => shared?.hasObject === false && shared.object() === undefined));
 });
 
 test('a heartbeat every interval says how far the relay is and which channels moved', async () => {

@@ -10,7 +10,7 @@ import { type Clock, describeError, type Log, type Service, type Timer } from '@
 import type { Change, Revision, Store } from '@holdfast/store';
 import { type ChannelTails, createChannelTails } from './channel-tails.ts';
 import { type Composer, createComposer } from './composer.ts';
-import { type Describe, describeChange } from './describe.ts';
+import { createStateReader, type KnownState } from './describe.ts';
 import { HEARTBEAT_INTERVAL_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS, STANDBY_LOOK_MS } from './limits.ts';
 import { stretchesOf } from './stretches.ts';
 
@@ -19,8 +19,8 @@ export interface RelayDeps {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** Default: `describeChange`, which works on the stored text. */
-  readonly describe?: Describe;
+  /** Spares subscribers in this process what the apiserver has read, or written, already. */
+  readonly knownState?: KnownState;
 }
 
 export interface Relay extends Service {
@@ -38,12 +38,6 @@ export interface Relay extends Service {
  */
 export function createRelay(deps: RelayDeps): Relay {
   return new ChangeRelay(deps);
-}
-
-interface Composed {
-  readonly revision: Revision;
-  /** Built when it is sent. */
-  readonly message: () => BusMessage;
 }
 
 /** The bus stands before a change that was published: it lost its tail. */
@@ -70,7 +64,7 @@ class ChangeRelay implements Relay {
 
   constructor(deps: RelayDeps) {
     this.#deps = deps;
-    this.#composer = createComposer(deps.describe ?? describeChange, this.#tails);
+    this.#composer = createComposer(createStateReader(deps.knownState), this.#tails);
   }
 
   /** Resolves once the place to go on from is known, so that no change committed afterwards is missed, or known to be unknown. */
@@ -140,30 +134,42 @@ class ChangeRelay implements Relay {
     this.#walked = place;
     this.#trouble = undefined;
     const { signal } = this.#stopping;
-    const ahead = this.#deps.bus.publishesAhead ?? 1;
+    const { publishesAhead = 1, publishNow } = this.#deps.bus;
     for await (const changes of this.#deps.store.changes({ after: place, signal })) {
-      for (const stretch of stretchesOf(changes, ahead)) {
-        if (signal.aborted) return;
-        await this.#publishAll(stretch.map((change) => this.#compose(change)));
-      }
+      if (signal.aborted) return;
+      if (publishNow !== undefined) this.#publishNow(changes);
+      else await this.#publishStretches(stretchesOf(changes, publishesAhead));
     }
   }
 
-  #compose(change: Change): Composed {
+  /** A bus that takes everything at once has no position of its own: there is nobody to race with. */
+  #publishNow(changes: readonly Change[]): void {
+    this.#deps.bus.publishNow?.(this.#compose(changes));
+    this.#published = this.#walked;
+  }
+
+  async #publishStretches(stretches: Iterable<readonly Change[]>): Promise<void> {
+    for (const stretch of stretches) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#publishAll(this.#compose(stretch));
+    }
+  }
+
+  #compose(changes: readonly Change[]): readonly BusMessage[] {
     const at = { nowMs: this.#deps.clock.monotonic(), published: this.#published };
-    const message = this.#composer.compose(change, at);
-    this.#walked = change.revision;
-    return { revision: change.revision, message };
+    const messages = changes.map((change) => this.#composer.compose(change, at));
+    this.#walked = changes.at(-1)?.revision ?? this.#walked;
+    return messages;
   }
 
   /** Together while that goes well; from the first that was not taken on, one at a time, which finds out why. */
-  async #publishAll(composed: readonly Composed[]): Promise<void> {
-    for (let at = 0; at < composed.length; ) {
-      const rest = composed.slice(at);
+  async #publishAll(messages: readonly BusMessage[]): Promise<void> {
+    for (let at = 0; at < messages.length; ) {
+      const rest = messages.slice(at);
       if (this.#leading && rest.length > 1) at += await this.#publishTogether(rest);
-      const next = composed[at];
+      const next = messages[at];
       if (next === undefined || this.#stopping.signal.aborted) return;
-      await this.#ensurePublished(next.revision, next.message);
+      await this.#ensurePublished(next);
       at += 1;
     }
   }
@@ -172,21 +178,22 @@ class ChangeRelay implements Relay {
    * Answers how many of them the bus has. It takes each only right behind the one before, so if it took one it has all before it,
    * whoever published those: two apiservers that begin at the same moment may take turns once.
    */
-  async #publishTogether(composed: readonly Composed[]): Promise<number> {
-    const attempts = await Promise.allSettled(composed.map(({ message }) => this.#deps.bus.publish(message())));
+  async #publishTogether(messages: readonly BusMessage[]): Promise<number> {
+    const attempts = await Promise.allSettled(messages.map((message) => this.#deps.bus.publish(message)));
     const taken = 1 + attempts.findLastIndex(({ status }) => status === 'fulfilled');
     this.#leading = attempts.every(({ status }) => status === 'fulfilled');
-    this.#published = Math.max(this.#published, composed[taken - 1]?.revision ?? 0);
+    this.#published = Math.max(this.#published, messages[taken - 1]?.revision ?? 0);
     return taken;
   }
 
-  async #ensurePublished(revision: Revision, message: () => BusMessage): Promise<void> {
+  async #ensurePublished(message: BusMessage): Promise<void> {
+    const { revision } = message;
     if (revision <= this.#published) return;
     if (this.#standby && (await this.#othersPublish(revision))) return;
     let retryMs = RETRY_FIRST_MS;
     while (!this.#stopping.signal.aborted) {
       try {
-        await this.#deps.bus.publish(message());
+        await this.#deps.bus.publish(message);
         this.#published = revision;
         this.#leading = true;
         this.#trouble = undefined;

@@ -47,7 +47,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
   });
-  const relay = createRelay({ store, bus, clock: machine.clock, log: machine.log });
+  const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const https = createHttpsServer({
     handle: apiServer.handle,
     log: machine.log,

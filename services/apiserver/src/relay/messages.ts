@@ -1,0 +1,126 @@
+import type { BusMessage, ChangeEvent, Departure, SharedChange } from '@holdfast/bus';
+import { unreachable } from '@holdfast/platform';
+import type { Change, ChangeKind, KeyParts } from '@holdfast/store';
+import { type Described, type ReadState, withResourceVersion } from './describe.ts';
+
+/** Around the object's text in that of a change. */
+const FRAME_CHARACTERS = 150;
+
+export interface Placed {
+  readonly subject: string;
+  readonly previous: number;
+}
+
+/** A change as its subscribers see it. Its text is composed for those outside the process, its object read for those inside. */
+export class ChangeMessage implements BusMessage, SharedChange {
+  readonly subject: string;
+  readonly previous: number;
+  readonly revision: number;
+  readonly departure?: Departure;
+  readonly type: ChangeEvent['type'];
+  readonly movedTo: undefined;
+  // Not the change itself: it also holds the state before, which nobody needs any more.
+  readonly #key: string;
+  readonly #value: string;
+  readonly #described: Described;
+  readonly #read: ReadState;
+
+  constructor(change: Change, place: Placed, { described, read, departure }: MessageParts) {
+    this.subject = place.subject;
+    this.previous = place.previous;
+    this.revision = change.revision;
+    this.type = eventType(change.kind);
+    this.#key = change.key;
+    this.#value = change.value;
+    this.#described = described;
+    this.#read = read;
+    if (departure !== undefined) this.departure = departure;
+  }
+
+  /** A `ChangeEvent`, with the object's text as it is: it is not parsed for this. */
+  get data(): string {
+    const object = this.hasObject ? `,"object":${withResourceVersion(this.#value, this.revision)}` : '';
+    return `{"type":"${this.type}","revision":${this.revision},"key":${JSON.stringify(this.#key)}${object}}`;
+  }
+
+  get size(): number {
+    return FRAME_CHARACTERS + (this.hasObject ? this.#value.length : 0);
+  }
+
+  get shared(): SharedChange {
+    return this;
+  }
+
+  get namespace(): string {
+    return this.#described.parts.namespace;
+  }
+
+  get name(): string {
+    return this.#described.parts.name;
+  }
+
+  get hasObject(): boolean {
+    return !this.#described.isHidden;
+  }
+
+  object(): unknown {
+    if (!this.hasObject) return undefined;
+    return this.#read({ key: this.#key, value: this.#value, revision: this.revision });
+  }
+}
+
+interface MessageParts {
+  readonly described: Described;
+  readonly read: ReadState;
+  readonly departure?: Departure;
+}
+
+/** Tells who followed a pod that waited that it has gone to a node. */
+export class BindingNotice implements Departure, SharedChange {
+  readonly subject: string;
+  readonly previous: number;
+  readonly movedTo: string;
+  readonly type = 'DELETED';
+  readonly hasObject = false;
+  readonly namespace: string;
+  readonly name: string;
+  readonly #key: string;
+  readonly #revision: number;
+
+  constructor(change: Pick<Change, 'key' | 'revision'>, parts: KeyParts, place: Placed & { readonly movedTo: string }) {
+    this.subject = place.subject;
+    this.previous = place.previous;
+    this.movedTo = place.movedTo;
+    this.namespace = parts.namespace;
+    this.name = parts.name;
+    this.#key = change.key;
+    this.#revision = change.revision;
+  }
+
+  get data(): string {
+    const { type, movedTo } = this;
+    const event: ChangeEvent = { type, revision: this.#revision, key: this.#key, movedTo };
+    return JSON.stringify(event);
+  }
+
+  get shared(): SharedChange {
+    return this;
+  }
+
+  object(): unknown {
+    return undefined;
+  }
+}
+
+function eventType(kind: ChangeKind): ChangeEvent['type'] {
+  switch (kind) {
+    case 'created':
+      return 'ADDED';
+    case 'updated':
+      return 'MODIFIED';
+    case 'deleted':
+      return 'DELETED';
+    default:
+      return unreachable(kind);
+  }
+}

@@ -46,6 +46,8 @@ async function startServer(): Promise<ApiServer> {
   await started.start();
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
   await started.handle(send('admin', 'POST /api/v1/namespaces', namespace));
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+  await started.handle(send('admin', `POST /api/v1/namespaces/${NAMESPACE}/serviceaccounts`, account));
   return started;
 }
 

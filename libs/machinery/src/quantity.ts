@@ -44,8 +44,25 @@ export const ZERO_QUANTITY: Quantity = Object.freeze({ nano: 0n, format: 'Decima
 
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
+/** The same few amounts come again and again: so many short texts are known. */
+const KNOWN_MAX = 1_024;
+const KNOWN_CHARS_MAX = 24;
+const parsed = new Map<string, Quantity>();
+const canonical = new Map<string, string>();
+
+function remember<T>(known: Map<string, T>, text: string, value: T): T {
+  if (text.length > KNOWN_CHARS_MAX) return value;
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(text, value);
+  return value;
+}
+
 /** Throws QuantityError with the words of Kubernetes. */
 export function parseQuantity(text: string): Quantity {
+  return parsed.get(text) ?? remember(parsed, text, Object.freeze(parseNew(text)));
+}
+
+function parseNew(text: string): Quantity {
   const match = text === '' || text.length > MAX_QUANTITY_CHARS ? null : SYNTAX.exec(text);
   if (match === null) throw new QuantityError(FORMAT_WRONG);
   const [, sign = '', whole = '', fraction = '', suffix = ''] = match;
@@ -145,7 +162,7 @@ function formatDecimal(nano: bigint, asExponent: boolean): string {
 
 /** Parse and print: what an object stores for what a client sent. */
 export function canonicalQuantity(text: string): string {
-  return formatQuantity(parseQuantity(text));
+  return canonical.get(text) ?? remember(canonical, text, formatQuantity(parseQuantity(text)));
 }
 
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {

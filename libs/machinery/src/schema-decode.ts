@@ -2,7 +2,7 @@ import { formatTime, parseTime } from '@holdfast/platform';
 import { converterError, goType, namedGoType } from './go-types.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeName, setOwn } from './json.ts';
 import { MAX_STRICT_ERRORS } from './limits.ts';
-import { formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
+import { canonicalQuantity, formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from './schema.ts';
 import { timeParseError } from './time-errors.ts';
 import { zeroScalar } from './typed/unset.ts';
@@ -191,8 +191,9 @@ function zeroOf(schema: Schema): Json {
 
 function canonicalQuantityOf(value: Json): string {
   try {
-    const text = formatQuantity(quantityFromJson(value));
-    return text;
+    return typeof value === 'string' && value !== ''
+      ? canonicalQuantity(value.trim())
+      : formatQuantity(quantityFromJson(value));
   } catch (error) {
     if (error instanceof QuantityError) throw new DecodeError(error.message, { cause: error });
     throw error;

@@ -21,24 +21,20 @@ export interface ReadTarget {
 }
 
 export function createReader(deps: { readonly store: Store; readonly cache: WatchCache }): ObjectReader {
-  const { store, cache } = deps;
-  const keyFor = (resource: ResourceRef, target: ReadTarget): string =>
-    objectKey({
-      group: resource.group,
-      resource: resource.plural,
-      namespace: resource.namespaced ? (target.namespace ?? '') : '',
-      name: target.name,
-    });
+  const { cache } = deps;
   return {
     cached: (resource, target) =>
       decode(resource, cache.resource(resource.group, resource.plural).get(keyFor(resource, target))),
-    fresh: async (resource, target) => decode(resource, await readLatest({ store, cache }, keyFor(resource, target))),
+    fresh: async (resource, target) => decode(resource, await readLatest(deps, keyFor(resource, target))),
     list: (resource, namespace) => {
       const objects = cache.resource(resource.group, resource.plural).all(namespace);
       return objects.length === 0 ? NONE : objects.map((object) => decodeKnown(resource, object));
     },
   };
 }
+
+const keyFor = ({ group, plural, namespaced }: ResourceRef, { namespace = '', name }: ReadTarget): string =>
+  objectKey({ group, resource: plural, namespace: namespaced ? namespace : '', name });
 
 const NONE: readonly never[] = [];
 

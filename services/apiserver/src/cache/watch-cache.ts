@@ -31,7 +31,10 @@ export interface WrittenState {
 /** The apiserver's copy of the store: loaded once, then kept by one feed of committed changes for all resources. */
 export class WatchCache {
   readonly #deps: WatchCacheDeps;
+  /** By the prefix of their keys. */
   #resources = new Map<string, ResourceCache>();
+  /** The same by plural and group, for who has no key in hand. */
+  #byName = new Map<string, Map<string, ResourceCache>>();
   readonly #waiters: RevisionWaiters;
   /** States that this server has written and the feed has not brought yet, by revision. */
   readonly #ahead = new Map<number, CachedObject>();
@@ -65,9 +68,16 @@ export class WatchCache {
   }
 
   resource(group: string, resource: string): ResourceCache {
+    const quick = this.#byName.get(resource)?.get(group);
+    if (quick !== undefined) return quick;
     const prefix = resourcePrefix(group, resource);
-    const known = this.#resources.get(prefix);
-    if (known !== undefined) return known;
+    const cache = this.#resources.get(prefix) ?? this.#addResource(prefix, group, resource);
+    const sameName = this.#byName.get(resource) ?? new Map<string, ResourceCache>();
+    this.#byName.set(resource, sameName.set(group, cache));
+    return cache;
+  }
+
+  #addResource(prefix: string, group: string, resource: string): ResourceCache {
     const cache = new ResourceCache(this.#loadedAt, this.#deps.fieldsOf(group, resource));
     this.#resources.set(prefix, cache);
     return cache;
@@ -121,6 +131,7 @@ export class WatchCache {
     const resumeAfter = await store.currentRevision();
     this.#endWatches();
     this.#resources = new Map();
+    this.#byName = new Map();
     this.#ahead.clear();
     this.#loadedAt = resumeAfter;
     let after: string | undefined;

@@ -13,12 +13,14 @@ interface Shape {
   readonly start: number;
   readonly port: boolean;
 }
+/** Later than anybody who has. */
+const NOT_STARTED = 4;
 const shapes: fc.Arbitrary<Shape> = fc.record({
   node: fc.constantFrom('a', 'b', 'c'),
   cpu: fc.integer({ min: 1, max: 3 }),
   priority: fc.integer({ min: -1, max: 6 }),
   app: fc.constantFrom('x', 'y'),
-  start: fc.integer({ min: 1, max: 4 }),
+  start: fc.integer({ min: 1, max: NOT_STARTED }),
   port: fc.boolean(),
 });
 type Named = Shape & { readonly name: string };
@@ -42,7 +44,9 @@ function placed({ name, node, cpu, priority, app, start, port }: Named): Pod {
     labels: { app },
     spec: { nodeName: node, priority, containers: containers(cpu, port) },
   });
-  return { ...pod, status: { ...pod.status, startTime: `2026-01-0${start}T00:00:00Z` } };
+  const since = start === NOT_STARTED ? {} : { startTime: `2026-01-0${start}T00:00:00Z` };
+  const metadata = { ...pod.metadata, creationTimestamp: '2025-12-31T00:00:00Z' };
+  return { ...pod, metadata, status: { ...pod.status, ...since } };
 }
 
 function incomingPod({ cpu, port, avoids }: Incoming): Pod {

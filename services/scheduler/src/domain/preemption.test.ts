@@ -5,7 +5,7 @@ import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import type { Preemption } from '../decider.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, decide, decideFully, deciderFor, outcome } from '../testing/cluster.ts';
+import { clusterOf, configured, decide, decideFully, deciderFor, outcome } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { createPodInfo, refreshPodInfo } from './pod-info.ts';
 
@@ -364,4 +364,25 @@ test('[PREEMPT-13] a victim that was named but is not ending yet is asked again;
   };
   assert.equal(triedWith(named), 'a: victim');
   assert.equal(triedWith(ending), 'preemption: not eligible due to a terminating pod on the nominated node.');
+});
+
+test('the search for candidates goes on until one of them breaks no budget', () => {
+  const configuration = configured('DefaultPreemption', {
+    minCandidateNodesPercentage: 1,
+    minCandidateNodesAbsolute: 1,
+  });
+  const names = ['a', 'b', 'c', 'd'];
+  const cluster = clusterOf(
+    names.map((name) => buildNode(name, { cpu: '1' })),
+    names.map((name) =>
+      withPriority(`on-${name}`, 1, { nodeName: name, cpu: '1', labels: { app: name === 'c' ? 'free' : 'kept' } }),
+    ),
+  );
+  for (let seed = 0; seed < 20; seed++) {
+    const random = createSeededRandom(seed, 'start');
+    const incoming = withPriority('x', 5, { cpu: '1' });
+    const decided = decideFully(cluster, incoming, { random, configuration, budgets: [budget('kept', 0)] });
+    assert.ok(decided.kind === 'refuse');
+    assert.equal(told(decided.preemption), 'c: on-c');
+  }
 });

@@ -35,22 +35,32 @@ export function findCandidates(context: PostFilterContext, limits: CandidateLimi
     return { kind: 'none', message: `preemption: not eligible due to ${ineligible}.`, keeps: true };
   }
   const { nodes } = snapshot;
-  const enough = Math.max(limits.absolute, Math.trunc((nodes.length * limits.percentage) / 100));
+  const enough = candidatesToFind(context, limits);
   const { filters } = context;
   const isLocal = filters.every(({ local }) => local);
   const budgets = new Budgets(context.budgets);
   const findings: Finding[] = [];
   const candidates: Candidate[] = [];
+  let breaksNoBudget = false;
   const startAt = nodes.length === 0 ? 0 : random.int(nodes.length);
-  for (let i = 0; i < nodes.length && candidates.length < enough; i++) {
+  for (let i = 0; i < nodes.length && !(breaksNoBudget && candidates.length >= enough); i++) {
     const node = nodes[(startAt + i) % nodes.length];
     if (node === undefined) continue;
     const found = tryShared(node, { pod, refusal, filters, budgets, isLocal, nominated: promisedOn(node, context) });
-    if ('victims' in found) candidates.push(found);
-    else findings.push(found);
+    if ('victims' in found) {
+      candidates.push(found);
+      breaksNoBudget ||= found.violations === 0;
+    } else findings.push(found);
   }
   if (candidates.length > 0) return { kind: 'candidates', candidates };
   return { kind: 'none', message: `preemption: ${trialMessage(nodes.length, findings)}`, keeps: false };
+}
+
+/** A share of the nodes on which preemption can help. */
+function candidatesToFind({ snapshot, refusal }: PostFilterContext, { absolute, percentage }: CandidateLimits): number {
+  let helpful = 0;
+  for (const { name } of snapshot.nodes) if (rejectionOf(refusal, name)?.resolvable === true) helpful++;
+  return Math.max(absolute, Math.trunc((helpful * percentage) / 100));
 }
 
 function whyIneligible({ pod, snapshot, refusal }: PostFilterContext): string | undefined {
@@ -190,8 +200,9 @@ function earliestStart({ victims }: Candidate): string {
   return important.map(startOf).toSorted(compareText)[0] ?? '';
 }
 
+/** Who has not started yet runs for the shortest time, however long it waits; any time sorts before such a text. */
 function startOf({ pod }: PodInfo): string {
-  return pod.status.startTime ?? pod.metadata.creationTimestamp ?? '';
+  return pod.status.startTime ?? `not yet, ${pod.metadata.creationTimestamp ?? ''}`;
 }
 
 function compareText(a: string, b: string): number {

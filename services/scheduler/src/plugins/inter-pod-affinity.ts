@@ -140,14 +140,13 @@ function scorePreferred({ pod, snapshot }: Cycle, args: InterPodAffinityArgs): N
     ...preferred.map((term) => preferenceOf(term, { snapshot, times: 1 })),
     ...preferredAnti.map((term) => preferenceOf(term, { snapshot, times: -1 })),
   ];
-  const hasOwn = layers.length > 0;
+  // What placed pods require goes with what they prefer.
+  if (layers.length === 0 && args.ignorePreferredTermsOfExistingPods) return undefined;
   if (args.hardPodAffinityWeight > 0) {
     layers.push(...wishesAbout(pod, 'required', { snapshot, times: args.hardPodAffinityWeight }));
   }
-  if (hasOwn || !args.ignorePreferredTermsOfExistingPods) {
-    layers.push(...wishesAbout(pod, 'preferred', { snapshot, times: 1 }));
-    layers.push(...wishesAbout(pod, 'preferredAnti', { snapshot, times: -1 }));
-  }
+  layers.push(...wishesAbout(pod, 'preferred', { snapshot, times: 1 }));
+  layers.push(...wishesAbout(pod, 'preferredAnti', { snapshot, times: -1 }));
   const scores = new TopologyCounts(layers);
   if (scores.isEmpty) return undefined;
   return { score: (node) => scores.sumOf(node), normalize: normalizeByRange };
@@ -220,6 +219,7 @@ function normalizeByRange(scores: number[]): void {
   const lowest = scores.reduce((least, each) => Math.min(least, each), Number.MAX_SAFE_INTEGER);
   const range = scores.reduce((most, each) => Math.max(most, each), Number.MIN_SAFE_INTEGER) - lowest;
   for (let i = 0; i < scores.length; i++) {
-    scores[i] = range === 0 ? 0 : Math.trunc((NODE_SCORE_MAX * ((scores[i] ?? 0) - lowest)) / range);
+    // The share first, as Kubernetes does: 29 of 100 is 28, because 0.29 is a little less.
+    scores[i] = range === 0 ? 0 : Math.trunc(NODE_SCORE_MAX * (((scores[i] ?? 0) - lowest) / range));
   }
 }

@@ -117,10 +117,8 @@ function rowOf(
       node.labels[topologyKey] === undefined ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
   }
   const domains = new Set<string>();
-  for (const { labels } of counted) {
-    const domain = labels[topologyKey];
-    if (domain !== undefined) domains.add(domain);
-  }
+  // Nodes without the key are one more domain where they take part at all.
+  for (const { labels } of counted) domains.add(labels[topologyKey] ?? '');
   const counts = snapshot.domainsOf(constraint.group, constraint.view);
   const weight = topologyWeight(domains.size);
   return (node) => {

@@ -56,6 +56,8 @@ export interface SimFencerOptions {
 interface SimNode {
   readonly process: SimulatedProcess;
   readonly runtime: HollowRuntime;
+  /** The kubelet's connection; it ends with the kubelet. */
+  connection: ContainerRuntime;
 }
 
 /** The shipping classes of the whole control plane and its nodes on one simulated network, with an oracle beside them. */
@@ -121,17 +123,19 @@ export class SimCluster {
   /** The machine is off: nothing runs on it, nothing reaches it. */
   powerOff(name: string): void {
     this.network.isolate(name);
-    const { process, runtime } = this.#machineOf(name);
+    const { process, runtime, connection } = this.#machineOf(name);
     process.crash();
+    this.background(connection.close());
     runtime.powerOff();
   }
 
   /** It starts again, with what is on its disk. */
   powerOn(name: string): void {
-    const { process, runtime } = this.#machineOf(name);
+    const node = this.#machineOf(name);
     this.network.rejoin(name);
-    const machine = process.boot(this.#options.logOf?.(name));
-    this.background(this.#kubeletOn(machine, runtime.connect()).start());
+    node.connection = node.runtime.connect();
+    const machine = node.process.boot(this.#options.logOf?.(name));
+    this.background(this.#kubeletOn(machine, node.connection).start());
   }
 
   /** The answer of a request, while virtual time goes on. */
@@ -179,8 +183,9 @@ export class SimCluster {
     // The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet.
     const hardware = this.#boot(`${name}/machine`);
     const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe: (fact) => this.oracle.observe(fact) });
-    this.#nodes.set(name, { process, runtime });
-    return this.#kubeletOn(machine, this.#options.runtimeOf?.(runtime) ?? runtime);
+    const connection = runtime.connect();
+    this.#nodes.set(name, { process, runtime, connection });
+    return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection);
   }
 
   #kubeletOn(machine: SimulatedMachine, runtime: ContainerRuntime): Service {

@@ -1,4 +1,4 @@
-import { EVENTS, FENCED, NODES, type Node, type NodeCondition } from '@holdfast/api';
+import { EVENTS, type Event, FENCED, NODES, type Node, type NodeCondition } from '@holdfast/api';
 import { decodeConfiguration, type FencerConfiguration } from '@holdfast/fencer';
 import { MemoryAgent } from '@holdfast/fencer/memory-agent';
 import type { SimCluster } from './cluster.ts';
@@ -43,14 +43,12 @@ export const isOutOfService = (world: World, node: string): boolean =>
 export const annotate = (cluster: SimCluster, name: string, annotations: Record<string, string>): Promise<Node> =>
   cluster.ask(cluster.admin.patch(NODES, { name }, { type: 'merge', body: { metadata: { annotations } } }));
 
-/** Reasons of the events about a node that speak of its fence, in the order of their first time. */
+/** Reasons of the events about a node that speak of its fence, in the order of their last change. */
 export async function fenceEvents(cluster: SimCluster, node: string): Promise<readonly string[]> {
   const { items } = await cluster.ask(cluster.admin.list(EVENTS, { namespace: 'default' }));
   const own = items.filter(
     ({ involvedObject, source }) => involvedObject.name === node && source?.component === 'fencer',
   );
-  const at = (text: string | undefined | null): string => text ?? '';
-  return own
-    .toSorted((a, b) => at(a.firstTimestamp).localeCompare(at(b.firstTimestamp)))
-    .map(({ reason }) => reason ?? '');
+  const revision = (event: Event): number => Number(event.metadata.resourceVersion);
+  return own.toSorted((a, b) => revision(a) - revision(b)).map(({ reason }) => reason ?? '');
 }

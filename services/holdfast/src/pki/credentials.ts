@@ -21,6 +21,9 @@ export const CERTIFICATE_CONTROLLER_USER = 'system:serviceaccount:kube-system:ce
 /** Reads services and their endpoints, and answers for their names. */
 export const CLUSTER_DNS_USER = 'system:serviceaccount:kube-system:kube-dns';
 
+/** It alone may end pods of a node that its agents have confirmed to be off. */
+export const FENCER_USER = 'system:holdfast:fencer';
+
 export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 
 /** New credentials for an administrator and every component of a cluster with these nodes, by user name. */
@@ -35,6 +38,7 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
       ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
     ],
     [CLUSTER_DNS_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
+    [FENCER_USER, ['system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];
   return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));

@@ -49,6 +49,7 @@ test('every container finds its own folder, readable by nobody else', async () =
       for (const file of ['ca.crt', 'token', 'service.env'])
         assert.ok(files.has(`${folder}/${file}`), `${folder}/${file}`);
     }
+    for (const file of ['fencer/ca.crt', 'fencer/token']) assert.ok(files.has(file), file);
     for (const file of ['kubelet-client.crt', 'kubelet-client.key', 'service-account.key'])
       assert.ok(files.has(`apiserver/${file}`), file);
     for (const file of ['pod-gc-token', 'certificates-token', 'cluster-signing.key'])

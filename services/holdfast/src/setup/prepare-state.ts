@@ -10,6 +10,7 @@ import {
   CERTIFICATE_CONTROLLER_USER,
   CONTROLLER_MANAGER_USER,
   type Credential,
+  FENCER_USER,
   formatTokenFile,
   nodeUser,
   POD_GC_USER,
@@ -63,6 +64,7 @@ export async function prepareState(config: SetupConfig, nowMs: number): Promise<
   const manager = { folder: 'controller-manager', uid: componentUid, user: CONTROLLER_MANAGER_USER } as const;
   writeComponent(material, { ...manager, role: { kind: 'controller-manager' } });
   writeControllerIdentities(material);
+  writeFencer(material);
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
@@ -211,6 +213,14 @@ function writeControllerIdentities(material: Material): void {
   folder.write('pod-gc-token', tokenOf(material, POD_GC_USER));
   folder.write('certificates-token', tokenOf(material, CERTIFICATE_CONTROLLER_USER));
   folder.write('cluster-signing.key', pki.caKey);
+}
+
+/** Optional, so nobody gives it a user of the bus: it watches the API. */
+function writeFencer(material: Material): void {
+  const { config, pki } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, 'fencer'), config.componentUid);
+  folder.write('ca.crt', pki.caCertificate);
+  folder.write('token', tokenOf(material, FENCER_USER));
 }
 
 function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {

@@ -46,6 +46,21 @@ test('a piece that was sent is filled again, and one that was not is left alone'
   assert.equal(new Set(held).size, 4);
 });
 
+test('a piece that is moved to another thread in the middle of the document is not missed', () => {
+  const list = listOf([2 * PIECE_BYTES, 10, PIECE_BYTES]);
+  const wanted = Buffer.from(joined(inPieces(list)));
+  const moved = [...inPieces(list).pieces].map(({ length }) => length);
+  const sent: Uint8Array[] = [];
+  for (const piece of inPieces(list).pieces) {
+    sent.push(piece.length === PIECE_BYTES ? structuredClone(piece, { transfer: [piece.buffer] }) : piece);
+  }
+  assert.deepEqual(
+    sent.map(({ length }) => length),
+    moved,
+  );
+  assert.ok(Buffer.concat(sent).equals(wanted));
+});
+
 test('bytes that are there already are cut, not copied', () => {
   const bytes = Buffer.alloc(2 * PIECE_BYTES + 1, 7);
   const lengths = [...whole(bytes).pieces].map((piece) => piece.length);

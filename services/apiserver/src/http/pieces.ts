@@ -96,8 +96,9 @@ class Filling {
   *add(bytes: Buffer): Generator<Buffer> {
     for (let from = 0; from < bytes.length; ) {
       if (this.#at === this.#piece.length) {
+        this.#left -= this.#piece.length;
         yield this.#piece;
-        // By now it may have been released.
+        // By now it may have been moved away, or released.
         this.#turn();
       }
       const copied = bytes.copy(this.#piece, this.#at, from);
@@ -112,7 +113,6 @@ class Filling {
   }
 
   #turn(): void {
-    this.#left -= this.#piece.length;
     invariant(this.#left > 0, 'a document is as long as it was said to be');
     this.#piece = pieceFor(this.#left);
     this.#at = 0;

@@ -89,6 +89,24 @@ test('a data directory serves one instance at a time', async () => {
   );
 });
 
+test('a data directory serves one instance at a time, also when its objects are in memory', async () => {
+  await using first = await HoldfastProcess.start(['--nodes', '0', '--memory']);
+  for (const store of [['--memory'], []]) {
+    const ended = await runStart('--port', '0', '--nodes', '0', '--data-dir', first.dataDir, ...store);
+    assertOperatorError(ended, /another instance is using it\n.*--data-dir/);
+  }
+});
+
+test('a setting that is no address is named before anything starts', async () => {
+  await withFolder(async (folder) => {
+    const common = ['--port', '0', '--nodes', '1', '--memory', '--data-dir', folder];
+    assertOperatorError(await runStart('--store', 'http://host', '--data-dir', folder), /--store takes redis:\/\//);
+    assertOperatorError(await runStart(...common, '--host', '198.51.100.7'), /cannot listen.*an address of this machine/s);
+    const runtime = await runStart(...common, '--container-runtime-endpoint', 'containerd');
+    assertOperatorError(runtime, /"containerd" is no socket.*unix:\/\//s);
+  });
+});
+
 test('a corrupt data directory is refused and left as it is', async () => {
   await withFolder(async (folder) => {
     const cluster = await HoldfastProcess.start(['--nodes', '0'], folder);

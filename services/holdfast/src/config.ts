@@ -140,7 +140,11 @@ function addressesOf(text: string | undefined): readonly string[] | undefined {
 
 function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>[0]): StartConfig['store'] {
   const tls = readStoreTls(settings);
-  if (settings.store !== undefined) return { kind: 'redis', url: settings.store, tls };
+  const url = settings.store;
+  if (url !== undefined && !/^rediss?:\/\/[^/]/.test(url)) {
+    throw badSetting(`--store takes redis://host:port or rediss://host:port, not "${url}"`, SEE_HELP);
+  }
+  if (url !== undefined) return { kind: 'redis', url, tls };
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
 }
 
@@ -161,7 +165,7 @@ function partOf(name: string): OptionalPart {
   throw badSetting(`--without takes ${OPTIONAL_PARTS.join(', ')}, not "${name}"`, SEE_HELP);
 }
 
-const SEE_HELP = 'Run with --help to see every setting with its environment variable and default.';
+const SEE_HELP = 'Run with --help to see every setting and what it takes.';
 
 function badSetting(message: string, nextStep: string): OperatorError {
   return new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });

@@ -23,8 +23,9 @@ async function start(): Promise<void> {
   const onStopRequest = (): void => {
     const now = performance.now();
     if (firstSignalAt !== undefined) {
-      if (now - firstSignalAt > SAME_SIGNAL_MS) process.exit(130);
-      return;
+      if (now - firstSignalAt < SAME_SIGNAL_MS) return;
+      process.stderr.write('holdfast: stopped at once; pods that still run are found by the next start\n');
+      process.exit(130);
     }
     firstSignalAt = now;
     process.stderr.write('holdfast: stopping; pods get their time to end (again to stop at once)\n');

@@ -109,7 +109,7 @@ class Front {
     throw new OperatorError({
       code: 'LISTEN',
       message: `The API cannot listen on ${host}:${port}: ${why}.`,
-      nextStep: 'Free the port or choose another one.',
+      nextStep: adviceOn(why),
     });
   }
 
@@ -158,4 +158,11 @@ class Front {
     if (this.#isStopping) return;
     throw new Error('the thread of the HTTPS server has failed', { cause: error });
   }
+}
+
+/** By the words of Node. */
+function adviceOn(why: string): string {
+  if (/EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/.test(why)) return 'Give an address of this machine as --host.';
+  if (/EACCES/.test(why)) return 'Choose a port above 1023, or let a user start it who may use this one.';
+  return 'Free the port or choose another one.';
 }

@@ -8,6 +8,7 @@ import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import { createAnnouncement } from './announcement.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
+import { lockDataDirectory } from './data-directory-lock.ts';
 import type { Machine } from './machine.ts';
 import { openBus } from './open-bus.ts';
 import { openStore } from './open-store.ts';
@@ -43,6 +44,8 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const nodeNames = nodeNamesOf(config);
     // Read first: a mistake in it is told before anything runs.
     const scheduling = await readScheduling(config);
+    const lock = await lockDataDirectory(directory.path);
+    running.push({ stop: async () => lock.release() });
     const credentials = directory.credentials(nodeNames.all);
     // These begin now, so that the store's thread and the keys get ready while modules are loaded.
     const opening = openStore(config, { ...machine, directory: directory.path });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { OperatorError } from '@holdfast/platform';
 import { DataDirectory } from './data-directory.ts';
+import { lockDataDirectory } from './data-directory-lock.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = 1_767_225_600_000;
@@ -48,3 +50,36 @@ test('an authority that is due takes everything with it', async (t) => {
   const later = await data.certificates(NAMES, NOW + 3640 * DAY_MS);
   assert.notEqual(later.caCertificate, first.caCertificate);
 });
+
+test('a directory with damaged certificates, keys or tokens is refused, and left as it is', async (t) => {
+  const data = directory(t);
+  await data.certificates(NAMES, NOW);
+  data.serviceAccountKey();
+  data.credentials(['node-1']);
+  const reads: Readonly<Record<string, () => unknown>> = {
+    'pki/server.crt': () => data.certificates(NAMES, NOW),
+    'pki/ca.key': () => data.certificates(NAMES, NOW),
+    'pki/service-account.key': () => data.serviceAccountKey(),
+    'tokens.csv': () => data.credentials(['node-1']),
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    const file = path.join(data.path, name);
+    const sound = readFileSync(file, 'utf8');
+    writeFileSync(file, 'garbage');
+    await assert.rejects(async () => read(), isOperatorError('DataDirectoryDamaged'), name);
+    assert.equal(readFileSync(file, 'utf8'), 'garbage');
+    writeFileSync(file, sound);
+    await read();
+  }
+});
+
+test('a directory serves one instance at a time, and is free when that one ends', async (t) => {
+  const data = directory(t);
+  const first = await lockDataDirectory(data.path);
+  await assert.rejects(lockDataDirectory(data.path), isOperatorError('DataDirectoryInUse'));
+  first.release();
+  (await lockDataDirectory(data.path)).release();
+  await assert.rejects(lockDataDirectory(path.join(data.path, 'absent')), isOperatorError('DataDirectoryUnusable'));
+});
+
+const isOperatorError = (code: string) => (error: unknown) => error instanceof OperatorError && error.code === code;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '../pki/credentials.ts';
+import { flawOf, isPrivateKey } from '../pki/flaw.ts';
 import type { PkiNames } from '../pki/names.ts';
 
 const PRIVATE_FILE = 0o600;
@@ -59,6 +60,7 @@ export class DataDirectory {
   /** Tokens survive restarts, so that running clients and nodes stay logged in; new nodes get new ones. */
   credentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
     const kept = parseTokenFile(this.#read('tokens.csv') ?? '');
+    if (kept === undefined) throw this.#damaged('tokens.csv holds a line that is no token', 'tokens.csv');
     const all = new Map([...createCredentials(nodeNames), ...kept]);
     if (!this.#ephemeral) this.#write('tokens.csv', formatTokenFile(all.values()));
     return all;
@@ -67,7 +69,10 @@ export class DataDirectory {
   /** The key that signs service account tokens: kept, so that tokens outlive a restart. */
   serviceAccountKey(): string {
     const kept = this.#read(SERVICE_ACCOUNT_KEY_FILE);
-    if (kept !== undefined) return kept;
+    if (kept !== undefined) {
+      if (isPrivateKey(kept)) return kept;
+      throw this.#damaged(`${SERVICE_ACCOUNT_KEY_FILE} is no private key`, 'pki');
+    }
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     if (!this.#ephemeral) this.#write(SERVICE_ACCOUNT_KEY_FILE, made);
@@ -84,7 +89,19 @@ export class DataDirectory {
     ) {
       return undefined;
     }
-    return { caCertificate, caKey, serverCertificate, serverKey };
+    const kept = { caCertificate, caKey, serverCertificate, serverKey };
+    const flaw = flawOf(kept);
+    if (flaw !== undefined) throw this.#damaged(flaw, 'pki');
+    return kept;
+  }
+
+  /** Never made anew in silence: clients know the old ones. */
+  #damaged(what: string, remedy: string): OperatorError {
+    return new OperatorError({
+      code: 'DataDirectoryDamaged',
+      message: `the data directory ${this.path} is damaged: ${what}`,
+      nextStep: `Restore ${remedy} from a backup, or remove it: then it is made anew, and clients need the new kubeconfig.`,
+    });
   }
 
   #read(file: string): string | undefined {

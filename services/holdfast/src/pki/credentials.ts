@@ -49,14 +49,15 @@ export function formatTokenFile(credentials: Iterable<Credential>): string {
   return Array.from(credentials, (c) => `${c.token},${c.user},${c.user},"${c.groups.join(',')}"\n`).join('');
 }
 
-export function parseTokenFile(text: string): ReadonlyMap<string, Credential> {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return new Map(
-    lines.map((line) => {
-      const [, token = '', user = '', groups = ''] = /^([^,]*),([^,]*),[^,]*,"([^"]*)"$/.exec(line) ?? [];
-      return [user, { token, user, groups: groups.split(',').filter((group) => group !== '') }];
-    }),
-  );
+/** `undefined` when a line is something else: no half of a file lets anybody in. */
+export function parseTokenFile(text: string): ReadonlyMap<string, Credential> | undefined {
+  const credentials = new Map<string, Credential>();
+  for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
+    const [, token, user, groups = ''] = /^([^,]+),([^,]+),[^,]*,"([^"]*)"$/.exec(line) ?? [];
+    if (token === undefined || user === undefined) return undefined;
+    credentials.set(user, { token, user, groups: groups.split(',').filter((group) => group !== '') });
+  }
+  return credentials;
 }
 
 function newToken(): string {

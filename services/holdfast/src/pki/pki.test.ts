@@ -3,9 +3,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { distinguishedName, nameOfAuthority } from './certificate.ts';
-import { createClusterPki, issueCertificate } from './cluster-pki.ts';
+import { type ClusterPki, createClusterPki, issueCertificate } from './cluster-pki.ts';
 import { createCredentials, formatTokenFile, parseTokenFile } from './credentials.ts';
 import { addressBytes, objectId, octets, partsOf, time } from './der.ts';
+import { flawOf } from './flaw.ts';
 import { STANDARD_SERVER_NAMES } from './names.ts';
 
 /** 2026-11-20. */
@@ -89,4 +90,26 @@ test('the token file holds every component of the cluster and reads back as writ
   assert.ok(users.includes('system:node:node-2') && users.includes('system:kube-scheduler'));
   assert.equal(new Set([...credentials.values()].map((c) => c.token)).size, users.length);
   assert.deepEqual(parseTokenFile(formatTokenFile(credentials.values())), credentials);
+});
+
+test('kept certificates are used only when each is one and has its key', async () => {
+  const pki = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
+  const other = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
+  assert.equal(flawOf(pki), undefined);
+  const flaws: readonly (readonly [Partial<ClusterPki>, string])[] = [
+    [{ caCertificate: 'garbage' }, 'ca.crt is no certificate'],
+    [{ caKey: '' }, 'ca.key is no private key'],
+    [{ serverCertificate: '' }, 'server.crt is no certificate'],
+    [{ serverKey: 'garbage' }, 'server.key is no private key'],
+    [{ caKey: other.caKey }, 'ca.key does not belong to ca.crt'],
+    [{ serverKey: other.serverKey }, 'server.key does not belong to server.crt'],
+  ];
+  for (const [part, flaw] of flaws) assert.equal(flawOf({ ...pki, ...part }), flaw);
+});
+
+test('a token file that holds anything else lets nobody in', () => {
+  const text = formatTokenFile(createCredentials(['node-1']).values());
+  for (const broken of ['garbage', `${text}garbage\n`, text.slice(0, -5), ',admin,admin,"system:masters"\n']) {
+    assert.equal(parseTokenFile(broken), undefined);
+  }
 });

@@ -135,8 +135,8 @@ function parseAddress(address: string): { readonly host: string; readonly port: 
   }
   throw new OperatorError({
     code: 'BadSetting',
-    message: `--status-address takes host:port, not "${address}"`,
-    nextStep: 'For example --status-address=127.0.0.1:10251.',
+    message: `the status address of the scheduler has the form host:port, not "${address}"`,
+    nextStep: 'For example 127.0.0.1:10251.',
     exitCode: 2,
   });
 }

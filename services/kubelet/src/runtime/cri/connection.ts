@@ -1,7 +1,7 @@
 import { connect as connectSocket } from 'node:net';
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { type Clock, describeError } from '@holdfast/platform';
+import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { RuntimeError, type RuntimeErrorCode } from '../port.ts';
 import { ImageService, RuntimeService } from './generated/cri_pb.js';
 
@@ -94,10 +94,12 @@ const closedError = (): RuntimeError => new RuntimeError('Unavailable', 'the run
 function socketOf(endpoint: string): string {
   const path = endpoint.replace(/^unix:(\/\/)?/, '');
   if (path.startsWith('/')) return path;
-  throw new RuntimeError(
-    'Unsupported',
-    `"${endpoint}" is no socket of a container runtime: write unix:///path/to/socket`,
-  );
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `"${endpoint}" is no socket of a container runtime`,
+    nextStep: 'Write --container-runtime-endpoint unix:///path/to/socket.',
+    exitCode: 2,
+  });
 }
 
 export function isCode(error: unknown, code: RuntimeErrorCode): boolean {

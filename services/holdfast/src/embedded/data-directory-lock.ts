@@ -1,0 +1,37 @@
+import path from 'node:path';
+import { OperatorError } from '@holdfast/platform';
+
+const BUSY = 5;
+
+/**
+ * Keeps every other instance out until this process ends, however it ends: two clusters in one directory would end each other's
+ * pods, also when their objects are in memory or in Redis. It is a lock of SQLite on a file of its own, which the system
+ * takes back when the process is gone.
+ */
+export async function lockDataDirectory(directory: string): Promise<{ release(): void }> {
+  const { DatabaseSync } = await import('node:sqlite');
+  try {
+    const lock = new DatabaseSync(path.join(directory, 'lock'));
+    lock.exec('BEGIN EXCLUSIVE');
+    return { release: () => lock.close() };
+  } catch (cause) {
+    throw refusal(directory, cause);
+  }
+}
+
+function refusal(directory: string, cause: unknown): OperatorError {
+  const inUse = cause instanceof Error && 'errcode' in cause && cause.errcode === BUSY;
+  return inUse
+    ? new OperatorError({
+        code: 'DataDirectoryInUse',
+        message: `The data directory ${directory} cannot be used: another instance is using it`,
+        nextStep: 'Stop the other instance, or give this one a directory of its own with --data-dir.',
+        cause,
+      })
+    : new OperatorError({
+        code: 'DataDirectoryUnusable',
+        message: `the data directory ${directory} cannot be written`,
+        nextStep: 'Choose another one with --data-dir, or mend its permissions.',
+        cause,
+      });
+}

@@ -101,7 +101,10 @@ test('a setting that is no address is named before anything starts', async () =>
   await withFolder(async (folder) => {
     const common = ['--port', '0', '--nodes', '1', '--memory', '--data-dir', folder];
     assertOperatorError(await runStart('--store', 'http://host', '--data-dir', folder), /--store takes redis:\/\//);
-    assertOperatorError(await runStart(...common, '--host', '198.51.100.7'), /cannot listen.*an address of this machine/s);
+    assertOperatorError(
+      await runStart(...common, '--host', '198.51.100.7'),
+      /cannot listen.*an address of this machine/s,
+    );
     const runtime = await runStart(...common, '--container-runtime-endpoint', 'containerd');
     assertOperatorError(runtime, /"containerd" is no socket.*unix:\/\//s);
   });

@@ -77,7 +77,7 @@ test('with a certificate it speaks TLS', async (t) => {
 test('an address that other machines see needs a certificate', () => {
   const source = { metrics: () => '', isReady: () => true, compareCache: () => Promise.reject(new Error('no')) };
   const create = (address: string): unknown => createStatusServer({ address, source, access: async () => 'allowed' });
-  assert.throws(() => create('nowhere'), /takes host:port, not "nowhere"/);
+  assert.throws(() => create('nowhere'), /form host:port, not "nowhere"/);
   for (const open of ['0.0.0.0:10259', '10.0.0.1:10259', '[::]:10259'])
     assert.throws(() => create(open), /in the clear/);
   for (const own of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '1']) assert.ok(create(own));

@@ -64,6 +64,8 @@ export interface ValidationContext {
   readonly requester?: Requester;
   /** Absent: DEFAULT_FEATURES. */
   readonly features?: Features;
+  /** A spec of this kind that has passed every check: one that says the same need not be looked at again. */
+  readonly validSpec?: unknown;
 }
 
 export interface Strategy<T> {

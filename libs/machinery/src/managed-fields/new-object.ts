@@ -19,27 +19,38 @@ const SERVER_METADATA: ReadonlySet<string> = new Set([
   'resourceVersion',
 ]);
 
+/** The fields of members of an object (`spec`), as `fieldsOfMember` gave them for one that says the same. */
+export type KnownFields = Readonly<Record<string, string>>;
+
+export interface NewObjectRules {
+  readonly schema: StructSchema;
+  /** Members that nobody can own. */
+  readonly reset: FieldSet | undefined;
+  readonly known?: KnownFields | undefined;
+}
+
 /**
  * What belongs to whoever makes an object, in the text of FieldsV1: all that it says, compared with an object of which nobody has set
  * a field. Written down in one walk, without the sets that an update needs. `undefined`: nothing.
  */
-export function fieldsOfNewObject(
-  object: JsonObject,
-  schema: StructSchema,
-  reset: FieldSet | undefined,
-): string | undefined {
-  const unset = sharedUnsetObject(schema);
+export function fieldsOfNewObject(object: JsonObject, rules: NewObjectRules): string | undefined {
+  const { schema, reset, known } = rules;
   const level: string[] = [];
   for (const key of sortedKeys(object)) {
     if (key === 'apiVersion' || key === 'kind' || (reset !== undefined && hasMember(reset, fieldElement(key))))
       continue;
-    const before = ownValue(unset, key);
-    const after = object[key] ?? null;
-    const type = fieldSchema(schema, key);
-    const text = key === 'metadata' ? metadataText(before, after, type) : changedText(before, after, type);
+    const text = known !== undefined && Object.hasOwn(known, key) ? known[key] : fieldsOfMember(object, key, schema);
     if (text !== undefined) level.push(member(key, text));
   }
   return nodeText(false, level);
+}
+
+/** The same of one member of the object. */
+export function fieldsOfMember(object: JsonObject, key: string, schema: StructSchema): string | undefined {
+  const before = ownValue(sharedUnsetObject(schema), key);
+  const after = object[key] ?? null;
+  const type = fieldSchema(schema, key);
+  return key === 'metadata' ? metadataText(before, after, type) : changedText(before, after, type);
 }
 
 function metadataText(before: Maybe, after: Json, schema: Schema): string | undefined {

@@ -22,7 +22,7 @@ import {
   type ManagerId,
   type Owners,
 } from './entries.ts';
-import { fieldsOfNewObject } from './new-object.ts';
+import { fieldsOfNewObject, type KnownFields } from './new-object.ts';
 import { capUpdateManagers, ownersAfterUpdate } from './owners.ts';
 import { sharedFields } from './shared-fields.ts';
 
@@ -41,6 +41,8 @@ export interface UpdateToTrack extends WriterIdentity {
   /** After defaulting, before admission and the strategy change it. */
   readonly updated: JsonObject;
   readonly schema: StructSchema;
+  /** Of a new object: what is known already about some of its members. */
+  readonly known?: KnownFields | undefined;
   /** What this endpoint resets and nobody can therefore own through it (`status`, at the main resource). */
   readonly resetFields?: FieldSet;
 }
@@ -74,7 +76,8 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
 
 /** Of a new object that names no owners everything belongs to whoever makes it. */
 function firstOwner(input: UpdateToTrack): readonly Json[] | undefined {
-  const text = fieldsOfNewObject(input.updated, input.schema, input.resetFields);
+  const { updated, schema, resetFields, known } = input;
+  const text = fieldsOfNewObject(updated, { schema, reset: resetFields, known });
   return text === undefined ? undefined : [entryOf(updaterId(input), input.time, sharedFields(text))];
 }
 

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, invalidObject, StatusError, unclassifiedError } from '@holdfast/machinery';
+import { badRequest, fieldsOfMember, invalidObject, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
@@ -10,8 +10,10 @@ import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
 import { keyOf, subjectOf } from '../served.ts';
-import { decodeBody } from './decode-body.ts';
+import { asJson, decodeNewBody, schemaOf } from './decode-body.ts';
 import { trackWriter } from './field-ownership.ts';
+import type { PodTemplate } from './pod-templates.ts';
+import { changeable } from './update-object.ts';
 import { validationContext } from './validation-context.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
 import { createStored, existing } from './write-results.ts';
@@ -22,9 +24,9 @@ export async function create(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'CreateOptions');
-  const object = decodeBody(context, definition, options);
+  const { object, template } = decodeNewBody(context, definition, options);
   placeInNamespace(object, context.info.namespace, definition);
-  const created = await createObject(core, context, { definition, object, options, revision: 'refused' });
+  const created = await createObject(core, context, { definition, object, options, template, revision: 'refused' });
   return objectAnswer(core, context, definition, { status: 201, object: created });
 }
 
@@ -34,6 +36,8 @@ export interface NewObject {
   readonly options: WriteOptions;
   /** The object already says who owns its fields. */
   readonly tracked?: true;
+  /** What is known of the spec, which was sent in the same words before. */
+  readonly template?: PodTemplate | undefined;
   /** A client that names a revision means an object that is there; absent = it is overlooked. */
   readonly revision?: 'refused';
 }
@@ -47,10 +51,11 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   const request = admissionRequest(context, { ...wanted, object });
   await core.admission.admit(request);
   for (let attempt = 1; ; attempt++) {
-    const candidate = attempt === 1 && !isGenerated(object) ? object : structuredClone(object);
-    const validation = validationContext(core, context);
+    const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
+    const validation = { ...validationContext(core, context), validSpec: wanted.template?.valid };
     prepare(core, candidate, definition, validation);
     check(candidate, definition, validation);
+    noteValid(wanted.template, candidate);
     for (const text of definition.strategy.warnings?.(candidate, undefined) ?? []) context.warn(text);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);
@@ -72,9 +77,15 @@ function refuseRevision(revision: string): void {
   }
 }
 
-function owned(core: Core, { definition, object, options }: NewObject): KubeObject {
+/** The next pod of the template is compared with this one. */
+function noteValid(template: PodTemplate | undefined, pod: KubeObject): void {
+  if (template !== undefined && 'spec' in pod) template.valid = pod.spec;
+}
+
+function owned(core: Core, { definition, object, options, template }: NewObject): KubeObject {
   const writer = { definition, subresource: '', fieldManager: options.fieldManager, now: core.clock.now() };
-  return trackWriter(writer, undefined, object);
+  if (template !== undefined) template.fields ??= fieldsOfMember(asJson(object), 'spec', schemaOf(definition));
+  return trackWriter(writer, undefined, object, template?.fields === undefined ? undefined : { spec: template.fields });
 }
 
 /** The body may leave the namespace out; it may not name another one. */

@@ -1,6 +1,7 @@
 import { type KubeObject, type ResourceDefinition, schemaFor } from '@holdfast/api';
 import {
   badRequest,
+  copyJson,
   DecodeError,
   decodeWithSchema,
   findStrictProblems,
@@ -11,6 +12,15 @@ import {
 import { invariant } from '@holdfast/platform';
 import { asKind, type BodyFormat, bodyFormat, bodyText, type ParsedDocument, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import {
+  isMarked,
+  isPod,
+  knownTemplate,
+  type PodTemplate,
+  rememberTemplate,
+  type SplitBody,
+  splitBody,
+} from './pod-templates.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /** The object a client sent, of the kind that the path serves, with unknown fields refused, reported or dropped. */
@@ -19,13 +29,66 @@ export function decodeBody(
   definition: ResourceDefinition,
   options: WriteOptions,
 ): KubeObject {
-  const text = bodyText(context.request);
+  return decodeText(context, definition, options, bodyText(context.request)).object;
+}
+
+interface Decoded {
+  readonly object: KubeObject;
+  /** Every field is known and stands once. */
+  readonly isClean: boolean;
+}
+
+function decodeText(
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  ...[options, text]: readonly [WriteOptions, string]
+): Decoded {
   const format = bodyFormat(context.request);
   const parsed = parseDocument(text, format, definition.kind);
-  return decodeDocument(parsed, definition, (unknownFields) => {
+  let isClean = true;
+  const object = decodeDocument(parsed, definition, (unknownFields) => {
     const problems = strictProblems({ text, format, duplicates: parsed.duplicates, unknownFields });
+    isClean = problems.length === 0;
     reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`));
   });
+  return { object, isClean };
+}
+
+/** A new object, and what is known of others that were made like it. */
+export interface NewBody {
+  readonly object: KubeObject;
+  readonly template?: PodTemplate | undefined;
+}
+
+/** As `decodeBody`; of a pod whose spec has come before, only the rest is looked at. */
+export function decodeNewBody(
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  options: WriteOptions,
+): NewBody {
+  const text = bodyText(context.request);
+  const split = isPod(definition) && bodyFormat(context.request) === 'json' ? splitBody(text) : undefined;
+  const template = split === undefined ? undefined : knownTemplate(split.spec);
+  const known = split === undefined || template === undefined ? undefined : decodeRest(definition, split, template);
+  if (known !== undefined) return { object: known, template };
+  const { object, isClean } = decodeText(context, definition, options, text);
+  if (split !== undefined && isClean && template === undefined) rememberTemplate(split, object);
+  return { object };
+}
+
+/** `undefined` when something is wrong with it: then the whole text says what. */
+function decodeRest(definition: ResourceDefinition, split: SplitBody, template: PodTemplate): KubeObject | undefined {
+  try {
+    const { value, duplicates } = parseDocument(split.rest, 'json', definition.kind);
+    if (duplicates.length > 0 || !isMarked(value)) return undefined;
+    const { spec: _mark, ...rest } = value;
+    const decoded = decodeWithSchema(asJson(asKind(rest, definition)), schemaOf(definition));
+    if (decoded.unknownFields.length > 0) return undefined;
+    return asKind({ ...decoded.value, spec: copyJson(template.spec) }, definition);
+  } catch (error) {
+    if (error instanceof DecodeError || error instanceof StatusError) return undefined;
+    throw error;
+  }
 }
 
 interface Findings {

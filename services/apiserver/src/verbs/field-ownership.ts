@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
-import { type FieldSet, fieldSetOf, type JsonObject, trackUpdate } from '@holdfast/machinery';
+import { type FieldSet, fieldSetOf, type JsonObject, type KnownFields, trackUpdate } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { groupVersion } from '../served.ts';
 import { asJson, schemaOf } from './decode-body.ts';
@@ -13,9 +13,14 @@ export interface Writer {
 }
 
 /** The object with the `managedFields` that it has after this write. `live` is absent at create. */
-export function trackWriter(writer: Writer, live: KubeObject | undefined, updated: KubeObject): KubeObject {
+export function trackWriter(
+  writer: Writer,
+  live: KubeObject | undefined,
+  ...[updated, known]: readonly [updated: KubeObject, known?: KnownFields | undefined]
+): KubeObject {
   const tracked = trackUpdate({
     ...identityOf(writer),
+    known,
     live: live === undefined ? undefined : asJson(live),
     updated: asJson(updated),
   });

@@ -1,32 +1,50 @@
 import { type FieldError, forbidden } from '@holdfast/machinery';
 import type { Container, Pod } from '../../generated/types.ts';
+import type { ValidationContext } from '../../resource.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateObjectMeta } from '../../validation/object-meta.ts';
 import { validatePodAnnotations, validateProfilesMatchAnnotations } from '../../validation/pod/annotations.ts';
 import { validateImageWhitespace } from '../../validation/pod/containers.ts';
 import { validatePodSpec } from '../../validation/pod/pod-spec.ts';
+import { saysTheSame } from './same-spec.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-export function validatePodCreate(pod: Readonly<Pod>): readonly FieldError[] {
+export function validatePodCreate(
+  pod: Readonly<Pod>,
+  { validSpec }: Pick<ValidationContext, 'validSpec'> = {},
+): readonly FieldError[] {
   const out: FieldError[] = [];
-  validatePod(out, pod);
+  validateAround(out, pod);
+  if (!saysTheSame(pod.spec, validSpec)) validateNewSpec(out, pod);
+  validateProfilesMatchAnnotations(out, 'spec', pod.metadata, pod.spec);
+  return out;
+}
+
+function validateNewSpec(out: FieldError[], pod: Readonly<Pod>): void {
   const { spec } = pod;
+  validateSpec(out, pod);
   if ((spec.ephemeralContainers ?? []).length > 0) {
     out.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
   }
   if (spec.nodeName && (spec.schedulingGates ?? []).length > 0) {
     out.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
   }
-  validateProfilesMatchAnnotations(out, 'spec', pod.metadata, spec);
-  return out;
 }
 
 /** What must hold for a pod at any time. */
 export function validatePod(out: FieldError[], pod: Readonly<Pod>): void {
-  const { metadata, spec } = pod;
+  validateAround(out, pod);
+  validateSpec(out, pod);
+}
+
+function validateAround(out: FieldError[], { metadata, spec }: Readonly<Pod>): void {
   validateObjectMeta(out, metadata, META);
   validatePodAnnotations(out, 'metadata.annotations', metadata.annotations, spec);
+}
+
+function validateSpec(out: FieldError[], pod: Readonly<Pod>): void {
+  const { metadata, spec } = pod;
   validatePodSpec(out, 'spec', spec, { isPod: true, podName: metadata.name });
   validateTokensHaveAccount(out, pod);
   validateImages(out, 'spec.containers', spec.containers);

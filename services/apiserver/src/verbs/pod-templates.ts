@@ -1,0 +1,104 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { copyJson, deepFreeze, type JsonObject } from '@holdfast/machinery';
+
+/**
+ * What is known of the spec that the pods of one template are sent with. It depends on nothing but the text, and pods of one template
+ * come by the hundreds: it is found out once.
+ */
+export interface PodTemplate {
+  /** Decoded and frozen. */
+  readonly spec: JsonObject;
+  /** What the maker of a pod owns of it, with its defaults, as FieldsV1 text. */
+  fields: string | undefined;
+  /** As it was stored, when it had passed every check. */
+  valid: unknown;
+}
+
+/** So many templates are remembered, the oldest goes first, and none of a longer body. */
+const TEMPLATES_MAX = 128;
+const BODY_CHARS_MAX = 16_384;
+
+/** `undefined`: the text came once. Only what comes again is worth keeping. */
+const byText = new Map<string, PodTemplate | undefined>();
+
+/** The text of a body with a mark in the place of the spec. */
+export interface SplitBody {
+  readonly rest: string;
+  readonly spec: string;
+}
+
+const MARK = '@spec';
+
+export const isPod = ({ group, plural }: ResourceDefinition): boolean => group === '' && plural === 'pods';
+
+/** `undefined` when the text has no spec where one is expected. Says nothing about whether it is JSON. */
+export function splitBody(text: string): SplitBody | undefined {
+  if (text.length > BODY_CHARS_MAX || text.includes(MARK)) return undefined;
+  const start = startOfSpec(text);
+  const end = start === undefined ? undefined : endOfObject(text, start);
+  if (start === undefined || end === undefined) return undefined;
+  return { rest: `${text.slice(0, start)}"${MARK}"${text.slice(end)}`, spec: text.slice(start, end) };
+}
+
+/** Whether the mark stands where the spec of the object is, and not deeper. */
+export const isMarked = (document: JsonObject): boolean => document['spec'] === MARK;
+
+const KEY = '"spec":';
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPENING = 123;
+const CLOSING = 125;
+const SPACE = 32;
+
+function startOfSpec(text: string): number | undefined {
+  const key = text.indexOf(KEY);
+  if (key < 0) return undefined;
+  let at = key + KEY.length;
+  while (text.charCodeAt(at) === SPACE) at += 1;
+  return text.charCodeAt(at) === OPENING ? at : undefined;
+}
+
+/** After the brace that closes the one at `start`. */
+function endOfObject(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let i = start; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) i = endOfString(text, i + 1);
+    else if (code === OPENING) depth += 1;
+    else if (code === CLOSING) {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start);
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
+}
+
+export const knownTemplate = (specText: string): PodTemplate | undefined => byText.get(specText);
+
+/** For a body without mistakes, and what it was decoded to before anything was added. The second time it is kept. */
+export function rememberTemplate({ rest, spec }: SplitBody, pod: KubeObject): void {
+  const cameBefore = byText.has(spec);
+  if (cameBefore && !isMarked(JSON.parse(rest) as JsonObject)) return;
+  if (!cameBefore && byText.size >= TEMPLATES_MAX) {
+    const [oldest = ''] = byText.keys();
+    byText.delete(oldest);
+  }
+  byText.set(spec, cameBefore ? { spec: frozenSpec(pod), fields: undefined, valid: undefined } : undefined);
+}
+
+const frozenSpec = (pod: KubeObject): JsonObject => deepFreeze(copyJson(decodeSpec(pod)));
+
+/** Of a decoded pod it is JSON. */
+const decodeSpec = (pod: KubeObject): JsonObject => ('spec' in pod ? (pod.spec as JsonObject) : {});

@@ -20,6 +20,7 @@ if (settings.help) {
   process.exit(0);
 }
 for (const shape of SHAPES) decisionsRow(shape);
+refusalsRow();
 if (settings.preemptions > 0) preemptionsRow();
 
 function decisionsRow(shape: Shape): void {
@@ -39,6 +40,25 @@ function decisionsRow(shape: Shape): void {
     placed++;
   }
   report(`decide, ${shape}`, before, `${placed} of ${pods} pods placed on ${nodes} nodes`, pods);
+}
+
+/** Equal pods that fit nowhere, with what preemption says about them. */
+function refusalsRow(): void {
+  const { nodes, pods } = settings;
+  const full = Array.from({ length: nodes * 4 }, (_, k) => schedulingPod('filler', k, `node-${Math.floor(k / 4)}`));
+  const cluster = clusterOf(
+    Array.from({ length: nodes }, (_, i) => schedulingNode(i)),
+    full,
+  );
+  const decide = deciderFor(cluster, { random: createSeededRandom(1, 'bench') });
+  const infos = Array.from({ length: pods }, (_, i) => createPodInfo(schedulingPod('filler', nodes * 4 + i)));
+  const before = process.cpuUsage();
+  let refused = 0;
+  for (const pod of infos) {
+    const outcome = decide(pod);
+    if (!(outcome instanceof Promise) && outcome.kind === 'refuse') refused++;
+  }
+  report('refuse', before, `${refused} of ${pods} on ${nodes} full nodes`, pods);
 }
 
 function preemptionsRow(): void {

@@ -5,6 +5,9 @@ export const MATCH_COUNTS_MAX = 1_024;
 export const SHARED_RESULTS_MAX = 500_000;
 export const SHARED_RESULTS_MIN = 16;
 
+/** Different lists of what nodes lack that are kept to be said again. */
+export const REJECTIONS_SHARED_MAX = 1_024;
+
 /** Owners whose last pod is kept as a template for the next. */
 export const POD_TEMPLATES_MAX = 1_024;
 

@@ -54,6 +54,10 @@ export class ClusterCache implements Snapshot {
     return this.#nodeList;
   }
 
+  get version(): number {
+    return this.#changes;
+  }
+
   node(name: string): NodeInfo | undefined {
     return this.#nodes.get(name);
   }
@@ -134,6 +138,7 @@ export class ClusterCache implements Snapshot {
     this.#softlyTainted -= Number(isSoftlyTainted(info.node));
     this.#nodes.delete(name);
     this.#freeSlots.push(info.slot);
+    this.#changes++;
     this.#nodeList = undefined;
     this.#domainsMoved();
   }

@@ -5,14 +5,24 @@ export const NO_NODES = 'no nodes available to schedule pods';
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
 export function fitMessage(nodes: number, refusal: Pick<Refusal, 'rejections' | 'others' | 'podReason'>): string {
+  const { rejections, others: otherwise, podReason } = refusal;
   const head = `0/${nodes} nodes are available`;
-  if (refusal.podReason !== undefined) return `${head}: ${refusal.podReason}.`;
-  const counts = countReasons(refusal.rejections.values());
-  const others = nodes - refusal.rejections.size;
-  for (const reason of others > 0 ? (refusal.others?.reasons ?? []) : []) {
+  if (podReason !== undefined) return `${head}: ${podReason}.`;
+  const counts = new Map(countsOf(rejections));
+  const others = nodes - rejections.size;
+  for (const reason of others > 0 ? (otherwise?.reasons ?? []) : []) {
     counts.set(reason, (counts.get(reason) ?? 0) + others);
   }
   return `${head}: ${listed(counts)}.`;
+}
+
+/** Equal pods are refused for reasons that were counted already. */
+const counted = new WeakMap<Refusal['rejections'], ReadonlyMap<string, number>>();
+
+function countsOf(rejections: Refusal['rejections']): ReadonlyMap<string, number> {
+  const known = counted.get(rejections) ?? countReasons(rejections.values());
+  counted.set(rejections, known);
+  return known;
 }
 
 /** The same of what preemption found. */
@@ -23,20 +33,18 @@ export function trialMessage(nodes: number, findings: Iterable<Pick<Rejection, '
 function countReasons(rejections: Iterable<Pick<Rejection, 'reasons'>>): Map<string, number> {
   const counts = new Map<string, number>();
   const add = (reason: string, times: number): void => void counts.set(reason, (counts.get(reason) ?? 0) + times);
-  // Nodes of a full cluster say the same one after the other.
-  let last = '';
+  // Nodes of a full cluster say the same one after the other, mostly in one and the same list.
+  let last: readonly string[] = [];
   let times = 0;
   for (const { reasons } of rejections) {
-    for (const reason of reasons) {
-      if (reason === last) times++;
-      else {
-        if (times > 0) add(last, times);
-        last = reason;
-        times = 1;
-      }
+    if (reasons !== last) {
+      for (const reason of last) add(reason, times);
+      last = reasons;
+      times = 0;
     }
+    times++;
   }
-  if (times > 0) add(last, times);
+  for (const reason of last) add(reason, times);
   return counts;
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, deciderFor, profileFor } from '../testing/cluster.ts';
+import { clusterOf, decide as decideOn, deciderFor, outcome, profileFor } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { createPodInfo, refreshPodInfo } from './pod-info.ts';
 import { type Decision, schedule } from './schedule.ts';
@@ -95,7 +95,14 @@ test('pods that fit nowhere ask no node again until one changes', () => {
 });
 
 const changeArbitrary = fc.oneof(
-  fc.record({ kind: fc.constant('pod' as const), cpu: fc.constantFrom('250m', '1'), app: fc.constantFrom('a', 'b') }),
+  fc.record({
+    kind: fc.constant('pod' as const),
+    cpu: fc.constantFrom('250m', '1', '3'),
+    app: fc.constantFrom('a', 'b'),
+    /** Asks for nothing but room. */
+    plain: fc.boolean(),
+    priority: fc.nat(1),
+  }),
   fc.record({ kind: fc.constant('leave' as const) }),
   fc.record({ kind: fc.constant('gone' as const), node: fc.nat(3) }),
   fc.record({
@@ -109,7 +116,8 @@ const changeArbitrary = fc.oneof(
 );
 type Change = typeof changeArbitrary extends fc.Arbitrary<infer T> ? T : never;
 
-function shapeOf({ cpu, app }: Extract<Change, { kind: 'pod' }>): PodShape {
+function shapeOf({ cpu, app, plain, priority }: Omit<Extract<Change, { kind: 'pod' }>, 'kind'>): PodShape {
+  if (plain) return { cpu, labels: { app }, spec: { priority } };
   const labelSelector = { matchLabels: { app } };
   const spread = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
   const near = { weight: 5, podAffinityTerm: { topologyKey: ZONE, labelSelector } };
@@ -149,9 +157,27 @@ function apply(cluster: ClusterCache, change: Change, decideOn: (shape: PodShape
   if (first !== undefined) cluster.removePod(first.uid);
 }
 
+test('a pod that fits nowhere is told what its equals were told, until a node changes', () => {
+  const cluster = clusterOf(['a', 'b'].map((name) => buildNode(name, { cpu: '1' })));
+  const refused = (name: string) => {
+    const decision = decideOn(cluster, buildPod(name, { cpu: '2' }));
+    assert.ok(decision.kind === 'refuse');
+    return decision.rejections;
+  };
+  const first = refused('p1');
+  assert.equal(first.size, 2);
+  assert.equal(refused('p2'), first);
+  const before = outcome(cluster, buildPod('p3', { cpu: '2' }));
+  assert.match(before, /^0\/2 nodes are available: 2 Insufficient cpu\. preemption: 0\/2 nodes are available: 2 No/);
+  cluster.removeNode('b');
+  assert.match(outcome(cluster, buildPod('p3', { cpu: '2' })), /^0\/1 nodes are available: 1 Insufficient cpu\. pre/);
+  cluster.setNode(buildNode('b', { cpu: '2' }));
+  assert.equal(outcome(cluster, buildPod('p3', { cpu: '2' })), 'b');
+});
+
 test('a node that moves to another zone takes its pods along in every count', () => {
   const zoned = (name: string, zone: string) => buildNode(name, { labels: { [ZONE]: zone } });
-  const shape = shapeOf({ kind: 'pod', cpu: '250m', app: 'a' });
+  const shape = shapeOf({ cpu: '250m', app: 'a', plain: false, priority: 0 });
   const cluster = clusterOf([zoned('a', 'z1'), zoned('b', 'z2')], [buildPod('p0', { ...shape, nodeName: 'a' })]);
   const next = (): Decision =>
     schedule(cluster, createPodInfo(buildPod('p1', shape)), {
@@ -177,6 +203,9 @@ test('what is kept between decisions gives the decision of somebody who sees the
         apply(cluster, change, (shape) => {
           const [kept, fresh] = [decide(cluster, shape, `p${i}`), decide(freshCopy(cluster), shape, `p${i}`)];
           assert.deepEqual(withoutFilters(kept), withoutFilters(fresh));
+          const whole = (at: ClusterCache): string => outcome(at, buildPod(`p${i}`, shape));
+          // With what preemption found, twice: the second is told what the first was told.
+          for (const at of [cluster, cluster]) assert.equal(whole(at), whole(freshCopy(cluster)));
           if (kept.kind === 'place') cluster.assume(createPodInfo(buildPod(`p${i}`, shape)), kept.nodeName);
         });
       }

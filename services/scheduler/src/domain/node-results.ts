@@ -13,6 +13,14 @@ export interface SharingCounts {
   trials: number;
 }
 
+/** What was found where no node fits, for as long as no node changes. */
+export interface SharedRefusal {
+  /** Of the snapshot. */
+  readonly version: number;
+  readonly rejections: ReadonlyMap<string, NodeRejection>;
+  readonly plugins: ReadonlySet<string>;
+}
+
 interface Promised {
   readonly nominated: readonly PodInfo[];
   /** Of the pod that asks: less important ones do not stand in its way. */
@@ -27,6 +35,7 @@ interface WithPromised extends Promised {
 /** What pods with equal needs learned about each node: true until the node changes. Nodes are known by their slot. */
 export class NodeResults {
   readonly trials = new TrialResults();
+  refusal: SharedRefusal | undefined;
   readonly #counts: SharingCounts;
   /** Changes of the node that the answers below include; 0 = never asked. */
   #checkedAt = new Float64Array(0);

@@ -29,15 +29,31 @@ export type Tried = Candidate | Finding;
  * as possible. Pure: the shell asks the API for their graceful deletion.
  */
 export function findCandidates(context: PostFilterContext, limits: CandidateLimits): PostFiltered {
-  const { pod, snapshot, refusal, random } = context;
+  const { pod, snapshot, refusal } = context;
   const ineligible = whyIneligible(context);
   if (ineligible !== undefined) {
     return { kind: 'none', message: `preemption: not eligible due to ${ineligible}.`, keeps: true };
   }
+  const isLocal = context.filters.every(({ local }) => local);
+  const shared = isLocal && !snapshot.anyNominated ? refusal.results?.trials : undefined;
+  const known = shared?.inVain(snapshot.version, pod.priority);
+  if (known !== undefined) return { kind: 'none', message: known, keeps: false };
+  const { candidates, findings } = tryNodes(context, limits, isLocal);
+  if (candidates.length > 0) return { kind: 'candidates', candidates };
+  const message = `preemption: ${trialMessage(snapshot.nodes.length, findings)}`;
+  shared?.noteVain({ version: snapshot.version, priority: pod.priority, message });
+  return { kind: 'none', message, keeps: false };
+}
+
+interface TriedNodes {
+  readonly candidates: readonly Candidate[];
+  readonly findings: readonly Finding[];
+}
+
+function tryNodes(context: PostFilterContext, limits: CandidateLimits, isLocal: boolean): TriedNodes {
+  const { pod, snapshot, refusal, filters, random } = context;
   const { nodes } = snapshot;
   const enough = candidatesToFind(context, limits);
-  const { filters } = context;
-  const isLocal = filters.every(({ local }) => local);
   const budgets = new Budgets(context.budgets);
   const findings: Finding[] = [];
   const candidates: Candidate[] = [];
@@ -52,8 +68,7 @@ export function findCandidates(context: PostFilterContext, limits: CandidateLimi
       breaksNoBudget ||= found.violations === 0;
     } else findings.push(found);
   }
-  if (candidates.length > 0) return { kind: 'candidates', candidates };
-  return { kind: 'none', message: `preemption: ${trialMessage(nodes.length, findings)}`, keeps: false };
+  return { candidates, findings };
 }
 
 /** A share of the nodes on which preemption can help. */

@@ -5,9 +5,9 @@ import type { Profile } from '../framework/profile.ts';
 import { type ExtensionTimer, untimed } from '../framework/timing.ts';
 import { pickBest, totalScores } from './choose-node.ts';
 import type { NodeInfo } from './node-info.ts';
-import type { NodeResults } from './node-results.ts';
+import type { NodeResults, SharedRefusal } from './node-results.ts';
 import type { PodInfo } from './pod-info.ts';
-import { prepareFilters } from './prepare-filters.ts';
+import { prepareFilters, type Ready } from './prepare-filters.ts';
 import { type Search, searchNodes } from './search-nodes.ts';
 
 export type Decision = Placement | Refusal;
@@ -62,14 +62,31 @@ export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
   const { profile, time = untimed } = options;
   const prepared = time('PreFilter', () => prepareFilters(cycle, profile.filters));
   if (prepared.kind === 'rejected') return refuseAll(prepared.rejection);
+  const results = cycle.snapshot.sharedBy(profile, cycle.pod);
+  const known = isShared(prepared, cycle) ? results.refusal : undefined;
+  if (known?.version === cycle.snapshot.version) return refusalOf(known, prepared.filters, results);
   const search = time('Filter', () => searchNodes(cycle, prepared, options));
   const { feasible, others, narrowedBy, filters } = search;
   if (feasible.length > 0) return { kind: 'found', feasible, search };
   const rejections = rejectionsOf(search);
   const plugins = new Set(narrowedBy);
   for (const { plugin } of rejections.values()) plugins.add(plugin);
-  const results = cycle.snapshot.sharedBy(profile, cycle.pod);
-  return { kind: 'refuse', rejections, others, podReason: undefined, plugins, filters, results };
+  const told = { version: cycle.snapshot.version, rejections, plugins };
+  if (isShared(prepared, cycle)) results.refusal = told;
+  return { ...refusalOf(told, filters, results), others };
+}
+
+/** Every node was looked at, alone: pods with equal needs are told the same until one of them changes. */
+function isShared({ filters, shared, only }: Ready, { snapshot }: Cycle): boolean {
+  return shared === filters.length && only === undefined && !snapshot.anyNominated;
+}
+
+function refusalOf(
+  { rejections, plugins }: SharedRefusal,
+  filters: readonly NamedFilter[],
+  results: NodeResults,
+): Refusal {
+  return { kind: 'refuse', rejections, others: undefined, podReason: undefined, plugins, filters, results };
 }
 
 /** By node. */

@@ -12,6 +12,8 @@ import type { Profile } from './profile.ts';
 /** Everything a decision may look at. It does not change while a decision is made. */
 export interface Snapshot {
   readonly nodes: readonly NodeInfo[];
+  /** Another one after each change of a node that a decision can see, and after each that came or went. */
+  readonly version: number;
   node(name: string): NodeInfo | undefined;
   /** Pods of a group by node, kept current: asking costs nothing per placed pod. */
   countsOf(group: PodGroup): CountsByNode;

@@ -5,6 +5,7 @@ import { nodeScorer } from '../domain/resource-scores.ts';
 import { addTo } from '../domain/resources.ts';
 import type { PluginDefinition, PluginHandle } from '../framework/definition.ts';
 import { checking, type Plugin, type Rejection, rejected } from '../framework/plugin.ts';
+import { REJECTIONS_SHARED_MAX } from '../limits.ts';
 import { decodeNodeResourcesFitArgs, type NodeResourcesFitArgs } from './args/node-resources-args.ts';
 
 /** What the pod requests must be free on the node; among those, the emptiest (or the fullest) is liked best. */
@@ -79,5 +80,15 @@ function rejectionOf(pod: PodInfo, node: Room, ignores: Ignores): Rejection | un
     if (wanted <= 0 || wanted <= (node.allocatable.get(name) ?? 0) - (node.requested.get(name) ?? 0)) continue;
     if (!ignores(name)) (reasons ??= []).push(`Insufficient ${name}`);
   }
-  return reasons === undefined ? undefined : rejected(...reasons);
+  return reasons === undefined ? undefined : insufficient(reasons);
+}
+
+/** Full nodes say the same: one list for all of them. */
+const SAID = new Map<string, Rejection>();
+
+function insufficient(reasons: readonly string[]): Rejection {
+  const text = reasons.join('\n');
+  const known = SAID.get(text) ?? rejected(...reasons);
+  if (SAID.size < REJECTIONS_SHARED_MAX) SAID.set(text, known);
+  return known;
 }

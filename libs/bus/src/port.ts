@@ -86,9 +86,8 @@ export interface Departure {
 /** A `ChangeEvent` that nobody has to read from text. */
 export interface SharedChange {
   readonly type: ChangeEvent['type'];
-  /** '' for cluster-scoped objects. */
-  readonly namespace: string;
-  readonly name: string;
+  /** `namespace/name`, or `name` for cluster-scoped objects: not the store's. One text for all who look it up. */
+  readonly key: string;
   /** False where `ChangeEvent.object` is absent: `object` answers undefined then. */
   readonly hasObject: boolean;
   readonly movedTo: string | undefined;

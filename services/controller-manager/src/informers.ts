@@ -2,7 +2,7 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import { type ApiClient, createInformer, type Informer } from '@holdfast/client';
 import type { Clock, Log, Random } from '@holdfast/platform';
-import { CACHE_INDEXES } from './common/cache-indexes.ts';
+import { cacheIndexesOf } from './common/cache-indexes.ts';
 import type { SharedInformers } from './common/context.ts';
 
 export interface InformersDeps {
@@ -36,7 +36,7 @@ export class InformerPool implements SharedInformers {
     const path = `${resource.group}/${resource.version}/${resource.plural}`;
     const existing = this.#informers.get(path);
     if (existing !== undefined) return asInformerOf(resource, existing);
-    const created = createInformer({ ...this.#deps, resource, indexes: CACHE_INDEXES });
+    const created = createInformer({ ...this.#deps, resource, indexes: cacheIndexesOf(resource) });
     this.#informers.set(path, created as unknown as Informer<KubeObject>);
     return created;
   }

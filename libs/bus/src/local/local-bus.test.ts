@@ -93,8 +93,7 @@ test('local bus composes no text of a message that carries what it says', async 
   const bus = createLocalBus();
   const shared: SharedChange = {
     type: 'ADDED',
-    namespace: 'n',
-    name: 't1',
+    key: 'n/t1',
     hasObject: true,
     movedTo: undefined,
     object: () => 'it',

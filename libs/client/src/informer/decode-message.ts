@@ -3,6 +3,7 @@ import type { BusMessage, ChangeEvent, Heartbeat, SharedChange } from '@holdfast
 import { deepFreeze } from '@holdfast/machinery';
 import { decodeObject } from '../decode.ts';
 import { SHARED_MESSAGE_CHARACTERS_MAX, SHARED_MESSAGES } from '../limits.ts';
+import { keyOf } from './object-cache.ts';
 
 /**
  * The last messages of this process. Several informers of one process are told the same change one after the other: the
@@ -32,11 +33,9 @@ const isSameKind = (a: ResourceRef, b: ResourceRef): boolean =>
 
 function decode(resource: ResourceRef, data: string): SharedChange {
   const { type, movedTo, object } = JSON.parse(data) as ChangeEvent;
-  if (object === undefined)
-    return { type, movedTo, namespace: '', name: '', hasObject: false, object: () => undefined };
+  if (object === undefined) return { type, movedTo, key: '', hasObject: false, object: () => undefined };
   const decoded = decodeObject(resource, deepFreeze(object));
-  const { namespace = '', name = '' } = decoded.metadata;
-  return { type, movedTo, namespace, name, hasObject: true, object: () => decoded };
+  return { type, movedTo, key: keyOf(decoded), hasObject: true, object: () => decoded };
 }
 
 export function decodeHeartbeat(data: string): Heartbeat {

@@ -19,7 +19,7 @@ import type { ApiClient, Informer, InformerChange, ListSelection, Target, TypedW
 import { TransportError } from '../transport/port.ts';
 import { BusProgress } from './bus-progress.ts';
 import { decodeChange, decodeHeartbeat } from './decode-message.ts';
-import { type Applied, type IndexFunction, keyIn, keyOf, ObjectCache } from './object-cache.ts';
+import { type Applied, type IndexFunction, keyOf, ObjectCache } from './object-cache.ts';
 import { compileSelection } from './selection.ts';
 
 export interface InformerOptions<T extends KubeObject> {
@@ -188,8 +188,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       continueToken = page.continueToken;
     } while (continueToken !== undefined);
     for (const item of items) {
-      listed.add(keyOf(item));
-      this.#publish(this.#cache.upsert(item, revisionOf(item)));
+      const key = keyOf(item);
+      listed.add(key);
+      this.#publish(this.#cache.upsert(key, item, revisionOf(item)));
     }
     for (const change of this.#cache.removeAbsent(listed, revision)) this.#publish(change);
     this.#complete(revision, true);
@@ -244,8 +245,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   #applyWatchEvent(event: TypedWatchEvent<T>, verifies: boolean): void {
     const revision = revisionOf(event.object);
-    if (event.type === 'DELETED') this.#remove(event.object.metadata, revision);
-    else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(event.object, revision));
+    if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
+    else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(keyOf(event.object), event.object, revision));
     this.#complete(revision, verifies);
     if (event.type !== 'BOOKMARK') return;
     this.#owed = { ...this.#owed, bookmark: false, deep: this.#owed.deep && !verifies };
@@ -346,18 +347,15 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     if (!change.hasObject) {
       this.#unseen++;
       this.#owe({ revision: message.revision });
-    } else if (change.type === 'DELETED') this.#remove(change, message.revision);
-    else this.#take(decodeObject(resource, change.object()), message.revision);
+    } else if (change.type === 'DELETED') this.#publish(this.#cache.remove(change.key, message.revision));
+    else this.#take(change.key, decodeObject(resource, change.object()), message.revision);
     if (this.#cache.deletions() > TOMBSTONES_MAX) this.#owe({ deep: true });
   }
 
-  #take(object: T, revision: number): void {
-    if (this.#selects(object)) this.#publish(this.#cache.upsert(object, revision));
-    else this.#remove(object.metadata, revision);
-  }
-
-  #remove(of: { readonly namespace?: string; readonly name?: string }, revision: number): void {
-    this.#publish(this.#cache.remove(keyIn(of), revision));
+  #take(key: string, object: T, revision: number): void {
+    this.#publish(
+      this.#selects(object) ? this.#cache.upsert(key, object, revision) : this.#cache.remove(key, revision),
+    );
   }
 
   #complete(revision: number, verified: boolean): void {

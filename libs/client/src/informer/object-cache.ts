@@ -63,8 +63,7 @@ export class ObjectCache<T extends KubeObject> {
     return this.#deletions.size;
   }
 
-  upsert(object: T, revision: number): Applied<T> {
-    const key = keyOf(object);
+  upsert(key: string, object: T, revision: number): Applied<T> {
     const known = this.#entries.get(key);
     if (known !== undefined)
       return known.revision >= revision ? undefined : this.#replace(key, known, { object, revision });
@@ -125,10 +124,10 @@ export class ObjectCache<T extends KubeObject> {
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
-export const keyOf = (object: KubeObject): string => keyIn(object.metadata);
-
-export const keyIn = ({ namespace, name = '' }: { readonly namespace?: string; readonly name?: string }): string =>
-  namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+export function keyOf(object: KubeObject): string {
+  const { namespace, name = '' } = object.metadata;
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
 
 const objectsOf = <T>(group: Group<T> | undefined): readonly T[] =>
   group === undefined ? [] : Array.from(group.values(), (entry) => entry.object);

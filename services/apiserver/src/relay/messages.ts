@@ -18,11 +18,12 @@ export class ChangeMessage implements BusMessage, SharedChange {
   readonly revision: number;
   readonly departure?: Departure;
   readonly type: ChangeEvent['type'];
+  readonly key: string;
   readonly movedTo: undefined;
   // Not the change itself: it also holds the state before, which nobody needs any more.
-  readonly #key: string;
+  readonly #storeKey: string;
   readonly #value: string;
-  readonly #described: Described;
+  readonly #isHidden: boolean;
   readonly #read: ReadState;
 
   constructor(change: Change, place: Placed, { described, read, departure }: MessageParts) {
@@ -30,9 +31,10 @@ export class ChangeMessage implements BusMessage, SharedChange {
     this.previous = place.previous;
     this.revision = change.revision;
     this.type = eventType(change.kind);
-    this.#key = change.key;
+    this.key = keyOf(described.parts);
+    this.#storeKey = change.key;
     this.#value = change.value;
-    this.#described = described;
+    this.#isHidden = described.isHidden;
     this.#read = read;
     if (departure !== undefined) this.departure = departure;
   }
@@ -40,7 +42,7 @@ export class ChangeMessage implements BusMessage, SharedChange {
   /** A `ChangeEvent`, with the object's text as it is: it is not parsed for this. */
   get data(): string {
     const object = this.hasObject ? `,"object":${withResourceVersion(this.#value, this.revision)}` : '';
-    return `{"type":"${this.type}","revision":${this.revision},"key":${JSON.stringify(this.#key)}${object}}`;
+    return `{"type":"${this.type}","revision":${this.revision},"key":${JSON.stringify(this.#storeKey)}${object}}`;
   }
 
   get size(): number {
@@ -51,21 +53,13 @@ export class ChangeMessage implements BusMessage, SharedChange {
     return this;
   }
 
-  get namespace(): string {
-    return this.#described.parts.namespace;
-  }
-
-  get name(): string {
-    return this.#described.parts.name;
-  }
-
   get hasObject(): boolean {
-    return !this.#described.isHidden;
+    return !this.#isHidden;
   }
 
   object(): unknown {
     if (!this.hasObject) return undefined;
-    return this.#read({ key: this.#key, value: this.#value, revision: this.revision });
+    return this.#read({ key: this.#storeKey, value: this.#value, revision: this.revision });
   }
 }
 
@@ -82,24 +76,22 @@ export class BindingNotice implements Departure, SharedChange {
   readonly movedTo: string;
   readonly type = 'DELETED';
   readonly hasObject = false;
-  readonly namespace: string;
-  readonly name: string;
-  readonly #key: string;
+  readonly key: string;
+  readonly #storeKey: string;
   readonly #revision: number;
 
   constructor(change: Pick<Change, 'key' | 'revision'>, parts: KeyParts, place: Placed & { readonly movedTo: string }) {
     this.subject = place.subject;
     this.previous = place.previous;
     this.movedTo = place.movedTo;
-    this.namespace = parts.namespace;
-    this.name = parts.name;
-    this.#key = change.key;
+    this.key = keyOf(parts);
+    this.#storeKey = change.key;
     this.#revision = change.revision;
   }
 
   get data(): string {
     const { type, movedTo } = this;
-    const event: ChangeEvent = { type, revision: this.#revision, key: this.#key, movedTo };
+    const event: ChangeEvent = { type, revision: this.#revision, key: this.#storeKey, movedTo };
     return JSON.stringify(event);
   }
 
@@ -111,6 +103,8 @@ export class BindingNotice implements Departure, SharedChange {
     return undefined;
   }
 }
+
+const keyOf = ({ namespace, name }: KeyParts): string => (namespace === '' ? name : `${namespace}/${name}`);
 
 function eventType(kind: ChangeKind): ChangeEvent['type'] {
   switch (kind) {

@@ -190,7 +190,7 @@ test('subscribers in the process are given what the text says, frozen, and all t
     const { type, movedTo, object } = eventOf(each);
     const { shared } = each;
     assert.deepEqual([shared?.type, shared?.movedTo, shared?.hasObject], [type, movedTo, object !== undefined]);
-    assert.deepEqual([shared?.namespace, shared?.name, shared?.object()], ['ns', 'a', object]);
+    assert.deepEqual([shared?.key, shared?.object()], ['ns/a', object]);
   }
   const object = rig.received[1]?.shared?.object();
   assert.ok(Object.isFrozen(object) && rig.received[1]?.shared?.object() === object);

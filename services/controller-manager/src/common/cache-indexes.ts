@@ -1,10 +1,10 @@
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod } from '@holdfast/api';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, ResourceRef } from '@holdfast/api';
 import { controllerOf, namespaceOf } from './meta.ts';
 import { claimKeysOf } from './pod-claims.ts';
 import { classOf } from './storage-class.ts';
 
-/** Indexes that every cache has. */
-export const CACHE_INDEXES = {
+/** All indexes; a cache has those of its kind (`cacheIndexesOf`). */
+const CACHE_INDEXES = {
   /** By the uid of the managing controller. */
   controller: (object: KubeObject): readonly string[] => {
     const controller = controllerOf(object);
@@ -33,6 +33,23 @@ export const CACHE_INDEXES = {
     return attachment === undefined ? [] : [attachment.nodeName];
   },
 } as const;
+
+/** Of the indexes that only some kinds are asked for; the others are of every kind. */
+const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
+  orphan: ['Pod', 'ReplicaSet', 'ControllerRevision'],
+  node: ['Pod'],
+  uid: ['ReplicaSet'],
+  freeInClass: ['PersistentVolume', 'PersistentVolumeClaim'],
+  reservedFor: ['PersistentVolume'],
+  usesClaim: ['Pod'],
+  attachedTo: ['PersistentVolume'],
+} satisfies Partial<Record<keyof typeof CACHE_INDEXES, readonly string[]>>;
+
+/** An index that nobody asks costs every change of the kind time, and every object of it memory. */
+export const cacheIndexesOf = ({
+  kind,
+}: Pick<ResourceRef, 'kind'>): Readonly<Record<string, (object: KubeObject) => readonly string[]>> =>
+  Object.fromEntries(Object.entries(CACHE_INDEXES).filter(([name]) => KINDS_OF[name]?.includes(kind) !== false));
 
 function freeInClass(object: KubeObject): readonly string[] {
   const isFree =

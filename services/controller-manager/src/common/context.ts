@@ -11,7 +11,7 @@ export interface ControllerContext {
   readonly informers: SharedInformers;
 }
 
-/** One cache per kind for all controllers of the process. Every cache has the indexes of `CACHE_INDEXES`. */
+/** One cache per kind for all controllers of the process. A cache has the indexes of its kind (`cacheIndexesOf`). */
 export interface SharedInformers {
   of<T extends KubeObject>(resource: ResourceRef<T>): Informer<T>;
 }

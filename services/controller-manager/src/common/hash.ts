@@ -38,7 +38,27 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-export const isSame = (a: unknown, b: unknown): boolean => a === b || canonicalJson(a) === canonicalJson(b);
+/** Whether their canonical texts are the same, without making these. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isComposite(a) || !isComposite(b))
+    return !isComposite(a) && !isComposite(b) && canonicalJson(a) === canonicalJson(b);
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i]));
+  return !Array.isArray(b) && hasSameMembers(a, b);
+}
+
+const isComposite = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function hasSameMembers(a: object, b: object): boolean {
+  let members = 0;
+  for (const [key, value] of Object.entries(a)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(b, key) || Reflect.get(b, key) === undefined || !isSame(value, Reflect.get(b, key)))
+      return false;
+    members++;
+  }
+  return members === Object.values(b).filter((value) => value !== undefined).length;
+}
 
 /** A copy without members that are 0 or absent: on the wire a count of zero is an absent field. */
 export function withoutZeros<T extends object>(value: T): T {

@@ -85,9 +85,11 @@ export const podReference = (
 
 /** The services whose backends a change of this pod alters. Most changes of a pod alter none. */
 export function servicesToWake(services: Informer<Service>, { object, old }: InformerChange<Pod>): readonly string[] {
-  if (object !== undefined && old !== undefined && isSame(backendPicture(object), backendPicture(old))) return [];
+  const namespace = namespaceOf(object ?? old ?? NOBODY);
+  if (services.count(namespace) === 0) return [];
+  if (object !== undefined && old !== undefined && isSameBackend(object, old)) return [];
   const keys = new Set<string>();
-  for (const service of services.list(namespaceOf(object ?? old ?? NOBODY))) {
+  for (const service of services.list(namespace)) {
     const selects = labelPredicate(selectorOf(service));
     if ([object, old].some((pod) => pod !== undefined && selects(pod.metadata.labels))) keys.add(keyOf(service));
   }
@@ -96,11 +98,10 @@ export function servicesToWake(services: Informer<Service>, { object, old }: Inf
 
 const NOBODY: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
 
-const backendPicture = (pod: Pod): unknown => [
-  pod.metadata.labels,
-  podIpsOf(pod),
-  pod.spec?.nodeName,
-  isReady(pod),
-  isFinished(pod),
-  isTerminating(pod),
-];
+const isSameBackend = (a: Pod, b: Pod): boolean =>
+  a.spec?.nodeName === b.spec?.nodeName &&
+  isReady(a) === isReady(b) &&
+  isFinished(a) === isFinished(b) &&
+  isTerminating(a) === isTerminating(b) &&
+  isSame(a.metadata.labels, b.metadata.labels) &&
+  isSame(podIpsOf(a), podIpsOf(b));

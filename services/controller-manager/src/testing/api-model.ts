@@ -38,16 +38,16 @@ export class ApiModel {
   /** Throw from here to lose the answer: the write counts. */
   afterWrite: (write: RecordedWrite) => void = () => {};
   readonly #clock: ManualClock;
-  readonly #indexes: IndexFunctions;
+  readonly #indexesOf: (resource: ResourceRef) => IndexFunctions;
   readonly #kinds = new Map<string, Map<string, KubeObject>>();
   readonly #caches = new Map<string, ModelCache[]>();
   readonly #sharedCaches = new Map<string, ModelCache>();
   #revision = 0;
   #uids = 0;
 
-  constructor(clock: ManualClock, indexes: IndexFunctions) {
+  constructor(clock: ManualClock, indexesOf: (resource: ResourceRef) => IndexFunctions) {
     this.#clock = clock;
-    this.#indexes = indexes;
+    this.#indexesOf = indexesOf;
   }
 
   list<T extends KubeObject>(resource: ResourceRef<T>, namespace?: string): readonly T[] {
@@ -257,7 +257,7 @@ export class ApiModel {
   #cacheIn<T extends KubeObject>(caches: Map<string, ModelCache>, resource: ResourceRef<T>): ModelCache<T> {
     const existing = caches.get(resource.plural);
     if (existing !== undefined) return existing as unknown as ModelCache<T>;
-    const cache = new ModelCache<T>(resource, this.#indexes);
+    const cache = new ModelCache<T>(resource, this.#indexesOf(resource));
     const anyCache = cache as unknown as ModelCache;
     caches.set(resource.plural, anyCache);
     this.#caches.set(resource.plural, [...(this.#caches.get(resource.plural) ?? []), anyCache]);

@@ -1,5 +1,5 @@
 import { createSilentLog } from '@holdfast/platform';
-import { CACHE_INDEXES } from '../common/cache-indexes.ts';
+import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
 import { nameOf } from '../common/meta.ts';
 import { ApiModel } from './api-model.ts';
@@ -12,7 +12,7 @@ export interface World {
 
 export function createWorld(): World {
   const clock = createManualClock();
-  return { clock, api: new ApiModel(clock, CACHE_INDEXES) };
+  return { clock, api: new ApiModel(clock, cacheIndexesOf) };
 }
 
 const PASSES_UNTIL_RESTLESS = 2_000;

@@ -1,5 +1,6 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { Informer, InformerChange, Target } from '@holdfast/client';
+import { invariant } from '@holdfast/platform';
 import { keyOf } from '../common/meta.ts';
 
 export type IndexFunctions = Readonly<Record<string, (object: KubeObject) => readonly string[]>>;
@@ -67,6 +68,7 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     return this.list(namespace).length;
   }
   byIndex(index: string, value: string): readonly T[] {
+    invariant(index in this.#indexes, 'an index is declared before it is asked', { index, kind: this.name });
     return [...(this.#byValue.get(`${index} ${value}`)?.values() ?? [])];
   }
   #index(object: T, change: (values: Map<string, T>) => void): void {

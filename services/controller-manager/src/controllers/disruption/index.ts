@@ -28,8 +28,9 @@ function createBudgetLoop(context: ControllerContext): Loop {
   const pods = context.informers.of(PODS);
   const pacing = new Pacing(context.clock);
   const budgetsToWake = ({ object, old }: PodChange): readonly string[] => {
-    if (object !== undefined && old !== undefined && isSame(pictureOf(object), pictureOf(old))) return [];
     const namespace = object?.metadata.namespace ?? old?.metadata.namespace;
+    if (budgets.count(namespace) === 0) return [];
+    if (object !== undefined && old !== undefined && isSame(pictureOf(object), pictureOf(old))) return [];
     return budgets
       .list(namespace)
       .filter(({ spec }) => [object, old].some((pod) => pod && labelPredicate(spec.selector)(pod.metadata.labels)))

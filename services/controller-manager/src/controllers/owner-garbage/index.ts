@@ -59,14 +59,20 @@ function affected(graph: OwnershipGraph, resource: ResourceRef, change: Informer
   if (known === undefined) return [];
   const isNewlyWaiting =
     object !== undefined && isWaitingForDependents(object) && !(old !== undefined && isWaitingForDependents(old));
-  const dependents = object === undefined || isNewlyWaiting ? graph.dependentsOf(uidOf(known)) : [];
+  // What was deleted and came back under its name may show as one change.
+  const isGone = object === undefined || (old !== undefined && uidOf(old) !== uidOf(object));
+  // One whose owners are all there is not even queued: should one of them go, its dependents are looked at.
   const isItself =
-    object !== undefined && isOfInterest(object) && (old === undefined || ownershipOf(object) !== ownershipOf(old));
+    object !== undefined &&
+    isOfInterest(object) &&
+    (old === undefined || ownershipOf(object) !== ownershipOf(old)) &&
+    !isAtRest(graph, object);
   const owners = known.metadata.ownerReferences ?? [];
   const hasLeft = object === undefined || !isSame(owners, old?.metadata.ownerReferences ?? []);
   return [
     ...(isItself ? [{ resource, key }] : []),
-    ...dependents,
+    ...(isGone && old !== undefined ? graph.dependentsOf(uidOf(old)) : []),
+    ...(isNewlyWaiting ? graph.dependentsOf(uidOf(object)) : []),
     ...(hasLeft && old !== undefined ? waitingOwners(graph, old) : []),
   ];
 }

@@ -127,6 +127,34 @@ test('orphan: dependents that no cache has seen yet are not forgotten', async ()
   assert.equal(world.api.list(REPLICA_SETS).length, 1);
 });
 
+test('an owner that came back under its name while nobody looked has left its dependents', async () => {
+  const world = createWorld();
+  const user = world.api.client('user');
+  const owner = await user.create(DEPLOYMENTS, deployment());
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: uidOf(owner) }];
+  world.api.put(REPLICA_SETS, replicaSet({}, { ownerReferences }));
+  const controller = new DrivenController(world, collector);
+  await controller.settle();
+  world.api.cache(DEPLOYMENTS).freeze();
+  await user.delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Background' });
+  await user.create(DEPLOYMENTS, deployment());
+  world.api.cache(DEPLOYMENTS).jump();
+  await controller.settle();
+  assert.deepEqual(left(world), [1, 0, 0]);
+});
+
+test('an object whose owners are all there is not looked at', async () => {
+  const world = createWorld();
+  const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const controller = new DrivenController(world, collector);
+  await controller.settle();
+  const ownedBy = (uid: string) => [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid }];
+  world.api.put(REPLICA_SETS, replicaSet({}, { ownerReferences: ownedBy(uidOf(owner)) }));
+  assert.equal(await controller.step(), false);
+  world.api.put(REPLICA_SETS, replicaSet({}, { name: 'stray', ownerReferences: ownedBy('gone') }));
+  assert.equal(await controller.step(), true);
+});
+
 test('an owner that only the cache has lost keeps its dependents; one of another uid is none', async () => {
   const world = createWorld();
   world.api.cache(DEPLOYMENTS).freeze();

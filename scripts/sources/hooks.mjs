@@ -12,7 +12,7 @@ import { Texts } from './texts.mjs';
 
 const ROOT = path.dirname(path.dirname(import.meta.dirname));
 /** Loaded while the helper warms up: what every server needs, and has no types. */
-const BUILT_IN = ['node:crypto', 'node:https', 'node:http2', 'node:child_process', 'node:worker_threads', 'node:zlib'];
+const BUILT_IN = ['node:child_process', 'node:crypto', 'node:net', 'node:stream', 'node:worker_threads'];
 const PACKAGES = [['libs/platform', 'pino']];
 
 /** From here on modules come from a helper. Resolves when there was time enough for its first ones. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { OperatorError, type Service } from '@holdfast/platform';
+import { nodeHttp } from '@holdfast/platform/http';
 
 export interface StatusSource {
   metrics(): string;
@@ -22,9 +23,8 @@ export function createStatusServer(address: string, source: StatusSource): Statu
       return typeof bound === 'object' && bound !== null ? bound.port : port;
     },
     start: async () => {
-      const { createServer } = await import('node:http');
       const listening = Promise.withResolvers<void>();
-      server = createServer((request, response) => serve(request, response, source));
+      server = nodeHttp().createServer((request, response) => serve(request, response, source));
       server.once('error', listening.reject);
       server.listen(port, host, listening.resolve);
       await listening.promise;

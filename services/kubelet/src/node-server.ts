@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
@@ -7,6 +7,7 @@ import { TLSSocket } from 'node:tls';
 import type { ApiHandler, ApiRequest, ApiResponse, HttpMethod } from '@holdfast/client';
 import { badRequest, StatusError } from '@holdfast/machinery';
 import { describeError, invariant, type Log, OperatorError, type Service } from '@holdfast/platform';
+import { nodeHttp } from '@holdfast/platform/http';
 import { NODE_REQUEST_RECEIVE_MS } from './limits.ts';
 import type { Caller, NodeAccess } from './node-access.ts';
 import { errorAnswer } from './node-api.ts';
@@ -155,12 +156,13 @@ async function upgrade(
   if (answer.upgrade !== undefined) {
     if (socket.destroyed) return;
     const lines = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines.join('')}\r\n`);
+    socket.write(`HTTP/1.1 ${answer.status} ${nodeHttp().STATUS_CODES[answer.status] ?? ''}\r\n${lines.join('')}\r\n`);
     answer.upgrade(socket, head);
     return;
   }
   if (!(socket instanceof Socket)) return void socket.destroy();
-  const raw = new ServerResponse(request);
+  const { ServerResponse: Answer } = nodeHttp();
+  const raw = new Answer(request);
   raw.setHeader('connection', 'close');
   raw.once('finish', () => socket.end());
   raw.assignSocket(socket);

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { type Agent, request as httpsRequest } from 'node:https';
-import { TLSSocket } from 'node:tls';
+import type { Agent } from 'node:https';
 import { deepFreeze } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
+import { nodeHttps, nodeTls } from '@holdfast/platform/http';
 import { RESPONSE_BYTES_MAX } from '../limits.ts';
 import { type ApiRequest, type ApiResponse, type ResponseBody, TransportError } from './port.ts';
 import { watchFrames } from './watch-frames.ts';
@@ -48,7 +48,7 @@ interface Head {
 function send(options: Exchange): Promise<Head> {
   const { request, agent, clock, signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Head>();
-  const outgoing = httpsRequest(urlOf(options), { method: request.method, headers: headersOf(request), agent });
+  const outgoing = nodeHttps().request(urlOf(options), { method: request.method, headers: headersOf(request), agent });
   let connected = false;
   const onAbort = (): void => void outgoing.destroy(asError(signal.reason));
   signal.addEventListener('abort', onAbort, { once: true });
@@ -64,7 +64,7 @@ function send(options: Exchange): Promise<Head> {
     connecting.cancel();
   };
   outgoing.on('socket', (socket) => {
-    if (outgoing.reusedSocket || !(socket instanceof TLSSocket)) onConnected();
+    if (outgoing.reusedSocket || !(socket instanceof nodeTls().TLSSocket)) onConnected();
     else socket.once('secureConnect', onConnected);
   });
   outgoing.on('response', (incoming) => resolve({ incoming, release }));

@@ -1,5 +1,6 @@
-import { Agent } from 'node:https';
+import type { Agent } from 'node:https';
 import { type Clock, OperatorError, type Tracer } from '@holdfast/platform';
+import { nodeHttps } from '@holdfast/platform/http';
 import {
   CONNECT_TIMEOUT_MS,
   REQUEST_DEADLINE_MS,
@@ -53,6 +54,7 @@ class HttpsTransport implements ApiTransport {
         ? {}
         : { cert: options.clientCertificate.certPem, key: options.clientCertificate.keyPem }),
     };
+    const { Agent } = nodeHttps();
     this.#requests = new Agent({ ...tls, maxSockets: REQUEST_SOCKETS_MAX });
     this.#watches = new Agent({ ...tls, maxSockets: WATCH_SOCKETS_MAX });
   }

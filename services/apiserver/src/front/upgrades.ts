@@ -1,7 +1,8 @@
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2SecureServer } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { nodeHttp } from '@holdfast/platform/http';
 import { UPGRADED_IDLE_MS } from '../limits.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
@@ -73,7 +74,7 @@ class Upgrade implements Asker {
     socket.setNoDelay(true);
     socket.setTimeout(UPGRADED_IDLE_MS, () => socket.destroy());
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${nodeHttp().STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
     socket.on('data', (bytes: Buffer) => this.#send(bytes));
     socket.once('end', () => this.#question?.ended());
     socket.on('drain', () => {
@@ -117,7 +118,8 @@ class Upgrade implements Asker {
   }
 
   #refuse(): ClientAnswer {
-    const raw = new ServerResponse(this.#request);
+    const { ServerResponse: Answer } = nodeHttp();
+    const raw = new Answer(this.#request);
     raw.setHeader('connection', 'close');
     raw.once('finish', () => this.#socket.end());
     raw.assignSocket(this.#socket);

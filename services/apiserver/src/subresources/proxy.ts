@@ -1,9 +1,8 @@
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { badRequest, notFound, StatusError, unavailable } from '@holdfast/machinery';
+import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { exchangeOverHttp } from '../http-exchange.ts';
@@ -130,7 +129,7 @@ function askNode(core: Core, { request }: ResourceContext, to: { node: string; p
 function forward(core: Core, request: ApiRequest, to: { place: Place; path: string }): Promise<ApiResponse> {
   const { scheme, host, port } = to.place;
   const query = request.query.toString();
-  const send = scheme === 'https' ? httpsRequest : httpRequest;
+  const { request: send } = scheme === 'https' ? nodeHttps() : nodeHttp();
   const sent = send({
     host,
     port,

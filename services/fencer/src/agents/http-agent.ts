@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@holdfast/platform';
+import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import { AGENT_ANSWER_BYTES_MAX, AGENT_COMPLAINT_CHARS_MAX } from '../limits.ts';
 import { withDeadline } from './deadline.ts';
 import type { FenceAgent } from './port.ts';
@@ -28,7 +29,7 @@ export const createHttpAgent = (options: HttpAgentOptions): FenceAgent => ({
 
 async function post(options: HttpAgentOptions, body: string, signal: AbortSignal): Promise<string> {
   const url = new URL(options.url);
-  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  const { request } = url.protocol === 'https:' ? nodeHttps() : nodeHttp();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const sent = request(
     url,

@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { isJsonObject, type JsonObject, parseJson } from '@holdfast/machinery';
+import { nodeHttp } from '@holdfast/platform/http';
 import type { FenceState } from '../agents/port.ts';
 
 const SOCKET = '/var/run/docker.sock';
@@ -37,7 +37,7 @@ function stateIn(container: JsonObject): FenceState {
 
 async function call(socketPath: string, method: 'GET' | 'POST', path: string): Promise<JsonObject> {
   const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-  const sent = request({ socketPath, method, path, headers: { host: 'docker' } }, (response) => {
+  const sent = nodeHttp().request({ socketPath, method, path, headers: { host: 'docker' } }, (response) => {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
     response.once('error', reject);

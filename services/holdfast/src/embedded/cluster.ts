@@ -54,7 +54,6 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     // Who waits for them is told of a failure.
     for (const begun of [opening, certificates]) begun.catch(() => {});
     const { createApiFront } = await import('./control-plane.ts');
-    const { createComponents } = await import('./components.ts');
     const pki = await progress.step('certificates', () => certificates);
     const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
@@ -70,7 +69,11 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
     });
+    // While this thread loads them, that of the HTTPS server gets ready.
+    const components = import('./components.ts');
+    components.catch(() => {});
     await progress.step('API server', () => startFront(front, running));
+    const { createComponents } = await components;
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>

@@ -1,4 +1,5 @@
-import { connect, constants, type IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { nodeHttp2 } from '@holdfast/platform/http';
 import { GRPC_ANSWER_MAX_BYTES } from '../limits.ts';
 import type { ProbeNetwork } from '../probe-network.ts';
 
@@ -10,6 +11,7 @@ const UNIMPLEMENTED = 12;
 /** One `grpc.health.v1.Health/Check` over cleartext HTTP/2, on a connection of its own. */
 export const grpcHealth: ProbeNetwork['grpcHealth'] = (request) => {
   const { promise, resolve, reject } = Promise.withResolvers<{ readonly status: string }>();
+  const { connect, constants } = nodeHttp2();
   const host = request.host.includes(':') ? `[${request.host}]` : request.host;
   const session = connect(`http://${host}:${request.port}`);
   request.signal.addEventListener('abort', () => session.destroy(), { once: true });
@@ -28,9 +30,7 @@ export const grpcHealth: ProbeNetwork['grpcHealth'] = (request) => {
   return promise.finally(() => session.destroy());
 };
 
-type AnswerStream = ReturnType<ReturnType<typeof connect>['request']>;
-
-function readAnswer(stream: AnswerStream): Promise<{ readonly status: string }> {
+function readAnswer(stream: ClientHttp2Stream): Promise<{ readonly status: string }> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

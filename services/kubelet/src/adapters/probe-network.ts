@@ -1,6 +1,5 @@
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { ProbeNetwork } from '../probe-network.ts';
 import { grpcHealth } from './grpc-health.ts';
 
@@ -17,8 +16,8 @@ function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']
     };
     // As everywhere: the certificate of a pod is not checked by its probe.
     const sent = url.startsWith('https:')
-      ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onResponse)
-      : httpRequest(url, options, onResponse);
+      ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
+      : nodeHttp().request(url, options, onResponse);
     sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     sent.once('error', reject);
     sent.end();

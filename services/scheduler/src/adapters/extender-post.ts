@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { parseJson } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
+import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { WireTls } from '../configuration/wire.ts';
 import { EXTENDER_ANSWER_MAX_BYTES } from '../limits.ts';
 import type { Post } from './extender.ts';
@@ -10,7 +11,7 @@ import type { Post } from './extender.ts';
 export function createExtenderPost(clock: Clock): Post {
   return async (config, verb, body) => {
     const url = new URL(`${config.urlPrefix}/${verb}`);
-    const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    const { request } = url.protocol === 'https:' ? nodeHttps() : nodeHttp();
     const aborter = new AbortController();
     const timer = clock.timer(config.timeoutMs, () =>
       aborter.abort(new Error(`extender ${config.urlPrefix} gave no answer within ${config.timeoutMs} ms`)),

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { describeError, OperatorError, type Service } from '@holdfast/platform';
+import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { CacheComparison } from './cache-comparer.ts';
 import type { StatusAccess } from './status-access.ts';
 
@@ -43,7 +44,7 @@ export function createStatusServer(deps: StatusServerDeps): StatusServer {
     },
     start: async () => {
       const listening = Promise.withResolvers<void>();
-      server = await createFor(deps);
+      server = createFor(deps);
       server.once('error', listening.reject);
       server.listen(port, host, listening.resolve);
       await listening.promise;
@@ -58,12 +59,11 @@ export function createStatusServer(deps: StatusServerDeps): StatusServer {
   };
 }
 
-async function createFor(deps: StatusServerDeps): Promise<Server> {
+function createFor(deps: StatusServerDeps): Server {
   const answer = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response, deps);
   const { tls } = deps;
-  if (tls === undefined) return (await import('node:http')).createServer(answer);
-  const { createServer } = await import('node:https');
-  return createServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, answer);
+  if (tls === undefined) return nodeHttp().createServer(answer);
+  return nodeHttps().createServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, answer);
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, deps: StatusServerDeps): Promise<void> {

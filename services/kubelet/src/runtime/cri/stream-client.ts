@@ -1,6 +1,6 @@
-import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Clock, describeError } from '@holdfast/platform';
+import { nodeHttp } from '@holdfast/platform/http';
 import { createSpdySession, type SpdySession } from '../../streaming/spdy/session.ts';
 import { RuntimeError } from '../port.ts';
 import { STREAM_OPEN_MS } from './limits.ts';
@@ -10,7 +10,7 @@ export function openStreams(url: string, protocol: string, clock: Clock): Promis
   const opened = Promise.withResolvers<SpdySession>();
   const fail = (why: string, cause?: unknown): void =>
     opened.reject(new RuntimeError('Unavailable', `the runtime does not stream at ${hostOf(url)}: ${why}`, cause));
-  const asking = request(url, {
+  const asking = nodeHttp().request(url, {
     method: 'POST',
     agent: false,
     headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol },

@@ -10,6 +10,9 @@ export interface RawEvent {
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly atMs: number;
+  /** The last of several times. */
+  readonly lastAtMs: number;
+  readonly times: number;
 }
 
 export interface EventDraft {
@@ -58,7 +61,7 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
     const fresh = seen === undefined || event.atMs - seen.lastAtMs > EVENT_SIMILAR_WINDOW_MS;
     const group: Similar = fresh ? { messages: new Set(), lastAtMs: event.atMs } : seen;
     if (group.messages.size < EVENT_SIMILAR_MAX) group.messages.add(event.message);
-    group.lastAtMs = event.atMs;
+    group.lastAtMs = event.lastAtMs;
     similar.set(kindOfEvent, group);
     return group.messages.size >= EVENT_SIMILAR_MAX && !group.messages.has(event.message);
   };
@@ -80,9 +83,9 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
         reason: event.reason,
         ...(event.annotations === undefined ? {} : { annotations: event.annotations }),
         message: combined ? `(combined from similar events): ${event.message}` : event.message,
-        count: (before?.count ?? 0) + 1,
+        count: (before?.count ?? 0) + event.times,
         firstAtMs: before?.firstAtMs ?? event.atMs,
-        lastAtMs: event.atMs,
+        lastAtMs: event.lastAtMs,
         name: before?.name,
       };
     },

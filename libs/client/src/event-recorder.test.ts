@@ -47,6 +47,31 @@ test('equal events are one object that is counted up', async () => {
   assert.notEqual(event.firstTimestamp, event.lastTimestamp);
 });
 
+test('equal events that wait are written once, and counted up after that', async () => {
+  const { clock, api, recorder, events } = rig();
+  let writes = 0;
+  api.before = () => void writes++;
+  const backOff = { type: 'Warning', reason: 'BackOff', message: 'restarting' } as const;
+  for (let i = 0; i < 5; i++) recorder.event(pod('a'), backOff);
+  recorder.event(pod('b'), backOff);
+  recorder.event(pod('a'), { ...backOff, message: 'stopping' });
+  assert.equal(recorder.waiting(), 3);
+  await clock.advance(10);
+  assert.equal(writes, 3);
+  assert.deepEqual(
+    events().map(({ count, message, involvedObject }) => [involvedObject.name, message, count]),
+    [
+      ['a', 'restarting', 5],
+      ['b', 'restarting', 1],
+      ['a', 'stopping', 1],
+    ],
+  );
+  for (let i = 0; i < 2; i++) recorder.event(pod('a'), backOff);
+  await clock.advance(10);
+  assert.equal(writes, 4);
+  assert.equal(events()[0]?.count, 7);
+});
+
 test('[EXP-09] an event names the part of the object that it is about, and parts are counted apart', async () => {
   const { clock, recorder, events } = rig();
   const pulled = { type: 'Normal', reason: 'Pulled', message: 'present' } as const;

@@ -44,8 +44,11 @@ interface Waiting {
   readonly reason: string;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly key: string;
   readonly atMs: number;
   readonly sinceMs: number;
+  lastAtMs: number;
+  times: number;
 }
 
 class BackgroundRecorder implements RunningEventRecorder {
@@ -53,6 +56,7 @@ class BackgroundRecorder implements RunningEventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #correlator;
   readonly #waiting = createFifo<Waiting>();
+  readonly #waitingByKey = new Map<string, Waiting>();
   readonly #stopping = new AbortController();
   #writing: Promise<void> | undefined;
   #dropped = 0;
@@ -80,15 +84,32 @@ class BackgroundRecorder implements RunningEventRecorder {
 
   event(about: KubeObject, event: Parameters<EventRecorder['event']>[1]): void {
     if (this.#stopping.signal.aborted) return;
+    const { clock } = this.#options;
+    const nowMs = clock.now();
+    const key = keyOf(about, event);
+    const same = this.#waitingByKey.get(key);
+    if (same !== undefined) {
+      same.times++;
+      same.lastAtMs = nowMs;
+      return;
+    }
     if (this.#waiting.size() >= EVENT_QUEUE_MAX) {
       this.#dropped++;
       return;
     }
     const { fieldPath, ...text } = event;
     const reference = fieldPath === undefined ? referenceTo(about) : { ...referenceTo(about), fieldPath };
-    const { clock } = this.#options;
-    this.#waiting.push({ ...text, reference, atMs: clock.now(), sinceMs: clock.monotonic() });
+    const sinceMs = clock.monotonic();
+    const waiting = { ...text, key, reference, atMs: nowMs, lastAtMs: nowMs, sinceMs, times: 1 };
+    this.#waiting.push(waiting);
+    this.#waitingByKey.set(key, waiting);
     this.#writing ??= this.#drain();
+  }
+
+  #next(): Waiting | undefined {
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#waitingByKey.delete(next.key);
+    return next;
   }
 
   async #drain(): Promise<void> {
@@ -106,7 +127,7 @@ class BackgroundRecorder implements RunningEventRecorder {
 
   async #turn(isBusy: boolean): Promise<void> {
     for (let written = 0; written < EVENTS_PER_TURN; written++) {
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (next === undefined || this.#stopping.signal.aborted) return;
       await this.#record(next);
       const isLate = this.#options.clock.monotonic() - next.sinceMs >= EVENT_PATIENCE_MS;
@@ -176,6 +197,16 @@ class BackgroundRecorder implements RunningEventRecorder {
       eventTime: null,
     };
   }
+}
+
+/** Equal events that wait are one that happened several times. */
+function keyOf(
+  { metadata: { uid, name, namespace } }: KubeObject,
+  event: Parameters<EventRecorder['event']>[1],
+): string {
+  const { type, reason, fieldPath = '', message, annotations } = event;
+  const noted = annotations === undefined ? '' : JSON.stringify(annotations);
+  return `${namespace ?? ''}/${name ?? ''}/${uid ?? ''}/${type}/${reason}/${fieldPath}/${noted}/${message}`;
 }
 
 /** The server looked at the event and said no: trying again cannot help. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { KubeObject, PolicyRule } from '@holdfast/api';
 import { objectKey } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { covers, ruleAllows } from './authorization/rbac-rules.ts';
+import { describeRules, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
 import { encodeStored } from './cache/stored-json.ts';
 import { podBody, startTestApi, type TestApi } from './testing/fixture.ts';
 
@@ -116,9 +116,20 @@ describe('RBAC', () => {
       { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
       { verbs: ['list'], apiGroups: [''], resources: ['*'] },
     ];
-    assert.ok(covers(owned, { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }));
-    assert.ok(!covers(owned, { verbs: ['get'], apiGroups: [''], resources: ['pods', 'secrets'] }));
-    assert.ok(!covers(owned, { verbs: ['*'], apiGroups: [''], resources: ['pods'] }));
+    const covers = (rule: PolicyRule): boolean => uncovered(owned, [rule]).length === 0;
+    assert.ok(covers({ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }));
+    assert.ok(!covers({ verbs: ['get'], apiGroups: [''], resources: ['pods', 'secrets'] }));
+    assert.ok(!covers({ verbs: ['*'], apiGroups: [''], resources: ['pods'] }));
+    const rules = [
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+      { verbs: ['get', 'list'], apiGroups: [''], resources: ['secrets', 'pods'] },
+      { verbs: ['get'], apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['a'] },
+    ];
+    assert.deepEqual(describeRules(uncovered(owned, rules)), [
+      '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
+      '{APIGroups:["apps"], Resources:["deployments"], ResourceNames:["a"], Verbs:["get"]}',
+      '{NonResourceURLs:["*"], Verbs:["*"]}',
+    ]);
   });
 });
 

@@ -289,3 +289,73 @@ test('whoever scales an object owns its replicas, through the subresource', asyn
   assert.deepEqual([scaler?.subresource, scaler?.fieldsV1], ['scale', { 'f:spec': { 'f:replicas': {} } }]);
   assert.doesNotMatch(JSON.stringify(entries.find(({ manager }) => manager === 'maker')), /f:replicas/);
 });
+
+test('reviews that ask nothing, or too much, are told apart', () => {
+  const kind = 'SelfSubjectAccessReview';
+  const review = (plural: string, body: object, answer: Asked['answer'], namespace = ''): Asked => ({
+    url: `/apis/authorization.k8s.io/v1/${namespace}${plural}`,
+    body: JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', ...body }),
+    answer,
+  });
+  const invalid = '.authorization.k8s.io "" is invalid: ';
+  const question =
+    'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  const subject = 'spec.user: Invalid value: "": at least one of user or group must be specified';
+  const both = { nonResourceAttributes: { path: '/x', verb: 'get' }, resourceAttributes: { verb: 'get' } };
+  return compare([
+    review('selfsubjectaccessreviews', { kind, spec: {} }, [422, `${invalid}${question}`]),
+    review('selfsubjectaccessreviews', { kind, spec: both }, [
+      422,
+      `${invalid}spec.nonResourceAttributes: Invalid value: authorization.NonResourceAttributes{Path:"/x", Verb:"get"}: cannot be specified in combination with resourceAttributes`,
+    ]),
+    review('subjectaccessreviews', { kind: 'SubjectAccessReview', spec: {} }, [
+      422,
+      `${invalid}[${question}, ${subject}]`,
+    ]),
+    review(
+      'localsubjectaccessreviews',
+      { kind: 'LocalSubjectAccessReview', spec: { user: 'u', resourceAttributes: { namespace: 'other' } } },
+      [422, `${invalid}spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`],
+      'namespaces/default/',
+    ),
+  ]);
+});
+
+test('who may do something by a binding is told by which, and who grants too much what of it', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' };
+  const rules = [
+    { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['create'] },
+  ];
+  await api.call('POST', `${rbac}/roles`, { body: { apiVersion, kind: 'Role', metadata: { name: 'r' }, rules } });
+  await api.call('POST', `${rbac}/rolebindings`, {
+    body: {
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata: { name: 'b' },
+      roleRef,
+      subjects: [{ kind: 'User', name: 'nobody' }],
+    },
+  });
+  const asked = { namespace: 'default', verb: 'get', resource: 'pods' };
+  const review = await api.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user: 'nobody', resourceAttributes: asked },
+    },
+  });
+  assert.equal(review.at('status.reason'), 'RBAC: allowed by RoleBinding "b/default" of Role "r" to User "nobody"');
+  const more = [{ apiGroups: [''], resources: ['secrets', 'pods'], verbs: ['get', 'list'] }];
+  const refused = await api.call('POST', `${rbac}/roles`, {
+    as: 'nobody',
+    body: { apiVersion, kind: 'Role', metadata: { name: 'more' }, rules: more },
+  });
+  assert.deepEqual(refused.textAt('message').split('\n').slice(1), [
+    '{APIGroups:[""], Resources:["pods"], Verbs:["list"]}',
+    '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}',
+  ]);
+  assert.match(refused.textAt('message'), /: user "nobody" \(groups=\[.*\]\) is attempting to grant RBAC permissions/);
+});

@@ -60,7 +60,7 @@ function validateDataSources(out: FieldError[], path: string, spec: Readonly<Per
     if (dataSourceRef.namespace) validateDnsLabel(out, `${path}.dataSourceRef.namespace`, dataSourceRef.namespace);
   }
   if (dataSource === undefined || dataSourceRef === undefined) return;
-  const shown = new Verbatim(`${path}.dataSource`);
+  const shown = new Verbatim('field.Path{name:"dataSource", index:"", parent:(*field.Path)(0xc000000000)}');
   if (dataSourceRef.namespace) {
     out.push(invalid(path, shown, 'may not be specified when dataSourceRef.namespace is specified'));
   } else if (!isSameSource(dataSource, dataSourceRef)) out.push(invalid(path, shown, 'must match dataSourceRef'));

@@ -1,6 +1,7 @@
 import { type FieldError, forbidden, invalid, required, tooLong } from '@holdfast/machinery';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '../generated/types.ts';
 import { byteLength, type Check, dnsLabelErrors, qualifiedNameErrors } from './formats.ts';
+import { goValue } from './go/print.ts';
 import { goStrings } from './go-text.ts';
 import { validateLabels } from './labels.ts';
 import { TOTAL_ANNOTATION_BYTES_MAX } from './limits.ts';
@@ -72,7 +73,7 @@ function validateOwnerReferences(
     if (controller === undefined) controller = name;
     else {
       const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
-      out.push(invalid(path, references, detail));
+      out.push(invalid(path, goValue('[]v1.OwnerReference', references), detail));
     }
   }
 }
@@ -85,7 +86,9 @@ function validateOwnerReference(out: FieldError[], path: string, reference: Owne
   if (!reference.name) out.push(invalid(`${path}.name`, reference.name ?? '', 'name must not be empty'));
   if (!reference.uid) out.push(invalid(`${path}.uid`, reference.uid ?? '', 'uid must not be empty'));
   if (apiVersion === 'v1' && reference.kind === 'Event') {
-    out.push(invalid(path, reference, '/v1, Kind=Event is disallowed from being an owner'));
+    out.push(
+      invalid(path, goValue('v1.OwnerReference', reference), '/v1, Kind=Event is disallowed from being an owner'),
+    );
   }
 }
 

@@ -31,10 +31,37 @@ const pathAllowed = (patterns: readonly string[], path: string): boolean =>
 
 const has = (list: readonly string[], wanted: string): boolean => list.includes(wanted) || list.includes('*');
 
-/** Is everything that `rule` allows allowed by `owned` together? Each combination must be covered by one owned rule. */
-export function covers(owned: readonly PolicyRule[], rule: Readonly<PolicyRule>): boolean {
-  return breakdown(rule).every((single) => owned.some((each) => coversSingle(each, single)));
+/** What `rules` allow and `owned` does not: one rule for each combination that no owned rule covers. */
+export const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): readonly PolicyRule[] =>
+  rules.flatMap(breakdown).filter((single) => !owned.some((each) => coversSingle(each, single)));
+
+/** Puts the verbs of one resource together again, and says each rule as Kubernetes does, in the order of the texts. */
+export function describeRules(rules: readonly PolicyRule[]): readonly string[] {
+  const verbs = new Map<string, string[]>();
+  for (const { verbs: own, ...rest } of rules) {
+    const key = rest.nonResourceURLs === undefined ? ruleParts(rest) : ruleParts({ ...rest, verbs: own });
+    verbs.set(key, [...(verbs.get(key) ?? []), ...own]);
+  }
+  const texts = [...verbs].map(([key, all]) =>
+    key.includes(', Verbs:') ? `{${key}}` : `{${key}, Verbs:${goQuoted(all)}}`,
+  );
+  return [...new Set(texts)].toSorted();
 }
+
+function ruleParts(rule: Partial<PolicyRule>): string {
+  const parts: readonly (readonly [name: string, values: readonly string[] | undefined])[] = [
+    ['APIGroups', rule.apiGroups],
+    ['Resources', rule.resources],
+    ['NonResourceURLs', rule.nonResourceURLs],
+    ['ResourceNames', rule.resourceNames],
+    ['Verbs', rule.verbs],
+  ];
+  return parts.flatMap(([name, values]) => (values === undefined ? [] : [`${name}:${goQuoted(values)}`])).join(', ');
+}
+
+/** A list as Go quotes it: without commas. */
+export const goQuoted = (values: readonly string[]): string =>
+  `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 
 function breakdown(rule: Readonly<PolicyRule>): readonly PolicyRule[] {
   const names = rule.resourceNames ?? [];

@@ -65,7 +65,7 @@ const existing = (reader: ObjectReader, roleRef: RoleRef): readonly PolicyRule[]
   reader.cached(CLUSTER_ROLES, { name: roleRef.name }) === undefined ? undefined : [];
 
 interface Grant {
-  /** For the reason of a decision: `ClusterRoleBinding "x"`. */
+  /** For the reason of a decision: `ClusterRoleBinding "x" of ClusterRole "y" to User "z"`. */
   readonly name: string;
   readonly roleRef: RoleRef;
   readonly namespace: string;
@@ -98,12 +98,22 @@ type Binding = KubeObject & { readonly roleRef: RoleRef; readonly subjects?: rea
 
 function addGrants(grants: GrantsBySubject, binding: Binding, kind: string): void {
   const namespace = binding.metadata.namespace ?? '';
-  const grant = { name: `${kind} ${JSON.stringify(binding.metadata.name)}`, roleRef: binding.roleRef, namespace };
+  const { roleRef } = binding;
+  const from = `${kind} ${quoted(binding.metadata.name, namespace)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)}`;
   for (const subject of binding.subjects ?? []) {
+    const grant = { name: `${from} to ${describe(subject, namespace)}`, roleRef, namespace };
     const key = subjectKey(subject, namespace);
     grants.set(key, [...(grants.get(key) ?? []), grant]);
   }
 }
+
+/** Name first: `"bot/default"`. */
+const quoted = (name = '', namespace = ''): string => JSON.stringify(namespace === '' ? name : `${name}/${namespace}`);
+
+const describe = ({ kind, name, namespace }: Subject, bindingNamespace: string): string =>
+  kind === 'ServiceAccount'
+    ? `${kind} ${JSON.stringify(`${name}/${namespace || bindingNamespace}`)}`
+    : `${kind} ${JSON.stringify(name)}`;
 
 function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string {
   if (kind !== 'ServiceAccount') return `${kind}/${name}`;

@@ -99,7 +99,7 @@ async function findBound(core: Core, namespace: string, account: string, ref: Bo
   const known = BOUND_KINDS.get(ref.kind ?? '');
   if (known === undefined)
     throw badRequest(
-      `cannot bind token for serviceaccount ${JSON.stringify(account)} to kind ${JSON.stringify(ref.kind ?? '')}`,
+      `cannot bind token to object of type ${ref.apiVersion?.includes('/') === true ? ref.apiVersion : `/${ref.apiVersion ?? ''}`}, Kind=${ref.kind ?? ''}`,
     );
   const [kind, resource] = known;
   const name = ref.name ?? '';

@@ -26,8 +26,10 @@ export const selfSubjectRulesReview: VirtualResource = {
       const own = context.user.groups.includes(MASTERS_GROUP) ? EVERYTHING : [];
       const rules = [...own, ...core.access.rbac.rulesFor(context.user, namespace)];
       return valueAnswer(context, 201, {
-        ...review,
+        kind: review.kind,
+        apiVersion: review.apiVersion,
         metadata: { creationTimestamp: null },
+        spec: {},
         status: {
           resourceRules: rules.filter((rule) => (rule.resources ?? []).length > 0),
           nonResourceRules: rules

@@ -1,11 +1,10 @@
 import type { TokenReview } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
-import { badRequest, StatusError } from '@holdfast/machinery';
+import { badRequest, type JsonObject, StatusError } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { valueAnswer } from '../http/object-answer.ts';
 import type { User } from '../identity.ts';
 import type { VirtualResource } from './port.ts';
-import { readReview } from './review.ts';
+import { readReview, reviewAnswer } from './review.ts';
 import { userInfoOf } from './user-info.ts';
 
 /** Asks whose token this is: for servers that let their clients sign in with the cluster's tokens. */
@@ -21,16 +20,12 @@ export const tokenReview: VirtualResource = {
       const review = readReview(context, tokenReview);
       const { token = '', audiences = [] } = (review as TokenReview).spec ?? {};
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
-      return valueAnswer(context, 201, {
-        ...review,
-        metadata: { ...review.metadata, creationTimestamp: null },
-        status: await examine(core, token, audiences),
-      });
+      return reviewAnswer(core, context, review, { status: await examine(core, token, audiences) });
     },
   },
 };
 
-async function examine(core: Core, token: string, wanted: readonly string[]): Promise<unknown> {
+async function examine(core: Core, token: string, wanted: readonly string[]): Promise<JsonObject> {
   const { tokens } = core.access;
   const audiences = wanted.length > 0 ? wanted : (tokens?.audiences ?? []);
   const account = await tokens?.authenticate(token, audiences);

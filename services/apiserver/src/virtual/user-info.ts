@@ -1,7 +1,8 @@
+import type { JsonObject } from '@holdfast/machinery';
 import type { User } from '../identity.ts';
 
 /** `authentication.k8s.io/v1 UserInfo`. */
-export const userInfoOf = (user: User): Readonly<Record<string, unknown>> => ({
+export const userInfoOf = (user: User): JsonObject => ({
   username: user.name,
   ...(user.uid === undefined || user.uid === '' ? {} : { uid: user.uid }),
   groups: user.groups,

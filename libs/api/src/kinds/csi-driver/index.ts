@@ -6,6 +6,7 @@ import { CSI_DRIVERS } from '../../refs.ts';
 import type { Column } from '../../resource.ts';
 import { validateWord } from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { TOKEN_EXPIRATION_SECONDS_MAX, TOKEN_EXPIRATION_SECONDS_MIN } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
@@ -95,6 +96,9 @@ function validateSpec(out: FieldError[], spec: Readonly<CSIDriverSpec>): void {
 
 function validateChange(out: FieldError[], spec: Readonly<CSIDriverSpec>, old: Readonly<CSIDriverSpec>): void {
   for (const key of ['attachRequired', 'fsGroupPolicy', 'volumeLifecycleModes'] as const) {
-    if (!semanticEqual(spec[key], old[key])) out.push(invalid(`spec.${key}`, spec[key], IMMUTABLE_TEXT));
+    if (!semanticEqual(spec[key], old[key])) {
+      const shown = key === 'volumeLifecycleModes' ? goValue('[]storage.VolumeLifecycleMode', spec[key]) : spec[key];
+      out.push(invalid(`spec.${key}`, shown, IMMUTABLE_TEXT));
+    }
   }
 }

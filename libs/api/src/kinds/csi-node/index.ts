@@ -5,6 +5,7 @@ import type { CSINode, CSINodeDriver } from '../../generated/types.ts';
 import { CSI_NODES } from '../../refs.ts';
 import { validateQualifiedName, validateRequiredText } from '../../validation/check.ts';
 import { byteLength, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
 import { checked } from '../checked.ts';
@@ -31,7 +32,7 @@ export const csiNodeResource = defineResource(CSI_NODES, {
         validateDriver(out, `spec.drivers[${i}]`, driver, names);
         const before = old?.spec.drivers?.find((candidate) => candidate.name === driver.name);
         if (before !== undefined && !semanticEqual(before, driver)) {
-          out.push(invalid(`spec.drivers[${i}]`, driver, IMMUTABLE_TEXT));
+          out.push(invalid(`spec.drivers[${i}]`, goValue('storage.CSINodeDriver', driver), IMMUTABLE_TEXT));
         }
       }
     }),

@@ -1,6 +1,7 @@
 import { type FieldError, invalid, required, semanticEqual } from '@holdfast/machinery';
 import type { Event } from '../../generated/types.ts';
 import { byteLength, dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { EVENT_NOTE_BYTES_MAX, EVENT_TEXT_BYTES_MAX } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -46,7 +47,7 @@ export function validateEventsUpdate(event: Readonly<Event>, old: Readonly<Event
   validateObjectMetaUpdate(out, event.metadata, old.metadata);
   validateSeries(out, event);
   for (const key of IMMUTABLE_FIELDS) {
-    if (!semanticEqual(event[key], old[key])) out.push(invalid(key, event[key], IMMUTABLE_TEXT));
+    if (!semanticEqual(event[key], old[key])) out.push(invalid(key, shownField(event, key), IMMUTABLE_TEXT));
   }
   return out;
 }
@@ -104,4 +105,11 @@ function validateSeries(out: FieldError[], { series }: Readonly<Event>): void {
   if (series === undefined) return;
   if ((series.count ?? 0) < SERIES_MIN) out.push(invalid('series.count', '', `should be at least ${SERIES_MIN}`));
   if ((series.lastObservedTime ?? '') === '') out.push(required('series.lastObservedTime'));
+}
+
+function shownField(event: Readonly<Event>, key: (typeof IMMUTABLE_FIELDS)[number]): unknown {
+  if (key === 'involvedObject' || key === 'related') {
+    return event[key] === undefined ? undefined : goValue('core.ObjectReference', event[key]);
+  }
+  return key === 'source' ? goValue('core.EventSource', event.source) : event[key];
 }

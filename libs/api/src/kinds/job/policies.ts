@@ -15,6 +15,7 @@ import type {
   SuccessPolicyRule,
 } from '../../generated/types.ts';
 import { validateDnsSubdomain, validateQualifiedName } from '../../validation/check.ts';
+import { goValue } from '../../validation/go/print.ts';
 
 const MANAGED_BY_CHARS_MAX = 63;
 
@@ -110,7 +111,7 @@ function validateExitCodes(
     out.push(invalid(`${path}.containerName`, codes.containerName, detail));
   }
   const at = `${path}.values`;
-  if (values.length === 0) out.push(invalid(at, values, 'at least one value is required'));
+  if (values.length === 0) out.push(invalid(at, goValue('[]int32', values), 'at least one value is required'));
   else if (values.length > EXIT_CODES_MAX) out.push(tooMany(at, values.length, EXIT_CODES_MAX));
   let ordered = true;
   for (const [i, value] of values.entries()) {
@@ -118,12 +119,12 @@ function validateExitCodes(
     if (values.indexOf(value) < i) out.push(duplicate(`${at}[${i}]`, value));
     else if (i > 0 && (values[i - 1] ?? 0) > value) ordered = false;
   }
-  if (!ordered) out.push(invalid(at, values, 'must be ordered'));
+  if (!ordered) out.push(invalid(at, goValue('[]int32', values), 'must be ordered'));
 }
 
 export function validateSuccessPolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
   if (spec.completionMode !== 'Indexed') {
-    out.push(invalid(path, spec.successPolicy, 'requires indexed completion mode'));
+    out.push(invalid(path, goValue('batch.SuccessPolicy', spec.successPolicy), 'requires indexed completion mode'));
     return;
   }
   const rules = spec.successPolicy?.rules ?? [];

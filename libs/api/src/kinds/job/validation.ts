@@ -8,6 +8,7 @@ import {
 } from '@holdfast/machinery';
 import type { Job, JobSpec, PodTemplateSpec } from '../../generated/types.ts';
 import { dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { goStringMap } from '../../validation/go-text.ts';
 import { validateLabelSelector } from '../../validation/labels.ts';
 import { INDEXED_JOB_FAILED_INDEXES_MAX, INDEXED_JOB_PARALLELISM_MAX } from '../../validation/limits.ts';
@@ -137,9 +138,11 @@ function validateChange(out: FieldError[], { spec }: Readonly<Job>, { spec: old,
   // What decides where pods go may change until the first one went.
   const mayMove = old.suspend === true && status.startTime === undefined;
   const template = mayMove ? withOldDirectives(spec.template, old.template) : spec.template;
-  if (!semanticEqual(template, old.template)) out.push(invalid('spec.template', spec.template, IMMUTABLE_TEXT));
+  if (!semanticEqual(template, old.template)) {
+    out.push(invalid('spec.template', goValue('core.PodTemplateSpec', spec.template), IMMUTABLE_TEXT));
+  }
   for (const key of IMMUTABLE_FIELDS) {
-    if (!semanticEqual(spec[key], old[key])) out.push(invalid(`spec.${key}`, spec[key], IMMUTABLE_TEXT));
+    if (!semanticEqual(spec[key], old[key])) out.push(invalid(`spec.${key}`, shownField(spec, key), IMMUTABLE_TEXT));
   }
 }
 
@@ -150,6 +153,13 @@ const IMMUTABLE_FIELDS = [
   'managedBy',
   'successPolicy',
 ] as const;
+
+function shownField(spec: Readonly<JobSpec>, key: (typeof IMMUTABLE_FIELDS)[number]): unknown {
+  const value = spec[key];
+  if (value === undefined) return undefined;
+  if (key === 'podFailurePolicy') return goValue('batch.PodFailurePolicy', value);
+  return key === 'successPolicy' ? goValue('batch.SuccessPolicy', value) : value;
+}
 
 function validateCompletions(out: FieldError[], spec: Readonly<JobSpec>, old: Readonly<JobSpec>): void {
   if (spec.completions === old.completions) return;

@@ -3,6 +3,7 @@ import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from '..
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredText, validateWord } from '../../validation/check.ts';
 import { VOLUME_MODES, validateAccessModes } from '../../validation/claims.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateNoBacksteps } from '../../validation/paths.ts';
 import { validateNodeSelector } from '../../validation/pod/node-selector.ts';
@@ -218,6 +219,8 @@ function validateChange(
   if (spec.volumeMode !== old.volumeMode) out.push(invalid('volumeMode', spec.volumeMode, IMMUTABLE_TEXT));
   if (old.nodeAffinity !== undefined && !semanticEqual(spec.nodeAffinity, old.nodeAffinity)) {
     const detail = `${IMMUTABLE_TEXT}, except for updating from beta label to GA`;
-    out.push(invalid('nodeAffinity', spec.nodeAffinity, detail));
+    const { nodeAffinity } = spec;
+    const shown = nodeAffinity === undefined ? nodeAffinity : goValue('core.VolumeNodeAffinity', nodeAffinity);
+    out.push(invalid('nodeAffinity', shown, detail));
   }
 }

@@ -2,6 +2,7 @@ import { duplicate, type FieldError, forbidden, invalid } from '@holdfast/machin
 import type { ContainerStatus, Pod } from '../../generated/types.ts';
 import { validateDnsSubdomain, validateIp, validateQualifiedName } from '../../validation/check.ts';
 import { unixIdErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { parseIp } from '../../validation/ip.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -57,17 +58,21 @@ function validateTransitions(out: FieldError[], pod: Readonly<Pod>, old: Readonl
 const revives = (statuses: readonly ContainerStatus[], name: string): boolean =>
   statuses.some((status) => status.name === name && status.state.terminated === undefined);
 
+const typeOf = (path: string): string => (path.endsWith('hostIPs') ? 'core.HostIP' : 'core.PodIP');
+
 /** At most one address of each family. */
 function validateAddresses(out: FieldError[], path: string, addresses: readonly { readonly ip?: string }[]): void {
   for (const [i, { ip = '' }] of addresses.entries()) validateIp(out, `${path}[${i}]`, ip);
   if (addresses.length < 2) return;
   const families = new Set(addresses.map(({ ip = '' }) => parseIp(ip)?.family));
   if (families.size < 2 || addresses.length > 2) {
-    out.push(invalid(path, addresses, 'may specify no more than one IP for each IP family'));
+    out.push(
+      invalid(path, goValue(`[]${typeOf(path)}`, addresses), 'may specify no more than one IP for each IP family'),
+    );
   }
   const seen = new Set<string>();
   for (const [i, address] of addresses.entries()) {
-    if (seen.has(address.ip ?? '')) out.push(duplicate(`${path}[${i}]`, address));
+    if (seen.has(address.ip ?? '')) out.push(duplicate(`${path}[${i}]`, goValue(typeOf(path), address)));
     seen.add(address.ip ?? '');
   }
 }

@@ -9,6 +9,7 @@ import type {
   Toleration,
 } from '../../generated/types.ts';
 import { rangeText } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { goStringMap } from '../../validation/go-text.ts';
 import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdate } from '../../validation/pod/annotations.ts';
@@ -172,12 +173,24 @@ function validateNodeAffinityChange(
   const oldTerms = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   if (oldTerms.length > 0 && terms.length !== oldTerms.length) {
-    out.push(invalid(path, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'));
+    out.push(
+      invalid(
+        path,
+        goValue('[]core.NodeSelectorTerm', terms),
+        'no additions/deletions to non-empty NodeSelectorTerms list are allowed',
+      ),
+    );
     return;
   }
   for (const [i, oldTerm] of oldTerms.entries()) {
     if (onlyAdds(terms[i] ?? {}, oldTerm)) continue;
-    out.push(invalid(`${path}[${i}]`, terms[i], 'only additions are allowed (no mutations or deletions)'));
+    out.push(
+      invalid(
+        `${path}[${i}]`,
+        goValue('core.NodeSelectorTerm', terms[i]),
+        'only additions are allowed (no mutations or deletions)',
+      ),
+    );
   }
 }
 

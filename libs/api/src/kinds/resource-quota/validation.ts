@@ -1,6 +1,7 @@
 import { type FieldError, invalid, required, Verbatim } from '@holdfast/machinery';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../../generated/types.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { goStrings } from '../../validation/go-text.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateAmounts, validateQuotaResourceName } from '../../validation/quantities.ts';
@@ -78,7 +79,9 @@ function validateScopeSelector(out: FieldError[], spec: Readonly<ResourceQuotaSp
       out.push(invalid(`${path}.scopeName`, requirement.scopeName ?? '', 'unsupported scope'));
     }
     for (const _name of uncounted(requirement.scopeName, spec)) {
-      out.push(invalid(path, spec.scopeSelector, 'unsupported scope applied to resource'));
+      out.push(
+        invalid(path, goValue('core.ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource'),
+      );
     }
     validateOperator(out, path, requirement);
   }

@@ -7,7 +7,7 @@ import {
 } from '@holdfast/api';
 import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
-import { covers } from '../../authorization/rbac-rules.ts';
+import { describeRules, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
 import { isController, MASTERS_GROUP } from '../../identity.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
@@ -99,10 +99,10 @@ async function may(deps: AdmissionDeps, request: AdmissionRequest, right: Right)
 
 function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: readonly PolicyRule[]): void {
   const owned = deps.access.rbac.rulesFor(request.user, request.namespace);
-  const missing = rules.filter((rule) => !covers(owned, rule));
+  const missing = describeRules(uncovered(owned, rules));
   if (missing.length === 0) return;
   throw forbiddenError(
     subjectOfRequest(request),
-    `user ${JSON.stringify(request.user.name)} (groups=${JSON.stringify(request.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.map((rule) => JSON.stringify(rule)).join('\n')}`,
+    `user ${JSON.stringify(request.user.name)} (groups=${goQuoted(request.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}`,
   );
 }

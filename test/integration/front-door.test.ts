@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
-import { kubectl } from '../support/kubectl.ts';
+import { kubectl, tryKubectl } from '../support/kubectl.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { freePort, startRedis } from '../support/redis-server.ts';
+import { waitFor } from '../support/wait.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
 const EXIT_DEADLINE_MS = 30_000;
@@ -166,3 +167,32 @@ test('what was acknowledged is there after a restart, with the same credentials'
     assert.equal(await kubectl(second.ready.kubeconfig, ['get', 'cm', 'kept', '-o', 'jsonpath={.data.a}']), 'b');
   });
 });
+
+test('a second Ctrl-C stops at once, and the next start finds the pods that still run', async () => {
+  await withFolder(async (folder) => {
+    const first = await HoldfastProcess.start([], folder);
+    // Ends by itself some time, whatever becomes of this test.
+    const script = 'trap "" TERM; echo deaf; for i in $(seq 120); do sleep 1; done';
+    const command = ['--image=busybox', '--restart=Never', '--', 'sh', '-c', script];
+    await kubectl(first.ready.kubeconfig, ['run', 'deaf', ...command]);
+    await waitFor('it ignores signals', async () =>
+      /^deaf/.test((await tryKubectl(first.ready.kubeconfig, ['logs', 'deaf'])).stdout),
+    );
+    const container = ['get', 'pod', 'deaf', '-o', 'jsonpath={.status.containerStatuses[0].containerID}'];
+    const before = await waitFor('it is reported', () => kubectl(first.ready.kubeconfig, container));
+    // Signals close together are one; these go on until they are not.
+    await waitFor('it is gone', () => !signalled(first.pid));
+    assert.equal(await first.stop(), 130);
+    await using second = await HoldfastProcess.start([], folder);
+    assert.equal(await kubectl(second.ready.kubeconfig, container), before);
+    await kubectl(second.ready.kubeconfig, ['delete', 'pod', 'deaf', '--grace-period=1']);
+  });
+});
+
+function signalled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGINT');
+  } catch {
+    return false;
+  }
+}

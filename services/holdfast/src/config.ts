@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
+import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import {
@@ -17,7 +17,7 @@ export const START_SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
   'data-dir': { kind: 'string', help: 'Where data, certificates and kubeconfig are kept', default: '.holdfast' },
-  memory: { kind: 'boolean', help: 'Keep nothing on disk but certificates and kubeconfig' },
+  memory: { kind: 'boolean', help: 'Keep objects in memory; on disk only the kubeconfig and what pods write' },
   store: {
     kind: 'string',
     help: 'Use this Redis (redis://host:port, rediss://host:port for TLS) instead of the data directory',

@@ -1,7 +1,7 @@
 import { limitHeap } from '@holdfast/platform/heap';
 
-/** The terminal and the package manager may both pass on one Ctrl-C: signals this close together are one. */
-const SAME_SIGNAL_MS = 300;
+/** The terminal, npm and the front door all pass on one Ctrl-C, on a busy machine one after the other: that close together they are one. */
+const SAME_SIGNAL_MS = 1000;
 const BYTES_PER_MB = 1024 * 1024;
 
 const [command = 'help', ...argv] = process.argv.slice(2);

@@ -52,7 +52,7 @@ export function unsafeError(reasons: readonly string[]): OperatorError {
     code: 'STORE_UNSAFE',
     message: `The Redis server would lose acknowledged writes or is not known to keep them: ${reasons.join('; ')}`,
     nextStep:
-      'Correct these settings in redis.conf and restart the server, or allow an unsafe store for an experiment.',
+      'Correct these settings in redis.conf and restart the server, or accept it for an experiment with --allow-unsafe-store.',
   });
 }
 

@@ -64,8 +64,10 @@ export interface ValidationContext {
   readonly requester?: Requester;
   /** Absent: DEFAULT_FEATURES. */
   readonly features?: Features;
-  /** A spec of this kind that has passed every check: one that says the same need not be looked at again. */
-  readonly validSpec?: unknown;
+  /** An object whose spec `saysTheSame` has passed every check. */
+  readonly isSpecValid?: boolean;
+  /** And there was nothing to warn of. */
+  readonly isSpecQuiet?: boolean;
 }
 
 export interface Strategy<T> {
@@ -85,7 +87,13 @@ export interface Strategy<T> {
    */
   readonly generationChanges?: (object: Readonly<T>, old: Readonly<T>) => boolean;
   /** Texts for `Warning:` headers; `old` is undefined at create. */
-  readonly warnings?: (object: Readonly<T>, old: Readonly<T> | undefined) => readonly string[];
+  readonly warnings?: (
+    object: Readonly<T>,
+    old: Readonly<T> | undefined,
+    context?: Pick<ValidationContext, 'isSpecQuiet'>,
+  ) => readonly string[];
+  /** Present where many objects have one spec: whether this object's says the same as one that was valid. */
+  readonly saysTheSame?: (object: Readonly<T>, validSpec: unknown) => boolean;
   /** PUT to a name that does not exist creates it (leases, events, ... as in Kubernetes). */
   readonly allowCreateOnUpdate?: boolean;
   /** PUT without resourceVersion overwrites. */

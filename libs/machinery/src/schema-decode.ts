@@ -27,14 +27,20 @@ export interface Decoded {
 
 /**
  * Checks types and brings the value into the form that is stored: unknown fields and nulls are gone, quantities and
- * times are canonical, optional maps and lists that are empty are absent. Throws DecodeError.
+ * times are canonical, optional maps and lists that are empty are absent. Throws DecodeError. What `value` shares with `stored`, an
+ * object in that form, is not looked at.
  */
-export function decodeWithSchema(value: Json, schema: StructSchema, words: DecodeWords = 'decoder'): Decoded {
+export function decodeWithSchema(
+  value: Json,
+  schema: StructSchema,
+  words: DecodeWords = 'decoder',
+  stored?: JsonObject,
+): Decoded {
   if (!isJsonObject(value)) {
     throw new DecodeError(`json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${goType(schema)}`);
   }
   const decoder = new Decoder(words);
-  const decoded = decoder.struct(value, schema, '');
+  const decoded = decoder.struct(value, schema, '', stored);
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
@@ -51,11 +57,13 @@ class Decoder {
     this.#words = words;
   }
 
-  struct(value: JsonObject, schema: StructSchema, path: string): JsonObject {
+  struct(value: JsonObject, schema: StructSchema, path: string, stored?: JsonObject): JsonObject {
     let copy: Record<string, Json> | undefined;
     const owner = this.#owner;
     for (const key in value) {
       const before = value[key] ?? null;
+      const known = stored?.[key];
+      if (before === known && typeof before === 'object' && before !== null) continue;
       const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
       const child = path === '' ? key : `${path}.${key}`;
       if (field === undefined && schema.preserveUnknown === true) continue;
@@ -68,7 +76,7 @@ class Decoder {
       this.#owner = schema.name;
       this.#fields.push(key);
       const type = field.type();
-      const after = before === null ? undefined : this.#decode(before, type, child);
+      const after = before === null ? undefined : this.#decode(before, type, child, known);
       this.#fields.pop();
       if (after === before) {
         if (field.required === true || !isEmptyCollection(type, after)) continue;
@@ -85,12 +93,13 @@ class Decoder {
     if (this.unknownFields.length < MAX_STRICT_ERRORS) this.unknownFields.push(`unknown field "${path}"`);
   }
 
-  #decode(value: Json, schema: Schema, path: string): Json {
+  #decode(value: Json, schema: Schema, path: string, stored?: Json): Json {
     switch (schema.kind) {
       case 'scalar':
         return this.#scalar(value, schema);
       case 'struct':
-        return isJsonObject(value) ? this.struct(value, schema, path) : this.#wrongType(value, schema);
+        if (!isJsonObject(value)) return this.#wrongType(value, schema);
+        return this.struct(value, schema, path, isJsonObject(stored) ? stored : undefined);
       case 'map':
         return isJsonObject(value) ? this.#map(value, schema, path) : this.#wrongType(value, schema);
       case 'list':

@@ -2,14 +2,16 @@ import type { ApiResponse } from '@holdfast/client';
 
 /** Collects warnings of one request, each once. */
 export class Warnings {
-  readonly #texts = new Set<string>();
+  /** Made for the first: most requests have none. */
+  #texts: Set<string> | undefined;
 
   add(text: string): void {
+    this.#texts ??= new Set();
     this.#texts.add(text);
   }
 
   attach(response: ApiResponse): ApiResponse {
-    if (this.#texts.size === 0) return response;
+    if (this.#texts === undefined) return response;
     const warning = [...this.#texts].map((text) => `299 - ${quote(text)}`).join(', ');
     return { ...response, headers: { ...response.headers, warning } };
   }

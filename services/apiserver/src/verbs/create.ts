@@ -52,11 +52,10 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   await core.admission.admit(request);
   for (let attempt = 1; ; attempt++) {
     const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
-    const validation = { ...validationContext(core, context), validSpec: wanted.template?.valid };
+    const validation = validationContext(core, context);
     prepare(core, candidate, definition, validation);
-    check(candidate, definition, validation);
-    noteValid(wanted.template, candidate);
-    for (const text of definition.strategy.warnings?.(candidate, undefined) ?? []) context.warn(text);
+    const warnings = checked(candidate, wanted, validation);
+    for (const text of warnings) context.warn(text);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);
     await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate, accompany });
@@ -77,9 +76,22 @@ function refuseRevision(revision: string): void {
   }
 }
 
-/** The next pod of the template is compared with this one. */
-function noteValid(template: PodTemplate | undefined, pod: KubeObject): void {
-  if (template !== undefined && 'spec' in pod) template.valid = pod.spec;
+/** Throws when the object is not valid; returns what to warn of. Of what is known of its template nothing is found out again. */
+function checked(
+  object: KubeObject,
+  { definition, template }: NewObject,
+  context: ValidationContext,
+): readonly string[] {
+  const { strategy } = definition;
+  const isSpecValid = template !== undefined && strategy.saysTheSame?.(object, template.valid) === true;
+  const known = { ...context, isSpecValid, isSpecQuiet: isSpecValid && template.isQuiet };
+  check(object, definition, known);
+  const warnings = strategy.warnings?.(object, undefined, known) ?? [];
+  if (template !== undefined && 'spec' in object) {
+    template.valid = object.spec;
+    template.isQuiet = known.isSpecQuiet || warnings.length === 0;
+  }
+  return warnings;
 }
 
 function owned(core: Core, { definition, object, options, template }: NewObject): KubeObject {

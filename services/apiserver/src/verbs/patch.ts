@@ -109,7 +109,7 @@ export interface Patching {
   readonly current: JsonObject;
   readonly patch: Patch;
   readonly schema: StructSchema;
-  /** The kind that the result must have; absent = nobody looks. */
+  /** The kind of the stored object that is patched, which the result must have; absent = nobody looks. */
   readonly kind?: Kind;
 }
 
@@ -124,7 +124,8 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
   if (otherKind !== undefined) throw refusal(otherKind);
   try {
     const words = patch.strategic === undefined ? 'decoder' : 'converter';
-    const { value, unknownFields } = decodeWithSchema(document, patching.schema, words);
+    const stored = kind === undefined ? undefined : patching.current;
+    const { value, unknownFields } = decodeWithSchema(document, patching.schema, words, stored);
     const problems = [...patch.strictErrors, ...unknownFields];
     reportStrict(context, options, problems, (why) => refusal(`strict decoding error: ${why}`));
     return value;

@@ -10,8 +10,10 @@ export interface PodTemplate {
   readonly spec: JsonObject;
   /** What the maker of a pod owns of it, with its defaults, as FieldsV1 text. */
   fields: string | undefined;
-  /** As it was stored, when it had passed every check. */
+  /** As it was stored last, when it had passed every check. */
   valid: unknown;
+  /** And there was nothing to warn of. */
+  isQuiet: boolean;
 }
 
 /** So many templates are remembered, the oldest goes first, and none of a longer body. */
@@ -95,7 +97,10 @@ export function rememberTemplate({ rest, spec }: SplitBody, pod: KubeObject): vo
     const [oldest = ''] = byText.keys();
     byText.delete(oldest);
   }
-  byText.set(spec, cameBefore ? { spec: frozenSpec(pod), fields: undefined, valid: undefined } : undefined);
+  byText.set(
+    spec,
+    cameBefore ? { spec: frozenSpec(pod), fields: undefined, valid: undefined, isQuiet: false } : undefined,
+  );
 }
 
 const frozenSpec = (pod: KubeObject): JsonObject => deepFreeze(copyJson(decodeSpec(pod)));

@@ -108,7 +108,7 @@ async function admitAndSwap(
   const errors = form.validate(object, current.object, validation);
   if (errors.length > 0) throw invalid422(definition, context.info.name, errors);
   if (form.subresource === '') {
-    for (const text of definition.strategy.warnings?.(object, current.object) ?? []) context.warn(text);
+    for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
   await core.admission.validate(request);
   const text = encodeStored(object);

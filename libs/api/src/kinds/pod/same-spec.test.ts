@@ -17,9 +17,9 @@ const specWith = (name: string, more: Partial<PodSpec> = {}): PodSpec => ({
 const known = specWith('kube-api-access-aaaaa');
 
 test('a spec says the same whatever its volume with the token is called', () => {
-  assert.equal(saysTheSame(specWith('kube-api-access-aaaaa'), known), true);
-  assert.equal(saysTheSame(specWith('kube-api-access-bbbbb'), known), true);
-  assert.equal(saysTheSame(specWith('kube-api-access-bbbbb'), undefined), false);
+  assert.equal(saysTheSame({ spec: specWith('kube-api-access-aaaaa') }, known), true);
+  assert.equal(saysTheSame({ spec: specWith('kube-api-access-bbbbb') }, known), true);
+  assert.equal(saysTheSame({ spec: specWith('kube-api-access-bbbbb') }, undefined), false);
 });
 
 test('a spec says something else when any field differs, comes or goes', () => {
@@ -32,19 +32,19 @@ test('a spec says something else when any field differs, comes or goes', () => {
     { ...specWith(name), volumes: [token(name), token(name)] },
     { ...specWith(name), volumes: [token('other')] },
   ];
-  for (const other of others) assert.equal(saysTheSame(other, known), false, JSON.stringify(other));
-  assert.equal(saysTheSame(specWith(name), specWith('kube-api-access-aaaaa', { hostname: 'h' })), false);
+  for (const other of others) assert.equal(saysTheSame({ spec: other }, known), false, JSON.stringify(other));
+  assert.equal(saysTheSame({ spec: specWith(name) }, specWith('kube-api-access-aaaaa', { hostname: 'h' })), false);
 });
 
 test("a volume of the author's that has the name of the token's volume is noticed", () => {
   const name = 'kube-api-access-bbbbb';
   const taken = specWith(name, { volumes: [{ name, emptyDir: {} }, token(name)] });
   const free = specWith('kube-api-access-aaaaa', { volumes: [{ name, emptyDir: {} }, token('kube-api-access-aaaaa')] });
-  assert.equal(saysTheSame(taken, free), false);
-  assert.equal(saysTheSame(free, free), true);
+  assert.equal(saysTheSame({ spec: taken }, free), false);
+  assert.equal(saysTheSame({ spec: free }, free), true);
 });
 
 test('claims of ephemeral volumes are named after each pod, so nothing is known of them', () => {
   const spec = specWith('kube-api-access-aaaaa', { volumes: [{ name: 'scratch', ephemeral: {} }] });
-  assert.equal(saysTheSame(spec, spec), false);
+  assert.equal(saysTheSame({ spec: spec }, spec), false);
 });

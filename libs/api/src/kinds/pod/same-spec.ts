@@ -1,5 +1,5 @@
 import { isJsonArray, isJsonObject } from '@holdfast/machinery';
-import type { PodSpec } from '../../generated/types.ts';
+import type { Pod, PodSpec } from '../../generated/types.ts';
 
 /** The volume that admission adds to every pod has a name of its own in each. */
 const TOKEN_VOLUME_PREFIX = 'kube-api-access-';
@@ -8,7 +8,7 @@ const TOKEN_VOLUME_PREFIX = 'kube-api-access-';
  * Whether a spec says the same as one that has passed every check: then it passes them too. The names of the volumes with the token may
  * differ: to the checks such a name is like any other of its kind, as long as it stands in the same places.
  */
-export function saysTheSame(spec: Readonly<PodSpec>, valid: unknown): boolean {
+export function saysTheSame({ spec }: Readonly<Pick<Pod, 'spec'>>, valid: unknown): boolean {
   if (!isJsonObject(valid)) return false;
   // Claims of ephemeral volumes are named after the pod.
   if ((spec.volumes ?? []).some(({ ephemeral }) => ephemeral !== undefined)) return false;
@@ -16,8 +16,11 @@ export function saysTheSame(spec: Readonly<PodSpec>, valid: unknown): boolean {
   return isSame(spec, valid, names);
 }
 
-const tokenVolume = ({ volumes = [] }: Readonly<Partial<PodSpec>>): string | undefined =>
-  volumes.findLast(({ name, projected }) => projected !== undefined && name.startsWith(TOKEN_VOLUME_PREFIX))?.name;
+/** It is added after all others. */
+function tokenVolume({ volumes }: Readonly<Partial<PodSpec>>): string | undefined {
+  const last = volumes?.at(-1);
+  return last?.projected !== undefined && last.name.startsWith(TOKEN_VOLUME_PREFIX) ? last.name : undefined;
+}
 
 interface Names {
   readonly own: string | undefined;

@@ -6,6 +6,7 @@ import type { Strategy, SubresourceStrategy } from '../../resource.ts';
 import { dropDisabledPodFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
 import { qosClassOf } from './qos.ts';
+import { saysTheSame } from './same-spec.ts';
 import { validatePodStatusUpdate } from './status-update.ts';
 import { validateEphemeralContainersUpdate } from './subresource-updates.ts';
 import { validatePodUpdate } from './update.ts';
@@ -28,6 +29,7 @@ export const podStrategy: Strategy<Pod> = {
   validateCreate: validatePodCreate,
   validateUpdate: validatePodUpdate,
   warnings: podWarnings,
+  saysTheSame,
   allowUnconditionalUpdate: true,
   gracefulDeletion: podDeletionSeconds,
 };

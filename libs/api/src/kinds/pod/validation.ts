@@ -6,17 +6,16 @@ import { validateObjectMeta } from '../../validation/object-meta.ts';
 import { validatePodAnnotations, validateProfilesMatchAnnotations } from '../../validation/pod/annotations.ts';
 import { validateImageWhitespace } from '../../validation/pod/containers.ts';
 import { validatePodSpec } from '../../validation/pod/pod-spec.ts';
-import { saysTheSame } from './same-spec.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
 export function validatePodCreate(
   pod: Readonly<Pod>,
-  { validSpec }: Pick<ValidationContext, 'validSpec'> = {},
+  { isSpecValid = false }: Pick<ValidationContext, 'isSpecValid'> = {},
 ): readonly FieldError[] {
   const out: FieldError[] = [];
   validateAround(out, pod);
-  if (!saysTheSame(pod.spec, validSpec)) validateNewSpec(out, pod);
+  if (!isSpecValid) validateNewSpec(out, pod);
   validateProfilesMatchAnnotations(out, 'spec', pod.metadata, pod.spec);
   return out;
 }

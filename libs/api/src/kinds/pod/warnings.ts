@@ -1,9 +1,14 @@
 import type { Pod } from '../../generated/types.ts';
+import type { ValidationContext } from '../../resource.ts';
 import { dnsLabelErrors } from '../../validation/formats.ts';
 import { podSpecWarnings } from '../../validation/pod/warnings.ts';
 
 /** Only whoever makes a pod hears of it: those who update pods are hardly people, and do it often. */
-export function podWarnings(pod: Readonly<Pod>, old: Readonly<Pod> | undefined): readonly string[] {
+export function podWarnings(
+  pod: Readonly<Pod>,
+  old: Readonly<Pod> | undefined,
+  { isSpecQuiet = false }: Pick<ValidationContext, 'isSpecQuiet'> = {},
+): readonly string[] {
   if (old !== undefined) return [];
   const warnings: string[] = [];
   const problems = dnsLabelErrors(pod.metadata.name ?? '');
@@ -12,6 +17,6 @@ export function podWarnings(pod: Readonly<Pod>, old: Readonly<Pod> | undefined):
       "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
     warnings.push(`${text}: [${problems.join(' ')}]`);
   }
-  podSpecWarnings(warnings, '', pod);
+  if (!isSpecQuiet || pod.metadata.annotations !== undefined) podSpecWarnings(warnings, '', pod);
   return warnings;
 }

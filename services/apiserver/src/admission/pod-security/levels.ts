@@ -22,16 +22,30 @@ const UNRESTRICTED: LeveledVersion = { level: 'privileged', minor: LATEST };
 
 type Labels = Readonly<Record<string, string>>;
 
-export function readPolicy(labels: Labels | undefined): {
+interface ReadPolicy {
   readonly policy: PodSecurityPolicy;
   readonly errors: readonly FieldError[];
-} {
+}
+
+/** The labels of a stored namespace are frozen, and read for every pod in it. */
+const known = new WeakMap<Labels, ReadPolicy>();
+const NO_LABELS: Labels = Object.freeze({});
+
+export function readPolicy(labels: Labels = NO_LABELS): ReadPolicy {
+  const before = known.get(labels);
+  if (before !== undefined) return before;
+  const read = readLabels(labels);
+  if (Object.isFrozen(labels)) known.set(labels, read);
+  return read;
+}
+
+function readLabels(labels: Labels): ReadPolicy {
   const errors: FieldError[] = [];
   // A label that cannot be read protects as much as possible, but does not disturb.
-  const enforce = readMode(labels ?? {}, 'enforce', { unreadable: 'restricted', absent: UNRESTRICTED, errors });
-  readMode(labels ?? {}, 'audit', { unreadable: 'privileged', absent: UNRESTRICTED, errors });
-  const isEnforced = isLevel(labels?.[`${PREFIX}enforce`]);
-  const warn = readMode(labels ?? {}, 'warn', {
+  const enforce = readMode(labels, 'enforce', { unreadable: 'restricted', absent: UNRESTRICTED, errors });
+  readMode(labels, 'audit', { unreadable: 'privileged', absent: UNRESTRICTED, errors });
+  const isEnforced = isLevel(labels[`${PREFIX}enforce`]);
+  const warn = readMode(labels, 'warn', {
     unreadable: 'privileged',
     absent: isEnforced ? enforce : UNRESTRICTED,
     errors,

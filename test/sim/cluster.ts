@@ -16,6 +16,7 @@ import {
   createSimulatedBus,
   createSimulatedTransport,
   type LinkQuality,
+  type ProcessFact,
   type SimulatedMachine,
   SimulatedNetwork,
   SimulatedProcess,
@@ -38,6 +39,8 @@ export interface SimClusterOptions {
   readonly busQuality?: Partial<LinkQuality>;
   /** What a party writes to its log; nothing by default. */
   readonly logOf?: (party: string) => Log;
+  /** Told of every process that begins and ends, like the oracle. */
+  readonly observe?: (fact: ProcessFact) => void;
   /** Planted bugs. */
   readonly ownershipRule?: 'enforced' | 'off';
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
@@ -120,6 +123,14 @@ export class SimCluster {
     this.#fencers.get(party)?.crash();
   }
 
+  /** The node and the control plane do not hear each other; nodes and users still reach it. */
+  cutFromMasters(name: string): void {
+    for (const master of [API_PARTY, BUS_PARTY]) {
+      this.network.block(name, master);
+      this.network.block(master, name);
+    }
+  }
+
   /** The machine is off: nothing runs on it, nothing reaches it. */
   powerOff(name: string): void {
     this.network.isolate(name);
@@ -182,7 +193,11 @@ export class SimCluster {
     const machine = process.boot(this.#options.logOf?.(name));
     // The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet.
     const hardware = this.#boot(`${name}/machine`);
-    const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe: (fact) => this.oracle.observe(fact) });
+    const observe = (fact: ProcessFact): void => {
+      this.oracle.observe(fact);
+      this.#options.observe?.(fact);
+    };
+    const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe });
     const connection = runtime.connect();
     this.#nodes.set(name, { process, runtime, connection });
     return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection);

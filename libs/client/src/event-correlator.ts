@@ -9,6 +9,8 @@ export interface RawEvent {
   readonly reason: string;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly action?: string;
+  readonly related?: ObjectReference;
   readonly atMs: number;
   /** The last of several times. */
   readonly lastAtMs: number;
@@ -22,6 +24,8 @@ export interface EventDraft {
   readonly reason: string;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly action?: string;
+  readonly related?: ObjectReference;
   readonly count: number;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
@@ -82,6 +86,8 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
         type: event.type,
         reason: event.reason,
         ...(event.annotations === undefined ? {} : { annotations: event.annotations }),
+        ...(event.action === undefined ? {} : { action: event.action }),
+        ...(event.related === undefined ? {} : { related: event.related }),
         message: combined ? `(combined from similar events): ${event.message}` : event.message,
         count: (before?.count ?? 0) + event.times,
         firstAtMs: before?.firstAtMs ?? event.atMs,

@@ -44,6 +44,8 @@ interface Waiting {
   readonly reason: string;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly action?: string;
+  readonly related?: ObjectReference;
   readonly key: string;
   readonly atMs: number;
   readonly sinceMs: number;
@@ -97,10 +99,11 @@ class BackgroundRecorder implements RunningEventRecorder {
       this.#dropped++;
       return;
     }
-    const { fieldPath, ...text } = event;
+    const { fieldPath, related, ...text } = event;
     const reference = fieldPath === undefined ? referenceTo(about) : { ...referenceTo(about), fieldPath };
+    const other = related === undefined ? {} : { related: referenceTo(related) };
     const sinceMs = clock.monotonic();
-    const waiting = { ...text, key, reference, atMs: nowMs, lastAtMs: nowMs, sinceMs, times: 1 };
+    const waiting = { ...text, ...other, key, reference, atMs: nowMs, lastAtMs: nowMs, sinceMs, times: 1 };
     this.#waiting.push(waiting);
     this.#waitingByKey.set(key, waiting);
     this.#writing ??= this.#drain();
@@ -175,7 +178,7 @@ class BackgroundRecorder implements RunningEventRecorder {
 
   #compose(draft: EventDraft, namespace: string): Event {
     const { component, host, ids } = this.#options;
-    const { annotations } = draft;
+    const { annotations, action, related } = draft;
     return {
       apiVersion: 'v1',
       kind: 'Event',
@@ -188,6 +191,8 @@ class BackgroundRecorder implements RunningEventRecorder {
       reason: draft.reason,
       message: draft.message,
       type: draft.type,
+      ...(action === undefined ? {} : { action }),
+      ...(related === undefined ? {} : { related }),
       source: host === undefined ? { component } : { component, host },
       reportingComponent: component,
       reportingInstance: host ?? '',

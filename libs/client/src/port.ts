@@ -132,6 +132,10 @@ export interface EventText {
   /** The part of the object that it is about: `spec.containers{web}`. */
   readonly fieldPath?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** What was being done: `Binding`. */
+  readonly action?: string;
+  /** Another object that plays a part: for whom a pod has to go. */
+  readonly related?: KubeObject;
 }
 
 export interface EventRecorder {

@@ -5,6 +5,7 @@ import { TransportError } from '@holdfast/client';
 import type { FakeApi } from '@holdfast/client/testing';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
+import { EVENT_MESSAGE_MAX } from './limits.ts';
 import { buildPod } from './testing/builders.ts';
 import { asPod, nodeOf, podPath, rig, slowDeletions } from './testing/rig.ts';
 
@@ -36,8 +37,8 @@ test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, an
   const condition = pod('a')?.status.conditions?.[0];
   assert.deepEqual([condition?.status, condition?.reason, condition?.message], ['False', 'Unschedulable', message]);
   assert.deepEqual(
-    events('FailedScheduling').map((event) => [event.type, event.message]),
-    [['Warning', message]],
+    events('FailedScheduling').map((event) => [event.type, event.action, event.message]),
+    [['Warning', 'Scheduling', message]],
   );
   const writes = api.requests.filter(({ method }) => method === 'PATCH').length;
   const decisions = schedulers[0]?.counters().decisions;
@@ -52,6 +53,23 @@ test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, an
   addNode('n4');
   await clock.advance(15_000);
   assert.equal(nodeOf(pod('a')), 'n4');
+  await stop();
+});
+
+test('an event is cut where it is longer than Kubernetes allows; the condition says all of it', async () => {
+  const { clock, addNode, addPod, pod, events, stop } = await rig();
+  for (let i = 0; i < 20; i++) {
+    addNode(`n${i}`, { taints: [{ key: `${i}${'k'.repeat(60)}`, value: '', effect: 'NoSchedule' }] });
+  }
+  await clock.advance(10);
+  addPod('a');
+  await clock.advance(1_000);
+  const said = pod('a')?.status.conditions?.[0]?.message ?? '';
+  assert.ok(said.length > EVENT_MESSAGE_MAX);
+  assert.deepEqual(
+    events('FailedScheduling').map(({ message }) => message),
+    [`${said.slice(0, EVENT_MESSAGE_MAX - 4)} ...`],
+  );
   await stop();
 });
 
@@ -231,8 +249,13 @@ test('[PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] a pod of high priority
     [[podPath('low'), { uid: 'uid-default-low' }, undefined]],
   );
   assert.deepEqual(
-    events('Preempted').map(({ message, involvedObject }) => [involvedObject.name, message]),
-    [['low', 'Preempted by pod uid-default-high on node n1']],
+    events('Preempted').map(({ message, action, related, involvedObject }) => [
+      involvedObject.name,
+      message,
+      action,
+      related?.name,
+    ]),
+    [['low', 'Preempted by pod uid-default-high on node n1', 'Preempting', 'high']],
   );
   assert.ok(seen.includes('n1'), 'the nomination was visible');
   assert.equal(nodeOf(pod('high')), 'n1');

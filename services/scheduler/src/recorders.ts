@@ -1,6 +1,10 @@
 import type { KubeObject } from '@holdfast/api';
 import { createEventRecorder, type EventRecorder, type RunningEventRecorder } from '@holdfast/client';
+import { EVENT_MESSAGE_MAX } from './limits.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
+
+/** Behind a message that is too long; the condition of the pod has all of it. */
+const CUT = ' ...';
 
 /** Who writes events: one recorder per profile, because its name is in them. */
 export class Recorders {
@@ -19,7 +23,14 @@ export class Recorders {
   }
 
   failed(about: KubeObject, schedulerName: string, message: string): void {
-    this.of(schedulerName).event(about, { type: 'Warning', reason: 'FailedScheduling', message });
+    const told =
+      message.length <= EVENT_MESSAGE_MAX ? message : `${message.slice(0, EVENT_MESSAGE_MAX - CUT.length)}${CUT}`;
+    this.of(schedulerName).event(about, {
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      action: 'Scheduling',
+      message: told,
+    });
   }
 
   counts(): { readonly dropped: number; readonly waiting: number } {

@@ -169,7 +169,8 @@ export class Bindings {
       await this.#bindBy(placed);
       this.#outcomes.onBound(placed);
       const message = `Successfully assigned ${pod.key} to ${nodeName}`;
-      recorders.of(profile.schedulerName).event(pod.pod, { type: 'Normal', reason: 'Scheduled', message });
+      const recorder = recorders.of(profile.schedulerName);
+      recorder.event(pod.pod, { type: 'Normal', reason: 'Scheduled', action: 'Binding', message });
       for (const { call } of profile.postBinds) call(pod, nodeName);
     } catch (error) {
       log.info('a binding was not confirmed, reading the pod', { pod: pod.key, node: nodeName, error });

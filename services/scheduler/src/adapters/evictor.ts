@@ -52,7 +52,8 @@ export class Evictor {
       });
       await client.delete(PODS, target, { uid: victim.uid });
       const message = `Preempted by pod ${pod.uid} on node ${nodeName}`;
-      recorders.of(profile.schedulerName).event(victim.pod, { type: 'Normal', reason: 'Preempted', message });
+      const event = { type: 'Normal', reason: 'Preempted', action: 'Preempting', message, related: pod.pod } as const;
+      recorders.of(profile.schedulerName).event(victim.pod, event);
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
       log.warn('a pod that was to make room was not deleted', { pod: victim.key, for: pod.key, error });

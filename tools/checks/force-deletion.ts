@@ -11,6 +11,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'services/kubelet/src/static-pods.ts': 'the node itself takes down a mirror; the pod behind it is a file of the node',
   'services/controller-manager/src/controllers/pod-garbage/index.ts':
     'only when the Node is gone, the pod was never bound, or the node is out of service; the API server checks it',
+  'services/fencer/src/apply.ts': 'only after the fence of the node is confirmed; the API server checks it',
 
   // Clients: never without a warning and a confirmation.
   'services/holdfast/src/client/deletion.ts': 'what a person confirmed with --confirm',
@@ -37,6 +38,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/integration/kubelet-static-pods.test.ts': 'forcing a mirror away ends nothing',
   'test/integration/volume-attach.test.ts': 'forcing a pod away does not free its volume',
   'test/chaos/partition.test.ts': 'the double run that an administrator forces is found',
+  'test/sim/node-fence.test.ts': 'a user ends a pod whose machine the fencer has confirmed to be off',
   'test/sim/lost-node.test.ts': 'an owner who forces: the simulator finds both running',
   'test/sim/planted-bugs.ts': 'the bug that the simulator has to find',
 

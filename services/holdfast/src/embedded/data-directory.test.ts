@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -70,6 +70,16 @@ test('a directory with damaged certificates, keys or tokens is refused, and left
     assert.equal(readFileSync(file, 'utf8'), 'garbage');
     writeFileSync(file, sound);
     await read();
+  }
+});
+
+test('a directory is made with its parents, for its owner alone; one that cannot be made is told, not tried for ever', (t) => {
+  const { path: folder } = directory(t);
+  const made = new DataDirectory(path.join(folder, 'a', 'b'), { ephemeral: false });
+  assert.equal(statSync(made.path).mode & 0o777, 0o700);
+  writeFileSync(path.join(folder, 'file'), '');
+  for (const place of [path.join(folder, 'file', 'x'), '/proc/holdfast']) {
+    assert.throws(() => new DataDirectory(place, { ephemeral: false }), isOperatorError('DataDirectoryUnusable'));
   }
 });
 

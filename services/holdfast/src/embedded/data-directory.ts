@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
@@ -21,7 +21,7 @@ export class DataDirectory {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
     try {
-      mkdirSync(this.path, { recursive: true, mode: PRIVATE_FOLDER });
+      makeFolder(this.path);
     } catch (error) {
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
@@ -120,6 +120,13 @@ export class DataDirectory {
     writeFileSync(`${target}.new`, text, { mode: PRIVATE_FILE });
     renameSync(`${target}.new`, target);
   }
+}
+
+/** Folder by folder: asked for all at once, Node tries for ever where a file system makes none (/proc, an automounter). */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  mkdirSync(folder, { mode: PRIVATE_FOLDER });
 }
 
 const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';

@@ -82,10 +82,13 @@ function groupToken(group: string): string {
 }
 
 const UNSAFE = /[^A-Za-z0-9_-]/;
+const UNSAFE_BUT_DOTS = /[^A-Za-z0-9_.-]/;
 
 /** Percent-encodes everything outside `[A-Za-z0-9_-]` (with `=` for `%`), so that dots and wildcards stay inside one token. */
 export function subjectToken(text: string): string {
   if (!UNSAFE.test(text)) return text;
+  // Of nodes, of Events and of API groups.
+  if (!UNSAFE_BUT_DOTS.test(text)) return text.replaceAll('.', '=2E');
   return text.replace(/[^A-Za-z0-9_-]/g, (char) => {
     const bytes = new TextEncoder().encode(char);
     return Array.from(bytes, (byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');

@@ -57,6 +57,8 @@ class ControllerLoop implements Controller {
   readonly #stopping = new AbortController();
   readonly #conflictsOf = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
+  /** Of the passes under way: a signal that follows two others costs more than a short pass. */
+  readonly #endings = new Set<AbortController>();
   readonly #totals = { passes: 0, conflicts: 0, failures: 0, deadlines: 0, active: 0, overdue: 0 };
   #workers: readonly Promise<void>[] = [];
 
@@ -75,7 +77,9 @@ class ControllerLoop implements Controller {
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error(`controller ${this.name} is stopping`));
+    const reason = new Error(`controller ${this.name} is stopping`);
+    this.#stopping.abort(reason);
+    for (const ending of this.#endings) ending.abort(reason);
     this.#options.queue.shutDown();
     await Promise.all(this.#workers);
     await Promise.all(this.#running);
@@ -90,23 +94,33 @@ class ControllerLoop implements Controller {
   async #pass(key: string): Promise<void> {
     const { clock, deadlineMs = RECONCILE_DEADLINE_MS, log } = this.#options;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const overdue = new AbortController();
+    const ending = this.#ending();
+    let isOverdue = false;
     const timer = clock.timer(deadlineMs, () => {
       this.#totals.deadlines++;
       this.#totals.overdue++;
+      isOverdue = true;
       log.warn('a pass exceeded its deadline', { controller: this.name, key, deadlineMs });
-      overdue.abort(new Error(`the pass over ${key} exceeded ${deadlineMs} ms`));
+      ending.abort(new Error(`the pass over ${key} exceeded ${deadlineMs} ms`));
       release();
     });
-    const running = this.#attempt(key, AbortSignal.any([overdue.signal, this.#stopping.signal])).then((outcome) => {
+    const running = this.#attempt(key, ending.signal).then((outcome) => {
       timer.cancel();
-      if (overdue.signal.aborted) this.#totals.overdue--;
+      this.#endings.delete(ending);
+      if (isOverdue) this.#totals.overdue--;
       this.#settle(key, outcome);
       this.#running.delete(running);
       release();
     });
     this.#running.add(running);
     await released;
+  }
+
+  #ending(): AbortController {
+    const ending = new AbortController();
+    if (this.#stopping.signal.aborted) ending.abort(this.#stopping.signal.reason);
+    else this.#endings.add(ending);
+    return ending;
   }
 
   async #attempt(key: string, signal: AbortSignal): Promise<Outcome> {

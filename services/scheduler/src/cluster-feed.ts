@@ -20,7 +20,7 @@ import {
   STORAGE_CLASSES,
 } from '@holdfast/api';
 import { createInformer, type Informer, type InformerChange, type InformerOptions } from '@holdfast/client';
-import { compileLabelMap, compileLabelSelector, type LabelSelectorMatcher } from '@holdfast/machinery';
+import { compileLabelMap, compileLabelSelector, deepEqual, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { ClusterCache } from './domain/cluster-cache.ts';
 import { compileOrNothing } from './domain/pod-affinity.ts';
 import type { EventKind, EventSubjects } from './framework/plugin.ts';
@@ -119,10 +119,17 @@ export class ClusterFeed {
       if (object !== undefined) owners.setService(object);
       else if (old !== undefined) owners.removeService(old);
     });
-    const follow = <T extends KubeObject>(ref: ResourceRef<T>, selectorOf: (owner: T) => LabelSelectorMatcher): void =>
+    const follow = <T extends KubeObject & { readonly spec: { readonly selector?: unknown } }>(
+      ref: ResourceRef<T>,
+      selectorOf: (owner: T) => LabelSelectorMatcher,
+    ): void =>
       this.#follow(ref, ({ object, old }) => {
-        if (object !== undefined) owners.setController(object, selectorOf(object));
-        else if (old !== undefined) owners.removeController(old);
+        if (object === undefined) {
+          if (old !== undefined) owners.removeController(old);
+          // Nearly all changes of an owner are of its status.
+        } else if (old === undefined || !deepEqual(old.spec.selector, object.spec.selector)) {
+          owners.setController(object, selectorOf(object));
+        }
       });
     follow(REPLICATION_CONTROLLERS, ({ spec }) => compileLabelMap(spec.selector ?? {}));
     follow(REPLICA_SETS, ({ spec }) => compileOrNothing(() => compileLabelSelector(spec.selector)));

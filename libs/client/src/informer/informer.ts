@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { type Bus, type BusMessage, HEARTBEAT_SUBJECT, resourcePattern, type Subscription } from '@holdfast/bus';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, invariant, type Log, type Random, type Timer } from '@holdfast/platform';
+import { type Clock, InvariantViolation, type Log, type Random, type Timer } from '@holdfast/platform';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { decodeObject, revisionOf } from '../decode.ts';
 import {
@@ -125,8 +125,11 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    invariant(this.#cache.hasIndex(index), 'an index is declared before it is asked', { index, informer: this.name });
-    return this.#cache.byIndex(index, value);
+    const found = this.#cache.byIndex(index, value);
+    if (found === undefined) {
+      throw new InvariantViolation('an index is declared before it is asked', { index, informer: this.name });
+    }
+    return found;
   }
 
   onChange(listener: (change: InformerChange<T>) => void): () => void {

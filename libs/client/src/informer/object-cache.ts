@@ -47,12 +47,10 @@ export class ObjectCache<T extends KubeObject> {
     return namespace === undefined ? this.#entries.size : (this.#byNamespace.get(namespace)?.size ?? 0);
   }
 
-  byIndex(index: string, value: string): readonly T[] {
-    return objectsOf(this.#indexes.get(index)?.groups.get(value));
-  }
-
-  hasIndex(index: string): boolean {
-    return this.#indexes.has(index);
+  /** `undefined` when there is no such index. */
+  byIndex(index: string, value: string): readonly T[] | undefined {
+    const known = this.#indexes.get(index);
+    return known === undefined ? undefined : objectsOf(known.groups.get(value));
   }
 
   size(): number {

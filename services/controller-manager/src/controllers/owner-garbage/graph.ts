@@ -1,4 +1,5 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
+import type { Informer } from '@holdfast/client';
 import type { ControllerContext } from '../../common/context.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
@@ -18,6 +19,7 @@ export class OwnershipGraph {
   readonly #context: ControllerContext;
   readonly #byPath: ReadonlyMap<string, ResourceRef>;
   readonly #byKind: ReadonlyMap<string, ResourceRef>;
+  #caches: readonly (readonly [ResourceRef, Informer<KubeObject>])[] | undefined;
   /** Uids are never used twice, so a proof of absence holds for ever. */
   readonly #absent = new Set<string>();
 
@@ -40,8 +42,9 @@ export class OwnershipGraph {
   dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
     // Asked for every object that goes, of which few own anything.
     const found: (Node & { readonly object: KubeObject })[] = [];
-    for (const resource of this.#byPath.values()) {
-      for (const object of this.#context.informers.of(resource).byIndex('owner', ownerUid)) {
+    this.#caches ??= Array.from(this.#byPath.values(), (resource) => [resource, this.#context.informers.of(resource)]);
+    for (const [resource, cache] of this.#caches) {
+      for (const object of cache.byIndex('owner', ownerUid)) {
         found.push({ resource, object, key: keyIn(resource, object) });
       }
     }

@@ -65,7 +65,7 @@ function affected(graph: OwnershipGraph, resource: ResourceRef, change: Informer
   const isItself =
     object !== undefined &&
     isOfInterest(object) &&
-    (old === undefined || ownershipOf(object) !== ownershipOf(old)) &&
+    (old === undefined || !isSameOwnership(object, old)) &&
     !isAtRest(graph, object);
   const owners = known.metadata.ownerReferences ?? [];
   const hasLeft = object === undefined || !isSame(owners, old?.metadata.ownerReferences ?? []);
@@ -77,8 +77,10 @@ function affected(graph: OwnershipGraph, resource: ResourceRef, change: Informer
   ];
 }
 
-const ownershipOf = ({ metadata }: KubeObject): string =>
-  JSON.stringify([metadata.ownerReferences ?? [], metadata.finalizers ?? [], metadata.deletionTimestamp !== undefined]);
+const isSameOwnership = (a: KubeObject, b: KubeObject): boolean =>
+  isTerminating(a) === isTerminating(b) &&
+  isSame(a.metadata.ownerReferences ?? [], b.metadata.ownerReferences ?? []) &&
+  isSame(a.metadata.finalizers ?? [], b.metadata.finalizers ?? []);
 
 const waitingOwners = (graph: OwnershipGraph, dependent: KubeObject): readonly Node[] =>
   (dependent.metadata.ownerReferences ?? []).flatMap((owner) => {

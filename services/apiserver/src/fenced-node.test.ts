@@ -71,3 +71,19 @@ test('[FENCE-06] [FENCE-07] the fencer gives a node up only after the condition 
   assert.equal((await taint()).status, 200);
   assert.equal((await api.call('DELETE', '/api/v1/nodes/a', { as: 'fencer' })).status, 200);
 });
+
+test('[FENCE-02] lists of nodes show a fence that is under way and one that is confirmed', async (t) => {
+  const api = await startWithNode(t);
+  const shown = async (): Promise<unknown> => {
+    const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+    return (await api.call('GET', '/api/v1/nodes', { headers })).at('rows.0.cells.1');
+  };
+  await tell(api, 'admin', [READY]);
+  assert.equal(await shown(), 'Ready');
+  await tell(api, 'admin', [{ ...READY, status: 'Unknown' }, fenced('Unknown', 'FencingStarted')]);
+  assert.equal(await shown(), 'NotReady,Fencing');
+  await tell(api, 'admin', [{ ...READY, status: 'Unknown' }, fenced('True', 'NodeFenced')]);
+  assert.equal(await shown(), 'NotReady,Fenced');
+  await tell(api, 'admin', [READY, fenced('False', 'Unfenced')]);
+  assert.equal(await shown(), 'Ready');
+});

@@ -1,6 +1,7 @@
 import { ageColumn, NONE, nameColumn, textColumn, wide } from '../../columns/columns.ts';
 import type { Node } from '../../generated/types.ts';
 import type { Column } from '../../resource.ts';
+import { FENCED } from './fence.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
@@ -25,6 +26,9 @@ function statusOf(node: Readonly<Node>): string {
   const ready = node.status.conditions?.find((condition) => condition.type === 'Ready');
   const words = [ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady'];
   if (node.spec.unschedulable === true) words.push('SchedulingDisabled');
+  const fenced = node.status.conditions?.find((condition) => condition.type === FENCED)?.status;
+  if (fenced === 'Unknown') words.push('Fencing');
+  if (fenced === 'True') words.push('Fenced');
   return words.join(',');
 }
 

@@ -214,6 +214,48 @@ test('a table takes no other objects than there are', async () => {
   );
 });
 
+test('a list is no object: representations that do not fit are refused by name', async () => {
+  const get = async (url: string, as: string) => {
+    const answer = await api.call('GET', url, { headers: { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` } });
+    return [answer.status, answer.at('kind'), answer.at('message')];
+  };
+  assert.deepEqual(await get(MAPS, 'PartialObjectMetadataList'), [200, 'PartialObjectMetadataList', undefined]);
+  assert.deepEqual(await get(MAPS, 'PartialObjectMetadata'), [
+    406,
+    'Status',
+    'you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)',
+  ]);
+  assert.deepEqual(await get(`${MAPS}/a`, 'PartialObjectMetadataList'), [
+    406,
+    'Status',
+    'you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)',
+  ]);
+  assert.deepEqual(await get(`${MAPS}/a`, 'Foo'), [
+    406,
+    'Status',
+    'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+  ]);
+});
+
+test('jobs name themselves when they are selected by what they do not have', () =>
+  compare([
+    {
+      method: 'GET',
+      url: '/apis/batch/v1/jobs?fieldSelector=foo%3Da',
+      answer: [400, 'field label "foo" not supported for batchv1.Job'],
+    },
+  ]));
+
+test('an eviction may be of the version before', async () => {
+  const eviction = (apiVersion: string): string =>
+    JSON.stringify({ apiVersion, kind: 'Eviction', metadata: { name: 'x' } });
+  const url = '/api/v1/namespaces/default/pods/x/eviction';
+  await compare([
+    { url, body: eviction('policy/v1beta1'), answer: [404, 'pods "x" not found'] },
+    { url, body: eviction('policy/v1'), answer: [404, 'pods "x" not found'] },
+  ]);
+});
+
 test('where no group is there is no Status; below a group there is', async () => {
   for (const path of ['/foo', '/apis/foo', '/apis/foo.io/v1', '/apis/foo.io/v1/things']) {
     const { status, body } = await api.call('GET', path);

@@ -103,6 +103,9 @@ function checkFields(fields: FieldSelectorMatcher, definition: ResourceDefinitio
   const own = Object.keys(definition.selectableFields);
   for (const { field } of fields.requirements) {
     if (field === 'metadata.name' || field === 'metadata.namespace' || own.includes(field)) continue;
+    if (definition.group === 'batch' && definition.kind === 'Job') {
+      throw badRequest(`field label ${JSON.stringify(field)} not supported for batchv1.Job`);
+    }
     throw badRequest(
       own.length === 0
         ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`

@@ -2,7 +2,7 @@ import { StatusError } from '@holdfast/machinery';
 
 /** How the client wants an object or a list. */
 export interface Representation {
-  readonly form: 'object' | 'table' | 'partial';
+  readonly form: 'object' | 'table' | 'partial' | 'partial list';
   readonly encoding: 'json' | 'yaml';
   /** The media type to answer with. */
   readonly contentType: string;
@@ -34,8 +34,21 @@ function negotiateAmong(accept: string | undefined, isServed: (wanted: Represent
     const representation = readClause(clause.trim());
     if (representation !== undefined && isServed(representation)) return representation;
   }
-  throw notAcceptable();
+  throw accept.split(',').some((clause) => isServedType(clause)) ? onlyAccepted() : notAcceptable();
 }
+
+/** A type that is served, asked for in a form that is not. */
+function isServedType(clause: string): boolean {
+  const type = clause.split(';')[0]?.trim() ?? '';
+  return encodingOf(type) !== undefined;
+}
+
+const onlyAccepted = (): StatusError =>
+  new StatusError({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: `only the following media types are accepted: ${SERVED.join(', ')}`,
+  });
 
 function readClause(clause: string): Representation | undefined {
   const [type = '', ...rest] = clause.split(';').map((part) => part.trim());
@@ -48,10 +61,8 @@ function readClause(clause: string): Representation | undefined {
   if (as === undefined) return base;
   if (parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
   if (as === 'Table') return { ...base, form: 'table' };
-  if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') {
-    return { ...base, form: 'partial' };
-  }
-  return undefined;
+  if (as === 'PartialObjectMetadata') return { ...base, form: 'partial' };
+  return as === 'PartialObjectMetadataList' ? { ...base, form: 'partial list' } : undefined;
 }
 
 function encodingOf(type: string): 'json' | 'yaml' | undefined {
@@ -66,13 +77,8 @@ function splitOnce(part: string): [string, string] {
 
 /** What Kubernetes names; clients that ask for protobuf also say that they take JSON, and get that. */
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const AVAILABLE = [
-  'application/json',
-  'application/yaml',
-  PROTOBUF,
-  'application/json;stream=watch',
-  `${PROTOBUF};stream=watch`,
-];
+const SERVED = ['application/json', 'application/yaml', PROTOBUF];
+const AVAILABLE = [...SERVED, 'application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
 export function notAcceptable(): StatusError {
   return new StatusError({
@@ -81,4 +87,21 @@ export function notAcceptable(): StatusError {
     message: `406: Not Acceptable\n\nAvailable representations: ${AVAILABLE.join(', ')}`,
     details: {},
   });
+}
+
+/** A list is no object, nor an object a list; the type is named as in Go. */
+export function otherForm(wanted: 'PartialObjectMetadata' | 'PartialObjectMetadataList', of: GoKind): StatusError {
+  const internal = of.group === '' ? 'core' : (of.group.split('.')[0] ?? '');
+  const isList = wanted === 'PartialObjectMetadata';
+  const type = `*${internal}.${of.kind}${isList ? 'List' : ''}`;
+  return new StatusError({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: `you requested ${wanted}, but the requested object is ${isList ? 'a list' : 'not a list'} (${type})`,
+  });
+}
+
+interface GoKind {
+  readonly group: string;
+  readonly kind: string;
 }

@@ -5,6 +5,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
 import type { ResourceContext } from './context.ts';
+import { otherForm } from './negotiation.ts';
 import { stringifyYaml } from './yaml.ts';
 
 /** One object in the representation the client asked for. */
@@ -23,6 +24,8 @@ export function objectAnswer(
     }
     case 'partial':
       return valueAnswer(context, status, partialObjectMetadata(object.object));
+    case 'partial list':
+      throw otherForm('PartialObjectMetadataList', definition);
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, status, object.object);
       return {

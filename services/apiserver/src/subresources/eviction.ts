@@ -21,7 +21,7 @@ const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 /** Deletes a pod if its disruption budget has room for it. */
 const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
-  const { deleteOptions = {}, metadata } = readReview(context, KIND) as Eviction;
+  const { deleteOptions = {}, metadata } = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
   if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
   const dryRun = readDryRun(
     [...(deleteOptions.dryRun ?? []), ...context.request.query.getAll('dryRun')],

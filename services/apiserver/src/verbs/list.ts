@@ -8,6 +8,7 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
+import { otherForm } from '../http/negotiation.ts';
 import { tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
@@ -102,6 +103,8 @@ function listAnswer(core: Core, context: ResourceContext, definition: ResourceDe
     case 'table':
       return valueAnswer(context, 200, tableFor(core, context, definition, { objects: page.objects, metadata }));
     case 'partial':
+      throw otherForm('PartialObjectMetadata', definition);
+    case 'partial list':
       return valueAnswer(context, 200, partialList(page.objects, metadata));
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));

@@ -134,7 +134,7 @@ function bookmark(definition: ResourceDefinition, revision: number, initialEvent
 function rendererFor(core: Core, context: ResourceContext, definition: ResourceDefinition): RenderFrame {
   const { form } = context.representation;
   const served = (object: CachedObject): CachedObject => asServed(definition, object);
-  if (form === 'partial') {
+  if (form === 'partial' || form === 'partial list') {
     return (type, object) => plainFrame({ type, object: partialObjectMetadata(served(object).object) });
   }
   if (form === 'object') {

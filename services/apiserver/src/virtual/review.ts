@@ -23,12 +23,18 @@ export interface ReviewKind {
   readonly kind: string;
 }
 
-/** The posted document, decoded by the field table of its kind. */
-export function readReview(context: ResourceContext, of: ReviewKind): KubeObject & { readonly spec?: unknown } {
+/** The posted document, decoded by the field table of its kind; `others` are versions of it with the same fields. */
+export function readReview(
+  context: ResourceContext,
+  of: ReviewKind,
+  others: readonly string[] = [],
+): KubeObject & { readonly spec?: unknown } {
   const schema = schemaFor(of.group, of.version, of.kind);
   invariant(schema !== undefined, 'every review has a field table', { kind: of.kind });
   const text = bodyText(context.request);
-  const document = parseDocument(text, bodyFormat(context.request), of.kind).value;
+  const sent = parseDocument(text, bodyFormat(context.request), of.kind).value;
+  const isOther = others.some((each) => each === sent['apiVersion']);
+  const document = isOther ? { ...sent, apiVersion: groupVersion(of) } : sent;
   try {
     return asKind(decodeWithSchema(asJson(asKind(document, of)), schema).value, of);
   } catch (error) {

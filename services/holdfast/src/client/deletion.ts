@@ -1,6 +1,7 @@
 import type { KubeObject } from '@holdfast/api';
 import type { DeleteRequest } from '@holdfast/client';
-import { at, misuse, textAt } from './resources.ts';
+import { misuse } from './misuse.ts';
+import { at, textAt } from './resources.ts';
 
 /** What somebody typed after `delete`. */
 export interface DeletionWish {

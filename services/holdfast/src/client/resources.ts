@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
-import { OperatorError } from '@holdfast/platform';
+import { misuse, plainName } from './misuse.ts';
 import type { Session } from './session.ts';
 
 /** An object that somebody named: `pod web`, `pods/web`, `deploy.apps/web`. */
@@ -68,16 +68,6 @@ function find(served: readonly Served[], word: string): ResourceRef<KubeObject> 
   );
   if (found !== undefined) return found;
   throw misuse(`the API server has no resource "${word}"`, 'Use a name such as pods, deployments or pv.');
-}
-
-/** A name becomes a part of a path. */
-function plainName(name: string): string {
-  if (name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name)) return name;
-  throw misuse(`"${name}" is no name of an object`, 'Give it as `<resource> <name>` or `<resource>/<name>`.');
-}
-
-export function misuse(message: string, nextStep: string): OperatorError {
-  return new OperatorError({ code: 'Misuse', message, nextStep, exitCode: 2 });
 }
 
 export const at = (value: unknown, field: string): unknown =>

@@ -13,6 +13,7 @@ import { describeError, OperatorError } from '@holdfast/platform';
 import type { SettingSpecs, Settings } from '@holdfast/platform/config';
 import type { Terminal } from './command.ts';
 import { type Access, kubeconfigFile, readAccess } from './kubeconfig.ts';
+import { plainName } from './misuse.ts';
 import { warningsOf } from './warnings.ts';
 
 export const CONNECTION_SETTINGS = {
@@ -42,15 +43,10 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
   });
   const transport = personal(https, access, terminal);
   return {
-    client: createApiClient({
-      transport,
-      userAgent: USER_AGENT,
-      ...(access.token === undefined ? {} : { token: access.token }),
-    }),
-    namespace: settings.namespace ?? access.namespace,
+    client: createApiClient({ transport, userAgent: USER_AGENT }),
+    namespace: plainName(settings.namespace ?? access.namespace),
     read: async (path, accept, query = new URLSearchParams()) => {
-      const bearer = access.token === undefined ? {} : { authorization: `Bearer ${access.token}` };
-      const headers = { accept, 'user-agent': USER_AGENT, ...bearer };
+      const headers = { accept, 'user-agent': USER_AGENT };
       const response = await transport.request({ method: 'GET', path, query, headers });
       if (response.status >= 400) throw statusErrorOf(response);
       return jsonOf(response);
@@ -59,11 +55,12 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
   };
 }
 
-/** Tells the warnings of every answer, and says of silence what to do about it. */
-function personal(https: ApiTransport, { server }: Access, { tell }: Terminal): ApiTransport {
+/** Says who asks, tells the warnings of every answer, and says of silence what to do about it. */
+function personal(https: ApiTransport, { server, token }: Access, { tell }: Terminal): ApiTransport {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     try {
-      const response = await https.request(asked);
+      const response = await https.request({ ...asked, headers: { ...asked.headers, ...authorization } });
       for (const warning of warningsOf(response.headers['warning'] ?? '')) tell(`Warning: ${warning}`);
       return response;
     } catch (error) {
@@ -77,7 +74,7 @@ function noAnswer(server: string, { method }: ApiRequest, error: TransportError)
   const unknown = method !== 'GET' && error.possiblySent;
   return new OperatorError({
     code: 'NoAnswer',
-    message: `${server} gave no answer: ${describeError(error)}`,
+    message: `${server} gave no answer: ${describeError(error.cause ?? error)}`,
     nextStep: unknown
       ? 'It may have been done all the same: look before you repeat it.'
       : 'Is it running, and is this the right kubeconfig (--kubeconfig)? `npm start` starts a cluster.',

@@ -3,7 +3,8 @@ import type { Target } from '@holdfast/client';
 import { defineCommand } from '../command.ts';
 import { requireConfirmation } from '../confirmation.ts';
 import { type DeletionWish, deleteRequest, outcomeOf, risksOf } from '../deletion.ts';
-import { misuse, type Named, resolveWords } from '../resources.ts';
+import { misuse } from '../misuse.ts';
+import { type Named, resolveWords } from '../resources.ts';
 import type { Session } from '../session.ts';
 
 export const DELETE = defineCommand({

@@ -2,7 +2,7 @@ import { PERSISTENT_VOLUMES } from '@holdfast/api';
 import { defineCommand } from '../command.ts';
 import { requireConfirmation } from '../confirmation.ts';
 import { breakingPatch, riskOfBreaking } from '../detachment.ts';
-import { misuse } from '../resources.ts';
+import { misuse, plainName } from '../misuse.ts';
 
 export const DETACH = defineCommand({
   usage: 'detach volume <name>',
@@ -10,10 +10,11 @@ export const DETACH = defineCommand({
     'Breaks the attachment of a volume to its node without the word of that node, so that another node may have it.\n' +
     'Only for a node that is off, or cut off from the storage: this client cannot see whether it still writes.',
   settings: { confirm: { kind: 'boolean', help: 'Do it in spite of the warning' } },
-  act: async ({ settings, words: [what = '', name = '', ...more] }, { client }, terminal) => {
-    if (what !== 'volume' || name === '' || more.length > 0) {
+  act: async ({ settings, words: [what = '', word = '', ...more] }, { client }, terminal) => {
+    if (what !== 'volume' || word === '' || more.length > 0) {
       throw misuse('one volume has to be named', 'Use `detach volume <name>`, with the name of the PersistentVolume.');
     }
+    const name = plainName(word);
     const volume = await client.get(PERSISTENT_VOLUMES, { name });
     const risk = riskOfBreaking(volume);
     if (risk === undefined) {

@@ -1,6 +1,7 @@
 import { collectionPath, objectPath } from '@holdfast/client';
 import { defineCommand } from '../command.ts';
-import { misuse, type Resolved, resolveWords } from '../resources.ts';
+import { misuse } from '../misuse.ts';
+import { type Resolved, resolveWords } from '../resources.ts';
 import { formatTable } from '../table.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';

@@ -164,7 +164,22 @@ export function sortedElements(set: ReadonlyMap<PathElement, unknown>): PathElem
   if (elements.length < 2) return elements;
   // Fields alone, the common case, sort as they are written.
   for (const element of elements) if (!element.startsWith('f:')) return elements.sort(compareElements);
-  return elements.sort();
+  return sortedTexts(elements);
+}
+
+/** Few enough to be put in their places one by one, which needs no memory. */
+const FEW = 24;
+
+/** The texts in their order, in the same array. */
+export function sortedTexts(texts: string[]): string[] {
+  if (texts.length > FEW) return texts.sort();
+  for (let i = 1; i < texts.length; i += 1) {
+    const text = texts[i] ?? '';
+    let at = i;
+    for (; at > 0 && (texts[at - 1] ?? '') > text; at -= 1) texts[at] = texts[at - 1] ?? '';
+    texts[at] = text;
+  }
+  return texts;
 }
 
 /** Every path: on each level first the members, then what is below. */

@@ -17,15 +17,15 @@ function encodeLevel(set: FieldSet, level: MutableJsonObject): JsonObject {
   for (const element of sortedElements(set)) {
     const node = set.get(element);
     if (node === undefined) continue;
-    const below: MutableJsonObject = {};
-    if (node.children.size > 0) {
-      if (node.member) below[SELF] = {};
-      encodeLevel(node.children, below);
-    }
-    level[element] = below;
+    level[element] =
+      node.children.size === 0
+        ? NOTHING_BELOW
+        : encodeLevel(node.children, node.member ? { [SELF]: NOTHING_BELOW } : {});
   }
   return level;
 }
+
+const NOTHING_BELOW: JsonObject = Object.freeze({});
 
 /** Elements of a kind we do not know are left out. Throws FieldsV1Error. */
 export function decodeFieldsV1(value: Json): FieldSet {

@@ -1,7 +1,7 @@
 import { type FieldSet, isEmptySet } from '../fieldpath/field-set.ts';
-import { decodeFieldsV1, encodeFieldsV1, FieldsV1Error } from '../fieldpath/fields-v1.ts';
+import { encodeFieldsV1, FieldsV1Error } from '../fieldpath/fields-v1.ts';
 import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue } from '../json.ts';
-import { sharedFields } from './shared-fields.ts';
+import { fieldSetFrom, sharedFields } from './shared-fields.ts';
 
 export type ManagerOperation = 'Apply' | 'Update';
 
@@ -89,7 +89,7 @@ function checkFieldsType(type: string, index: number): void {
 
 function decodeFields(json: Json, index: number): FieldSet {
   try {
-    return decodeFieldsV1(json);
+    return fieldSetFrom(json);
   } catch (error) {
     if (!(error instanceof FieldsV1Error)) throw error;
     throw new ManagedFieldsError(`error decoding managed fields entry ${index}: ${error.message}`, { cause: error });

@@ -10,7 +10,7 @@ import { compareTyped, excludeFields } from '../typed/compare.ts';
 import { unsetObject } from '../typed/unset.ts';
 import { fieldsOfNewObject } from './new-object.ts';
 import { withoutServerFields } from './owners.ts';
-import { fieldsText, sharedFields } from './shared-fields.ts';
+import { fieldSetFrom, fieldsText, sharedFields } from './shared-fields.ts';
 
 const STATUS = fieldSetOf(['f:status']);
 
@@ -75,6 +75,15 @@ test('equal texts of fields are one frozen value, whose text is known', () => {
   assert.equal(fieldsText(one), '{"f:data":{".":{},"f:a":{}}}');
   assert.equal(fieldsText({ 'f:x': {} }), '{"f:x":{}}');
   assert(Object.isFrozen(one['f:data']));
+});
+
+test('the set of shared fields is made once, and that of others each time', () => {
+  const shared = sharedFields('{"f:spec":{"f:replicas":{}}}');
+  assert.equal(fieldSetFrom(shared), fieldSetFrom(shared));
+  assert.deepEqual(encodeFieldsV1(fieldSetFrom(shared)), shared);
+  const own = { 'f:spec': { 'f:replicas': {} } };
+  assert.notEqual(fieldSetFrom(own), fieldSetFrom(own));
+  assert.deepEqual(fieldSetFrom(own), fieldSetFrom(shared));
 });
 
 test('so many texts of fields are known that memory has a bound, and each says what it says when it is met again', () => {

@@ -1,6 +1,6 @@
 import { deepEqual } from '../deep.ts';
 import { fieldElement, type PathElement } from '../fieldpath/element.ts';
-import { type FieldSet, hasMember, sortedElements } from '../fieldpath/field-set.ts';
+import { type FieldSet, hasMember, sortedElements, sortedTexts } from '../fieldpath/field-set.ts';
 import { isEmptyObject, type Json, type JsonObject, ownValue } from '../json.ts';
 import type { ListSchema, Schema, StructSchema } from '../schema.ts';
 import { fieldSchema, itemsByElement, listOf, listSchema, type Maybe, objectOf, treatmentOf } from '../typed/shape.ts';
@@ -150,20 +150,7 @@ const PLAIN = /^[\w./-]*$/;
 const member = (key: string, text: string): string =>
   PLAIN.test(key) ? `"f:${key}":${text}` : `${JSON.stringify(fieldElement(key))}:${text}`;
 
-/** Few enough to be put in their places one by one. */
-const FEW = 24;
-
-function sortedKeys(object: JsonObject): readonly string[] {
-  const keys = Object.keys(object);
-  if (keys.length > FEW) return keys.sort();
-  for (let i = 1; i < keys.length; i += 1) {
-    const key = keys[i] ?? '';
-    let at = i;
-    for (; at > 0 && (keys[at - 1] ?? '') > key; at -= 1) keys[at] = keys[at - 1] ?? '';
-    keys[at] = key;
-  }
-  return keys;
-}
+const sortedKeys = (object: JsonObject): readonly string[] => sortedTexts(Object.keys(object));
 
 const own = (object: JsonObject | undefined, key: string): Maybe =>
   object === undefined ? undefined : ownValue(object, key);

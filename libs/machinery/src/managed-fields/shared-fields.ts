@@ -1,5 +1,7 @@
 import { deepFreeze } from '../deep.ts';
-import { isJsonObject, type JsonObject } from '../json.ts';
+import type { FieldSet } from '../fieldpath/field-set.ts';
+import { decodeFieldsV1 } from '../fieldpath/fields-v1.ts';
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 
 /** Objects made from one template own the same fields: so many texts of FieldsV1 are known, and each is one value for all. */
 const KNOWN_MAX = 512;
@@ -8,6 +10,7 @@ const KNOWN_CHARS_MAX = 8_192;
 
 const byText = new Map<string, JsonObject>();
 const textOf = new WeakMap<JsonObject, string>();
+const setOf = new WeakMap<JsonObject, FieldSet>();
 
 /** The frozen value of a FieldsV1 text; the same instance for the same text. `value` is what the text says, where that is at hand. */
 export function sharedFields(text: string, value?: JsonObject): JsonObject {
@@ -27,6 +30,14 @@ function remember(text: string, fields: JsonObject): void {
   }
   byText.set(text, fields);
   textOf.set(fields, text);
+}
+
+/** The set of a FieldsV1 value; that of a shared one is kept, because it is asked for again. Throws FieldsV1Error. */
+export function fieldSetFrom(fields: Json): FieldSet {
+  if (!isJsonObject(fields) || !textOf.has(fields)) return decodeFieldsV1(fields);
+  const known = setOf.get(fields) ?? decodeFieldsV1(fields);
+  setOf.set(fields, known);
+  return known;
 }
 
 /** The text of a FieldsV1 value, which is known already for a shared one. */

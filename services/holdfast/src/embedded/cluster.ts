@@ -11,7 +11,7 @@ import { DataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import type { Machine } from './machine.ts';
 import { openBus } from './open-bus.ts';
-import { openStore } from './open-store.ts';
+import { beginStore } from './open-store.ts';
 import type { Progress } from './progress.ts';
 
 export interface EmbeddedClusterDeps {
@@ -47,14 +47,17 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const lock = await lockDataDirectory(directory.path);
     running.push({ stop: async () => lock.release() });
     const credentials = directory.credentials(nodeNames.all);
-    // These begin now, so that the store's thread and the keys get ready while modules are loaded.
-    const opening = openStore(config, { ...machine, directory: directory.path });
-    running.push({ stop: async () => (await opening.catch(() => undefined))?.close() });
     const certificates = directory.certificates(serverNames(config.host), machine.clock.now());
     // Who waits for them is told of a failure.
-    for (const begun of [opening, certificates]) begun.catch(() => {});
-    const { createApiFront } = await import('./control-plane.ts');
+    certificates.catch(() => {});
+    // The threads of the store and of HTTPS get ready while this one loads modules, so they begin before.
+    const { opening } = await beginStore(config, { ...machine, directory: directory.path });
+    opening.catch(() => {});
+    running.push({ stop: async () => (await opening.catch(() => undefined))?.close() });
     const pki = await progress.step('certificates', () => certificates);
+    const { createEntrance } = await import('./entrance.ts');
+    const entrance = createEntrance({ machine, config, pki });
+    const { createApiFront } = await import('./control-plane.ts');
     const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
       openBus(config, machine),
@@ -65,11 +68,10 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       config,
       store,
       bus,
-      pki,
+      entrance,
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
     });
-    // While this thread loads them, that of the HTTPS server gets ready.
     const components = import('./components.ts');
     components.catch(() => {});
     await progress.step('API server', () => startFront(front, running));

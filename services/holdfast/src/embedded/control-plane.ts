@@ -1,13 +1,13 @@
 import { type ApiServer, createApiServer } from '@holdfast/apiserver';
-import { createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
+import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
 import { invariant, type Service } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
-import type { ClusterPki } from '../pki/cluster-pki.ts';
 import type { Credential } from '../pki/credentials.ts';
+import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
 import { createDirectNodes, type DirectNodes } from './node-gateway.ts';
 
@@ -16,7 +16,7 @@ export interface ApiFrontDeps {
   readonly config: StartConfig;
   readonly store: Store;
   readonly bus: Bus;
-  readonly pki: ClusterPki;
+  readonly entrance: Entrance;
   readonly credentials: ReadonlyMap<string, Credential>;
   /** PEM; signs the tokens of service accounts. */
   readonly serviceAccountKey: string;
@@ -34,7 +34,7 @@ export interface ApiFront {
 }
 
 export function createApiFront(deps: ApiFrontDeps): ApiFront {
-  const { machine, config, store, bus, pki, credentials } = deps;
+  const { machine, config, store, bus, entrance, credentials } = deps;
   const users = [...credentials.values()].map(
     ({ token, user, groups }) => [token, { name: user, uid: user, groups }] as const,
   );
@@ -48,13 +48,8 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     serviceAccounts: { signingKey: deps.serviceAccountKey },
   });
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
-  const https = createHttpsServer({
-    handle: apiServer.handle,
-    log: machine.log,
-    host: config.host,
-    port: config.port,
-    tls: { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: pki.caCertificate },
-  });
+  const { https } = entrance;
+  entrance.leadTo(apiServer.handle);
   const transport = createDirectTransport(apiServer.handle);
   const clientOf = (user: string): ApiClient => {
     const credential = credentials.get(user);

@@ -11,22 +11,22 @@ export interface StoreDeps {
   readonly directory: string;
 }
 
-/** Backends are loaded on demand: a start pays only for the one it uses. */
-export async function openStore(config: StartConfig, deps: StoreDeps): Promise<Store> {
+/** Backends are loaded on demand: a start pays only for the one it uses. Resolves when it begins to open. */
+export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<{ readonly opening: Promise<Store> }> {
   switch (config.store.kind) {
     case 'memory': {
       const { createMemoryStore } = await import('@holdfast/store/memory');
-      return createMemoryStore();
+      return { opening: Promise.resolve(createMemoryStore()) };
     }
     case 'sqlite': {
       const { createSqliteStore } = await import('@holdfast/store/sqlite');
-      return createSqliteStore({ ...deps, directory: path.join(deps.directory, 'store') });
+      return { opening: createSqliteStore({ ...deps, directory: path.join(deps.directory, 'store') }) };
     }
     case 'redis': {
       const { createRedisStore } = await import('@holdfast/store/redis');
       const { url, tls } = config.store;
       const allowUnsafe = config.allowUnsafeStore;
-      return createRedisStore({ ...deps, url, ...(tls === undefined ? {} : { tls }), allowUnsafe });
+      return { opening: createRedisStore({ ...deps, url, ...(tls === undefined ? {} : { tls }), allowUnsafe }) };
     }
   }
 }

@@ -1,0 +1,39 @@
+import { createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
+import type { ApiHandler } from '@holdfast/client';
+import { invariant } from '@holdfast/platform';
+import type { StartConfig } from '../config.ts';
+import type { ClusterPki } from '../pki/cluster-pki.ts';
+import type { Machine } from './machine.ts';
+
+/** The HTTPS port, whose thread loads from here on; whoever answers it may be loaded later. */
+export interface Entrance {
+  readonly https: HttpsServer;
+  /** Before `https` is started. */
+  readonly leadTo: (handle: ApiHandler) => void;
+}
+
+export interface EntranceDeps {
+  readonly machine: Machine;
+  readonly config: StartConfig;
+  readonly pki: ClusterPki;
+}
+
+export function createEntrance({ machine, config, pki }: EntranceDeps): Entrance {
+  let handle: ApiHandler | undefined;
+  const https = createHttpsServer({
+    handle: (request) => {
+      invariant(handle !== undefined, 'nobody is let in before somebody answers');
+      return handle(request);
+    },
+    log: machine.log,
+    host: config.host,
+    port: config.port,
+    tls: { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: pki.caCertificate },
+  });
+  return {
+    https,
+    leadTo: (answering) => {
+      handle = answering;
+    },
+  };
+}

@@ -11,10 +11,10 @@ import {
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { validatePersistentVolumeClaimSpec } from '../../validation/claims.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goDiff } from '../../validation/go/diff.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateBasicAmount } from '../../validation/quantities.ts';
 import { checked, checkedUpdate } from '../checked.ts';
-import { specDiff } from '../pod/spec-diff.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
@@ -43,7 +43,7 @@ function validateChange(
   if (!semanticEqual(allowed, before)) {
     const text =
       'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
-    out.push(forbidden('spec', `${text}\n${specDiff(before, allowed)}`));
+    out.push(forbidden('spec', `${text}\n${goDiff('core.PersistentVolumeClaimSpec', before, allowed)}`));
   }
   validateSize(out, claim, old);
   if (spec.volumeMode !== old.spec.volumeMode) out.push(invalid('volumeMode', spec.volumeMode, IMMUTABLE_TEXT));

@@ -3,6 +3,7 @@ import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from '..
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredText, validateWord } from '../../validation/check.ts';
 import { VOLUME_MODES, validateAccessModes } from '../../validation/claims.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goDiff } from '../../validation/go/diff.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateNoBacksteps } from '../../validation/paths.ts';
@@ -28,7 +29,6 @@ import {
 } from '../../validation/pod/volume-sources.ts';
 import { goResourceList, validateBasicAmount, validatePositiveQuantity } from '../../validation/quantities.ts';
 import { checked, checkedUpdate } from '../checked.ts';
-import { specDiff } from '../pod/spec-diff.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
@@ -212,7 +212,7 @@ function validateChange(
     sources = { ...spec, csi };
   }
   if (!semanticEqual(sourcesOf(sources), sourcesOf(old))) {
-    const diff = specDiff(sourcesOf(old), sourcesOf(sources));
+    const diff = goDiff('core.PersistentVolumeSource', sourcesOf(old), sourcesOf(sources));
     const text = 'spec.persistentvolumesource is immutable after creation';
     out.push(forbidden('spec.persistentvolumesource', `${text}\n${diff}`));
   }

@@ -1,15 +1,13 @@
-import { semanticEqual } from '@holdfast/machinery';
+import type { PodSpec } from '../../generated/types.ts';
+import { goDiff } from '../../validation/go/diff.ts';
 
-/** The fields that differ, one line each: what was (-) and what was asked for (+). */
-export function specDiff(old: object, changed: object): string {
-  const before = new Map<string, unknown>(Object.entries(old));
-  const after = new Map<string, unknown>(Object.entries(changed));
-  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
-  const lines = names
-    .filter((name) => !semanticEqual(before.get(name), after.get(name)))
-    .flatMap((name) => [line('-', name, before.get(name)), line('+', name, after.get(name))]);
-  return `${lines.join('\n')}\n`;
+const OF_THE_HOST = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'] as const;
+
+/** What was and what was asked for. Inside, what a pod shares with its host belongs to its security context. */
+export const podSpecDiff = (old: Readonly<PodSpec>, changed: Readonly<PodSpec>): string =>
+  goDiff('core.PodSpec', asInside(old), asInside(changed));
+
+function asInside(spec: Readonly<PodSpec>): object {
+  const shared = Object.fromEntries(OF_THE_HOST.flatMap((key) => (spec[key] === undefined ? [] : [[key, spec[key]]])));
+  return { ...spec, securityContext: { ...spec.securityContext, ...shared } };
 }
-
-const line = (sign: string, name: string, value: unknown): string =>
-  `${sign} ${name}: ${value === undefined ? 'nil' : JSON.stringify(value)}`;

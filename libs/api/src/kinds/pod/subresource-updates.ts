@@ -1,8 +1,8 @@
 import { type FieldError, forbidden, semanticEqual } from '@holdfast/machinery';
 import type { Pod } from '../../generated/types.ts';
+import { goDiff } from '../../validation/go/diff.ts';
 import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { isMirrorPod, validatePodAnnotations, validatePodAnnotationUpdate } from '../../validation/pod/annotations.ts';
-import { specDiff } from './spec-diff.ts';
 import { validatePod } from './validation.ts';
 
 /** Ephemeral containers can only be added. */
@@ -21,7 +21,7 @@ export function validateEphemeralContainersUpdate(pod: Readonly<Pod>, old: Reado
     if (after === undefined) {
       out.push(forbidden(path, `existing ephemeral containers ${name} may not be removed\n`));
     } else if (!semanticEqual(after, container)) {
-      const diff = specDiff(container, after);
+      const diff = goDiff('core.EphemeralContainer', container, after);
       out.push(forbidden(path, `existing ephemeral containers ${name} may not be changed\n${diff}`));
     }
   }

@@ -15,7 +15,7 @@ import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdate } from '../../validation/pod/annotations.ts';
 import { validateImageWhitespace } from '../../validation/pod/containers.ts';
 import { validateTolerations } from '../../validation/pod/tolerations.ts';
-import { specDiff } from './spec-diff.ts';
+import { podSpecDiff } from './spec-diff.ts';
 import { validatePod } from './validation.ts';
 
 const CHANGEABLE = [
@@ -111,7 +111,9 @@ function validateNothingElse(out: FieldError[], spec: Readonly<PodSpec>, old: Re
   const munged = withAllowedChanges(spec, old);
   if ((old.schedulingGates ?? []).length > 0) validateGatedChanges(out, munged, old);
   if (semanticEqual(munged, old)) return;
-  out.push(forbidden('spec', `pod updates may not change fields other than ${CHANGEABLE}\n${specDiff(old, munged)}`));
+  out.push(
+    forbidden('spec', `pod updates may not change fields other than ${CHANGEABLE}\n${podSpecDiff(old, munged)}`),
+  );
 }
 
 /** The new spec with everything that may change set back: what still differs may not. */

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { goDiff } from './diff.ts';
+
+const shown = (type: string, before: unknown, after: unknown): string =>
+  goDiff(type, before, after).replaceAll('\u00a0', '~');
+
+test('a field that changed stands between two neighbours on each side; the rest is counted', () => {
+  const container = {
+    name: 'c',
+    image: 'i',
+    ports: [{ containerPort: 80, protocol: 'TCP' }],
+    env: [{ name: 'N', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } }],
+    terminationMessagePath: '/x',
+  };
+  const spec = { containers: [container], restartPolicy: 'Always', terminationGracePeriodSeconds: 30 };
+  assert.equal(
+    shown('core.PodSpec', spec, { ...spec, restartPolicy: 'Never' }),
+    [
+      '~~core.PodSpec{',
+      '~~\t... // 2 identical fields',
+      '~~\tContainers:                    {{Name: "c", Image: "i", Ports: {{ContainerPort: 80, Protocol: "TCP"}}, Env: {{Name: "N", ValueFrom: &{FieldRef: &{APIVersion: "v1", FieldPath: "metadata.name"}}}}, ...}},',
+      '~~\tEphemeralContainers:           nil,',
+      '-~\tRestartPolicy:                 "Always",',
+      '+~\tRestartPolicy:                 "Never",',
+      '~~\tTerminationGracePeriodSeconds: &30,',
+      '~~\tActiveDeadlineSeconds:         nil,',
+      '~~\t... // 27 identical fields',
+      '~~}',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('what lies deeper is shown where it is, with the types above it', () => {
+  const claim = {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '1Gi' } },
+    volumeMode: 'Filesystem',
+  };
+  assert.equal(
+    shown('core.PersistentVolumeClaimSpec', claim, { ...claim, accessModes: ['ReadWriteMany'], storageClassName: 'x' }),
+    [
+      '~~core.PersistentVolumeClaimSpec{',
+      '~~\tAccessModes: []core.PersistentVolumeAccessMode{',
+      '-~\t\t"ReadWriteOnce",',
+      '+~\t\t"ReadWriteMany",',
+      '~~\t},',
+      '~~\tSelector:         nil,',
+      '~~\tResources:        {Requests: {s"storage": {i: {...}, Format: "BinarySI"}}},',
+      '~~\tVolumeName:       "",',
+      '-~\tStorageClassName: nil,',
+      '+~\tStorageClassName: &"x",',
+      '~~\tVolumeMode:       &"Filesystem",',
+      '~~\tDataSource:       nil,',
+      '~~\t... // 2 identical fields',
+      '~~}',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a pointer that points to nothing on one side is shown whole on the other', () => {
+  const text = shown(
+    'core.PersistentVolumeSource',
+    { hostPath: { path: '/a', type: '' } },
+    { nfs: { server: 's', path: '/b' } },
+  );
+  assert.ok(text.includes('-~\tHostPath:             &core.HostPathVolumeSource{Path: "/a", Type: &""},'), text);
+  assert.ok(text.includes('+~\tNFS:                  &core.NFSVolumeSource{Server: "s", Path: "/b"},'), text);
+});

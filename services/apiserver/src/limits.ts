@@ -85,9 +85,6 @@ export const YAML_NODES_MAX = 100_000;
 /** Objects removed by one deletecollection step at the same time. */
 export const DELETE_COLLECTION_PARALLEL = 16;
 
-/** Open requests finish within this time when the process stops. */
-export const STOP_GRACE_MS = 5_000;
-
 /** Time a client may take to send its request, headers and body. */
 export const REQUEST_RECEIVE_TIMEOUT_MS = 60_000;
 

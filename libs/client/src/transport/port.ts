@@ -26,7 +26,11 @@ export interface ApiRequest {
   /** Aborts the request, and ends a watch. */
   readonly signal?: AbortSignal;
   /** Set by the HTTPS server from the connection; a caller of `direct` leaves it out. */
-  readonly connection?: { readonly remoteAddress: string; readonly clientCertificate?: Uint8Array };
+  readonly connection?: {
+    readonly remoteAddress: string;
+    /** Of a client certificate that our authority has signed: lines like `CN=admin`. */
+    readonly certificateSubject?: string;
+  };
 }
 
 export interface ApiResponse {

@@ -1,12 +1,11 @@
-import { X509Certificate } from 'node:crypto';
 import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
 import type { Authenticator } from './port.ts';
 
 /** A verified client certificate: common name = user, organizations = groups. */
 export const clientCertificates: Authenticator = {
   authenticate: (request) => {
-    const der = request.connection?.clientCertificate;
-    return der === undefined ? undefined : userOf(new X509Certificate(der).subject);
+    const subject = request.connection?.certificateSubject;
+    return subject === undefined ? undefined : userOf(subject);
   },
 };
 

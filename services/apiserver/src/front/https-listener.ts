@@ -191,7 +191,7 @@ const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undef
   headers: plainHeaders(raw.headers),
   body,
   remoteAddress: raw.socket.remoteAddress ?? '',
-  clientCertificate: peerCertificate(raw.socket),
+  certificateSubject: certificateSubject(raw.socket),
 });
 
 function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string, string>> {
@@ -204,8 +204,13 @@ function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string
   return headers;
 }
 
+/** By connection: it has many requests, and a certificate is dear to read. */
+const subjects = new WeakMap<TLSSocket, string>();
+
 /** Only a certificate that our own authority signed says who the client is. */
-function peerCertificate(socket: IncomingMessage['socket']): Uint8Array | undefined {
+function certificateSubject(socket: IncomingMessage['socket']): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-  return socket.getPeerX509Certificate()?.raw;
+  const subject = subjects.get(socket) ?? socket.getPeerX509Certificate()?.subject;
+  if (subject !== undefined) subjects.set(socket, subject);
+  return subject;
 }

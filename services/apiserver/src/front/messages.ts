@@ -20,7 +20,8 @@ export interface RequestMessage extends Carried {
   /** A body that is text; any other is carried. */
   readonly text: string | undefined;
   readonly remoteAddress: string;
-  readonly clientCertificate: Uint8Array | undefined;
+  /** Of a client certificate that our authority has signed. */
+  readonly certificateSubject: string | undefined;
 }
 
 interface About extends Carried {

@@ -28,7 +28,7 @@ export interface Question {
   ended(): void;
 }
 
-export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteAddress' | 'clientCertificate'> & {
+export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteAddress' | 'certificateSubject'> & {
   readonly body: Buffer | undefined;
 };
 
@@ -48,7 +48,7 @@ export class RemotePipeline {
   ask(asked: Asked, asker: Asker): Question {
     const id = ++this.#lastId;
     this.#askers.set(id, asker);
-    const { method, url, headers, remoteAddress, clientCertificate, body } = asked;
+    const { method, url, headers, remoteAddress, certificateSubject, body } = asked;
     const text = body !== undefined && isText(body, headers) ? body.toString() : undefined;
     const message: RequestMessage = {
       kind: 'request',
@@ -58,7 +58,7 @@ export class RemotePipeline {
       headers,
       text,
       remoteAddress,
-      clientCertificate,
+      certificateSubject,
     };
     this.#outbox.push(message, text === undefined ? body : undefined);
     return this.#question(id);

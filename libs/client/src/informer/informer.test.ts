@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KubeObject, PODS, type Pod } from '@holdfast/api';
-import { type Bus, changeSubject, channelOf, HEARTBEAT_SUBJECT, type Heartbeat, nodePodsPattern } from '@holdfast/bus';
+import {
+  type Bus,
+  changeSubject,
+  channelOf,
+  HEARTBEAT_SUBJECT,
+  type Heartbeat,
+  nodePodsPattern,
+  type SharedChange,
+} from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
 import fc from 'fast-check';
@@ -23,7 +31,12 @@ const nodeOf = (object: KubeObject | undefined): string =>
   object === undefined || !('spec' in object) ? '' : ((object as Pod).spec.nodeName ?? '');
 
 /** Publishes every change as the relay does, on a hub that never fails; loss is the business of `lossy`. */
-function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean): { beat(): void; crowded: boolean } {
+function publishTo(
+  hub: Bus,
+  api: FakeApi,
+  clock: VirtualClock,
+  { hidden, inProcess }: { readonly hidden: boolean; readonly inProcess: boolean },
+): { beat(): void; crowded: boolean } {
   const publisher = { beat, crowded: false };
   const tails = new Map<string, number>();
   const movedAt = new Map<string, number>();
@@ -46,10 +59,24 @@ function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean)
     const subject = subjectOf(object);
     const event = { type, revision, key: subject, ...(hidden ? {} : { object }) };
     const left = previous === undefined ? subject : subjectOf(previous);
-    const base = { subject, revision, previous: advance(subject, revision), data: JSON.stringify(event) };
-    const data = JSON.stringify({ ...event, type: 'DELETED', movedTo: subject });
-    const departure = left === subject ? {} : { departure: { subject: left, previous: advance(left, revision), data } };
-    void hub.publish({ ...base, ...departure });
+    const key = `default/${object.metadata.name}`;
+    const shared: SharedChange = { type, key, hasObject: !hidden, movedTo: undefined, object: () => object };
+    const place = { subject, revision, previous: advance(subject, revision) };
+    const gone = { type: 'DELETED', movedTo: subject } as const;
+    const departed = left === subject ? undefined : { subject: left, previous: advance(left, revision) };
+    void hub.publish({
+      ...place,
+      ...(inProcess ? { data: UNREADABLE, shared } : { data: JSON.stringify(event) }),
+      ...(departed === undefined
+        ? {}
+        : {
+            departure: {
+              ...departed,
+              data: inProcess ? UNREADABLE : JSON.stringify({ ...event, ...gone }),
+              ...(inProcess ? { shared: { ...shared, ...gone } } : {}),
+            },
+          }),
+    });
   });
   function beat(): void {
     const isNamed = (channel: string): boolean =>
@@ -65,6 +92,8 @@ function publishTo(hub: Bus, api: FakeApi, clock: VirtualClock, hidden: boolean)
   return publisher;
 }
 
+/** The text of messages that carry what they say: nobody has to read it. */
+const UNREADABLE = 'no text';
 const HEARTBEAT_MS = 5_000;
 const TAIL_WINDOW_MS = 4 * HEARTBEAT_MS;
 
@@ -98,7 +127,7 @@ function rig(seed: number, extra: Partial<InformerOptions<Pod>> = {}, hidden = f
   const api = new FakeApi(clock);
   const hub = createLocalBus();
   const weather: Weather = { loss: 0, doubling: 0, delayMs: 1 };
-  const publisher = publishTo(hub, api, clock, hidden);
+  const publisher = publishTo(hub, api, clock, { hidden, inProcess: seed % 2 === 1 });
   const random = createSeededRandom(seed, 'weather');
   const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
   const bus = lossy(hub, clock, random, weather);
@@ -144,6 +173,9 @@ test('[TEST-10] lists, then follows the bus without a watch', async () => {
   await clock.advance(10);
   assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
   assert.ok(api.requests.length <= requestsBefore + 1, 'at most one watch to link the first message of a channel');
+  api.put(path('b'), pod('b', undefined, 'changed'));
+  await clock.advance(10);
+  assert.equal(informer.get({ namespace: 'default', name: 'b' }), api.objects().get(path('b')), 'shared, not copied');
   await informer.stop();
 });
 

@@ -18,6 +18,7 @@ export {
   HEARTBEAT_SUBJECT,
   matchesSubject,
   nodePodsPattern,
+  onlyChannelOf,
   pendingPodsPattern,
   resourcePattern,
   type SubjectOf,

@@ -7,6 +7,7 @@ import {
   channelOf,
   matchesSubject,
   nodePodsPattern,
+  onlyChannelOf,
   pendingPodsPattern,
   resourcePattern,
   type SubjectOf,
@@ -120,6 +121,15 @@ for (const [pattern, subject, expected] of MATCHES) {
     assert.equal(matchesSubject(pattern, subject), expected);
   });
 }
+
+test('a pattern of one channel names it', () => {
+  assert.equal(onlyChannelOf(nodePodsPattern('a.b')), 'k8s.ev.node.a=2Eb.pods');
+  assert.equal(onlyChannelOf(pendingPodsPattern()), 'k8s.ev.pend.pods');
+  assert.deepEqual(resourcePattern('', 'nodes').map(onlyChannelOf), ['k8s.ev.obj.core.nodes']);
+  for (const several of ['k8s.ev.node.*.pods.>', 'k8s.ev.>', 'k8s.ev.pend.pods.default.>', 'k8s.ev.obj.core.nodes']) {
+    assert.equal(onlyChannelOf(several), undefined);
+  }
+});
 
 test('who takes whole channels takes all of one or nothing', () => {
   const token = fc.constantFrom('k8s', 'ev', 'node', 'pend', 'obj', 'pods', 'n1', 'core', 'things', '*');

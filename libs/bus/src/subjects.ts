@@ -66,6 +66,14 @@ export function takesWholeChannels(pattern: string): boolean {
   return tokens.length - 1 <= (kind === 'node' || kind === 'obj' ? 5 : 4);
 }
 
+/** The one channel that the pattern takes, whole; `undefined` for a pattern of several, or of a part. */
+export function onlyChannelOf(pattern: string): string | undefined {
+  const channel = pattern.slice(0, -'.>'.length);
+  const tokens = channel.split('.');
+  const isWhole = pattern.endsWith('.>') && tokens.length === (tokens[2] === 'pend' ? 4 : 5);
+  return isWhole && !tokens.includes('*') ? channel : undefined;
+}
+
 /** NATS matching rules. */
 export function matchesSubject(pattern: string, subject: string): boolean {
   const want = pattern.split('.');

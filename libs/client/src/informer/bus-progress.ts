@@ -1,4 +1,4 @@
-import { type BusMessage, channelOf, type Heartbeat, matchesSubject } from '@holdfast/bus';
+import { type BusMessage, channelOf, type Heartbeat, matchesSubject, onlyChannelOf } from '@holdfast/bus';
 
 export type Continuity = 'next' | 'seen' | 'gap';
 
@@ -15,12 +15,16 @@ export type HeartbeatFinding = 'current' | 'behind' | 'lost';
  */
 export class BusProgress {
   readonly #patterns: readonly string[];
+  /** All that is followed, where the patterns say it by name. */
+  readonly #channels: readonly string[] | undefined;
   readonly #lastOf = new Map<string, number>();
   #behindBefore = new Map<string, number>();
   #floor = 0;
 
   constructor(patterns: readonly string[]) {
     this.#patterns = patterns;
+    const channels = patterns.flatMap((pattern) => onlyChannelOf(pattern) ?? []);
+    this.#channels = channels.length === patterns.length ? channels : undefined;
   }
 
   floor(): number {
@@ -45,9 +49,9 @@ export class BusProgress {
   /** One heartbeat may overtake changes that are still on their way, so only two in a row prove a loss. */
   observeHeartbeat(heartbeat: Heartbeat): HeartbeatFinding {
     const behind = new Map<string, number>();
-    for (const [channel, tail] of Object.entries(heartbeat.tails)) {
+    for (const channel of this.#followedOf(heartbeat)) {
       const last = this.#last(channel);
-      if (tail > last && this.#covers(channel)) behind.set(channel, last);
+      if ((heartbeat.tails[channel] ?? 0) > last) behind.set(channel, last);
     }
     const lost = [...behind].some(([channel, last]) => this.#behindBefore.get(channel) === last);
     this.#behindBefore = behind;
@@ -65,8 +69,10 @@ export class BusProgress {
     return Math.max(this.#floor, this.#lastOf.get(channel) ?? 0);
   }
 
-  /** A pattern takes a channel whole or not at all, so any subject of the channel tells. */
-  #covers(channel: string): boolean {
-    return this.takes(`${channel}.any.any`);
+  /** A heartbeat names up to hundreds of channels, and of thousands of nodes each follows one of them. */
+  #followedOf({ tails }: Heartbeat): readonly string[] {
+    if (this.#channels !== undefined) return this.#channels;
+    // A pattern takes a channel whole or not at all, so any subject of the channel tells.
+    return Object.keys(tails).filter((channel) => this.takes(`${channel}.any.any`));
   }
 }

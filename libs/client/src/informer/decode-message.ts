@@ -38,6 +38,10 @@ function decode(resource: ResourceRef, data: string): SharedChange {
   return { type, movedTo, key: keyOf(decoded), hasObject: true, object: () => decoded };
 }
 
+/** All informers of a process are told the same one after the other, and there may be thousands. */
 export function decodeHeartbeat(data: string): Heartbeat {
-  return JSON.parse(data) as Heartbeat;
+  if (beat?.data !== data) beat = { data, heartbeat: JSON.parse(data) as Heartbeat };
+  return beat.heartbeat;
 }
+
+let beat: { readonly data: string; readonly heartbeat: Heartbeat } | undefined;

@@ -401,3 +401,82 @@ test('who may do something by a binding is told by which, and who grants too muc
   ]);
   assert.match(refused.textAt('message'), /: user "nobody" \(groups=\[.*\]\) is attempting to grant RBAC permissions/);
 });
+
+test('a scale is applied for the object behind it, and takes nothing but replicas', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { app: 's' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { replicas: 1, selector: { matchLabels: { app: 's' } }, template };
+  await api.call('POST', `${deployments}?fieldManager=maker`, {
+    body: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 's' }, spec },
+  });
+  const scaled = async (query: string, wanted: object, apiVersion = 'autoscaling/v1') =>
+    api.call('PATCH', `${deployments}/s/scale?fieldManager=scaler${query}`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: { apiVersion, kind: 'Scale', metadata: { name: 's' }, spec: wanted },
+    });
+  const taken = await scaled('', { replicas: 3 });
+  assert.deepEqual(
+    [taken.status, taken.at('message')],
+    [409, 'Apply failed with 1 conflict: conflict with "maker" using apps/v1: .spec.replicas'],
+  );
+  const forced = await scaled('&force=true', { replicas: 3 });
+  assert.deepEqual([forced.status, forced.at('kind'), forced.at('spec.replicas')], [200, 'Scale', 3]);
+  const other = await scaled('', { replicas: 3, template: {} });
+  assert.deepEqual(
+    [other.status, other.at('message')],
+    [
+      500,
+      'failed to create typed patch object (default/s; autoscaling/v1, Kind=Scale): .spec.template: field not declared in schema',
+    ],
+  );
+  const version = await scaled('', { replicas: 3 }, 'apps/v1');
+  assert.deepEqual(
+    [version.status, version.at('message')],
+    [400, 'Incorrect version specified in apply patch. Specified patch version: apps/v1, expected: autoscaling/v1'],
+  );
+});
+
+test('a scale that is put is one, of that object', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { app: 'p' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const made = await api.call('POST', deployments, {
+    body: {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'p' },
+      spec: { selector: { matchLabels: { app: 'p' } }, template },
+    },
+  });
+  const put = (metadata: object, kind = 'Scale', apiVersion = 'autoscaling/v1'): string =>
+    JSON.stringify({ apiVersion, kind, metadata, spec: { replicas: 2 } });
+  const asked = (body: string, answer: Asked['answer']): Asked => ({
+    method: 'PUT',
+    url: `${deployments}/p/scale`,
+    body,
+    answer,
+  });
+  const uid = made.textAt('metadata.uid');
+  await compare([
+    asked(put({}), [400, 'the name of the object (p based on URL) was undeterminable: name must be provided']),
+    asked(put({ name: 'p' }, 'Foo'), [
+      400,
+      `Foo in version "v1" cannot be handled as a Scale: no kind "Foo" is registered for version "autoscaling/v1" ${SCHEME}`,
+    ]),
+    asked(put({ name: 'p', uid: 'x' }), [
+      409,
+      `Operation cannot be fulfilled on deployments.apps "p": StorageError: invalid object, Code: 4, Key: /registry/deployments/default/p, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: ${uid}`,
+    ]),
+    asked(put({ name: 'p' }, 'Scale', 'apps/v1beta1'), [200, undefined]),
+  ]);
+});
+
+test('what is applied to a name that is not there must say it', () =>
+  compare([
+    {
+      method: 'PATCH',
+      url: `${MAPS}/new?fieldManager=m`,
+      type: 'application/apply-patch+yaml',
+      body: '{"apiVersion":"v1","kind":"ConfigMap"}',
+      answer: [400, 'the name of the object (new based on URL) was undeterminable: name must be provided'],
+    },
+  ]));

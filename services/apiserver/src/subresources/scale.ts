@@ -1,20 +1,32 @@
 import { type KubeObject, type ResourceDefinition, type ScaleAccess, schemaFor } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, conflict, invalid, invalidObject, isJsonObject, type JsonObject } from '@holdfast/machinery';
+import {
+  applyServerSide,
+  badRequest,
+  conflict,
+  invalid,
+  invalidObject,
+  isJsonObject,
+  type JsonObject,
+  unclassifiedError,
+} from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import { asKind, bodyFormat, bodyText, mediaTypeOf, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
 import { catchUp } from '../reader.ts';
-import { keyOf, subjectOf } from '../served.ts';
+import { keyOf, storagePath, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
+import { parseConfiguration } from '../verbs/apply.ts';
+import { asJson, decodeStoredForm } from '../verbs/decode-body.ts';
+import { identityOf } from '../verbs/field-ownership.ts';
 import { patched, readPatch } from '../verbs/patch.ts';
 import { formFor } from '../verbs/update-forms.ts';
 import { changeable, updateObject } from '../verbs/update-object.ts';
-import { readWriteOptions } from '../verbs/write-options.ts';
-import { missing } from '../verbs/write-results.ts';
+import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
+import { missing, nameless, uidMismatch } from '../verbs/write-results.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const get: Handler = async (core, context, definition) => {
@@ -26,11 +38,14 @@ const get: Handler = async (core, context, definition) => {
 
 const put: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'UpdateOptions');
-  const sent = parseDocument(bodyText(context.request), bodyFormat(context.request), 'Scale').value;
+  const document = parseDocument(bodyText(context.request), bodyFormat(context.request), SCALE.kind).value;
+  const isOlder = OLDER_SCALES.some((each) => each === document['apiVersion']);
+  const sent = asJson(asKind(isOlder ? { ...document, apiVersion: 'autoscaling/v1' } : document, SCALE));
   return change(core, context, definition, { ...options, wanted: () => sent });
 };
 
 const patch: Handler = async (core, context, definition) => {
+  if (mediaTypeOf(context.request) === APPLY_PATCH) return applyScale(core, context, definition);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaFor('autoscaling', 'v1', 'Scale');
   invariant(schema !== undefined, 'there is a field table for Scale');
@@ -39,13 +54,65 @@ const patch: Handler = async (core, context, definition) => {
   return change(core, context, definition, { ...options, wanted });
 };
 
+const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
+/** Versions of the same shape that clients may still send. */
+const OLDER_SCALES = ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'];
+
 /** `kubectl scale` and autoscalers: the replicas of anything that has some, in one shape. */
 export const scale: Subresource = {
   name: 'scale',
   servedBy: (definition) => definition.scale !== undefined,
   verbs: { get, update: put, patch },
-  body: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+  body: SCALE,
 };
+
+/** Whoever applies a scale owns the replicas of the object behind it. */
+async function applyScale(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
+  const options = readWriteOptions(context, 'PatchOptions');
+  const config = readScaleConfiguration(context);
+  const spec =
+    isJsonObject(config['spec']) && 'replicas' in config['spec'] ? { replicas: config['spec']['replicas'] ?? 0 } : {};
+  const { object } = await updateObject(core, context, {
+    definition,
+    form: { ...formFor(definition, ''), subresource: 'scale' },
+    dryRun: options.dryRun,
+    change: (current) => {
+      checkPreconditions(config, current, definition);
+      const wanted = {
+        apiVersion: current.apiVersion,
+        kind: current.kind,
+        metadata: { name: context.info.name },
+        spec,
+      };
+      const writer = { definition, subresource: 'scale', fieldManager: options.fieldManager, now: core.clock.now() };
+      const applied = applyServerSide({
+        ...identityOf(writer),
+        live: asJson(current),
+        config: wanted,
+        force: options.force,
+      });
+      readReplicas(applied.object, current);
+      return changeable(asKind(decodeStoredForm(applied.object, definition), definition));
+    },
+  });
+  return answer(context, definition, object);
+}
+
+function readScaleConfiguration(context: ResourceContext): JsonObject {
+  const { value } = parseConfiguration(bodyText(context.request));
+  const version = value['apiVersion'] ?? '';
+  if (version !== 'autoscaling/v1') {
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${typeof version === 'string' ? version : ''}, expected: autoscaling/v1`,
+    );
+  }
+  const unknown = Object.keys(isJsonObject(value['spec']) ? value['spec'] : {}).find((key) => key !== 'replicas');
+  if (unknown === undefined) return value;
+  const subject = `${context.info.namespace}/${context.info.name}; autoscaling/v1, Kind=Scale`;
+  throw unclassifiedError(
+    `failed to create typed patch object (${subject}): .spec.${unknown}: field not declared in schema`,
+  );
+}
 
 interface ScaleChange {
   readonly dryRun: boolean;
@@ -101,7 +168,17 @@ function accessOf(definition: ResourceDefinition): ScaleAccess<KubeObject> {
 function checkPreconditions(wanted: JsonObject, current: KubeObject, definition: ResourceDefinition): void {
   const metadata = isJsonObject(wanted['metadata']) ? wanted['metadata'] : {};
   const name = current.metadata.name ?? '';
+  const uid = metadata['uid'] ?? '';
+  if (typeof uid === 'string' && uid !== '' && uid !== current.metadata.uid) {
+    throw conflict(
+      subjectOf(definition, name),
+      uidMismatch(storagePath(definition, current.metadata), { wanted: uid, found: current.metadata.uid ?? '' }),
+    );
+  }
   const sent = metadata['name'];
+  if (sent === undefined || sent === '') {
+    throw nameless(name);
+  }
   if (typeof sent === 'string' && sent !== '' && sent !== name) {
     throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
   }

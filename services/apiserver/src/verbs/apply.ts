@@ -19,7 +19,7 @@ import { identityOf } from './field-ownership.ts';
 import { formFor } from './update-forms.ts';
 import { changeable, updateObject } from './update-object.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
-import { missing } from './write-results.ts';
+import { missing, nameless } from './write-results.ts';
 
 /** Server-side apply: the client says what it wants of an object, and owns exactly that. */
 export async function apply(
@@ -42,6 +42,7 @@ export async function apply(
     createInstead: () => {
       if (subresource !== '') throw missing(definition, name);
       const fresh = applyTo(undefined);
+      if ((fresh.metadata.name ?? '') === '') throw nameless(name);
       placeInNamespace(fresh, context.info.namespace, definition);
       return createObject(core, context, { definition, object: fresh, options, tracked: true });
     },
@@ -49,7 +50,8 @@ export async function apply(
   return objectAnswer(core, context, definition, { status: created ? 201 : 200, object });
 }
 
-function parseConfiguration(text: string): ParsedDocument {
+/** The configuration in the body, in YAML. */
+export function parseConfiguration(text: string): ParsedDocument {
   try {
     const { value, duplicates } = parseYamlText(text);
     refuseTooDeep(value);

@@ -24,7 +24,7 @@ import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
 import { validationContext } from './validation-context.ts';
-import { deleteStored, missing, modified, uidMismatch, updateStored } from './write-results.ts';
+import { deleteStored, missing, modified, nameless, uidMismatch, updateStored } from './write-results.ts';
 
 /** How one way of updating (the object, a subresource) differs from the others. */
 export interface UpdateForm {
@@ -166,7 +166,7 @@ function checkIdentity(
 ): void {
   const { name, namespace } = context.info;
   if ((object.metadata.name ?? '') === '') {
-    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+    throw nameless(name);
   }
   if ((object.metadata.name ?? '') !== name) {
     throw badRequest(

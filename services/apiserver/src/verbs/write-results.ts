@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
-import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
+import { alreadyExists, badRequest, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import type { StoreKey, WriteOperation } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
@@ -115,3 +115,7 @@ export const modified = (definition: ResourceDefinition, name: string): StatusEr
 /** The words of the store of Kubernetes, which clients know. */
 export const uidMismatch = (path: string, uid: { readonly wanted: string; readonly found: string }): string =>
   `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid.wanted}, UID in object meta: ${uid.found}`;
+
+/** Of an object that does not say its name. */
+export const nameless = (name: string): StatusError =>
+  badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);

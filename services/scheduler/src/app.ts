@@ -10,9 +10,10 @@ import { BindingResults } from './binding-results.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { DecideLoop } from './decide-loop.ts';
 import { Decider } from './decider.ts';
+import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { Outcomes } from './outcomes.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
-import { DEFAULT_SCHEDULER_NAME, SchedulerState } from './scheduler-state.ts';
+import { SchedulerState } from './scheduler-state.ts';
 import { SeenPods } from './seen-pods.ts';
 
 export interface Scheduler extends Service {

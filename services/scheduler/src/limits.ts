@@ -1,3 +1,6 @@
+/** Pods that name no scheduler are this one's. */
+export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+
 /** Groups of pods whose counts by node are kept for topology spread. */
 export const MATCH_COUNTS_MAX = 1_024;
 

@@ -1,4 +1,4 @@
-import { type Histogram, MetricRegistry } from '@holdfast/platform';
+import { type Histogram, labelText, MetricRegistry } from '@holdfast/platform';
 import type { ExtensionTimer } from './framework/timing.ts';
 
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
@@ -6,7 +6,7 @@ export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 /** What is read when somebody asks. */
 export interface SchedulerGauges {
   readonly pending: () => Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
-  readonly unschedulableByPlugin: () => Iterable<readonly [plugin: string, pods: number]>;
+  readonly unschedulableByPlugin: () => Iterable<readonly [plugin: string, profile: string, pods: number]>;
   readonly cacheSizes: () => Readonly<Record<string, number>>;
   /** Events that are not written, and those that never will be. */
   readonly events: () => { readonly waiting: number; readonly dropped: number };
@@ -127,7 +127,10 @@ function addGauges(
     Object.entries(pending()).map(([queue, pods]) => [`queue="${queue}"`, pods]),
   );
   registry.gauge('scheduler_unschedulable_pods', 'Pods that a plugin keeps waiting.', () =>
-    [...unschedulableByPlugin()].map(([plugin, pods]) => [`plugin="${plugin}"`, pods]),
+    Array.from(unschedulableByPlugin(), ([plugin, profile, pods]) => [
+      labelText(['plugin', 'profile'], [plugin, profile]),
+      pods,
+    ]),
   );
   registry.gauge('scheduler_events_waiting', 'Events that are not written yet.', () => [['', events().waiting]]);
   registry.gauge(

@@ -5,11 +5,10 @@ import { PodQueue } from './domain/pod-queue.ts';
 import { buildProfile } from './framework/build-profile.ts';
 import type { EventKind, EventSubjects, Queueable } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
+import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { createSchedulerMetrics, type SchedulerMetrics } from './metrics.ts';
 import { Recorders } from './recorders.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
-
-export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 /** What the parts of a scheduler work on together: the cluster, who waits, and how pods are decided on. */
 export class SchedulerState {

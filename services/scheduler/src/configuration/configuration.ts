@@ -8,7 +8,7 @@ import {
 } from '@holdfast/machinery';
 import type { BackoffLimits } from '../domain/pod-queue.ts';
 import type { ProfileChoice } from '../framework/build-profile.ts';
-import { POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
+import { DEFAULT_SCHEDULER_NAME, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
 import { checkStruct, outside } from '../plugins/args/decode-args.ts';
 import { decodeExtenders, type ExtenderConfig } from './extenders.ts';
 import { chooseProfiles } from './profiles.ts';
@@ -32,7 +32,6 @@ export class ConfigurationError extends Error {
 const GROUP = 'kubescheduler.config.k8s.io';
 const VERSIONS = ['v1', 'v1beta3', 'v1beta2', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 const PROVIDERS = ['DefaultProvider', 'ClusterAutoscalerProvider'];
-const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 export function defaultConfiguration(schedulerName: string = DEFAULT_SCHEDULER_NAME): SchedulerConfiguration {
   return decodeConfiguration({

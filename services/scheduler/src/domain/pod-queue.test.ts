@@ -136,7 +136,7 @@ test('a woken pod that is still in back-off waits for its end; what waits is cou
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   rejectedBy(queue, 'a', 'NodeResourcesFit');
-  assert.deepEqual([...queue.unschedulableByPlugin()], [['NodeResourcesFit', 1]]);
+  assert.deepEqual([...queue.unschedulableByPlugin()], [['NodeResourcesFit', 'default-scheduler', 1]]);
   queue.note('node-added', nodeOf('4'), 500);
   assert.deepEqual([queue.counts().backoff, queue.counts().unschedulable], [1, 0]);
   assert.equal(queue.tick(500), 1_000);

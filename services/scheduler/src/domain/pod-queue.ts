@@ -1,6 +1,6 @@
 import { deepEqual } from '@holdfast/machinery';
 import { type EventKind, type EventSubjects, type Hints, helps, type Queueable } from '../framework/plugin.ts';
-import { POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS, UNSCHEDULABLE_MAX_MS } from '../limits.ts';
+import { DEFAULT_SCHEDULER_NAME, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS, UNSCHEDULABLE_MAX_MS } from '../limits.ts';
 import { Heap } from './heap.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -175,9 +175,16 @@ export class PodQueue {
     return { ...this.#counts };
   }
 
-  /** How many pods wait because of each plugin. */
-  *unschedulableByPlugin(): Iterable<readonly [plugin: string, pods: number]> {
-    for (const [plugin, waiting] of this.#byPlugin) yield [plugin, waiting.size];
+  /** How many pods of each scheduler wait because of each plugin. */
+  *unschedulableByPlugin(): Iterable<readonly [plugin: string, schedulerName: string, pods: number]> {
+    for (const [plugin, waiting] of this.#byPlugin) {
+      const pods = new Map<string, number>();
+      for (const { pod } of waiting) {
+        const { schedulerName = DEFAULT_SCHEDULER_NAME } = pod.pod.spec;
+        pods.set(schedulerName, (pods.get(schedulerName) ?? 0) + 1);
+      }
+      for (const [schedulerName, count] of pods) yield [plugin, schedulerName, count];
+    }
   }
 
   #insert(pod: PodInfo, gated: boolean, nowMs: number): void {

@@ -38,13 +38,19 @@ async function run({ command, environment }: ExecAgentOptions, input: string, de
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   child.once('error', (error) => reject(new Error(`${program} cannot be run`, { cause: error })));
   child.once('close', (code, signalName) => {
-    if (code === 0) resolve(output());
-    else reject(new Error(`${program} ended with ${signalName ?? `code ${code}`}${quoted(complaint())}`));
+    if (output.isTooLong()) reject(new Error(`${program} answered with more than ${AGENT_ANSWER_BYTES_MAX} bytes`));
+    else if (code === 0) resolve(output.text());
+    else reject(new Error(`${program} ended with ${signalName ?? `code ${code}`}${quoted(complaint.text())}`));
   });
   return promise;
 }
 
-function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
+interface Collected {
+  readonly text: () => string;
+  readonly isTooLong: () => boolean;
+}
+
+function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): Collected {
   let bytes = 0;
   const chunks: Buffer[] = [];
   child[stream]?.on('data', (chunk: Buffer) => {
@@ -52,14 +58,18 @@ function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string
     if (bytes <= AGENT_ANSWER_BYTES_MAX) chunks.push(chunk);
     else endGroup(child);
   });
-  return () => Buffer.concat(chunks).toString('utf8');
+  return {
+    text: () => Buffer.concat(chunks).toString('utf8'),
+    isTooLong: () => bytes > AGENT_ANSWER_BYTES_MAX,
+  };
 }
 
 const quoted = (complaint: string): string =>
   complaint.trim() === '' ? '' : `: ${complaint.trim().slice(-AGENT_COMPLAINT_CHARS_MAX)}`;
 
 function endGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
+  // Of one that has ended the number may be somebody else's by now.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {

@@ -11,7 +11,7 @@ import { MemoryAgent } from './memory-agent.ts';
 import type { FenceAgent, FenceRequest, FenceVerb } from './port.ts';
 
 const clock = createSystemClock();
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 /** A machine is started for every question, and machines of tests are slow; nothing here waits for so long. */
 const NEVER = new AbortController().signal;
 

@@ -40,7 +40,7 @@ test('[FENCE-05] the agent for compose stops the container that is the node, say
   const { socket, calls } = await startDaemon(t);
   const command = [process.execPath, path.join(import.meta.dirname, 'docker-poweroff-main.ts')];
   const clock = createSystemClock();
-  const agent = createExecAgent({ name: 'node-poweroff', command, environment: {}, timeoutMs: 30_000, clock });
+  const agent = createExecAgent({ name: 'node-poweroff', command, environment: {}, timeoutMs: 60_000, clock });
   const ask = (action: FenceVerb, name = 'node-2'): Promise<{ readonly state: string }> => {
     const node = { name, uid: 'u', providerID: '', addresses: [], labels: {} };
     const request: FenceRequest = { action, requestId: 'r', scope: 'node', node, servers: [], parameters: { socket } };

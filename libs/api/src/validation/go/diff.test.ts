@@ -69,3 +69,28 @@ test('a pointer that points to nothing on one side is shown whole on the other',
   assert.ok(text.includes('-~\tHostPath:             &core.HostPathVolumeSource{Path: "/a", Type: &""},'), text);
   assert.ok(text.includes('+~\tNFS:                  &core.NFSVolumeSource{Server: "s", Path: "/b"},'), text);
 });
+
+test('words of their own type, amounts and references print as what they are', () => {
+  const pod = {
+    containers: [],
+    priority: 0,
+    preemptionPolicy: 'Never',
+    volumes: [{ name: 'v', projected: { sources: [{ configMap: { name: 'm', items: [{ key: 'k', path: 'p' }] } }] } }],
+  };
+  const text = shown('core.PodSpec', pod, { ...pod, priority: 5, initContainers: [{ name: 'x' }] });
+  assert.ok(text.includes('~~\tPreemptionPolicy:  &"Never",'), text);
+  assert.ok(
+    text.includes(
+      'Volumes:             {{Name: "v", VolumeSource: {Projected: &{Sources: {{ConfigMap: &{LocalObjectReference: {Name: "m"}, Items: {{Key: "k", Path: "p"}}}}}}}}},',
+    ),
+    text,
+  );
+  const claim = (storage: string): object => ({ resources: { requests: { storage } } });
+  const grown = shown('core.PersistentVolumeClaimSpec', claim('1Gi'), claim('1500m'));
+  assert.ok(grown.includes('Requests: core.ResourceList{'), grown);
+  assert.ok(grown.includes('s"storage": {i: resource.int64Amount{value: 1073741824}, Format: "BinarySI"},'), grown);
+  assert.ok(
+    grown.includes('s"storage": {i: resource.int64Amount{value: 1500, scale: -3}, Format: "DecimalSI"},'),
+    grown,
+  );
+});

@@ -52,10 +52,13 @@ const isPlain = (type: string, value: Value): boolean =>
   ['string', 'bool', 'int', 'int32', 'int64', 'time'].includes(type) ||
   (type === 'any' && (typeof value !== 'object' || value === null));
 
+/** Words and numbers that Go names as types of their own print as what they are. */
+const isWord = (value: Value): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+
 /** One line for a value; what it has of members is cut. */
 function shortText(type: string, value: Value): string {
   if (type.startsWith('*')) return value === undefined ? 'nil' : `&${shortText(type.slice(1), value)}`;
-  if (isPlain(type, value)) return plainText(type, value);
+  if (isPlain(type, value) || isWord(value)) return plainText(type, value);
   if (value === undefined && !GO_STRUCTS[type] && !POINTED_STRUCTS[type]) return 'nil';
   if (type === 'amounts') return members(Object.entries(value ?? {}).map(([name, amount]) => amountText(name, amount)));
   if (type === 'map') return members(Object.entries(value ?? {}).map(([key, text]) => `${quote(key)}: ${quote(text)}`));
@@ -84,6 +87,13 @@ function plainText(type: string, value: Value): string {
   return type === 'string' || typeof value === 'string' ? quote(value) : '0';
 }
 
+function wholeAmount(amount: Value): string {
+  const { nano, format } = parseQuantity(typeof amount === 'string' ? amount : '0');
+  const isWhole = nano % 1_000_000_000n === 0n;
+  const inside = isWhole ? `value: ${nano / 1_000_000_000n}` : `value: ${nano / 1_000_000n}, scale: -3`;
+  return `{i: resource.int64Amount{${inside}}, Format: ${quote(format)}}`;
+}
+
 const amountText = (name: string, amount: Json): string =>
   `s${quote(name)}: {i: {...}, Format: ${quote(parseQuantity(typeof amount === 'string' ? amount : '0').format)}}`;
 
@@ -99,8 +109,9 @@ function isZero(type: string, value: Value): boolean {
 
 /** A value that was, or is to be, alone: its types are named, and little of it is cut. */
 function wholeText(type: string, value: Value, isMember = false): string {
+  if (type === 'amount') return wholeAmount(value);
   if (type.startsWith('*')) return value === undefined ? 'nil' : `&${wholeText(type.slice(1), value)}`;
-  if (isPlain(type, value)) return plainText(type, value);
+  if (isPlain(type, value) || isWord(value)) return plainText(type, value);
   if (value === undefined) return 'nil';
   if (isJsonArray(value)) {
     const item = type.startsWith('[]') ? type.slice(2) : 'any';
@@ -125,7 +136,11 @@ function diffOf(type: string, before: Value, after: Value, isMember = false): Te
   }
   const head = isMember ? '' : type === 'map' ? 'map[string]string' : type;
   if (type.startsWith('[]')) return { head, lines: listLines(type.slice(2), before, after) };
-  if (type === 'map' || type === 'amounts') return { head, lines: mapLines(before, after) };
+  if (type === 'map') return { head, lines: mapLines(before, after, { quoted: quote, type: 'string' }) };
+  if (type === 'amounts') {
+    const quoted = (key: string): string => `s${quote(key)}`;
+    return { head: 'core.ResourceList', lines: mapLines(before, after, { quoted, type: 'amount' }) };
+  }
   const parts = fieldsOf(type, [before, after]).map((field): Part => {
     const [x, y] = [memberOf(before, field), memberOf(after, field)];
     return { key: field[0], type: typeOf(field[2]), before: x, after: y, same: semanticEqual(x, y) };
@@ -157,7 +172,12 @@ function listLines(item: string, before: Value, after: Value): readonly Line[] {
   return linesOf(parts, 'element');
 }
 
-function mapLines(before: Value, after: Value): readonly Line[] {
+interface Entries {
+  readonly quoted: (key: string) => string;
+  readonly type: string;
+}
+
+function mapLines(before: Value, after: Value, { quoted, type }: Entries): readonly Line[] {
   const [old, now] = [before, after].map((map) =>
     isJsonObject(map ?? null) ? (map as Readonly<Record<string, Json>>) : {},
   );
@@ -165,15 +185,7 @@ function mapLines(before: Value, after: Value): readonly Line[] {
   const parts = keys.map((key): Part => {
     const [x, y] = [old?.[key], now?.[key]];
     const alone: { alone?: Sign } = x === undefined ? { alone: '+' } : y === undefined ? { alone: '-' } : {};
-    return {
-      key: quote(key),
-      type: 'string',
-      before: x,
-      after: y,
-      same: semanticEqual(x, y),
-      isMember: true,
-      ...alone,
-    };
+    return { key: quoted(key), type, before: x, after: y, same: semanticEqual(x, y), isMember: true, ...alone };
   });
   return linesOf(parts, 'entry');
 }
@@ -214,7 +226,8 @@ function changedLines(part: Part): readonly Line[] {
   const { key, type, before, after, alone, isMember = false } = part;
   const whole = (sign: Sign, value: Value): Line => ({ sign, key, value: wholeText(type, value, isMember) });
   if (alone !== undefined) return [whole(alone, alone === '-' ? before : after)];
-  const isLeaf = isPlain(type, before ?? after) || isPlain(type.replace(/^\*/, ''), before ?? after);
+  const isLeaf =
+    type === 'amount' || isPlain(type, before ?? after) || isPlain(type.replace(/^\*/, ''), before ?? after);
   const isNil = (before === undefined || after === undefined) && /^(\*|\[\]|map$|amounts$)/.test(type);
   if (isLeaf || isNil) return [whole('-', before), whole('+', after)];
   return [{ sign: ' ', key, value: diffOf(type, before, after, isMember) }];

@@ -29,6 +29,12 @@ const LISTED = [
   ['Optional', 'optional', '*bool'],
 ] as const;
 
+const REFERENCE = ['LocalObjectReference', '', 'inline:core.LocalObjectReference'] as const;
+const OPTIONAL = ['Optional', 'optional', '*bool'] as const;
+const NAMED = [REFERENCE, OPTIONAL] as const;
+const KEYED = [REFERENCE, ['Key', 'key', 'string'], OPTIONAL] as const;
+const PROJECTED = [REFERENCE, ['Items', 'items', '[]core.KeyToPath'], OPTIONAL] as const;
+
 export const POINTED_STRUCTS: Readonly<Record<string, readonly (readonly [go: string, json: string, type: string])[]>> =
   {
     'core.PodSecurityContext': [
@@ -185,6 +191,23 @@ export const POINTED_STRUCTS: Readonly<Record<string, readonly (readonly [go: st
       ['ServiceAccountToken', 'serviceAccountToken', '*core.ServiceAccountTokenProjection'],
       ['ClusterTrustBundle', 'clusterTrustBundle', '*core.ClusterTrustBundleProjection'],
     ],
+    'core.SecretProjection': PROJECTED,
+    'core.ConfigMapProjection': PROJECTED,
+    'core.DownwardAPIProjection': [['Items', 'items', '[]core.DownwardAPIVolumeFile']],
+    'core.DownwardAPIVolumeSource': [
+      ['Items', 'items', '[]core.DownwardAPIVolumeFile'],
+      ['DefaultMode', 'defaultMode', '*int32'],
+    ],
+    'core.DownwardAPIVolumeFile': [
+      ['Path', 'path', 'string'],
+      ['FieldRef', 'fieldRef', '*core.ObjectFieldSelector'],
+      ['ResourceFieldRef', 'resourceFieldRef', '*core.ResourceFieldSelector'],
+      ['Mode', 'mode', '*int32'],
+    ],
+    'core.ConfigMapEnvSource': NAMED,
+    'core.SecretEnvSource': NAMED,
+    'core.ConfigMapKeySelector': KEYED,
+    'core.SecretKeySelector': KEYED,
     'core.ServiceAccountTokenProjection': [
       ['Audience', 'audience', 'string'],
       ['ExpirationSeconds', 'expirationSeconds', 'int'],

@@ -19,7 +19,7 @@ const PACKAGES = [['libs/platform', 'pino']];
 export async function useSources(entry) {
   const files = { texts: openUnnamed('texts'), wanted: openUnnamed('wanted') };
   if (files.texts === undefined || files.wanted === undefined) return;
-  startHelper(files, realpathSync(entry));
+  if (!startHelper(files, realpathSync(entry))) return;
   const texts = new Texts(files);
   // For programs of threads (`javascriptOf` of @holdfast/platform/sources).
   globalThis[Symbol.for('holdfast.sources')] = (url) => texts.of(fileURLToPath(url));
@@ -47,9 +47,9 @@ function startHelper({ texts, wanted }, entry) {
   const program = path.join(import.meta.dirname, 'strip.mjs');
   const args = [...HELPER_FLAGS, '--disable-warning=ExperimentalWarning', program, ROOT, entry];
   const child = spawn(process.execPath, args, { stdio: ['ignore', texts, 'ignore', wanted] });
-  // Its silence is noticed where it is waited for.
   child.on('error', () => {});
   child.unref();
+  return child.pid !== undefined;
 }
 
 /** Our own modules say exactly which file they mean, and a package of ours is the same for everyone. */

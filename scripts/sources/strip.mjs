@@ -10,6 +10,8 @@ const OUTPUT = 1;
 const WANTED = 3;
 const IMPORT = /\b(?:from|import)\s*'([^']+)'|\b(?:import|new URL)\(\s*'([^']+)'/g;
 
+// Whatever happens: nobody waits for what does not come.
+process.on('exit', () => write(encodeRecord('', '')));
 const [root = '', entry = ''] = process.argv.slice(2);
 const packages = packagesOf(root);
 const done = new Set();
@@ -23,7 +25,6 @@ for (;;) {
   else if (onDemand.size > 0) next.push(...onDemand.keys().take(1));
   else break;
 }
-write(encodeRecord('', ''));
 
 function handle(file) {
   onDemand.delete(file);

@@ -1,8 +1,8 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { decodeHeader, HEADER_BYTES } from './record.mjs';
 
-/** A helper that says nothing for so long is given up. */
-const SILENCE_MS = 2_000;
+/** A helper that says nothing for so long, on however busy a machine, is given up. */
+const SILENCE_MS = 10_000;
 const LOOK_AGAIN_MS = 1;
 const NEVER_CHANGES = new Int32Array(new SharedArrayBuffer(4));
 

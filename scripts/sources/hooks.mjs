@@ -24,8 +24,16 @@ export async function useSources(entry) {
   // For programs of threads (`javascriptOf` of @holdfast/platform/sources).
   globalThis[Symbol.for('holdfast.sources')] = (url) => texts.of(fileURLToPath(url));
   registerHooks({ resolve: createResolve(), load: createLoad(texts) });
-  for (const [folder, name] of PACKAGES) createRequire(path.join(ROOT, folder, 'package.json'))(name);
+  for (const [folder, name] of PACKAGES) loadAhead(folder, name);
   await Promise.all(BUILT_IN.map((name) => import(name)));
+}
+
+function loadAhead(folder, name) {
+  try {
+    createRequire(path.join(ROOT, folder, 'package.json'))(name);
+  } catch {
+    // Whoever needs it says so.
+  }
 }
 
 /** A file that is gone with the processes that have it open; none where nothing can be written. */

@@ -12,8 +12,8 @@ export async function lockDataDirectory(directory: string): Promise<{ release():
   const { DatabaseSync } = await import('node:sqlite');
   try {
     const lock = new DatabaseSync(path.join(directory, 'lock'));
-    // Nothing is ever written, so there is nothing to keep a journal of.
-    lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+    // Nothing is ever written, so no journal has to lie beside it.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return { release: () => lock.close() };
   } catch (cause) {
     throw refusal(directory, cause);

@@ -5,7 +5,7 @@ import { type ContainerLife, livesOf } from './domain/records.ts';
 import { containerName } from './pod-logs.ts';
 import type { ContainerRuntime, RuntimeStreams } from './runtime/port.ts';
 import type { StreamOptions } from './streaming/command-connection.ts';
-import { type StreamDeps, serveCommand, servePorts } from './streaming/serve.ts';
+import type { StreamDeps } from './streaming/serve.ts';
 
 export interface PodStreamsDeps extends StreamDeps {
   readonly runtime: ContainerRuntime;
@@ -17,6 +17,9 @@ export interface StreamTarget {
   readonly container: string;
 }
 
+/** Loaded for the first who streams: two protocols and their compression. */
+const streaming = () => import('./streaming/serve.ts');
+
 /** `POST /exec/...`: a command beside a running container. */
 export async function execInPod(deps: PodStreamsDeps, request: ApiRequest, target: StreamTarget): Promise<ApiResponse> {
   const streams = streamsOf(deps.runtime);
@@ -24,6 +27,7 @@ export async function execInPod(deps: PodStreamsDeps, request: ApiRequest, targe
   if (command.length === 0) throw badRequest('you must specify at least one command for the container');
   const options = readStreamOptions(request.query);
   const { id } = await runningContainer(deps.runtime, target);
+  const { serveCommand } = await streaming();
   return serveCommand(deps, request, {
     options,
     open: () => streams.exec(id, { ...options, command }),
@@ -40,6 +44,7 @@ export async function attachToPod(
   const streams = streamsOf(deps.runtime);
   const options = readStreamOptions(request.query);
   const { id } = await runningContainer(deps.runtime, target);
+  const { serveCommand } = await streaming();
   return serveCommand(deps, request, {
     options,
     open: () => streams.attach(id, options),
@@ -53,6 +58,7 @@ export async function forwardToPod(deps: PodStreamsDeps, request: ApiRequest, po
   const { uid: podUid = '', name = '', namespace = '' } = pod.metadata;
   const sandbox = (await deps.runtime.list({ podUid })).find(({ state }) => state === 'ready');
   if (sandbox === undefined) throw internal(`pod not running ("${name}_${namespace}")`);
+  const { servePorts } = await streaming();
   return servePorts(deps, request, {
     connect: (port) => streams.portForward(sandbox.id, port),
     what: (port) => `error forwarding port ${port} to pod ${name}, uid ${podUid}`,

@@ -72,6 +72,21 @@ test('equal events that wait are written once, and counted up after that', async
   assert.equal(events()[0]?.count, 7);
 });
 
+test('objects of two kinds that share a name are told apart while their events wait', async () => {
+  const { clock, recorder, events } = rig();
+  for (const kind of ['Pod', 'Service']) {
+    recorder.event({ apiVersion: 'v1', kind, metadata: { name: 'a' } }, { type: 'Normal', reason: 'R', message: 'x' });
+  }
+  await clock.advance(10);
+  assert.deepEqual(
+    events().map(({ count, involvedObject }) => [involvedObject.kind, count]),
+    [
+      ['Pod', 1],
+      ['Service', 1],
+    ],
+  );
+});
+
 test('[EXP-09] an event names the part of the object that it is about, and parts are counted apart', async () => {
   const { clock, recorder, events } = rig();
   const pulled = { type: 'Normal', reason: 'Pulled', message: 'present' } as const;

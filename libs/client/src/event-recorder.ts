@@ -206,12 +206,12 @@ class BackgroundRecorder implements RunningEventRecorder {
 
 /** Equal events that wait are one that happened several times. */
 function keyOf(
-  { metadata: { uid, name, namespace } }: KubeObject,
+  { kind, metadata: { uid, name, namespace } }: KubeObject,
   event: Parameters<EventRecorder['event']>[1],
 ): string {
   const { type, reason, fieldPath = '', message, annotations } = event;
   const noted = annotations === undefined ? '' : JSON.stringify(annotations);
-  return `${namespace ?? ''}/${name ?? ''}/${uid ?? ''}/${type}/${reason}/${fieldPath}/${noted}/${message}`;
+  return `${kind}/${namespace ?? ''}/${name ?? ''}/${uid ?? ''}/${type}/${reason}/${fieldPath}/${noted}/${message}`;
 }
 
 /** The server looked at the event and said no: trying again cannot help. */

@@ -33,7 +33,8 @@ export class ChangeMessage implements BusMessage, SharedChange {
     this.type = eventType(change.kind);
     this.key = keyOf(described.parts);
     this.#storeKey = change.key;
-    this.#value = change.value;
+    // The bus keeps messages by the size of what they show.
+    this.#value = described.isHidden ? '' : change.value;
     this.#isHidden = described.isHidden;
     this.#read = read;
     if (departure !== undefined) this.departure = departure;

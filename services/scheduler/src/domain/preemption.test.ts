@@ -5,9 +5,10 @@ import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import type { Preemption } from '../decider.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, configured, decide, decideFully, deciderFor, outcome } from '../testing/cluster.ts';
+import { clusterOf, configured, decide, decideFully, deciderFor, outcome, profileFor } from '../testing/cluster.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { createPodInfo, refreshPodInfo } from './pod-info.ts';
+import { findCandidates } from './preemption.ts';
 
 const withPriority = (name: string, priority: number, shape: PodShape = {}): Pod =>
   buildPod(name, { ...shape, spec: { ...shape.spec, priority } });
@@ -385,4 +386,30 @@ test('the search for candidates goes on until one of them breaks no budget', () 
     assert.ok(decided.kind === 'refuse');
     assert.equal(told(decided.preemption), 'c: on-c');
   }
+});
+
+test('what an extender said of one pod is not told to its equals', () => {
+  const cluster = clusterOf([buildNode('a')]);
+  const random = createSeededRandom(1, 'start');
+  const toldOf = (name: string, resolvable: boolean): string => {
+    const pod = createPodInfo(withPriority(name, 5, { cpu: '1' }));
+    const results = cluster.sharedBy(profileFor(cluster), pod);
+    const rejections = new Map([['a', { plugin: 'Extender', reasons: ['no'], resolvable }]]);
+    const refusal = { kind: 'refuse', rejections, others: undefined, podReason: undefined, filters: [] } as const;
+    const found = findCandidates(
+      {
+        pod,
+        snapshot: cluster,
+        refusal: { ...refusal, plugins: new Set(['Extender']), results },
+        filters: [],
+        budgets: [],
+        random,
+      },
+      { percentage: 10, absolute: 100 },
+    );
+    assert.ok(found.kind === 'none');
+    return found.message;
+  };
+  assert.match(toldOf('x', false), /1 Preemption is not helpful for scheduling\.$/);
+  assert.match(toldOf('y', true), /1 No preemption victims found for incoming pod\.$/);
 });

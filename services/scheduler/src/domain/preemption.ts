@@ -34,15 +34,20 @@ export function findCandidates(context: PostFilterContext, limits: CandidateLimi
   if (ineligible !== undefined) {
     return { kind: 'none', message: `preemption: not eligible due to ${ineligible}.`, keeps: true };
   }
-  const isLocal = context.filters.every(({ local }) => local);
-  const shared = isLocal && !snapshot.anyNominated ? refusal.results?.trials : undefined;
+  const shared = isShared(context) ? refusal.results?.trials : undefined;
   const known = shared?.inVain(snapshot.version, pod.priority);
   if (known !== undefined) return { kind: 'none', message: known, keeps: false };
-  const { candidates, findings } = tryNodes(context, limits, isLocal);
+  const { candidates, findings } = tryNodes(context, limits);
   if (candidates.length > 0) return { kind: 'candidates', candidates };
   const message = `preemption: ${trialMessage(snapshot.nodes.length, findings)}`;
   shared?.noteVain({ version: snapshot.version, priority: pod.priority, message });
   return { kind: 'none', message, keeps: false };
+}
+
+/** The pod was told what its equals were told, and that still holds: no extender and no other pod had a part in it. */
+function isShared({ snapshot, refusal }: PostFilterContext): boolean {
+  const told = refusal.results?.refusal;
+  return told?.rejections === refusal.rejections && told.version === snapshot.version && !snapshot.anyNominated;
 }
 
 interface TriedNodes {
@@ -50,10 +55,11 @@ interface TriedNodes {
   readonly findings: readonly Finding[];
 }
 
-function tryNodes(context: PostFilterContext, limits: CandidateLimits, isLocal: boolean): TriedNodes {
+function tryNodes(context: PostFilterContext, limits: CandidateLimits): TriedNodes {
   const { pod, snapshot, refusal, filters, random } = context;
   const { nodes } = snapshot;
   const enough = candidatesToFind(context, limits);
+  const isLocal = filters.every(({ local }) => local);
   const budgets = new Budgets(context.budgets);
   const findings: Finding[] = [];
   const candidates: Candidate[] = [];

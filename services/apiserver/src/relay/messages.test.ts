@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { objectKey } from '@holdfast/store';
+import { describeChange } from './describe.ts';
+import { ChangeMessage } from './messages.ts';
+
+test('a message holds nothing of what it does not show', () => {
+  const change = {
+    key: objectKey({ group: '', resource: 'secrets', namespace: 'ns', name: 'a' }),
+    revision: 7,
+    previousRevision: 0,
+    kind: 'created' as const,
+    get value(): string {
+      return assert.fail('the content was taken');
+    },
+  };
+  const place = { subject: 'k8s.ev.obj.core.secrets.ns.a', previous: 0 };
+  const message = new ChangeMessage(change, place, { described: describeChange(change), read: () => assert.fail() });
+  assert.deepEqual(JSON.parse(message.data), { type: 'ADDED', revision: 7, key: change.key });
+  assert.equal(message.shared.object(), undefined);
+});

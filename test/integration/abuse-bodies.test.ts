@@ -35,12 +35,15 @@ describe('bodies', () => {
       connection.socket.write(`${head}Content-Length: 1000000000000\r\n\r\n`);
       await connection.closed();
       assert.equal(statusOf(connection).code, 413);
-      const chunked = await api.connect();
-      chunked.socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
       const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`;
-      for (let i = 0; i < 100 && !chunked.ended; i += 1) await chunked.write(chunk);
-      await chunked.closed();
-      assert.equal(statusOf(chunked).code, 413);
+      // Each time: a connection that is closed while something unread has come may take the answer with it.
+      for (let time = 0; time < 10; time += 1) {
+        const chunked = await api.connect();
+        chunked.socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+        for (let i = 0; i < 100 && !chunked.ended; i += 1) await chunked.write(chunk);
+        await chunked.closed();
+        assert.equal(statusOf(chunked).code, 413);
+      }
     });
   });
 

@@ -145,3 +145,6 @@ export const FRONT_THREAD_YOUNG_MB = 16;
 /** That thread has this long to load, to listen and to end. */
 export const FRONT_START_MS = 30_000;
 export const FRONT_STOP_MS = 10_000;
+
+/** A client that is refused in the middle of its request may go on sending for this long, so that it gets to read the answer. */
+export const REFUSAL_LINGER_MS = 500;

@@ -13,6 +13,7 @@ import { HTTP2_STREAMS_MAX } from '../limits.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { refuseConnection } from './client-error.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
+import { closeAfterReading } from './lingering-close.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
 import { serveUpgrades } from './upgrades.ts';
@@ -155,7 +156,10 @@ const lengthOf = (header: string | string[] | undefined): string | undefined =>
 
 /** The client may still be sending what nobody will read: after the answer it has to stop. */
 function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits }: Serving): void {
-  if (!('stream' in raw)) raw.setHeader('connection', 'close');
+  if (!('stream' in raw)) {
+    raw.setHeader('connection', 'close');
+    if (raw.socket !== null) closeAfterReading(raw.socket, clock);
+  }
   const retry = body.details?.retryAfterSeconds;
   const headers = {
     'content-type': 'application/json',

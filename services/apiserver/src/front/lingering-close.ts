@@ -1,0 +1,21 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '@holdfast/platform/clock';
+import { REFUSAL_LINGER_MS } from '../limits.ts';
+
+/**
+ * Lets the client of a refused request read why. It may still be sending, and a connection that is closed with something unread is
+ * reset, which takes the answer away from it. So what still comes is thrown away for a moment.
+ */
+export function closeAfterReading(socket: Socket, clock: Clock): void {
+  socket.destroySoon = () => {
+    // No further request is read from it.
+    socket.on('data', NOTHING_TO_DO);
+    socket.removeAllListeners('data');
+    socket.on('data', NOTHING_TO_DO);
+    socket.end();
+    const timer = clock.timer(REFUSAL_LINGER_MS, () => socket.destroy());
+    socket.once('close', () => timer.cancel());
+  };
+}
+
+const NOTHING_TO_DO = (): void => {};

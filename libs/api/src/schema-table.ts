@@ -1,4 +1,12 @@
-import type { FieldSchema, ListSchema, MapSchema, ScalarType, Schema, StructSchema } from '@holdfast/machinery';
+import {
+  type FieldSchema,
+  type ListSchema,
+  type MapSchema,
+  ownValue,
+  type ScalarType,
+  type Schema,
+  type StructSchema,
+} from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import { SCHEMAS } from './generated/schemas.ts';
 
@@ -17,7 +25,7 @@ export function structSchema(name: string): StructSchema | undefined {
   const known = built.get(name);
   if (known !== undefined) return known;
   const dot = name.lastIndexOf('.');
-  const text = SCHEMAS[name.slice(0, dot)]?.[name.slice(dot + 1)];
+  const text = ownValue(ownValue(SCHEMAS, name.slice(0, dot)) ?? {}, name.slice(dot + 1));
   if (text === undefined) return undefined;
   const schema = parseStruct(name, text);
   built.set(name, schema);

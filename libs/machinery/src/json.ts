@@ -14,7 +14,7 @@ export function isJsonArray(value: unknown): value is readonly Json[] {
 }
 
 /** The value of an own key: never something inherited from `Object.prototype`. */
-export function ownValue(object: JsonObject, key: string): Json | undefined {
+export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -480,3 +480,45 @@ test('what is applied to a name that is not there must say it', () =>
       answer: [400, 'the name of the object (new based on URL) was undeterminable: name must be provided'],
     },
   ]));
+
+/** Names that every object of JavaScript has. */
+const INHERITED = ['constructor', 'toString', '__proto__'];
+
+const podWith = (name: string, spec: string): string =>
+  `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${name.toLowerCase()}"},"spec":{"containers":[{"name":"c","image":"i"}]${spec}}}`;
+
+test("names of JavaScript's own are no subresources and no kinds", async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const made = await api.call('POST', pods, { body: podWith('inherits', '') });
+  assert.equal(made.status, 201);
+  const url = (name: string): string => `${pods}/inherits/${name}`;
+  const answer = [404, 'the server could not find the requested resource'] as const;
+  await compare(
+    INHERITED.flatMap((name): readonly Asked[] => [
+      { method: 'GET', url: url(name), answer },
+      { method: 'PUT', url: url(name), body: podWith('inherits', ''), answer },
+      { method: 'PATCH', url: url(name), type: 'application/merge-patch+json', body: '{}', answer },
+      {
+        body: `{"apiVersion":"v1","kind":"${name}"}`,
+        answer: [
+          400,
+          `${name} in version "v1" cannot be handled as a ConfigMap: no kind "${name}" is registered for version "v1" ${SCHEME}`,
+        ],
+      },
+    ]),
+  );
+});
+
+test("names of JavaScript's own have no amounts and no labels", async () => {
+  for (const name of INHERITED) {
+    const container = `{"name":"c","image":"i","resources":{"requests":{"${name}":"1"}}}`;
+    const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[${container}]}}`;
+    const range = `{"metadata":{"name":"r"},"spec":{"limits":[{"type":"Container","max":{"${name}":"1"}}]}}`;
+    assert.equal((await api.call('POST', '/api/v1/namespaces/default/pods', { body: pod })).status, 422, name);
+    assert.equal((await api.call('POST', '/api/v1/namespaces/default/limitranges', { body: range })).status, 422, name);
+  }
+  const term = '{"topologyKey":"a","labelSelector":{"matchLabels":{"x":"y"}},"matchLabelKeys":["constructor"]}';
+  const affinity = `,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[${term}]}}`;
+  const made = await api.call('POST', '/api/v1/namespaces/default/pods', { body: podWith('follows', affinity) });
+  assert.equal(made.status, 201, made.textAt('message'));
+});

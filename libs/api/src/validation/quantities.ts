@@ -4,6 +4,7 @@ import {
   forbidden,
   formatQuantity,
   invalid,
+  ownValue,
   parseQuantity,
   type Quantity,
   QuantityError,
@@ -116,7 +117,7 @@ export function validateContainerResources(
   for (const name of Object.keys(requests).sort()) {
     const amount = requests[name] ?? '0';
     validateContainerAmount(out, `${path}.requests[${name}]`, name, amount);
-    validateRequestWithinLimit(out, path, name, { amount, limit: limits[name] });
+    validateRequestWithinLimit(out, path, name, { amount, limit: ownValue(limits, name) });
     validateHugePages(out, `${path}.requests[${name}]`, name, amount);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];

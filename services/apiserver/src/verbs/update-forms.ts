@@ -1,4 +1,5 @@
 import type { KubeObject, ResourceDefinition, SubresourceStrategy } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { UpdateForm } from './update-object.ts';
 
@@ -16,8 +17,10 @@ export function formFor(definition: ResourceDefinition, subresource: string): Up
 const strategyOf = (
   definition: ResourceDefinition,
   subresource: string,
-): SubresourceStrategy<KubeObject> | undefined =>
-  subresource === 'status' ? definition.status : definition.subresources?.[subresource];
+): SubresourceStrategy<KubeObject> | undefined => {
+  if (subresource === 'status') return definition.status;
+  return ownValue(definition.subresources ?? {}, subresource);
+};
 
 /** What can be done to a subresource that is updated like the object itself. */
 export const verbsOf = (definition: ResourceDefinition, subresource: string): readonly ('get' | 'patch' | 'update')[] =>

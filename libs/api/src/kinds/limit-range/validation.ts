@@ -5,6 +5,7 @@ import {
   forbidden,
   formatQuantity,
   invalid,
+  ownValue,
   parseQuantity,
   type Quantity,
   quantityOfUnits,
@@ -118,7 +119,7 @@ const ORDERS: readonly Order[] = [
 
 function validateAmounts(out: FieldError[], path: string, item: Readonly<LimitRangeItem>, name: string): void {
   const amount = (list: ListName): Quantity | undefined => {
-    const text = item[list]?.[name];
+    const text = ownValue(item[list] ?? {}, name);
     return text === undefined || (item.type === 'Pod' && list.startsWith('default')) ? undefined : parseQuantity(text);
   };
   for (const { less, more, field, shown, text } of ORDERS) {

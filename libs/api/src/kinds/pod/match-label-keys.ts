@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { Pod, PodAffinityTerm } from '../../generated/types.ts';
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -16,7 +17,7 @@ export function addMatchLabelKeys(pod: Pod): void {
 function addToSelector(term: PodAffinityTerm | undefined, labels: Readonly<Record<string, string>>): void {
   if (term?.labelSelector === undefined) return;
   const add = (key: string, operator: 'In' | 'NotIn'): void => {
-    const value = labels[key];
+    const value = ownValue(labels, key);
     if (value === undefined || term.labelSelector === undefined) return;
     (term.labelSelector.matchExpressions ??= []).push({ key, operator, values: [value] });
   };

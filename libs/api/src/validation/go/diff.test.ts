@@ -94,3 +94,10 @@ test('words of their own type, amounts and references print as what they are', (
     grown,
   );
 });
+
+test('keys that every object of JavaScript has are shown when they come', () => {
+  const spec = (nodeSelector: object): object => ({ containers: [], nodeSelector });
+  const text = shown('core.PodSpec', spec({ a: 'b' }), spec({ a: 'b', constructor: 'x' }));
+  assert.ok(text.includes('+~\t\t"constructor": "x",'), text);
+  assert.ok(!text.includes('-~'), text);
+});

@@ -1,4 +1,4 @@
-import { isJsonArray, isJsonObject, type Json, parseQuantity, semanticEqual } from '@holdfast/machinery';
+import { isJsonArray, isJsonObject, type Json, ownValue, parseQuantity, semanticEqual } from '@holdfast/machinery';
 import { POINTED_STRUCTS } from './pointed.ts';
 import { GO_STRUCTS } from './structs.ts';
 
@@ -43,7 +43,7 @@ function fieldsOf(type: string, values: readonly Value[]): readonly Field[] {
 function memberOf(value: Value, [, json, type]: Field): Value {
   if (type.startsWith('inline:')) return value;
   if (value === undefined || !isJsonObject(value)) return undefined;
-  return value[json];
+  return ownValue(value, json);
 }
 
 const typeOf = (type: string): string => type.replace(/^inline:/, '');
@@ -183,7 +183,7 @@ function mapLines(before: Value, after: Value, { quoted, type }: Entries): reado
   );
   const keys = [...new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])].toSorted();
   const parts = keys.map((key): Part => {
-    const [x, y] = [old?.[key], now?.[key]];
+    const [x, y] = [ownValue(old ?? {}, key), ownValue(now ?? {}, key)];
     const alone: { alone?: Sign } = x === undefined ? { alone: '+' } : y === undefined ? { alone: '-' } : {};
     return { key: quoted(key), type, before: x, after: y, same: semanticEqual(x, y), isMember: true, ...alone };
   });

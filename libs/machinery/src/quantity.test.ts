@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import {
   addQuantities,
@@ -106,4 +108,16 @@ test('addition and subtraction are exact inverses', () => {
       assert.equal(compareQuantities(subQuantities(addQuantities(a, b), b), a), 0);
     }),
   );
+});
+
+test('a known amount does not keep the text that it was cut from', () => {
+  setFlagsFromString('--expose-gc');
+  const heapBytes = (): number => {
+    runInNewContext('gc()');
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapBytes();
+  for (let i = 0; i < 64; i += 1) canonicalQuantity(`${' '.repeat(1_000_000)}${1_234_567_890_123 + i}`.trim());
+  const kept = heapBytes() - before;
+  assert.ok(kept < 16_000_000, `${kept} bytes`);
 });

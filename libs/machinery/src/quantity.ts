@@ -53,8 +53,15 @@ const canonical = new Map<string, string>();
 function remember<T>(known: Map<string, T>, text: string, value: T): T {
   if (text.length > KNOWN_CHARS_MAX) return value;
   if (known.size >= KNOWN_MAX) known.clear();
-  known.set(text, value);
+  known.set(ownText(text), value);
   return value;
+}
+
+/** A piece of a longer text keeps all of it in memory: a megabyte of spaces around an amount would stay as long as the amount is known. */
+function ownText(text: string): string {
+  let own = '';
+  for (const char of text) own += char;
+  return own;
 }
 
 /** Throws QuantityError with the words of Kubernetes. */

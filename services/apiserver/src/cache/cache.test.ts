@@ -94,6 +94,20 @@ test('the ring forgets early when its events are large', () => {
   assert.deepEqual([ring.completeAfter, ring.since(5)], [5, []]);
 });
 
+test('the ring lets go of what the writer left when it forgets an event', () => {
+  const ring = new EventRing(100, 0, 1_000);
+  const text = stored('x', { a: 'b'.repeat(400) });
+  const objects = [1, 2, 3, 4].map((revision) => {
+    const written = JSON.parse(text) as KubeObject;
+    const object = new CachedObject(keyOf('x'), text, revision, written);
+    ring.push(new CacheEvent('created', object, undefined));
+    return { object, labels: written.metadata.labels };
+  });
+  const isStillTheWriters = objects.map(({ object, labels }) => object.object.metadata.labels === labels);
+  assert.deepEqual(isStillTheWriters, [false, false, true, true]);
+  for (const { object, labels } of objects) assert.deepEqual(object.object.metadata.labels, labels);
+});
+
 test('an event that is long over says the same as when it was new', () => {
   const cache = new ResourceCache(0, {});
   for (let revision = 1; revision <= 200; revision++) {

@@ -46,6 +46,7 @@ export class EventRing {
   #dropOldest(): boolean {
     const oldest = this.#events[this.#head];
     if (oldest === undefined) return false;
+    oldest.doze();
     this.#completeAfter = oldest.revision;
     this.#bytes -= oldest.current.size;
     this.#events[this.#head++] = undefined;

@@ -15,6 +15,7 @@ import {
   jsonTypeName,
   type ParsedJson,
   parseJson,
+  printGo,
   StatusError,
   type StructSchema,
 } from '@holdfast/machinery';
@@ -24,7 +25,6 @@ import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { apply } from './apply.ts';
 import { asJson, reportStrict, schemaOf } from './decode-body.ts';
-import { goValue } from './go-value.ts';
 import { formFor } from './update-forms.ts';
 import { changeable, updateObject } from './update-object.ts';
 import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-options.ts';
@@ -141,7 +141,7 @@ function keepKind(result: JsonObject, { apiVersion = null, kind = null }: JsonOb
 }
 
 function invalidPatch({ strategic }: Patch, result: JsonObject, why: string): StatusError {
-  const shown = strategic === undefined ? JSON.stringify(sortKeys(result)) : goValue(strategic);
+  const shown = strategic === undefined ? JSON.stringify(sortKeys(result)) : printGo(strategic);
   const message = `Invalid value: ${JSON.stringify(shown)}: ${why}`;
   return new StatusError({
     code: 422,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import { NODES, type Pod } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
-import type { FakeApi } from '@holdfast/client/testing';
+import { type FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import { EVENT_MESSAGE_MAX } from './limits.ts';
@@ -70,6 +70,28 @@ test('an event is cut where it is longer than Kubernetes allows; the condition s
     events('FailedScheduling').map(({ message }) => message),
     [`${said.slice(0, EVENT_MESSAGE_MAX - 4)} ...`],
   );
+  await stop();
+});
+
+test('a pod that has to be spread is tried again when the emptiest domain is gone', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { labels: { zone: 'z1' } });
+  addNode('n2', { labels: { zone: 'z2' }, unschedulable: true });
+  await clock.advance(10);
+  const constraint = {
+    topologyKey: 'zone',
+    maxSkew: 1,
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: { app: 'a' } },
+  } as const;
+  for (const name of ['a1', 'a2']) {
+    addPod(name, { labels: { app: 'a' }, spec: { topologySpreadConstraints: [constraint] } });
+    await clock.advance(100);
+  }
+  assert.deepEqual([nodeOf(pod('a1')), nodeOf(pod('a2'))], ['n1', undefined]);
+  api.remove(pathFor(NODES, '', 'n2'));
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('a2')), 'n1');
   await stop();
 });
 

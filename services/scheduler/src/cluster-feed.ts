@@ -72,7 +72,7 @@ export class ClusterFeed {
   #nodes(cache: ClusterCache, note: Note): void {
     this.#follow(NODES, ({ object, old }) => {
       if (object !== undefined) noteNode(object, cache, note);
-      else if (old !== undefined) cache.removeNode(old.metadata.name ?? '');
+      else if (old !== undefined) noteRemoved(old, cache, note);
     });
     this.#follow(NAMESPACES, ({ object, old }) => {
       const name = (object ?? old)?.metadata.name ?? '';
@@ -154,4 +154,9 @@ function noteNode(node: Node, cache: ClusterCache, note: Note): void {
   const events = cache.setNode(node);
   const info = events.length === 0 ? undefined : cache.node(node.metadata.name ?? '');
   if (info !== undefined) for (const event of events) note(event, info);
+}
+
+function noteRemoved(node: Node, cache: ClusterCache, note: Note): void {
+  const info = cache.removeNode(node.metadata.name ?? '');
+  if (info !== undefined) note('node-removed', info);
 }

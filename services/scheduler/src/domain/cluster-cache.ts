@@ -131,9 +131,10 @@ export class ClusterCache implements Snapshot {
     return ['node-added'];
   }
 
-  removeNode(name: string): void {
+  /** The node that was there. */
+  removeNode(name: string): NodeInfo | undefined {
     const info = this.#nodes.get(name);
-    if (info === undefined) return;
+    if (info === undefined) return undefined;
     this.#images.replace(info.node, undefined);
     this.#softlyTainted -= Number(isSoftlyTainted(info.node));
     this.#nodes.delete(name);
@@ -141,6 +142,7 @@ export class ClusterCache implements Snapshot {
     this.#changes++;
     this.#nodeList = undefined;
     this.#domainsMoved();
+    return info;
   }
 
   /** False when nothing changed that a decision looks at. */

@@ -287,6 +287,7 @@ function hasDifferentNeeds(before: PodInfo, after: PodInfo): boolean {
 /** As the metrics of Kubernetes call them. */
 const EVENT_NAMES: Readonly<Record<EventKind, string>> = {
   'node-added': 'NodeAdd',
+  'node-removed': 'NodeDelete',
   'node-labels': 'NodeLabelChange',
   'node-taints': 'NodeTaintChange',
   'node-allocatable': 'NodeAllocatableChange',

@@ -63,6 +63,8 @@ export interface NodeScorer {
 /** What may let a rejected pod pass, and what each event tells. */
 export interface EventSubjects {
   readonly 'node-added': NodeInfo;
+  /** As it was. */
+  readonly 'node-removed': NodeInfo;
   readonly 'node-labels': NodeInfo;
   readonly 'node-taints': NodeInfo;
   readonly 'node-allocatable': NodeInfo;

@@ -37,6 +37,8 @@ function createPodTopologySpread(args: PodTopologySpreadArgs): Plugin {
     preScore: (cycle, feasible) => scoreSoft(cycle, feasible, args),
     wakesOn: {
       'node-added': true,
+      // The domain that had the fewest pods may have gone with it.
+      'node-removed': true,
       'node-labels': true,
       'node-taints': true,
       'pod-placed': concerns,

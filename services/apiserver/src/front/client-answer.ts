@@ -11,7 +11,7 @@ export interface AnswerOptions {
   /** A client that takes nothing for this long is cut off. */
   readonly stallMs: number;
   readonly clock: Clock;
-  /** The pipeline has said its last word, or its first of several. */
+  /** Called once: the pipeline has said its last word, or its first of several. */
   readonly onAnswer: () => void;
 }
 
@@ -21,6 +21,7 @@ export class ClientAnswer implements Asker {
   readonly #options: AnswerOptions;
   #question: Question | undefined;
   #isAnswered = false;
+  #isBegun = false;
   #isFollowed = false;
   /** Written while the client was not taking: it is told when that has left. */
   #waiting = 0;
@@ -44,7 +45,7 @@ export class ClientAnswer implements Asker {
 
   answer(status: number, headers: Headers, body: Buffer): void {
     this.#isAnswered = true;
-    this.#options.onAnswer();
+    this.#begun();
     const raw = this.#head(status, headers);
     if (body.length > 0 || !BODYLESS.has(status)) raw.setHeader('content-length', body.length);
     if (this.#options.headOnly || body.length === 0) raw.end();
@@ -53,7 +54,7 @@ export class ClientAnswer implements Asker {
 
   /** The client of a quiet watch must learn that it is open before the first event. */
   begin(status: number, headers: Headers): void {
-    this.#options.onAnswer();
+    this.#begun();
     const raw = this.#head(status, headers);
     if (raw instanceof Http2ServerResponse) raw.writeHead(status);
     else raw.flushHeaders();
@@ -96,6 +97,7 @@ export class ClientAnswer implements Asker {
 
   cut(): void {
     this.#isAnswered = true;
+    this.#begun();
     this.#raw.destroy();
   }
 
@@ -104,6 +106,12 @@ export class ClientAnswer implements Asker {
   }
 
   taken(): void {}
+
+  #begun(): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    this.#options.onAnswer();
+  }
 
   #head(status: number, headers: Headers): RawResponse {
     const raw = this.#raw;

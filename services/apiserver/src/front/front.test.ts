@@ -1,31 +1,12 @@
 import { strict as assert } from 'node:assert';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createCertificate } from '../testing/certificate.ts';
 import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 import { createHttpsServer, type HttpsServer } from './index.ts';
-
-/** A certificate for 127.0.0.1 that is its own authority. */
-function createCertificate(): { readonly certificate: string; readonly key: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'apiserver-tls-'));
-  const [keyPath, certPath] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  try {
-    execFileSync('openssl', ['req', ...kind, ...names, '-keyout', keyPath, '-out', certPath], { stdio: 'pipe' });
-    return { certificate: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') };
-  } catch (error) {
-    throw new Error('the openssl program is needed for this test: install the package openssl', { cause: error });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 

@@ -1,6 +1,14 @@
 import type { Worker } from 'node:worker_threads';
 import type { ApiHandler } from '@holdfast/client';
-import { type Clock, createSystemClock, invariant, type Log, OperatorError, type Service } from '@holdfast/platform';
+import {
+  type Clock,
+  createSystemClock,
+  describeError,
+  invariant,
+  type Log,
+  OperatorError,
+  type Service,
+} from '@holdfast/platform';
 import { startThread } from '@holdfast/platform/thread';
 import {
   BODY_BYTES_IN_FLIGHT_MAX,
@@ -78,6 +86,7 @@ class Front {
   readonly #waiting = new Set<(message: Control) => void>();
   #address: { readonly host: string; readonly port: number } | undefined;
   #isStopping = false;
+  #hasFailed = false;
 
   constructor(deps: HttpsServerDeps, clock: Clock) {
     const { handle, log, host, port, tls, limits } = deps;
@@ -134,7 +143,7 @@ class Front {
   /** One question at a time. */
   #ask(wish: 'listen' | 'stop' | 'measure', deadlineMs: number): Promise<Control> {
     const { promise, resolve, reject } = Promise.withResolvers<Control>();
-    const late = (): void => reject(new Error(`the thread of the HTTPS server did not answer "${wish}" in time`));
+    const late = (): void => reject(silence(wish));
     const timer = this.#clock.timer(deadlineMs, late);
     this.#waiting.add(resolve);
     this.#outbox.push({ kind: wish });
@@ -155,10 +164,25 @@ class Front {
   /** Nobody can be served without it: the process ends, and whoever watches over it starts it again. */
   #fail(error: Error): void {
     this.#answering.abandon();
-    if (this.#isStopping) return;
-    throw new Error('the thread of the HTTPS server has failed', { cause: error });
+    if (this.#isStopping || this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#deps.log.error('the thread of the HTTPS server has failed', { stack: error.stack });
+    throw new OperatorError({
+      code: 'HttpsThreadFailed',
+      message: `The thread of the HTTPS server has failed: ${describeError(error)}`,
+      nextStep: 'Start it again. If it fails again, report the error that the log has before this.',
+      exitCode: 70,
+      cause: error,
+    });
   }
 }
+
+const silence = (wish: string): OperatorError =>
+  new OperatorError({
+    code: 'HttpsThreadSilent',
+    message: `The thread of the HTTPS server did not answer "${wish}" in time.`,
+    nextStep: 'Start it again when the machine has less to do.',
+  });
 
 /** By the words of Node. */
 function adviceOn(why: string): string {

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { describeError } from '@holdfast/platform/errors';
+import type { Log } from '@holdfast/platform/log';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -17,6 +19,7 @@ export interface Asker {
   taken(bytes: number): void;
 }
 
+type Answered = Extract<PipelineMessage, { readonly id: number }>;
 type Headers = Readonly<Record<string, string>>;
 
 /** What an asker says while it is answered. */
@@ -38,11 +41,13 @@ const RECEIPT_BYTES = 32 * 1024;
 /** The side of the front: hands requests to the pipeline, and what comes back to whoever asked. */
 export class RemotePipeline {
   readonly #outbox: Outbox<FrontMessage>;
+  readonly #log: Log;
   readonly #askers = new Map<number, Asker>();
   #lastId = 0;
 
-  constructor(outbox: Outbox<FrontMessage>) {
+  constructor(outbox: Outbox<FrontMessage>, log: Log) {
     this.#outbox = outbox;
+    this.#log = log;
   }
 
   ask(asked: Asked, asker: Asker): Question {
@@ -68,6 +73,18 @@ export class RemotePipeline {
     if (!('id' in message)) return;
     const asker = this.#askers.get(message.id);
     if (asker === undefined) return;
+    try {
+      this.#tell(asker, message, bytes);
+    } catch (error) {
+      // Node refuses to write such a status or header. It came with one answer, and is nobody else's trouble.
+      this.#log.warn('an answer could not be written', { error: describeError(error) });
+      this.#askers.delete(message.id);
+      this.#outbox.push({ kind: 'gone', id: message.id });
+      asker.cut();
+    }
+  }
+
+  #tell(asker: Asker, message: Answered, bytes: Buffer | undefined): void {
     switch (message.kind) {
       case 'chunk':
         return asker.chunk(bytes ?? NOTHING);

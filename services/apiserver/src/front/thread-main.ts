@@ -21,12 +21,13 @@ function main(): void {
   invariant(parentPort !== null, 'this module runs as a thread');
   const port: MessagePort = parentPort;
   const outbox = new Outbox<FrontMessage>((batch, moved) => port.postMessage(batch, moved));
-  const pipeline = new RemotePipeline(outbox);
+  const log = logTo(outbox);
+  const pipeline = new RemotePipeline(outbox, log);
   const listener = createHttpsListener({
     // Given by whoever started this thread.
     ...(threadData() as FrontSetup),
     clock: createSystemClock(),
-    log: logTo(outbox),
+    log,
     ask: (asked, asker) => pipeline.ask(asked, asker),
   });
   port.on('message', ({ messages, bytes }: Batch<PipelineMessage>) => {

@@ -121,7 +121,8 @@ class Upgrade implements Asker {
     const { ServerResponse: Answer } = nodeHttp();
     const raw = new Answer(this.#request);
     raw.setHeader('connection', 'close');
-    raw.once('finish', () => this.#socket.end());
+    // A client that keeps its half open has no use of it.
+    raw.once('finish', () => this.#socket.destroySoon());
     raw.assignSocket(this.#socket);
     this.#refusal = this.#deps.answer(raw);
     return this.#refusal;

@@ -17,8 +17,9 @@ export class Warnings {
   }
 }
 
-/** RFC 7234 quoted-string: control characters cannot appear in a header. */
+/** RFC 7234 quoted-string: control characters cannot appear in a header. As bytes of UTF-8, which is how Go writes and reads them; for Node each is a character. */
 function quote(text: string): string {
   const printable = Array.from(text, (char) => (char.charCodeAt(0) < 0x20 || char === '\u007f' ? ' ' : char)).join('');
-  return `"${printable.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`;
+  const escaped = printable.replace(/\\/g, '\\\\').replace(/"/g, '\\"');
+  return `"${Buffer.from(escaped).toString('latin1')}"`;
 }

@@ -52,3 +52,11 @@ test('streams are asked of the kubelet of the node in its own words; the caller 
   }
   assert.equal(asked.length, 3);
 });
+
+test('a proxy without a path leads to one, in words that a header may have', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const { status, headers } = await api.call('GET', `${PODS}/日/proxy`);
+  assert.equal(status, 301);
+  assert.equal(headers['location'], `${PODS}/%E6%97%A5/proxy/`);
+});

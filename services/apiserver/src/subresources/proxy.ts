@@ -55,7 +55,7 @@ function pathBehind(path: string): string {
 /** So that relative links of what is behind it stay behind it. */
 const redirect = (path: string): ApiResponse => ({
   status: 301,
-  headers: { location: `${path}/` },
+  headers: { location: `${encodeURI(path)}/` },
   body: { kind: 'empty' },
 });
 
@@ -135,7 +135,7 @@ function forward(core: Core, request: ApiRequest, to: { place: Place; path: stri
     port,
     method: request.method,
     path: `${encodeURI(to.path)}${query === '' ? '' : `?${query}`}`,
-    headers: { ...passedHeaders(request), host: `${host}:${port}`, 'x-forwarded-uri': request.path },
+    headers: { ...passedHeaders(request), host: `${host}:${port}`, 'x-forwarded-uri': encodeURI(request.path) },
     // As Kubernetes does: nobody here knows who signed what a pod serves.
     ...(scheme === 'https' ? { rejectUnauthorized: false } : {}),
     ...(request.signal === undefined ? {} : { signal: request.signal }),

@@ -30,3 +30,8 @@ test('warnings of a header are told apart, with their quotes', () => {
   assert.deepEqual(warningsOf(''), []);
   assert.deepEqual(warningsOf('299 - "one, \\"quoted\\" \\\\", 299 - "two"'), ['one, "quoted" \\', 'two']);
 });
+
+test('a warning is UTF-8, whose bytes Node hands over as characters', () => {
+  const header = Buffer.from('299 - "unknown field \\"größe 日\\""').toString('latin1');
+  assert.deepEqual(warningsOf(header), ['unknown field "größe 日"']);
+});

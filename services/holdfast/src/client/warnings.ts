@@ -1,4 +1,7 @@
-/** Texts of a `Warning` header: `299 - "text", 299 - "text"`, with quotes and backslashes escaped. */
+/** Texts of a `Warning` header: `299 - "text", 299 - "text"`, with quotes and backslashes escaped, in UTF-8. */
 export function warningsOf(header: string): readonly string[] {
-  return Array.from(header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g), ([, text = '']) => text.replace(/\\(.)/g, '$1'));
+  const text = Buffer.from(header, 'latin1').toString();
+  return Array.from(text.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g), ([, quoted = '']) =>
+    quoted.replace(/\\(.)/g, '$1'),
+  );
 }

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import type { ApiHandler, ApiResponse } from '@holdfast/client';
+import { createSilentLog } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
+import { createCertificate } from '../testing/certificate.ts';
+import { createHttpsServer, type HttpsLimits } from './index.ts';
+
+const tls = createCertificate();
+const host = '127.0.0.1';
+
+async function serve(t: TestContext, handle: ApiHandler, limits: Partial<HttpsLimits> = {}): Promise<number> {
+  const https = createHttpsServer({ handle, log: createSilentLog(), host, port: 0, tls, limits });
+  t.after(() => https.stop());
+  await https.start();
+  return https.address().port;
+}
+
+const answered = (status = 200, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
+  status,
+  headers,
+  body: { kind: 'empty' },
+});
+
+/** The status, or the code of what went wrong. */
+function http1(port: number, path: string, body?: Buffer): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const method = body === undefined ? 'GET' : 'POST';
+    const request = httpsRequest({ host, port, path, method, ca: tls.certificate, headers: type, agent: false });
+    request.on('response', (response) => resolve(response.resume().statusCode));
+    request.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    request.end(body);
+  });
+}
+
+async function http2(port: number, path: string): Promise<number | string | undefined> {
+  const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate });
+  try {
+    return await new Promise((resolve) => {
+      const stream = session.request({ ':path': path }).resume();
+      stream.on('response', (headers) => resolve(headers[':status']));
+      stream.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+      stream.on('close', () => resolve('closed'));
+    });
+  } finally {
+    session.destroy();
+  }
+}
+
+test('what clients sent who did not wait for their answer makes room for others', async (t) => {
+  const body = Buffer.alloc(64 * 1024, '{');
+  let left = 0;
+  const handle: ApiHandler = async ({ path, signal }) => {
+    if (path !== '/waits' || signal === undefined) return answered();
+    const arrived = once(signal, 'abort');
+    leave();
+    await arrived;
+    left += 1;
+    return answered();
+  };
+  let leave = (): void => {};
+  const port = await serve(t, handle, { bodyBytesInFlightMax: 3 * body.length });
+  for (let client = 1; client <= 4; client++) {
+    const request = httpsRequest({
+      host,
+      port,
+      path: '/waits',
+      method: 'POST',
+      ca: tls.certificate,
+      agent: false,
+      headers: { 'content-type': 'application/json' },
+    });
+    request.on('error', () => {});
+    leave = () => request.destroy();
+    request.end(body);
+    await eventually(() => left === client, `client ${client} has left`);
+    assert.equal(await http1(port, '/', body), 200);
+  }
+});
+
+test('a status or header that cannot be written costs that answer, and nobody else', async (t) => {
+  const port = await serve(t, async ({ path }) => {
+    if (path === '/status') return answered(999);
+    return path === '/header' ? answered(200, { warning: '\u65e5' }) : answered();
+  });
+  assert.equal(await http1(port, '/header'), 'ECONNRESET');
+  assert.equal(await http2(port, '/status'), 'closed');
+  assert.equal(await http1(port, '/'), 200);
+});
+
+function isClosed(connection: Socket): boolean {
+  if (!connection.destroyed) connection.write('x');
+  return connection.destroyed;
+}
+
+test('a client that is refused another protocol and keeps its half of the connection loses it', async (t) => {
+  const port = await serve(t, async () => answered(403));
+  const options = { host, port, ca: tls.certificate, allowHalfOpen: true };
+  const half = connectTls(options);
+  t.after(() => half.destroy());
+  half.on('error', () => half.destroy());
+  half.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n');
+  const [first] = (await once(half, 'data')) as [Buffer];
+  assert.match(first.toString(), /^HTTP\/1.1 403/);
+  // Whoever sends is told that nobody takes it any more.
+  await eventually(() => isClosed(half), 'the connection is closed');
+});
+
+test('a thread that fails ends the process with what an operator can do', async (t) => {
+  const program = `
+    import { createSilentLog, OperatorError } from '@holdfast/platform';
+    import { createHttpsServer } from '${new URL('./index.ts', import.meta.url).href}';
+    process.on('uncaughtException', (error) => {
+      console.log(error instanceof OperatorError, error.message, error.nextStep);
+      process.exit(3);
+    });
+    const tls = { certificate: 'none', key: 'none' };
+    const https = createHttpsServer({ handle: () => {}, log: createSilentLog(), host: '127.0.0.1', port: 0, tls });
+    await https.start();`;
+  const flags = ['--input-type=module-typescript', '--disable-warning=ExperimentalWarning', '-e', program];
+  const child = spawn(process.execPath, flags, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = await once(child, 'close');
+  assert.equal(code, 3);
+  assert.match(output, /^true The thread of the HTTPS server has failed: .+ Start it again/);
+});

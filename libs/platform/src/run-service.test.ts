@@ -63,3 +63,17 @@ test('an operator reads what is wrong and what to do', async (t) => {
   assert.equal(await ended, 3);
   assert.match(output(), /port 1 is taken\nUse another\./);
 });
+
+test('an operator reads the same of what fails while nobody waits for it', async (t) => {
+  const error = "new OperatorError({ code: 'X', message: 'a thread has failed', nextStep: 'Start it.', exitCode: 3 })";
+  const { ended, output } = program(t, { start: `setImmediate(() => { throw ${error} })` });
+  assert.equal(await ended, 3);
+  assert.match(output(), /^a thread has failed\nStart it\.$/m);
+  assert.doesNotMatch(output(), /at /);
+});
+
+test('a mistake of ours is told with its whole story', async (t) => {
+  const { ended, output } = program(t, { start: "throw new Error('a bug', { cause: new Error('deep') })" });
+  assert.equal(await ended, 1);
+  assert.match(output(), /a bug[^]+ at [^]+deep/);
+});

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describeSettings, type SettingSpecs } from './config.ts';
 import { describeError, OperatorError } from './errors.ts';
 import type { Service } from './lifecycle.ts';
@@ -26,6 +27,7 @@ export async function runService<Config extends { readonly logLevel: LogLevel }>
   let log = createSilentLog();
   let running: Service | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(signal, log, running));
+  process.on('uncaughtException', fail);
   try {
     const config = await program.readConfig({ argv: process.argv.slice(2), env: process.env });
     if (config === undefined) {
@@ -36,10 +38,15 @@ export async function runService<Config extends { readonly logLevel: LogLevel }>
     running = await program.start(config, log);
     log.info('started');
   } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    process.stderr.write(`${error.message}\n${error.nextStep}\n`);
-    process.exit(error.exitCode);
+    fail(error);
   }
+}
+
+/** Anything but an `OperatorError` is ours: then the whole story is printed. */
+function fail(error: unknown): never {
+  const isKnown = error instanceof OperatorError;
+  process.stderr.write(isKnown ? `${error.message}\n${error.nextStep}\n` : `${inspect(error)}\n`);
+  process.exit(isKnown ? error.exitCode : 1);
 }
 
 /** A service that still waits for what it needs has nothing to end in order. */

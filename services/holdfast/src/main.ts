@@ -19,6 +19,8 @@ async function start(): Promise<void> {
     process.stderr.write(text);
     process.exit(exitCode);
   };
+  // What nobody waits for fails as well: a thread, say.
+  process.on('uncaughtException', fail);
   /** The first request ends everything in order, the second at once. */
   const onStopRequest = (): void => {
     const now = performance.now();

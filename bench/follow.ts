@@ -22,7 +22,8 @@ if (settings.help) {
 }
 const chosen = FOLLOWERS.filter((each) => settings.followers.split(',').includes(each));
 const [only] = chosen;
-if (chosen.length === 1 && only !== undefined) await measure(only);
+if (only === undefined) throw new Error(`nobody of --followers ${settings.followers} is known`);
+if (chosen.length === 1) await measure(only);
 else for (const followers of chosen) inOwnProcess(followers);
 
 async function measure(followers: Followers): Promise<void> {
@@ -40,5 +41,6 @@ function inOwnProcess(followers: Followers): void {
   const file = process.argv[1] ?? '';
   const own = ['--followers', followers, '--rows', settings.rows, '--changes', String(settings.changes)];
   const parameters = [...process.execArgv, file, ...own];
-  spawnSync(process.execPath, parameters, { stdio: 'inherit', timeout: 300_000 });
+  const { status } = spawnSync(process.execPath, parameters, { stdio: 'inherit', timeout: 300_000 });
+  if (status !== 0) process.exitCode = 1;
 }

@@ -55,6 +55,33 @@ for (const as of ['node-a', 'manager', 'scheduler']) {
   });
 }
 
+for (const as of ['node-a', 'manager']) {
+  test(`[FENCE-06] [FENCE-08] ${as} says nothing of a fence by a second condition or by annotations`, async (t) => {
+    const api = await startWithNode(t);
+    const { body } = await api.call('GET', '/api/v1/nodes/a');
+    const put = (conditions: readonly unknown[]): Promise<Answer> =>
+      api.call('PUT', STATUS, { as, body: { ...(body as object), status: { conditions } } });
+    const twice = await put([fenced('', ''), fenced('True', 'NodeFenced')]);
+    assert.equal(twice.status, 403, 'behind one that says nothing');
+    await tell(api, 'admin', [fenced('True', 'StorageFenced')]);
+    for (const path of ['/api/v1/nodes/a', STATUS]) {
+      for (const key of ['claim', 'unfence', 'requested', 'release', 'partitioned']) {
+        const metadata = { annotations: { [`fencing/${key}`]: 'true' } };
+        assert.equal((await api.call('PATCH', path, { as, body: { metadata } })).status, 403, `${key} by ${path}`);
+      }
+    }
+    await api.call('PATCH', '/api/v1/nodes/a', { body: { metadata: { annotations: { 'fencing/claim': '{}' } } } });
+    const lose = { metadata: { annotations: { 'fencing/claim': null, note: 'mine' } } };
+    assert.equal(
+      (await api.call('PATCH', '/api/v1/nodes/a', { as, body: lose })).status,
+      403,
+      'the note of the fencer',
+    );
+    const own = { metadata: { annotations: { note: 'mine' } } };
+    assert.equal((await api.call('PATCH', '/api/v1/nodes/a', { as, body: own })).status, 200, 'its own');
+  });
+}
+
 test('[FENCE-06] [FENCE-07] the fencer gives a node up only after the condition says that its fence is confirmed', async (t) => {
   const api = await startWithNode(t);
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];

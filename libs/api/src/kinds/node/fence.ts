@@ -5,6 +5,9 @@ export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** The condition of a node that tells of its fence: False = none, Unknown = under way, True = confirmed by the agents. */
 export const FENCED = 'Fenced';
 
+/** Annotations of a node that users, detectors and the fencer speak by; never the node itself. */
+export const FENCING_PREFIX = 'fencing/';
+
 /** Why the condition is True, which is how far the fence goes. */
 export const NODE_FENCED = 'NodeFenced';
 export const STORAGE_FENCED = 'StorageFenced';

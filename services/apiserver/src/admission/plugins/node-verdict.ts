@@ -1,5 +1,5 @@
-import { FENCED, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE } from '@holdfast/api';
-import { forbiddenError } from '@holdfast/machinery';
+import { FENCED, FENCING_PREFIX, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE } from '@holdfast/api';
+import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
@@ -25,6 +25,9 @@ export const createNodeVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
     if (isOutOfService(request.object) && !isOutOfService(request.old)) {
       throw refusal(request, `set the taint ${OUT_OF_SERVICE}`);
     }
+    if (!deepEqual(wordsOn(request.object), wordsOn(request.old))) {
+      throw refusal(request, `change annotations ${FENCING_PREFIX}*`);
+    }
   },
 });
 
@@ -49,10 +52,18 @@ function conditionIn(object: AdmissionRequest['object'], type: string): NodeCond
   return conditions.find((condition) => condition.type === type);
 }
 
+/** Of every condition of the type: who reads it may look at the first or at any. */
 function verdictOf(object: AdmissionRequest['object']): string {
-  const { status = '', reason = '' } = conditionIn(object, FENCED) ?? {};
-  return `${status} ${reason}`;
+  const conditions = object === undefined ? [] : (decodeNode(object).status?.conditions ?? []);
+  const fences = conditions.filter(({ type }) => type === FENCED);
+  return fences.map(({ status, reason }) => `${status} ${reason ?? ''}`).join(', ');
 }
+
+/** What users and detectors ask of the fencer, and its own note: a node that could write it would lift its own fence. */
+const wordsOn = (object: AdmissionRequest['object']): object =>
+  Object.fromEntries(
+    Object.entries(object?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(FENCING_PREFIX)),
+  );
 
 const CONFIRMED = `True ${NODE_FENCED}`;
 

@@ -5,7 +5,7 @@ import { type Clock, describeError, type Ids, type Log } from '@holdfast/platfor
 import type { FenceAgent, FenceAnswer, FenceRequest, FenceVerb } from './agents/port.ts';
 import type { FencerConfiguration } from './configuration/configuration.ts';
 import type { FenceAction, FenceSnapshot } from './domain/decide.ts';
-import { type FenceClaim, isMarked, UNFENCE } from './domain/marks.ts';
+import type { FenceClaim } from './domain/marks.ts';
 import { OVER, UNFENCED } from './domain/partition.ts';
 import { AGENT_PENDING_MS, AGENT_RETRY_MS } from './limits.ts';
 import type { FencerMetrics } from './metrics.ts';
@@ -49,6 +49,9 @@ export class Applier {
         return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() });
       case 'fence':
         return this.#fence(snapshot, action.claim, signal);
+      case 'turn':
+        await this.#writes.turn(node, action.claim);
+        return AGAIN;
       case 'lift':
         return this.#lift(node, action.claim, signal);
       case 'keep-off':
@@ -89,7 +92,7 @@ export class Applier {
     if (answer === undefined) return after(AGENT_RETRY_MS);
     if (answer.state === 'pending') return after(AGENT_PENDING_MS);
     if (answer.state !== 'unfenced') return this.#notConfirmed(node, claim, answer);
-    const isAsked = isMarked(node, UNFENCE);
+    const isAsked = claim.lifting === 'asked';
     const message = isAsked ? 'the fence was lifted' : 'the node was heard again before its fence was confirmed';
     const free = await this.#writes.release(node, isAsked ? UNFENCED : OVER, message);
     this.#event(free, 'Normal', isAsked ? 'Unfenced' : 'FencingCancelled', message);
@@ -148,7 +151,7 @@ export class Applier {
         addresses: status.addresses ?? [],
         labels: metadata.labels ?? {},
       },
-      servers: agent?.servers ?? [],
+      servers: claim.servers,
       parameters: agent?.parameters ?? {},
     };
   }

@@ -6,8 +6,8 @@ export const AGENT_RETRY_MS = 5_000;
 export const AGENT_PENDING_MS = 1_000;
 /** More than an agent has to say; what floods is broken. */
 export const AGENT_ANSWER_BYTES_MAX = 65_536;
-/** What is quoted of an agent's complaint. */
-export const AGENT_COMPLAINT_CHARS_MAX = 500;
+/** What is quoted of an agent's words, on the Node and in Events. */
+export const AGENT_WORDS_CHARS_MAX = 500;
 /** How long the control plane waits for a heartbeat before it calls a node unknown (the node controller's own default). */
 export const NODE_MONITOR_GRACE_SECONDS_DEFAULT = 50;
 /** Nodes that may be fenced by rules at one time: a fault that looks like the loss of many is rarely that. */

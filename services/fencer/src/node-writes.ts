@@ -43,6 +43,11 @@ export class NodeWrites {
     return this.#writeStatus(noted, { status: 'Unknown', reason: 'FencingStarted', message });
   }
 
+  turn(node: Node, claim: FenceClaim): Promise<Node> {
+    const annotations = { ...node.metadata.annotations, [CLAIM]: encodeClaim(claim) };
+    return this.#client.update(NODES, { ...node, metadata: { ...node.metadata, annotations } });
+  }
+
   confirm(node: Node, claim: FenceClaim, answer: string): Promise<Node> {
     const reason = claim.scope === 'node' ? NODE_FENCED : STORAGE_FENCED;
     const said = answer === '' ? '' : `: ${answer}`;

@@ -203,3 +203,22 @@ test('[FENCE-06] no agent keeps the fencer waiting longer than its time-out, and
   await assert.rejects(agent.ask(ask('fence'), NEVER), /gave no answer within 0.1 s/);
   await assert.rejects(agent.ask(ask('fence'), AbortSignal.abort(new Error('stopping'))), /stopping/);
 });
+
+test('[FENCE-06] a command that ends and leaves something behind on its output confirms nothing, and keeps nothing of the fencer', async (t) => {
+  const pipes = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'PipeWrap').length;
+  const before = pipes();
+  const program = `import { spawn } from 'node:child_process';
+spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: ['ignore', 'inherit', 'inherit'] }).unref();
+console.log(JSON.stringify({ state: 'fenced' }));
+process.exit(0);`;
+  const { agent } = execAgent(t, program, 3_000);
+  await assert.rejects(agent.ask(ask('fence'), NEVER), /gave no answer within 3 s/);
+  for (let looks = 0; pipes() > before && looks < 100; looks++) await clock.sleep(20);
+  assert.ok(pipes() <= before, 'its pipes are closed');
+});
+
+test('[FENCE-06] what an agent says besides its state is quoted, not copied: it goes onto the Node and into Events', async (t) => {
+  const body = JSON.stringify({ state: 'fenced', message: 'x'.repeat(50_000) });
+  const { message } = await (await httpAgent(t, () => ({ status: 200, body }))).ask(ask('fence'), NEVER);
+  assert.equal(message, 'x'.repeat(500));
+});

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '@holdfast/platform';
-import { AGENT_ANSWER_BYTES_MAX, AGENT_COMPLAINT_CHARS_MAX } from '../limits.ts';
+import { AGENT_ANSWER_BYTES_MAX, AGENT_WORDS_CHARS_MAX } from '../limits.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import type { FenceAgent } from './port.ts';
 import { decodeAnswer, encodeRequest } from './wire.ts';
@@ -34,7 +34,12 @@ async function run({ command, environment }: ExecAgentOptions, input: string, de
   // A command that ends without reading is judged by its exit code.
   child.stdin.on('error', () => {});
   child.stdin.end(`${input}\n`);
-  deadline.onPassed(() => endGroup(child));
+  deadline.onPassed(() => {
+    endGroup(child);
+    // What it left behind may hold them open, and write, for ever.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   child.once('error', (error) => reject(new Error(`${program} cannot be run`, { cause: error })));
   child.once('close', (code, signalName) => {
@@ -65,7 +70,7 @@ function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): Collected {
 }
 
 const quoted = (complaint: string): string =>
-  complaint.trim() === '' ? '' : `: ${complaint.trim().slice(-AGENT_COMPLAINT_CHARS_MAX)}`;
+  complaint.trim() === '' ? '' : `: ${complaint.trim().slice(-AGENT_WORDS_CHARS_MAX)}`;
 
 function endGroup(child: ChildProcess): void {
   // Of one that has ended the number may be somebody else's by now.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@holdfast/platform';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
-import { AGENT_ANSWER_BYTES_MAX, AGENT_COMPLAINT_CHARS_MAX } from '../limits.ts';
+import { AGENT_ANSWER_BYTES_MAX, AGENT_WORDS_CHARS_MAX } from '../limits.ts';
 import { withDeadline } from './deadline.ts';
 import type { FenceAgent } from './port.ts';
 import { decodeAnswer, encodeRequest } from './wire.ts';
@@ -61,5 +61,5 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
   }
   const text = Buffer.concat(chunks).toString('utf8');
   if (response.statusCode === 200) return text;
-  throw new Error(`the agent answered with status ${response.statusCode}: ${text.slice(0, AGENT_COMPLAINT_CHARS_MAX)}`);
+  throw new Error(`the agent answered with status ${response.statusCode}: ${text.slice(0, AGENT_WORDS_CHARS_MAX)}`);
 }

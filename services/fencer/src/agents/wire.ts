@@ -1,4 +1,5 @@
 import { isJsonObject, parseJson } from '@holdfast/machinery';
+import { AGENT_WORDS_CHARS_MAX } from '../limits.ts';
 import type { FenceAnswer, FenceRequest, FenceState } from './port.ts';
 
 export const FENCING_API_VERSION = 'fencing.holdfast.io/v1';
@@ -17,7 +18,7 @@ export function decodeAnswer(text: string, requestId: string): FenceAnswer {
   const about = value['requestId'];
   if (about !== undefined && about !== requestId) throw new Error('the agent answered another request');
   const message = value['message'];
-  return { state, message: typeof message === 'string' ? message : '' };
+  return { state, message: typeof message === 'string' ? message.slice(0, AGENT_WORDS_CHARS_MAX) : '' };
 }
 
 function parseAnswer(text: string): Readonly<Record<string, unknown>> {

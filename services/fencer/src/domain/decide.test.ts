@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fenceOf, volumeInUse } from '@holdfast/api';
 import fc from 'fast-check';
 import { budget, claimBy, configuration, type NodeSketch, node, pod, snapshot, volume } from '../testing/builders.ts';
-import { decide, type FenceAction, type FenceSnapshot } from './decide.ts';
+import { decide, type FenceAction, type FencerIdentity, type FenceSnapshot } from './decide.ts';
 import { isConcerned, signsOf } from './partition.ts';
 
 const CONFIG = configuration([
@@ -17,7 +17,7 @@ const STARTED = ['Unknown', 'FencingStarted'] as const;
 const CONFIRMED = ['True', 'NodeFenced'] as const;
 const CUT = ['True', 'StorageFenced'] as const;
 const MINE = claimBy('me');
-const STORAGE = claimBy('me', { scope: 'storage', agent: 'firewall' });
+const STORAGE = claimBy('me', { scope: 'storage', agent: 'firewall', servers: ['storage.example'] });
 
 /** `kind`, and what tells one action of a kind from another. */
 function brief(action: FenceAction): string {
@@ -34,6 +34,7 @@ function brief(action: FenceAction): string {
       return `break ${action.volumes.map(({ metadata }) => metadata.name).join(' ')}`;
     case 'fence':
     case 'lift':
+    case 'turn':
     case 'rest':
       return action.kind;
   }
@@ -45,6 +46,7 @@ interface Row {
   readonly node: NodeSketch;
   readonly rest?: Partial<FenceSnapshot>;
   readonly atMs?: number;
+  readonly fencer?: FencerIdentity;
   readonly action: string;
 }
 
@@ -125,7 +127,20 @@ const rows: readonly Row[] = [
     atMs: 45_000,
     action: 'fence',
   },
-  { ids: '[FENCE-06]', name: 'back before it was confirmed', node: { fenced: STARTED, claim: MINE }, action: 'lift' },
+  { ids: '[FENCE-06]', name: 'back before it was confirmed', node: { fenced: STARTED, claim: MINE }, action: 'turn' },
+  {
+    ids: '[FENCE-06]',
+    name: 'noted as taken back, and lost again: what the agent was asked last counts',
+    node: { ...sick, fenced: STARTED, claim: claimBy('me', { lifting: 'heard' }) },
+    action: 'lift',
+  },
+  {
+    ids: '[FENCE-06]',
+    name: 'being lifted, and whoever asked for it thinks again',
+    node: { ...sick, fenced: CONFIRMED, claim: claimBy('me', { lifting: 'asked' }), taints: [OUT] },
+    action: 'lift',
+  },
+
   {
     ids: '[FENCE-12]',
     name: 'asked for by a user, and never cut off',
@@ -197,10 +212,34 @@ const rows: readonly Row[] = [
     action: 'rest',
   },
   {
+    ids: '[FENCE-07]',
+    name: 'a pod was ended, a finalizer keeps its object, its volume goes',
+    node: { ...sick, fenced: CONFIRMED, claim: MINE, taints: [OUT] },
+    rest: { pods: [pod({ isHeld: true })], volumes: [DISK] },
+    action: 'break disk',
+  },
+  {
+    ids: '[FENCE-12]',
+    name: 'asked for by a user, no agent reaches the node, which is told already',
+    node: {
+      fenced: ['False', 'FencingHeldBack', 'requested, but no agent fences this node'],
+      annotations: { 'fencing/requested': 'true' },
+    },
+    fencer: { ...ME, config: { ...CONFIG, agents: [] } },
+    action: 'rest',
+  },
+  {
+    ids: '[FENCE-07]',
+    name: 'storage: a server that the configuration names since then was not confirmed',
+    node: { ...sick, fenced: CUT, claim: claimBy('me', { ...STORAGE, servers: ['elsewhere.example'] }) },
+    rest: { volumes: [DISK] },
+    action: 'rest',
+  },
+  {
     ids: '[FENCE-08]',
     name: 'to be lifted',
     node: { ...sick, fenced: CONFIRMED, claim: MINE, annotations: { 'fencing/unfence': 'true' } },
-    action: 'lift',
+    action: 'turn',
   },
   {
     ids: '[FENCE-08]',
@@ -219,7 +258,7 @@ const rows: readonly Row[] = [
     name: 'storage: to be lifted, and closed',
     node: { fenced: CUT, claim: STORAGE, annotations: { 'fencing/unfence': 'true' } },
     rest: { volumes: [volume('disk', 'b')] },
-    action: 'lift',
+    action: 'turn',
   },
   {
     ids: '[FENCE-10]',
@@ -229,10 +268,10 @@ const rows: readonly Row[] = [
   },
 ];
 
-for (const { ids, name, node: sketch, rest, atMs = 10 * MINUTE_MS, action } of rows) {
+for (const { ids, name, node: sketch, rest, atMs = 10 * MINUTE_MS, fencer = ME, action } of rows) {
   test(`${ids} ${name}: ${action}`, () => {
     const met = snapshot({ node: node(sketch), pods: [pod()], ...rest });
-    assert.equal(brief(decide(ME, met, atMs)), action);
+    assert.equal(brief(decide(fencer, met, atMs)), action);
   });
 }
 
@@ -263,9 +302,18 @@ const anyNode = fc.record({
   annotations: fc
     .subarray(['fencing/requested', 'fencing/unfence', 'fencing/release', 'fencing/partitioned'])
     .map((keys) => Object.fromEntries(keys.map((key) => [key, 'true']))),
-  claim: fc.option(fc.constantFrom(MINE, STORAGE, claimBy('other'), claimBy('me', { trigger: 'request' })), {
-    nil: undefined,
-  }),
+  claim: fc.option(
+    fc.constantFrom(
+      MINE,
+      STORAGE,
+      claimBy('other'),
+      claimBy('me', { trigger: 'request' }),
+      claimBy('me', { lifting: 'heard' }),
+    ),
+    {
+      nil: undefined,
+    },
+  ),
 });
 const situation = fc
   .record({
@@ -306,6 +354,9 @@ test('[FENCE-10] whatever is on the node: an agent is asked only for what is cla
       const isClaimed = met.node.metadata.annotations?.['fencing/claim'] !== undefined;
       if (action.kind === 'fence' || action.kind === 'lift') assert.ok(isClaimed);
       if (action.kind === 'claim') assert.ok(!isClaimed);
+      if (action.kind === 'fence')
+        assert.equal(action.claim.lifting, undefined, 'what is taken back never fences again');
+      if (action.kind === 'lift') assert.notEqual(action.claim.lifting, undefined, 'noted before it is asked');
     }),
     { numRuns: 2_000 },
   );

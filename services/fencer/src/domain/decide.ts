@@ -45,6 +45,8 @@ export type FenceAction =
   /** Fenced=Unknown: the fence is taken on, by compare-and-swap on the Node. */
   | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
   | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
+  /** Notes that the fence is taken back, before the agent is asked to. */
+  | { readonly kind: 'turn'; readonly claim: FenceClaim }
   | { readonly kind: 'keep-off'; readonly taint: string; readonly effect: 'NoSchedule' | 'NoExecute' }
   | { readonly kind: 'end-pods'; readonly pods: readonly Pod[] }
   | { readonly kind: 'break'; readonly volumes: readonly PersistentVolume[] };
@@ -58,13 +60,21 @@ export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: num
   const claim = claimOf(node);
   const condition = fencedConditionOf(node);
   if (claim === undefined) return isFencing(node) ? orphaned(node) : decideFresh(fencer, snapshot, now);
-  if (isMarked(node, UNFENCE)) return lift(fencer, snapshot, claim);
-  if (condition?.status === 'True') return release(fencer, snapshot, claim);
-  const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
+  if (claim.lifting === 'asked') return { kind: 'lift', claim };
+  if (isMarked(node, UNFENCE)) return lift(snapshot, claim);
+  if (condition?.status === 'True') return release(snapshot, claim);
   if (!mayWork(fencer, snapshot, claim, now)) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
+  if (claim.lifting === 'heard') return { kind: 'lift', claim };
+  const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
   // Nothing is confirmed, and the node is back: what the agent may have done is taken back.
-  return { kind: isOver ? 'lift' : 'fence', claim };
+  return isOver ? turn(claim, 'heard') : { kind: 'fence', claim };
 }
+
+/** What an agent still does late for one of both questions can so never be taken for the answer to the other. */
+const turn = (claim: FenceClaim, lifting: 'asked' | 'heard'): FenceAction => ({
+  kind: 'turn',
+  claim: { ...claim, lifting },
+});
 
 /** Somebody removed the note of the fence: without it nobody knows what to lift, so a user has to say. */
 const orphaned = (node: Node): FenceAction =>
@@ -75,9 +85,9 @@ const orphaned = (node: Node): FenceAction =>
 function decideFresh(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
   const { node, pods, partitionedSinceMs } = snapshot;
   if (isMarked(node, UNFENCE)) return { kind: 'rest' };
-  if (isMarked(node, REQUESTED)) return claimForUser(fencer, node);
-  const signs = signsOf(node, pods);
   const condition = fencedConditionOf(node);
+  if (isMarked(node, REQUESTED)) return claimForUser(fencer, node, condition);
+  const signs = signsOf(node, pods);
   if (signs.length === 0 || partitionedSinceMs === undefined) return well(condition);
   // Lifted by a user, and not back yet: it is not fenced again for the same partition.
   if (condition?.reason === UNFENCED) return { kind: 'rest' };
@@ -102,10 +112,11 @@ interface Telling {
 
 /** Looked at again in any case: pods, budgets and other nodes change without a word. */
 function tellOnce(
-  condition: NodeCondition,
+  condition: NodeCondition | undefined,
   { reason, message }: Telling,
 ): Extract<FenceAction, { kind: 'rest' | 'tell' }> {
-  if (condition.reason === reason && condition.message === message) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
+  if (condition?.reason === reason && condition.message === message)
+    return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
   return { kind: 'tell', reason, message, lookAgainMs: LOOK_AGAIN_MS };
 }
 
@@ -123,15 +134,10 @@ function heldBackBy({ maxFenced }: FencerConfiguration, { otherNodes }: FenceSna
     : `held back: ${fenced} other node(s) are fenced, and maxFenced is ${maxFenced}`;
 }
 
-function claimForUser(fencer: FencerIdentity, node: Node): FenceAction {
+function claimForUser(fencer: FencerIdentity, node: Node, condition: NodeCondition | undefined): FenceAction {
   const agent = agentForUser(fencer.config, node);
   if (agent === undefined)
-    return {
-      kind: 'tell',
-      reason: HELD_BACK,
-      message: 'requested, but no agent fences this node',
-      lookAgainMs: LOOK_AGAIN_MS,
-    };
+    return tellOnce(condition, { reason: HELD_BACK, message: 'requested, but no agent fences this node' });
   const why = 'a user asked for it';
   return { kind: 'claim', claim: claimBy(fencer, agent, { trigger: 'request', why, waitSeconds: 0 }) };
 }
@@ -149,7 +155,7 @@ function claimBy(
 ): Omit<FenceClaim, 'requestId'> {
   const seen = trigger === 'rule' ? config.nodeMonitorGraceSeconds + waitSeconds : 0;
   const boundSeconds = seen + agent.timeoutMs / 1000;
-  return { holder, agent: agent.name, scope: agent.scope, trigger, reason: why, boundSeconds };
+  return { holder, agent: agent.name, scope: agent.scope, servers: agent.servers, trigger, reason: why, boundSeconds };
 }
 
 /** The claimer works on it; another one takes over when it has had time enough. */
@@ -166,14 +172,11 @@ function mayWork(
 }
 
 /** What a confirmed fence allows, in this order: no new pods, the end of the old ones, their volumes. */
-function release({ config }: FencerIdentity, snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
+function release(snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
   const { node, pods, volumes } = snapshot;
   const rest: FenceAction = { kind: 'rest', lookAgainMs: FENCED_LOOK_MS };
   if (claim.scope === 'storage') {
-    const servers = config.agents.find(({ name }) => name === claim.agent)?.servers;
-    const held = volumes.filter(
-      (volume) => servers !== undefined && isAttachedTo(volume, node) && isServedBy(volume, servers),
-    );
+    const held = volumes.filter((volume) => isAttachedTo(volume, node) && isServedBy(volume, claim.servers));
     return held.length === 0 ? rest : { kind: 'break', volumes: held };
   }
   const isReleased = claim.trigger === 'rule' || isMarked(node, RELEASE);
@@ -191,8 +194,12 @@ const hasTaint = ({ spec }: Node, wanted: string): boolean => (spec.taints ?? []
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Pods of the machine's own files come back with it; those that tolerate the taint asked to be left alone. */
+/**
+ * Pods of the machine's own files come back with it; those that tolerate the taint asked to be left alone; those that were ended and
+ * are still there wait for whoever holds them by a finalizer.
+ */
 const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
+  (metadata.deletionTimestamp === undefined || metadata.deletionGracePeriodSeconds !== 0) &&
   metadata.annotations?.[MIRROR] === undefined &&
   status.phase !== 'Succeeded' &&
   status.phase !== 'Failed' &&
@@ -201,13 +208,12 @@ const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
   );
 
 /** Storage is given back only when the node has closed what was taken from it: its old processes would go on writing. */
-function lift({ config }: FencerIdentity, { node, volumes }: FenceSnapshot, claim: FenceClaim): FenceAction {
-  const servers = config.agents.find(({ name }) => name === claim.agent)?.servers ?? [];
+function lift({ node, volumes }: FenceSnapshot, claim: FenceClaim): FenceAction {
   const open = stillOpen(
     node,
-    volumes.filter((volume) => isServedBy(volume, servers)),
+    volumes.filter((volume) => isServedBy(volume, claim.servers)),
   );
-  if (claim.scope === 'node' || open.length === 0) return { kind: 'lift', claim };
+  if (claim.scope === 'node' || open.length === 0) return turn(claim, 'asked');
   const warning = `the fence stays until the node has closed the volumes that were taken from it: ${open.join(', ')}`;
   return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS, warning };
 }

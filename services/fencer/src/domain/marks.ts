@@ -20,10 +20,14 @@ export interface FenceClaim {
   readonly holder: string;
   readonly agent: string;
   readonly scope: FenceScope;
+  /** Storage servers that the agent cuts off; empty = all. What the configuration says later was not confirmed. */
+  readonly servers: readonly string[];
   readonly trigger: 'rule' | 'request';
   readonly reason: string;
   /** From the loss of the node to the confirmed fence, at most. */
   readonly boundSeconds: number;
+  /** It is being taken back, because a user said so or the node was heard: from then on this request never fences again. */
+  readonly lifting?: 'asked' | 'heard';
 }
 
 export const encodeClaim = (claim: FenceClaim): string => JSON.stringify(claim);
@@ -45,7 +49,9 @@ function isClaim(value: object): value is FenceClaim {
   const scope: unknown = Reflect.get(value, 'scope');
   const trigger: unknown = Reflect.get(value, 'trigger');
   const isKnown = (scope === 'node' || scope === 'storage') && (trigger === 'rule' || trigger === 'request');
-  return texts && isKnown && typeof Reflect.get(value, 'boundSeconds') === 'number';
+  const servers: unknown = Reflect.get(value, 'servers');
+  const areNames = Array.isArray(servers) && servers.every((each) => typeof each === 'string');
+  return texts && isKnown && areNames && typeof Reflect.get(value, 'boundSeconds') === 'number';
 }
 
 /** Whether somebody wrote this word on the node: `true`, or anything that is no denial. */

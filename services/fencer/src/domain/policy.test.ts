@@ -105,6 +105,13 @@ const rows: readonly Row[] = [
     verdict: 'firewall after 0',
   },
   {
+    name: 'storage, with a volume that has a way by another server, too',
+    rules: [{ ...DB, agent: 'firewall' }],
+    pods: [{}],
+    more: { volumes: [volume('disk', 'a', [pod()], ['other.example:3260'])] },
+    verdict: 'never',
+  },
+  {
     name: 'storage, with a volume that is attached elsewhere',
     rules: [{ ...DB, agent: 'firewall' }],
     pods: [{}],

@@ -1,16 +1,17 @@
 import { isVolumeInUse, type Node, needsAttach, type PersistentVolume } from '@holdfast/api';
 
-/** The host of the storage server that a volume is on. */
-function serverOf({ spec }: PersistentVolume): string | undefined {
-  if (spec.nfs !== undefined) return spec.nfs.server;
-  return spec.iscsi?.targetPortal.replace(/:\d+$/, '');
+/** The hosts of the storage servers that a volume is reached by. */
+function serversOf({ spec: { nfs, iscsi } }: PersistentVolume): readonly string[] {
+  if (nfs !== undefined) return [nfs.server];
+  if (iscsi === undefined) return [];
+  return [iscsi.targetPortal, ...(iscsi.portals ?? [])].map((portal) => portal.replace(/:\d+$/, ''));
 }
 
-/** Whether a fence of these servers reaches the volume; no names = all servers. */
+/** Whether a fence of these servers closes every way to the volume; no names = all servers. */
 export function isServedBy(volume: PersistentVolume, servers: readonly string[]): boolean {
   if (!needsAttach(volume)) return false;
-  const server = serverOf(volume);
-  return servers.length === 0 || (server !== undefined && servers.includes(server));
+  const own = serversOf(volume);
+  return servers.length === 0 || (own.length > 0 && own.every((server) => servers.includes(server)));
 }
 
 export const isAttachedTo = ({ status }: PersistentVolume, { metadata }: Node): boolean =>

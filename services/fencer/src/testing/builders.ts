@@ -4,7 +4,7 @@ import type { FenceSnapshot } from '../domain/decide.ts';
 import { CLAIM, encodeClaim, type FenceClaim } from '../domain/marks.ts';
 
 export type Ready = 'True' | 'False' | 'Unknown';
-export type Fenced = readonly [status: Ready, reason: string];
+export type Fenced = readonly [status: Ready, reason: string, message?: string];
 
 export interface NodeSketch {
   readonly name?: string;
@@ -32,7 +32,7 @@ export function node(sketch: NodeSketch = {}): Node {
         { type: 'Ready', status: ready, reason: '', message: '', ...times },
         ...(fenced === undefined
           ? []
-          : [{ type: 'Fenced', status: fenced[0], reason: fenced[1], message: '', ...times }]),
+          : [{ type: 'Fenced', status: fenced[0], reason: fenced[1], message: fenced[2] ?? '', ...times }]),
       ],
       volumesInUse: [...volumesInUse],
       daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
@@ -61,6 +61,8 @@ export interface PodSketch {
   readonly tolerates?: number | 'for ever';
   readonly isDown?: boolean;
   readonly isMirror?: boolean;
+  /** Ended by force, and kept by a finalizer. */
+  readonly isHeld?: boolean;
 }
 
 const UNREACHABLE = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' } as const;
@@ -76,6 +78,7 @@ export function pod(sketch: PodSketch = {}): Pod {
       namespace: 'default',
       uid: `uid-${name}`,
       labels: { app },
+      ...(sketch.isHeld === true ? { finalizers: ['a/b'], deletionTimestamp: NOW, deletionGracePeriodSeconds: 0 } : {}),
       ...(sketch.isMirror === true ? { annotations: { 'kubernetes.io/config.mirror': 'x' } } : {}),
     },
     spec: {
@@ -88,15 +91,20 @@ export function pod(sketch: PodSketch = {}): Pod {
   };
 }
 
-/** A disk of the server `storage.example`, used on a node by these pods. */
-export const volume = (name: string, nodeName?: string, users: readonly Pod[] = []): PersistentVolume => ({
+/** A disk of the server `storage.example`, used on a node by these pods; `portals` are further ways to it. */
+export const volume = (
+  name: string,
+  nodeName?: string,
+  users: readonly Pod[] = [],
+  portals: readonly string[] = [],
+): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',
   metadata: { name, uid: `uid-${name}` },
   spec: {
     accessModes: ['ReadWriteOnce'],
     capacity: { storage: '1Gi' },
-    iscsi: { targetPortal: 'storage.example:3260', iqn: 'iqn.2026-11.example:disk', lun: 0 },
+    iscsi: { targetPortal: 'storage.example:3260', iqn: 'iqn.2026-11.example:disk', lun: 0, portals: [...portals] },
   },
   status:
     nodeName === undefined
@@ -139,6 +147,7 @@ export const claimBy = (holder: string, change: Partial<FenceClaim> = {}): Fence
   holder,
   agent: 'power',
   scope: 'node',
+  servers: [],
   trigger: 'rule',
   reason: 'because',
   boundSeconds: 100,

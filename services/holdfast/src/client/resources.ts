@@ -31,8 +31,8 @@ export async function resolveWords(words: readonly string[], session: Session): 
     return { resource, named: rest.map((name) => ({ resource, name: plainName(name) })) };
   }
   const named = words.map((word) => {
-    const [type = '', name = ''] = word.split('/');
-    return { resource: find(served, type), name: plainName(name) };
+    const [type = '', ...name] = word.split('/');
+    return { resource: find(served, type), name: plainName(name.join('/')) };
   });
   return { resource: find(served, first.split('/')[0] ?? ''), named };
 }

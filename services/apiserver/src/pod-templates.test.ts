@@ -64,6 +64,7 @@ test('what is wrong beside a spec that is known is told as if it were new', asyn
     [podText('x', spec).replace('"kind":"Pod"', '"kind":"Node"'), ''],
     [podText('x', spec).replace('"kind"', '"spec":{"containers":[]},"kind"'), '?fieldValidation=Strict'],
     [podText('x', spec).replace('"metadata"', '"status":3,"metadata"'), ''],
+    [podText('x', 'mark', { annotations: { spec } }).replace('"mark"', '"\\u0040spec"'), ''],
   ];
   const spec = specOf('wrong');
   const before = await answers(wrong(spec));

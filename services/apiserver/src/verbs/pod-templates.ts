@@ -30,6 +30,7 @@ export interface SplitBody {
 }
 
 const MARK = '@spec';
+const ESCAPE = '\\u';
 
 export const isPod = ({ group, plural }: ResourceDefinition): boolean => group === '' && plural === 'pods';
 
@@ -39,7 +40,9 @@ export function splitBody(text: string): SplitBody | undefined {
   const start = startOfSpec(text);
   const end = start === undefined ? undefined : endOfObject(text, start);
   if (start === undefined || end === undefined) return undefined;
-  return { rest: `${text.slice(0, start)}"${MARK}"${text.slice(end)}`, spec: text.slice(start, end) };
+  const rest = `${text.slice(0, start)}"${MARK}"${text.slice(end)}`;
+  // A mark that the client wrote in other characters would be taken for ours.
+  return rest.includes(ESCAPE) ? undefined : { rest, spec: text.slice(start, end) };
 }
 
 /** Whether the mark stands where the spec of the object is, and not deeper. */

@@ -69,6 +69,13 @@ const rows: readonly Row[] = [
     verdict: 'power after 30',
   },
   {
+    name: 'a budget that nobody has counted yet does not',
+    rules: [DB],
+    pods: [{ tolerates: 300 }],
+    more: { budgets: [{ ...budget(0), metadata: { ...budget(0).metadata, generation: 1 } }] },
+    verdict: 'power after 300',
+  },
+  {
     name: 'to what the rule says, and never lengthens it',
     rules: [{ ...DB, whenExhaustedSeconds: 90 }],
     pods: [{ tolerates: 20 }],

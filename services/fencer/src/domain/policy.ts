@@ -80,8 +80,10 @@ export function toleratedSeconds({ spec }: Pod): number {
   return Math.min(...own.map(({ tolerationSeconds }) => Math.max(0, tolerationSeconds ?? Number.POSITIVE_INFINITY)));
 }
 
+/** One that the disruption controller has not looked at yet says 0, too, and means nothing by it. */
 const isExhaustedFor = ({ metadata, spec, status }: PodDisruptionBudget, pod: Pod): boolean =>
   metadata.namespace === pod.metadata.namespace &&
   status.disruptionsAllowed === 0 &&
+  (status.observedGeneration ?? 0) >= (metadata.generation ?? 0) &&
   spec.selector !== undefined &&
   compileLabelSelector(spec.selector).matches(pod.metadata.labels);

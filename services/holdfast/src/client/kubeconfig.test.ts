@@ -52,6 +52,7 @@ test('files beside the kubeconfig, a namespace and a client certificate are read
 test('what this client does not do is refused by name, not left out', () => {
   assert.throws(() => readAccess(config({ 'insecure-skip-tls-verify': true }, {})), /insecure-skip-tls-verify/);
   assert.throws(() => readAccess(config({}, { exec: { command: 'x' } })), /uses "exec"/);
+  assert.throws(() => readAccess(config({}, { 'client-key-data': 'eA==' })), /only one of client-certificate/);
   assert.throws(() => readAccess(config({ server: 'https://host/prefix' }, {})), /names the server/);
   assert.throws(() => readAccess(written('current-context: gone')), /has no context "gone"/);
   assert.throws(() => readAccess(written('a: [')), /no YAML/);

@@ -42,6 +42,8 @@ export function readAccess(file: string): Access {
   refuseOthers(user, USER_FIELDS, file);
   const pem = (of: Fields, field: string): string | undefined => inlineOrFile(of, field, path.dirname(file));
   const [certPem, keyPem] = [pem(user, 'client-certificate'), pem(user, 'client-key')];
+  if ((certPem === undefined) !== (keyPem === undefined))
+    throw unusable(`${file} has only one of client-certificate and client-key`, 'Add the other one.');
   return {
     server: serverOf(cluster, file),
     caPem: pem(cluster, 'certificate-authority') ?? rootCertificates.join('\n'),

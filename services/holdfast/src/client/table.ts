@@ -21,7 +21,18 @@ export function formatTable(
 }
 
 const textOfCell = (cell: unknown): string =>
-  typeof cell === 'string' ? cell : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
+  typeof cell === 'string' ? harmless(cell) : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
+
+/** As kubectl: one line, and nothing that a terminal would obey. Anybody may have written it. */
+function harmless(text: string): string {
+  const [line = '', ...more] = text.split(/[\n\r\f]/);
+  return more.length === 0 ? escaped(line) : `${escaped(line)}...`;
+}
+
+const escaped = (line: string): string =>
+  line.replace(/\p{Cc}/gu, (char) =>
+    char === '\u001b' ? '^[' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 function inLines(rows: readonly (readonly string[])[]): readonly string[] {
   const [head = []] = rows;

@@ -26,6 +26,13 @@ test('a table of the API is shown in columns; wide and namespaces add theirs', (
   assert.deepEqual(formatTable({ ...TABLE, rows: [] }, { wide: false, namespaces: false }), []);
 });
 
+test('what others wrote is shown in one line and moves no cursor', () => {
+  const cells = ['a\u001b[2Jb\u009b', 'one\ntwo', null];
+  const rows = [{ cells, object: {} }];
+  const [, row] = formatTable({ ...TABLE, rows }, { wide: false, namespaces: false });
+  assert.equal(row, 'a^[[2Jb\\u009b   one...');
+});
+
 test('warnings of a header are told apart, with their quotes', () => {
   assert.deepEqual(warningsOf(''), []);
   assert.deepEqual(warningsOf('299 - "one, \\"quoted\\" \\\\", 299 - "two"'), ['one, "quoted" \\', 'two']);

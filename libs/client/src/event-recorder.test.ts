@@ -72,6 +72,19 @@ test('equal events that wait are written once, and counted up after that', async
   assert.equal(events()[0]?.count, 7);
 });
 
+test('events are named by time, in the order in which they happened, also within one millisecond', async () => {
+  const { clock, recorder, events } = rig();
+  const reasons = Array.from({ length: 10 }, (_, i) => `R${i}`);
+  for (const reason of reasons) recorder.event(pod('a'), { type: 'Normal', reason, message: 'x' });
+  await clock.advance(10);
+  const named = events().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  assert.deepEqual(
+    named.map(({ reason }) => reason),
+    reasons,
+  );
+  assert.ok(named.every(({ metadata }) => /^a\.[0-9a-f]{16}$/.test(metadata.name ?? '')));
+});
+
 test('objects of two kinds that share a name are told apart while their events wait', async () => {
   const { clock, recorder, events } = rig();
   for (const kind of ['Pod', 'Service']) {

@@ -89,7 +89,11 @@ test('the set of shared fields is made once, and that of others each time', () =
 test('so many texts of fields are known that memory has a bound, and each says what it says when it is met again', () => {
   const textAt = (i: number): string => `{"f:n${i}":{}}`;
   const first = sharedFields(textAt(0));
+  const set = fieldSetFrom(first);
   for (let i = 1; i <= 600; i += 1) sharedFields(textAt(i));
   assert.notEqual(sharedFields(textAt(0)), first, 'forgotten');
   assert.deepEqual(sharedFields(textAt(0)), { 'f:n0': {} });
+  assert.notEqual(fieldSetFrom(first), fieldSetFrom(first), 'its set, too');
+  assert.deepEqual(fieldSetFrom(first), set);
+  assert.equal(fieldsText(first), textAt(0));
 });

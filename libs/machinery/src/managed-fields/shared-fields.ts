@@ -22,14 +22,20 @@ export function sharedFields(text: string, value?: JsonObject): JsonObject {
   return fields;
 }
 
-/** The oldest goes: whoever still holds it keeps a value that is as good as any. */
 function remember(text: string, fields: JsonObject): void {
-  if (byText.size >= KNOWN_MAX) {
-    const [oldest = ''] = byText.keys();
-    byText.delete(oldest);
-  }
+  if (byText.size >= KNOWN_MAX) forgetOldest();
   byText.set(text, fields);
   textOf.set(fields, text);
+}
+
+/** Whoever still holds it keeps a value that is as good as any, without what was found out about it: sets are many times as large. */
+function forgetOldest(): void {
+  const [oldest] = byText;
+  if (oldest === undefined) return;
+  const [text, fields] = oldest;
+  byText.delete(text);
+  textOf.delete(fields);
+  setOf.delete(fields);
 }
 
 /** The set of a FieldsV1 value; that of a shared one is kept, because it is asked for again. Throws FieldsV1Error. */

@@ -77,8 +77,9 @@ function createResolve() {
 function createLoad(texts) {
   const ours = pathToFileURL(ROOT + path.sep).href;
   return (url, context, next) => {
-    const isOurs = url.startsWith(ours) && url.endsWith('.ts');
-    const source = isOurs ? texts.of(fileURLToPath(url)) : undefined;
-    return source === undefined ? next(url, context) : { format: 'module', source, shortCircuit: true };
+    if (!url.startsWith(ours) || !url.endsWith('.ts')) return next(url, context);
+    const source = texts.of(fileURLToPath(url));
+    if (source !== undefined) return { format: 'module', source, shortCircuit: true };
+    return next(url, { ...context, format: 'module-typescript' });
   };
 }

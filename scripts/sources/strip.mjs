@@ -10,6 +10,8 @@ const OUTPUT = 1;
 const WANTED = 3;
 const IMPORT = /\b(?:from|import)\s*'([^']+)'|\b(?:import|new URL)\(\s*'([^']+)'/g;
 
+// A Ctrl-C reaches this process as well, but the server still loads what it needs to stop in order.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 // Whatever happens: nobody waits for what does not come.
 process.on('exit', () => write(encodeRecord('', '')));
 const [root = '', entry = ''] = process.argv.slice(2);

@@ -24,7 +24,11 @@ export class Texts {
   /** Waits for the helper to come to it; `undefined` when it never does. */
   of(file) {
     const place = this.#find(file);
-    if (place === undefined || !this.#waitFor(place.at + place.bytes)) return undefined;
+    if (place === undefined) return undefined;
+    if (!this.#waitFor(place.at + place.bytes)) {
+      this.#isComplete = true;
+      return undefined;
+    }
     const text = Buffer.allocUnsafe(place.bytes);
     readSync(this.#descriptor, text, 0, place.bytes, place.at);
     return text.toString(place.encoding);

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { eventually } from '@holdfast/platform/contract';
 import { NODE_FLAGS } from '../support/node-flags.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
+const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts/sources');
 const DEADLINE_MS = 60_000;
 
 /** Each thread tells at its end whether Node's own stripper of types is in its memory, or what `import 'node:http'` loads. */
@@ -31,6 +33,38 @@ test('where the helper can write nothing, Node strips the types itself', () => {
   const { stdout, stderr } = help([...NODE_FLAGS, ...TELLING], ['TMPDIR=/does/not/exist']);
   assert.match(stderr, /LARGE amaro/);
   assert.match(stdout, /--data-dir/);
+});
+
+test('what a helper does not write is stripped by Node', (t) => {
+  const root = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const scripts = path.join(root, 'scripts', 'sources');
+  cpSync(SCRIPTS, scripts, { recursive: true });
+  const ending = `import { writeSync } from 'node:fs';
+    import { encodeRecord } from './record.mjs';
+    writeSync(1, encodeRecord('', ''));`;
+  writeFileSync(path.join(scripts, 'strip.mjs'), ending);
+  writeFileSync(
+    path.join(root, 'main.ts'),
+    `import { two } from './two.ts';\nconst text: string = two; console.log(text);`,
+  );
+  writeFileSync(path.join(root, 'two.ts'), `export const two: string = 'two';`);
+  const flags = ['--disable-warning=ExperimentalWarning', `--import=${path.join(scripts, 'use.mjs')}`];
+  const command = [...flags, path.join(root, 'main.ts')];
+  const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: DEADLINE_MS });
+  assert.deepEqual([stdout, stderr], ['two\n', '']);
+});
+
+test('a Ctrl-C that reaches the helper leaves it at work for the server, which ends in order', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [texts, wanted] = [path.join(folder, 'texts'), path.join(folder, 'wanted')].map((name) => openSync(name, 'w+'));
+  const strip = path.join(SCRIPTS, 'strip.mjs');
+  const args = ['--disable-warning=ExperimentalWarning', strip, path.dirname(path.dirname(SCRIPTS)), MAIN];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', texts, 'inherit', wanted], timeout: DEADLINE_MS });
+  await eventually(() => statSync(path.join(folder, 'texts')).size > 0, 'the helper writes');
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
 });
 
 test('a whole cluster starts, with its threads, without the stripper of types and undici in its memory', async (t) => {

@@ -94,8 +94,6 @@ const FENCER_WRITES: ReadonlySet<string> = new Set([
   'update persistentvolumes/status',
   'create events',
   'patch events',
-  'create leases',
-  'update leases',
 ]);
 
 /** Admission narrows it further: pods and attachments only after the fence of their node is confirmed. */

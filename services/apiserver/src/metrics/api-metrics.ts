@@ -1,8 +1,9 @@
-import { allResources } from '@holdfast/api';
+import { allResources, findResource, type ResourceDefinition } from '@holdfast/api';
 import { labelText, MetricRegistry } from '@holdfast/platform';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
+import { subresourcesOf } from '../subresources/served-subresources.ts';
 
 /** What is measured, under the names that dashboards for Kubernetes ask for. */
 export interface ApiMetrics {
@@ -50,15 +51,23 @@ export function createApiMetrics(deps: { readonly cache: WatchCache; readonly wr
   };
 }
 
-const KNOWN_RESOURCES: ReadonlySet<string> = new Set(allResources().map(({ group, plural }) => `${group}/${plural}`));
-
-/** Unknown paths and resources share one series, so that a scanner cannot fill the memory with names. */
+/** Unknown paths, versions, resources and subresources share one series, so that a scanner cannot fill the memory with names. */
 function labelsOf(info: RequestInfo): readonly string[] {
   if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
-  if (!KNOWN_RESOURCES.has(`${info.group}/${info.resource}`)) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
+  const definition = findResource(info.group, info.version, info.resource);
+  if (definition === undefined) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
   const scope = info.name === '' ? (info.namespace === '' ? 'cluster' : 'namespace') : 'resource';
-  const subresource = info.subresource !== '' && /^[a-z]{1,32}$/.test(info.subresource) ? info.subresource : '';
+  const subresource = isServed(definition, info.subresource) ? info.subresource : '';
   return [info.verb.toUpperCase(), info.group, info.version, info.resource, subresource, scope];
+}
+
+const servedOf = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
+
+function isServed(definition: ResourceDefinition, subresource: string): boolean {
+  if (subresource === '') return false;
+  const served = servedOf.get(definition) ?? new Set(subresourcesOf(definition).map(({ name }) => name));
+  servedOf.set(definition, served);
+  return served.has(subresource);
 }
 
 function perResource(cache: WatchCache, what: 'size' | 'watchers'): readonly (readonly [string, number])[] {

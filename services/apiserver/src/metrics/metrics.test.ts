@@ -23,3 +23,20 @@ test('requests are counted under the names that dashboards know, and unknown one
   assert.equal((await api.call('GET', '/metrics', { as: 'nobody' })).status, 403);
   await api.stop();
 });
+
+test('versions and subresources that nobody serves make no series of their own', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const pod = (version: string, name: string): string => `/api/${version}/namespaces/default/pods/p/${name}`;
+  for (const name of ['nope', 'never', 'constructor', 'status']) await api.call('GET', pod('v1', name));
+  for (const version of ['v7', 'v8', 'v9']) await api.call('GET', pod(version, ''));
+  const { body } = await api.call('GET', '/metrics');
+  const lines = String(body)
+    .split('\n')
+    .filter((line) => /^apiserver_request_total\{verb="GET",.*resource="(?:pods|other)"/.test(line));
+  assert.deepEqual(lines, [
+    'apiserver_request_total{verb="GET",group="",version="v1",resource="pods",subresource="",scope="resource",code="404"} 3',
+    'apiserver_request_total{verb="GET",group="",version="v1",resource="pods",subresource="status",scope="resource",code="404"} 1',
+    'apiserver_request_total{verb="GET",group="",version="",resource="other",subresource="",scope="",code="404"} 3',
+  ]);
+});

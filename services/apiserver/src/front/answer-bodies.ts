@@ -1,4 +1,4 @@
-import type { ResponseBody, WatchFrame } from '@holdfast/client';
+import type { JsonPieces, ResponseBody, WatchFrame } from '@holdfast/client';
 import { joined, PIECE_BYTES, whole } from '../http/pieces.ts';
 
 export interface LongBody {
@@ -14,16 +14,18 @@ export function longBody(body: ResponseBody, method: string): LongBody | undefin
       return { headers: {}, chunks: body.frames };
     case 'stream':
       return { headers: {}, chunks: body.chunks };
-    case 'json': {
-      const document = body.pieces?.() ?? whole(body.bytes());
-      if (document.length <= PIECE_BYTES) return undefined;
-      const { length, pieces, release } = document;
-      return { headers: { 'content-length': String(length) }, chunks: method === 'HEAD' ? [] : pieces, release };
-    }
-    case 'empty':
+    case 'json':
+      return longDocument(body.pieces?.() ?? whole(body.bytes()), method);
     case 'text':
+      return longDocument(whole(Buffer.from(body.text)), method);
+    case 'empty':
       return undefined;
   }
+}
+
+function longDocument({ length, pieces, release }: JsonPieces, method: string): LongBody | undefined {
+  if (length <= PIECE_BYTES) return undefined;
+  return { headers: { 'content-length': String(length) }, chunks: method === 'HEAD' ? [] : pieces, release };
 }
 
 export function shortBody(body: ResponseBody): Uint8Array {

@@ -58,6 +58,24 @@ test('a request reaches the pipeline with its path and query decoded, and its an
   assert.deepEqual(said, [{ kind: 'answer', text: '{"ok":true}' }]);
 });
 
+test('a long text leaves in pieces that wait for their client', async () => {
+  const text = 'x'.repeat(300_000);
+  const { said, receive, kinds } = answering(async () => ({
+    status: 200,
+    headers: {},
+    body: { kind: 'text', contentType: 'text/plain', text },
+  }));
+  receive(REQUEST);
+  await settle();
+  assert.deepEqual(kinds(), ['begin', 'chunk', 'chunk']);
+  for (let piece = 0; piece < 3; piece++) {
+    receive({ kind: 'taken', id: 1, bytes: 100_000 });
+    await settle();
+  }
+  assert.equal(said.map((each) => each.text).join(''), text);
+  assert.equal(kinds().at(-1), 'end');
+});
+
 test('what is no method, no path or no answer is a Status', async () => {
   const { said, receive } = answering(() => Promise.reject(new Error('bug')));
   receive({ ...REQUEST, id: 1, method: 'BREW' });

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { Duplex, Readable } from 'node:stream';
-import { TLSSocket } from 'node:tls';
 import { badRequest, StatusError } from '@holdfast/machinery/status';
 import type { Clock } from '@holdfast/platform/clock';
 import { describeError } from '@holdfast/platform/errors';
@@ -11,6 +10,7 @@ import { fastify } from 'fastify';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { HTTP2_STREAMS_MAX } from '../limits.ts';
 import { ClientAnswer } from './client-answer.ts';
+import { certificateSubject } from './client-certificate.ts';
 import { refuseConnection } from './client-error.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
@@ -195,7 +195,7 @@ const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undef
   headers: plainHeaders(raw.headers),
   body,
   remoteAddress: raw.socket.remoteAddress ?? '',
-  certificateSubject: certificateSubject(raw.socket),
+  certificateSubject: certificateSubject(raw),
 });
 
 function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string, string>> {
@@ -206,15 +206,4 @@ function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;
-}
-
-/** By connection: it has many requests, and a certificate is dear to read. */
-const subjects = new WeakMap<TLSSocket, string>();
-
-/** Only a certificate that our own authority signed says who the client is. */
-function certificateSubject(socket: IncomingMessage['socket']): string | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-  const subject = subjects.get(socket) ?? socket.getPeerX509Certificate()?.subject;
-  if (subject !== undefined) subjects.set(socket, subject);
-  return subject;
 }

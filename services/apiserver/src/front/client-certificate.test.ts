@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, createSecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { TLSSocket } from 'node:tls';
+import { createCertificate } from '../testing/certificate.ts';
+import { certificateSubject } from './client-certificate.ts';
+
+test('the certificate of a client is read once for all requests of a connection', async (t) => {
+  const { certificate, key } = createCertificate();
+  const server = createSecureServer({ cert: certificate, key, ca: certificate, requestCert: true });
+  const reads = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate').mock;
+  server.on('request', (request, response) => response.end(certificateSubject(request)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const session = connect(`https://127.0.0.1:${port}`, { ca: certificate, cert: certificate, key });
+  t.after(() => session.destroy());
+  assert.equal(await answerOf(session), 'CN=test');
+  const first = reads.callCount();
+  assert.ok(first > 0);
+  assert.equal(await answerOf(session), 'CN=test');
+  assert.equal(reads.callCount(), first);
+});
+
+async function answerOf(session: ClientHttp2Session): Promise<string> {
+  const stream = session.request({ ':path': '/' }).setEncoding('utf8');
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}

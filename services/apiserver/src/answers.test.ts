@@ -378,18 +378,26 @@ test('who may do something by a binding is told by which, and who grants too muc
       kind: 'RoleBinding',
       metadata: { name: 'b' },
       roleRef,
-      subjects: [{ kind: 'User', name: 'nobody' }],
+      subjects: [
+        { kind: 'User', name: 'nobody' },
+        { kind: 'ServiceAccount', name: 'local', namespace: '' },
+      ],
     },
   });
   const asked = { namespace: 'default', verb: 'get', resource: 'pods' };
-  const review = await api.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
-    body: {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: { user: 'nobody', resourceAttributes: asked },
-    },
-  });
-  assert.equal(review.at('status.reason'), 'RBAC: allowed by RoleBinding "b/default" of Role "r" to User "nobody"');
+  for (const [user, to] of [
+    ['nobody', 'User "nobody"'],
+    ['system:serviceaccount:default:local', 'ServiceAccount "local/default"'],
+  ]) {
+    const review = await api.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+      body: {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user, resourceAttributes: asked },
+      },
+    });
+    assert.equal(review.at('status.reason'), `RBAC: allowed by RoleBinding "b/default" of Role "r" to ${to}`);
+  }
   const more = [{ apiGroups: [''], resources: ['secrets', 'pods'], verbs: ['get', 'list'] }];
   const refused = await api.call('POST', `${rbac}/roles`, {
     as: 'nobody',

@@ -117,7 +117,7 @@ const describe = ({ kind, name, namespace }: Subject, bindingNamespace: string):
 
 function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string {
   if (kind !== 'ServiceAccount') return `${kind}/${name}`;
-  return `User/system:serviceaccount:${namespace ?? bindingNamespace}:${name}`;
+  return `User/system:serviceaccount:${namespace || bindingNamespace}:${name}`;
 }
 
 function* subjectsOf(user: User): Iterable<string> {

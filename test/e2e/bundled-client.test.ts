@@ -21,13 +21,14 @@ after(() => cluster[Symbol.asyncDispose]());
 const holdfast = (...args: readonly string[]): Promise<KubectlResult> => asked(cluster, args);
 
 /** The environment asks for everything that only a flag may. */
-function asked(of: HoldfastProcess, args: readonly string[]): Promise<KubectlResult> {
+function asked(of: HoldfastProcess, args: readonly string[], reads = true): Promise<KubectlResult> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args];
   const environment = [`KUBECONFIG=${of.ready.kubeconfig}`, 'HOLDFAST_CONFIRM=true', 'HOLDFAST_FORCE=true'];
   const child = spawn('env', [...environment, ...command], { timeout: COMMAND_DEADLINE_MS });
   return new Promise((resolve, reject) => {
     let stdout = '';
     let stderr = '';
+    if (!reads) child.stdout.destroy();
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     child.once('error', reject);
@@ -79,6 +80,14 @@ test('[UI-01] deleting a Node needs --confirm; nothing of several is deleted whe
   assert.equal(absent.code, 1);
   assert.match(absent.stderr, /NotFound.*configmaps "two" not found/);
   assert.equal(await run('get', 'cm/one', 'node/node-1', '-o', 'name'), 'configmap/one\nnode/node-1\n');
+});
+
+test('a deletion of several is done to its end although nobody reads what it says', async () => {
+  const names = ['unread-1', 'unread-2', 'unread-3'];
+  for (const name of names) await run('create', 'configmap', name);
+  const { code } = await asked(cluster, ['delete', 'cm', ...names], false);
+  assert.equal(code, 0);
+  assert.equal(await run('get', 'cm', ...names, '--ignore-not-found', '-o', 'name'), '');
 });
 
 test('[UI-05] [RWO-22] breaking an attachment warns of corruption and wants --confirm; an Event names who did it', async () => {

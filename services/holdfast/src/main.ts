@@ -2,7 +2,6 @@ import { limitHeap } from '@holdfast/platform/heap';
 
 /** The terminal, npm and the front door all pass on one Ctrl-C, on a busy machine one after the other: that close together they are one. */
 const SAME_SIGNAL_MS = 1000;
-const BYTES_PER_MB = 1024 * 1024;
 
 const [command = 'help', ...argv] = process.argv.slice(2);
 if (command === 'start') await start();
@@ -19,8 +18,7 @@ async function start(): Promise<void> {
     process.stderr.write(text);
     process.exit(exitCode);
   };
-  // What nobody waits for fails as well: a thread, say.
-  process.on('uncaughtException', fail);
+  process.on('uncaughtException', fail); // What nobody waits for: a thread, say.
   /** The first request ends everything in order, the second at once. */
   const onStopRequest = (): void => {
     const now = performance.now();
@@ -40,7 +38,7 @@ async function start(): Promise<void> {
     source: { argv, env: process.env },
     print: (text: string) => process.stdout.write(`${text}\n`),
     uptimeMs: () => process.uptime() * 1000,
-    rssMb: () => process.memoryUsage.rss() / BYTES_PER_MB,
+    rssMb: () => process.memoryUsage.rss() / 2 ** 20,
   };
   const cluster = await startCommand(line).catch(fail);
   if (cluster === undefined) process.exit(0);
@@ -50,8 +48,8 @@ async function start(): Promise<void> {
 async function runForPerson(): Promise<void> {
   const { runCommand } = await import('./client/run.ts');
   const { createSystemClock } = await import('@holdfast/platform');
-  // Whoever reads may have seen enough (`| head`).
-  process.stdout.on('error', () => process.exit());
+  // Whoever reads may have seen enough (`| head`); what was asked for is done all the same, and the exit code tells of it.
+  process.stdout.on('error', () => {});
   process.exitCode = await runCommand(command, argv, {
     print: (line) => process.stdout.write(`${line}\n`),
     tell: (line) => process.stderr.write(`${line}\n`),

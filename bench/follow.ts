@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import { printFigure } from './lib/figures.ts';
-import { calibrationUs, FOLLOW_ROWS, FOLLOWERS, type Followers, followRows } from './lib/follow-rows.ts';
+import { FOLLOW_ROWS, FOLLOWERS, type Followers, followRows } from './lib/follow-rows.ts';
+import { calibrationUs } from './lib/own-cost.ts';
 
 /**
  * What one change costs everybody who follows it: the same writes with nobody behind the API server, and with the followers of the

@@ -5,6 +5,7 @@ import type { Target } from './lib/connection.ts';
 import { deliveriesRow, latencyRow } from './lib/fan-out.ts';
 import { type Figure, fsyncMs, printFigure } from './lib/figures.ts';
 import { FORMS, type Form, startForm } from './lib/forms.ts';
+import { calibrationUs } from './lib/own-cost.ts';
 import { createRow, deleteRow, getRow, labelListRow, listRow, patchRow, prepareNamespace } from './lib/rows.ts';
 import { cpuMs, residentMb } from './lib/server-process.ts';
 
@@ -35,6 +36,12 @@ const started = form === undefined ? undefined : await startForm(form);
 try {
   const pid = started?.pid ?? settings.pid;
   printFigure({ row: 'fsync', value: fsyncMs(tmpdir()), unit: 'ms', note: 'median of 200 on this disk' });
+  printFigure({
+    row: 'fixed work',
+    value: calibrationUs() / 1_000,
+    unit: 'ms',
+    note: 'how fast this machine is just now',
+  });
   if (started !== undefined) {
     printFigure({ row: 'start', value: started.startMs / 1000, unit: 's', note: `until ready, ${settings.form}` });
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));

@@ -37,7 +37,6 @@ const NODE_COUNT = 20;
 /** Before anything is measured: the engine compiles what is used often. */
 const WARM_UP = 2_000;
 const ROUNDS = 7;
-const CALIBRATIONS = 50_000;
 const WRITERS = 8;
 /** Followers are at rest again. */
 const REST_MS = 500;
@@ -110,15 +109,6 @@ function posting(apiServer: ApiServer): (path: string, object: object) => Promis
     if (status !== 201 || body.kind !== 'json') throw new Error(`POST ${path} was answered with ${status}`);
     body.bytes();
   };
-}
-
-/** A fixed piece of work of the kind that requests are made of: time on the cores for a thousand of it. */
-export function calibrationUs(): number {
-  const text = JSON.stringify(podForOthers(0));
-  const before = threadUs();
-  let length = 0;
-  for (let i = 0; i < CALIBRATIONS; i++) length += JSON.stringify({ ...JSON.parse(text), i }).length;
-  return length === 0 ? Number.NaN : (threadUs() - before) / (CALIBRATIONS / 1_000);
 }
 
 /** Time for one object, until everybody who follows has seen them all. */

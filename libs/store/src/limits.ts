@@ -69,7 +69,9 @@ export const SQLITE_COMMIT_CHANGES = 512;
 export const SQLITE_COMMIT_CHARACTERS = 16 * 1024 * 1024;
 /** SQLite: writes waiting for an answer; more are refused. */
 export const SQLITE_WRITES_WAITING = 4_096;
-/** SQLite: the log file is copied into the database when it has this many pages (4 KiB each). */
+/** SQLite: the log file is copied into the database when nobody has written for this long, so that writes rarely wait for it. */
+export const SQLITE_IDLE_CHECKPOINT_MS = 100;
+/** SQLite: under load it is copied when it has this many pages (4 KiB each). */
 export const SQLITE_CHECKPOINT_PAGES = 4_000;
 /** SQLite: rows handed over at once at start-up. */
 export const SQLITE_LOAD_ROWS = 1_000;

@@ -1,8 +1,10 @@
 import { parentPort } from 'node:worker_threads';
+import { createSystemClock } from '@holdfast/platform/clock';
 import { invariant } from '@holdfast/platform/invariant';
 import { threadData } from '@holdfast/platform/thread-data';
 import { SQLITE_LOAD_ROWS } from '../limits.ts';
 import { ChangeDatabase, isInDoubt, OpenError } from './database.ts';
+import { IdleCheckpoints } from './idle-checkpoints.ts';
 import type { Request, Response, StartMessage } from './protocol.ts';
 
 /** The thread that owns the database file, so that an fsync never holds up the thread that answers clients. */
@@ -15,6 +17,7 @@ function main(): void {
     port.close();
     return;
   }
+  const checkpoints = new IdleCheckpoints(database, createSystemClock());
   let isBroken = false;
   port.on('message', (request: Request) => {
     const response: Response = isBroken
@@ -22,6 +25,8 @@ function main(): void {
       : serve(database, request);
     isBroken ||= response.kind === 'broken';
     tell(response);
+    if (isBroken || request.kind === 'close') checkpoints.stop();
+    else if (request.kind === 'commit') checkpoints.wrote();
     if (request.kind === 'close') port.close();
   });
 }

@@ -113,6 +113,11 @@ export class ChangeDatabase {
     return upTo < compacted;
   }
 
+  /** Copies what the log file holds into the database, as far as it is not there yet. */
+  checkpoint(): void {
+    this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  }
+
   close(): void {
     this.#database.close();
   }

@@ -43,6 +43,21 @@ const isOperatorError = (code: string, pattern: RegExp) => (error: unknown) => {
   return true;
 };
 
+test('sqlite: what was written is copied into the database once nobody writes', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const store = await openStore(directory);
+  t.after(() => store.close());
+  const file = join(directory, DATABASE_FILE);
+  const before = (await stat(file)).size;
+  for (let i = 0; i < 20; i++) await put(store, create(pod(`large-${i}`), JSON.stringify('x'.repeat(20_000))));
+  const clock = createSystemClock();
+  const deadline = clock.monotonic() + 20_000;
+  while ((await stat(file)).size < before + 400_000) {
+    assert.ok(clock.monotonic() < deadline, 'the log was not copied in time');
+    await clock.sleep(10);
+  }
+});
+
 test('sqlite: objects, history, compaction and write ids are there after it is opened again', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);

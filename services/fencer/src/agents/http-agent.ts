@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@holdfast/platform';
-import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
-import { AGENT_ANSWER_BYTES_MAX, AGENT_WORDS_CHARS_MAX } from '../limits.ts';
+import { nodeHttp, nodeHttps, readOkText } from '@holdfast/platform/http';
+import { AGENT_ANSWER_BYTES_MAX } from '../limits.ts';
 import { withDeadline } from './deadline.ts';
 import type { FenceAgent } from './port.ts';
 import { decodeAnswer, encodeRequest } from './wire.ts';
@@ -34,7 +33,7 @@ async function post(options: HttpAgentOptions, body: string, signal: AbortSignal
   const sent = request(
     url,
     { method: 'POST', signal, headers: headersOf(options), ...caOf(options) },
-    (response) => void readAnswer(response).then(resolve, reject),
+    (response) => void readOkText(response, 'the agent', AGENT_ANSWER_BYTES_MAX).then(resolve, reject),
   );
   sent.once('error', reject);
   sent.end(body);
@@ -49,17 +48,3 @@ function headersOf({ tokenFile }: HttpAgentOptions): Record<string, string> {
 
 const caOf = ({ caFile }: HttpAgentOptions): { readonly ca?: Buffer } =>
   caFile === undefined ? {} : { ca: readFileSync(caFile) };
-
-async function readAnswer(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    const buffer = Buffer.from(chunk);
-    bytes += buffer.length;
-    if (bytes > AGENT_ANSWER_BYTES_MAX) throw new Error('the answer of the agent is too large');
-    chunks.push(buffer);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (response.statusCode === 200) return text;
-  throw new Error(`the agent answered with status ${response.statusCode}: ${text.slice(0, AGENT_WORDS_CHARS_MAX)}`);
-}

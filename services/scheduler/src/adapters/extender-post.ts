@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, RequestOptions } from 'node:http';
+import type { RequestOptions } from 'node:http';
 import { parseJson } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
-import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
+import { nodeHttp, nodeHttps, readOkText } from '@holdfast/platform/http';
 import type { WireTls } from '../configuration/wire.ts';
 import { EXTENDER_ANSWER_MAX_BYTES } from '../limits.ts';
 import type { Post } from './extender.ts';
@@ -25,7 +25,7 @@ export function createExtenderPost(clock: Clock): Post {
     try {
       const text = await new Promise<string>((resolve, reject) => {
         const sent = request(url, options, (response) => {
-          void readAnswer(response).then(resolve, reject);
+          void readOkText(response, 'the extender', EXTENDER_ANSWER_MAX_BYTES).then(resolve, reject);
         });
         sent.once('error', (error) => reject(aborter.signal.aborted ? aborter.signal.reason : error));
         sent.end(JSON.stringify(body));
@@ -35,20 +35,6 @@ export function createExtenderPost(clock: Clock): Post {
       timer.cancel();
     }
   };
-}
-
-async function readAnswer(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    const buffer = Buffer.from(chunk);
-    bytes += buffer.length;
-    if (bytes > EXTENDER_ANSWER_MAX_BYTES) throw new Error('the answer of an extender is too large');
-    chunks.push(buffer);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (response.statusCode === 200) return text;
-  throw new Error(`the extender answered with status ${response.statusCode}: ${text.slice(0, 200)}`);
 }
 
 function tlsOptions(tls: WireTls | undefined): Readonly<Record<string, unknown>> {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
+import type { RunReport } from './count-reporter.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 interface Counts {
@@ -17,9 +18,11 @@ const root = path.resolve(import.meta.dirname, '../..');
 const chosen = chooseSuites(process.argv.slice(2));
 const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-test-'));
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const failures: string[] = [];
 for (const suite of chosen) {
   const started = performance.now();
   const counts = runSuite(suite);
+  failures.push(...counts.failures);
   total.passed += counts.passed;
   total.failed += counts.failed;
   total.skipped += counts.skipped;
@@ -27,6 +30,7 @@ for (const suite of chosen) {
   process.stdout.write(`\n== ${suite.name}: ${summary(counts)} in ${seconds} s\n\n`);
 }
 rmSync(scratch, { recursive: true, force: true });
+if (failures.length > 0) process.stdout.write(`== what failed\n${failures.join('\n')}\n\n`);
 process.stdout.write(`${summary(total)}\n`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -42,25 +46,21 @@ function chooseSuites(names: readonly string[]): readonly Suite[] {
 }
 
 /** A suite that cannot run counts as one failure: nothing is skipped unseen. */
-function runSuite(suite: Suite): Counts {
+function runSuite(suite: Suite): RunReport {
   process.stdout.write(`== ${suite.name}\n`);
   try {
     ensurePrograms(suite.programs ?? []);
     if (suite.docker === true) ensureDocker();
     if (suite.containerd === true) ensureContainerd();
   } catch (error) {
-    process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return { passed: 0, failed: 1, skipped: 0 };
+    return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }
   const files = globSync(suite.files as string[], { cwd: root, exclude: ['**/node_modules/**'] }).sort();
-  if (files.length === 0) {
-    process.stdout.write(`no test file matches ${suite.files.join(', ')}\n`);
-    return { passed: 0, failed: 1, skipped: 0 };
-  }
+  if (files.length === 0) return oneFailure(`no test file matches ${suite.files.join(', ')}`);
   return runFiles(suite, files);
 }
 
-function runFiles(suite: Suite, files: readonly string[]): Counts {
+function runFiles(suite: Suite, files: readonly string[]): RunReport {
   const countFile = path.join(scratch, `${suite.name}.json`);
   const result = spawnSync(
     process.execPath,
@@ -77,9 +77,19 @@ function runFiles(suite: Suite, files: readonly string[]): Counts {
     ],
     { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment() },
   );
-  const counts = readCounts(countFile);
-  if (result.status !== 0 && counts.failed === 0) counts.failed = 1;
-  return counts;
+  const report = readReport(countFile);
+  if (report === undefined) return oneFailure(`the runner of ${suite.name} died before it could count`);
+  if (result.status === 0 || report.failed > 0) return report;
+  return {
+    ...report,
+    failed: 1,
+    failures: [`✖ the runner of ${suite.name} ended with ${result.status ?? result.signal}`],
+  };
+}
+
+function oneFailure(what: string): RunReport {
+  process.stdout.write(`${what}\n`);
+  return { passed: 0, failed: 1, skipped: 0, failures: [`✖ ${what}`] };
 }
 
 /** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
@@ -95,16 +105,15 @@ function testEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), PATH: folders.join(path.delimiter) };
 }
 
-function readCounts(file: string): Counts {
+function readReport(file: string): RunReport | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+    return JSON.parse(readFileSync(file, 'utf8')) as RunReport;
   } catch {
-    // The runner itself died before it could count.
-    return { passed: 0, failed: 1, skipped: 0 };
+    return undefined;
   }
 }
 
-function summary(counts: Counts): string {
+function summary(counts: Readonly<Counts>): string {
   const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
   return `${counts.passed} passed, ${counts.failed} failed${skipped}`;
 }

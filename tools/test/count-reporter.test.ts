@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import test from 'node:test';
+import type { TestEvent } from 'node:test/reporters';
+import countReporter, { type RunReport } from './count-reporter.ts';
+
+async function reportOf(events: readonly unknown[]): Promise<RunReport> {
+  const source = Readable.from(events) as AsyncIterable<TestEvent>;
+  const lines: string[] = [];
+  for await (const line of countReporter(source)) lines.push(line);
+  assert.equal(lines.length, 1);
+  return JSON.parse(lines[0] as string) as RunReport;
+}
+
+function failed(name: string, failureType: string, cause?: unknown): unknown {
+  const error = Object.assign(new Error('the runner wraps it', { cause }), { failureType });
+  return { type: 'test:fail', data: { name, file: 'a.test.ts', line: 3, details: { error } } };
+}
+
+const END = { type: 'test:summary', data: { counts: { tests: 4, passed: 2, skipped: 0, todo: 0 } } };
+
+test('a failed test is told once more with its place and its own error, the suite around it is not', async () => {
+  const report = await reportOf([
+    failed('inner', 'testCodeFailure', new Error('expected 2')),
+    failed('outer', 'subtestsFailed'),
+    END,
+  ]);
+  assert.equal(report.failed, 2);
+  assert.equal(report.failures.length, 1);
+  assert.match(report.failures[0] as string, /^✖ inner \(a\.test\.ts:3\)\n {4}Error: expected 2\n/);
+});
+
+test('a failure without an error of its own is told by what the runner says of it', async () => {
+  const report = await reportOf([failed('slow', 'testTimeoutFailure', 'test timed out after 100ms'), END]);
+  assert.match(report.failures[0] as string, /timed out after 100ms/);
+});

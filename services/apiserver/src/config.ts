@@ -1,6 +1,7 @@
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { readStoreAddress } from '@holdfast/platform/store-address';
 import {
   BUS_TLS_SETTINGS,
   readBusTls,
@@ -100,7 +101,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
   if (settings.help) return undefined;
   const files = requireSettings(settings, ['tls-cert-file', 'tls-key-file', 'token-file']);
   return {
-    redisUrl: redisUrl(settings.store),
+    redisUrl: settings.store === 'memory' ? undefined : readStoreAddress(settings.store, 'redis://host:port or memory'),
     storeTls: readStoreTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     bus:
@@ -145,17 +146,6 @@ function kubeletAccess(settings: {
     code: 'BadSetting',
     message: '--kubelet-client-cert-file, --kubelet-client-key-file and --kubelet-ca-file go together',
     nextStep: 'Name all three files, or none of them.',
-    exitCode: 2,
-  });
-}
-
-function redisUrl(text: string): string | undefined {
-  if (text === 'memory') return undefined;
-  if (/^rediss?:\/\//.test(text)) return text;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `--store takes redis://host:port or memory, not "${text}"`,
-    nextStep: 'Give the address of the Redis that holds the cluster.',
     exitCode: 2,
   });
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { readStoreAddress } from '@holdfast/platform/store-address';
 import {
   BUS_TLS_SETTINGS,
   readBusTls,
@@ -141,10 +142,9 @@ function addressesOf(text: string | undefined): readonly string[] | undefined {
 function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>[0]): StartConfig['store'] {
   const tls = readStoreTls(settings);
   const url = settings.store;
-  if (url !== undefined && !/^rediss?:\/\/[^/]/.test(url)) {
-    throw badSetting(`--store takes redis://host:port or rediss://host:port, not "${url}"`, SEE_HELP);
+  if (url !== undefined) {
+    return { kind: 'redis', url: readStoreAddress(url, 'redis://host:port or rediss://host:port'), tls };
   }
-  if (url !== undefined) return { kind: 'redis', url, tls };
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
 }
 

@@ -1,4 +1,5 @@
 import { describeError, OperatorError } from '@holdfast/platform';
+import { withoutCredentials } from '@holdfast/platform/store-address';
 import { explainConnection } from '@holdfast/platform/tls-client';
 import { LAYOUT_FORMAT } from './layout.ts';
 import type { Inspection } from './replies.ts';
@@ -54,8 +55,4 @@ export function unsafeError(reasons: readonly string[]): OperatorError {
     nextStep:
       'Correct these settings in redis.conf and restart the server, or accept it for an experiment with --allow-unsafe-store.',
   });
-}
-
-function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//');
 }

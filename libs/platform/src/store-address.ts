@@ -1,0 +1,28 @@
+import { OperatorError } from './errors.ts';
+
+/** The address of a Redis as `--store` gives it, or an OperatorError that tells what the setting takes. */
+export function readStoreAddress(text: string, forms: string): string {
+  if (/^rediss?:\/\/[^/]/.test(text) && isReadable(text)) return text;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--store takes ${forms}, not "${withoutCredentials(text)}"`,
+    nextStep:
+      'Give the address of the Redis that holds the cluster; what is special in its password (such as / ? # %) is written percent-encoded.',
+    exitCode: 2,
+  });
+}
+
+function isReadable(address: string): boolean {
+  try {
+    const { username, password } = new URL(address);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What may be shown of an address, also of one that is no proper URL: passwords stand before its last `@` or behind its `?`. */
+export function withoutCredentials(address: string): string {
+  return address.replace(/^([a-z]+:\/\/)?.*@/is, '$1').replace(/\?.*$/s, '');
+}

@@ -3,7 +3,7 @@
 // a file and 25 MB that stay. Nothing outlives the processes: the files between the two have no names.
 // Without this, or when the helper fails, Node strips the types itself: everything works the same.
 import { spawn } from 'node:child_process';
-import { openSync, realpathSync, unlinkSync } from 'node:fs';
+import { openSync, readSync, realpathSync, unlinkSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,8 +19,9 @@ const PACKAGES = [['libs/platform', 'pino']];
 export async function useSources(entry) {
   const files = { texts: openUnnamed('texts'), wanted: openUnnamed('wanted') };
   if (files.texts === undefined || files.wanted === undefined) return;
-  if (!startHelper(files, realpathSync(entry))) return;
-  const texts = new Texts(files);
+  const helper = startHelper(files, realpathSync(entry));
+  if (helper === undefined) return;
+  const texts = new Texts(files, helper);
   // For programs of threads (`javascriptOf` of @holdfast/platform/sources).
   globalThis[Symbol.for('holdfast.sources')] = (url) => texts.of(fileURLToPath(url));
   registerHooks({ resolve: createResolve(), load: createLoad(texts) });
@@ -54,10 +55,25 @@ const HELPER_FLAGS = ['--liftoff-only', '--wasm-lazy-compilation', '--single-thr
 function startHelper({ texts, wanted }, entry) {
   const program = path.join(import.meta.dirname, 'strip.mjs');
   const args = [...HELPER_FLAGS, '--disable-warning=ExperimentalWarning', program, ROOT, entry];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', texts, 'ignore', wanted] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', texts, 'ignore', wanted, 'pipe'] });
   child.on('error', () => {});
   child.unref();
-  return child.pid !== undefined;
+  if (child.pid === undefined) return undefined;
+  const [, , , , line] = child.stdio;
+  line.unref();
+  return { hasEnded: () => isClosed(line) };
+}
+
+/** Nothing is ever said on this line. It ends with the helper, also while this thread waits and no event says so. */
+function isClosed(line) {
+  if (line.destroyed) return true;
+  const { fd: descriptor = -1 } = line._handle ?? {};
+  if (descriptor < 0) return false;
+  try {
+    return readSync(descriptor, Buffer.alloc(1)) === 0;
+  } catch (error) {
+    return error.code !== 'EAGAIN';
+  }
 }
 
 /** Our own modules say exactly which file they mean, and a package of ours is the same for everyone. */

@@ -4,21 +4,25 @@ import { decodeHeader, HEADER_BYTES } from './record.mjs';
 /** A helper that says nothing for so long, on however busy a machine, is given up. */
 const SILENCE_MS = 10_000;
 const LOOK_AGAIN_MS = 1;
+/** Whether it lives is asked less often: that costs more. */
+const LOOKS_PER_QUESTION = 16;
 const NEVER_CHANGES = new Int32Array(new SharedArrayBuffer(4));
 
 /** What the helper has written to a file so far, found by path. Texts stay in the file until somebody asks for them. */
 export class Texts {
   #descriptor;
   #wanted;
+  #helper;
   #places = new Map();
   #end = 0;
   #isComplete = false;
   #header = Buffer.alloc(HEADER_BYTES);
 
   /** The helper writes to the first file, and looks into the second for what it should do next. */
-  constructor({ texts, wanted }) {
+  constructor({ texts, wanted }, helper) {
     this.#descriptor = texts;
     this.#wanted = wanted;
+    this.#helper = helper;
   }
 
   /** Waits for the helper to come to it; `undefined` when it never does. */
@@ -36,9 +40,18 @@ export class Texts {
 
   #find(file) {
     this.#takeRecords();
-    if (!this.#places.has(file) && !this.#isComplete) writeSync(this.#wanted, `${file}\n`);
+    if (!this.#places.has(file) && !this.#isComplete) this.#askFor(file);
     while (!this.#isComplete && !this.#places.has(file)) this.#takeRecord();
     return this.#places.get(file);
+  }
+
+  /** What cannot be said (the disk is full) is not done any sooner. */
+  #askFor(file) {
+    try {
+      writeSync(this.#wanted, `${file}\n`);
+    } catch {
+      // The helper comes to it in its own order, or ends.
+    }
   }
 
   /** All that are there already. */
@@ -62,10 +75,15 @@ export class Texts {
 
   #waitFor(bytes) {
     const giveUpAt = performance.now() + SILENCE_MS;
-    while (fstatSync(this.#descriptor).size < bytes) {
+    for (let looks = 1; !this.#has(bytes); looks++) {
       if (performance.now() > giveUpAt) return false;
+      if (looks % LOOKS_PER_QUESTION === 0 && this.#helper.hasEnded()) return this.#has(bytes);
       Atomics.wait(NEVER_CHANGES, 0, 0, LOOK_AGAIN_MS);
     }
     return true;
+  }
+
+  #has(bytes) {
+    return fstatSync(this.#descriptor).size >= bytes;
   }
 }

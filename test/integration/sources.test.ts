@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eventually } from '@holdfast/platform/contract';
 import { NODE_FLAGS } from '../support/node-flags.ts';
 
@@ -35,15 +35,26 @@ test('where the helper can write nothing, Node strips the types itself', () => {
   assert.match(stdout, /--data-dir/);
 });
 
-test('what a helper does not write is stripped by Node', (t) => {
+test('where the disk is full, Node strips the types itself', () => {
+  const noFileMayGrow = ['-c', 'ulimit -f 0 && exec "$0" "$@"', process.execPath];
+  const command = [...NODE_FLAGS, ...TELLING, MAIN, 'start', '--help'];
+  const { stdout, stderr } = spawnSync('sh', [...noFileMayGrow, ...command], {
+    encoding: 'utf8',
+    timeout: DEADLINE_MS,
+  });
+  assert.match(stderr, /^LARGE amaro$/);
+  assert.match(stdout, /--data-dir/);
+});
+
+/** A program of two modules with a helper of its own, run to its end. */
+function runWithHelper(t: TestContext, helper: string, change: (texts: string) => string = (texts) => texts) {
   const root = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const scripts = path.join(root, 'scripts', 'sources');
   cpSync(SCRIPTS, scripts, { recursive: true });
-  const ending = `import { writeSync } from 'node:fs';
-    import { encodeRecord } from './record.mjs';
-    writeSync(1, encodeRecord('', ''));`;
-  writeFileSync(path.join(scripts, 'strip.mjs'), ending);
+  writeFileSync(path.join(scripts, 'strip.mjs'), helper);
+  const texts = path.join(scripts, 'texts.mjs');
+  writeFileSync(texts, change(readFileSync(texts, 'utf8')));
   writeFileSync(
     path.join(root, 'main.ts'),
     `import { two } from './two.ts';\nconst text: string = two; console.log(text);`,
@@ -51,7 +62,20 @@ test('what a helper does not write is stripped by Node', (t) => {
   writeFileSync(path.join(root, 'two.ts'), `export const two: string = 'two';`);
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${path.join(scripts, 'use.mjs')}`];
   const command = [...flags, path.join(root, 'main.ts')];
-  const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: DEADLINE_MS });
+  return spawnSync(process.execPath, command, { encoding: 'utf8', timeout: DEADLINE_MS });
+}
+
+test('what a helper does not write is stripped by Node', (t) => {
+  const ending = `import { writeSync } from 'node:fs';
+    import { encodeRecord } from './record.mjs';
+    writeSync(1, encodeRecord('', ''));`;
+  const { stdout, stderr } = runWithHelper(t, ending);
+  assert.deepEqual([stdout, stderr], ['two\n', '']);
+});
+
+test('nobody waits for a helper that was killed, however long a busy one is waited for', (t) => {
+  const forEver = (texts: string): string => texts.replace('SILENCE_MS = 10_000', 'SILENCE_MS = Infinity');
+  const { stdout, stderr } = runWithHelper(t, `process.kill(process.pid, 'SIGKILL');`, forEver);
   assert.deepEqual([stdout, stderr], ['two\n', '']);
 });
 

@@ -1,6 +1,7 @@
 import type { Event, ObjectReference } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
-import { EVENT_BURST, EVENT_CACHE_MAX, EVENT_REFILL_MS, EVENT_SIMILAR_MAX, EVENT_SIMILAR_WINDOW_MS } from './limits.ts';
+import { createEventBudgets } from './event-budget.ts';
+import { EVENT_CACHE_MAX, EVENT_SIMILAR_MAX, EVENT_SIMILAR_WINDOW_MS } from './limits.ts';
 import { createLruMap } from './lru-map.ts';
 
 export interface RawEvent {
@@ -44,11 +45,6 @@ interface Similar {
   lastAtMs: number;
 }
 
-interface Budget {
-  tokens: number;
-  refilledAtMs: number;
-}
-
 interface Known {
   readonly name: string;
   readonly count: number;
@@ -56,7 +52,7 @@ interface Known {
 }
 
 export function createEventCorrelator({ clock }: { readonly clock: Clock }): EventCorrelator {
-  const budgets = createLruMap<Budget>(EVENT_CACHE_MAX);
+  const spend = createEventBudgets();
   const similar = createLruMap<Similar>(EVENT_CACHE_MAX);
   const known = createLruMap<Known>(EVENT_CACHE_MAX);
 
@@ -75,7 +71,7 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
       const about = [event.reference.kind, event.reference.namespace, event.reference.name, event.reference.uid].join(
         '/',
       );
-      if (!spend(budgets, about, clock.monotonic())) return undefined;
+      if (!spend(about, clock.monotonic())) return undefined;
       const kindOfEvent = `${about}/${event.type}/${event.reason}`;
       const combined = combines(kindOfEvent, event);
       const key = combined ? kindOfEvent : `${kindOfEvent}/${event.reference.fieldPath ?? ''}/${event.message}`;
@@ -102,14 +98,4 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
         firstAtMs: draft.firstAtMs,
       }),
   };
-}
-
-function spend(budgets: ReturnType<typeof createLruMap<Budget>>, about: string, nowMs: number): boolean {
-  const budget = budgets.get(about) ?? { tokens: EVENT_BURST, refilledAtMs: nowMs };
-  budgets.set(about, budget);
-  budget.tokens = Math.min(EVENT_BURST, budget.tokens + (nowMs - budget.refilledAtMs) / EVENT_REFILL_MS);
-  budget.refilledAtMs = nowMs;
-  if (budget.tokens < 1) return false;
-  budget.tokens -= 1;
-  return true;
 }

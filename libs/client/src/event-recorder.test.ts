@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event, KubeObject } from '@holdfast/api';
-import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createIds, createSeededRandom, createSilentLog, formatMicroTime } from '@holdfast/platform';
 import { createApiClient } from './api-client.ts';
-import { createEventRecorder } from './event-recorder.ts';
-import { EVENT_BURST, EVENT_LATE_TURN_MS, EVENT_PATIENCE_MS, EVENT_QUEUE_MAX, EVENTS_PER_TURN } from './limits.ts';
+import { createEventRecorder, type EventRecorderOptions } from './event-recorder.ts';
+import {
+  EVENT_BURST,
+  EVENT_LATE_TURN_MS,
+  EVENT_PATIENCE_MS,
+  EVENT_QUEUE_MAX,
+  EVENT_REFILL_MS,
+  EVENT_SERIES_END_MS,
+  EVENTS_PER_TURN,
+} from './limits.ts';
 import { FakeApi } from './test-support/fake-api.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
@@ -16,7 +24,7 @@ const pod = (name: string): KubeObject => ({
 });
 
 /** `lateMs`: by so much every turn is late. */
-function rig(lateMs = 0) {
+function rig(lateMs = 0, extra: Partial<EventRecorderOptions> = {}) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
   const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
@@ -28,6 +36,7 @@ function rig(lateMs = 0) {
     clock: lateMs === 0 ? clock : { ...clock, sleep: (delayMs, signal) => clock.sleep(delayMs + lateMs, signal) },
     ids,
     log: createSilentLog(),
+    ...extra,
   });
   const events = (): Event[] => Array.from(api.objects().values(), (object) => object as Event);
   return { clock, api, recorder, events };
@@ -193,4 +202,82 @@ test('while the API is away the queue is bounded, the caller never waits, and ev
   await clock.advance(10_000);
   assert.equal(events().length, EVENT_QUEUE_MAX);
   await recorder.stop();
+});
+
+const asScheduler = { component: 'default-scheduler', form: 'series' } as const;
+const waits = { type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message: 'no node' } as const;
+
+test('in the form of events.k8s.io an event has one exact time, and one that happens again is a series', async () => {
+  const { clock, recorder, events } = rig(0, asScheduler);
+  recorder.event(pod('a'), { ...waits, related: pod('b') });
+  await clock.advance(1_500);
+  const [first] = events();
+  assert.ok(first !== undefined);
+  const { metadata: _metadata, ...told } = first;
+  assert.deepEqual(told, {
+    apiVersion: 'v1',
+    kind: 'Event',
+    involvedObject: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'a',
+      namespace: 'default',
+      uid: 'uid-a',
+      resourceVersion: '7',
+    },
+    related: { apiVersion: 'v1', kind: 'Pod', name: 'b', namespace: 'default', uid: 'uid-b', resourceVersion: '7' },
+    ...waits,
+    source: {},
+    reportingComponent: 'default-scheduler',
+    reportingInstance: 'default-scheduler-n1',
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: formatMicroTime(clock.now() - 1_500),
+  });
+  const againMs = clock.now();
+  recorder.event(pod('a'), { ...waits, related: pod('b') });
+  await clock.advance(10);
+  const [series, ...others] = events();
+  assert.equal(others.length, 0);
+  assert.deepEqual(series?.series, { count: 2, lastObservedTime: formatMicroTime(againMs) });
+  assert.equal(series.eventTime, first.eventTime);
+  assert.deepEqual([series.count, series.lastTimestamp], [undefined, null]);
+});
+
+test('a series ends when nothing was heard of it for some minutes; what differs is an event of its own', async () => {
+  const { clock, recorder, events } = rig(0, asScheduler);
+  const counts = (): (number | undefined)[] => events().map(({ series }) => series?.count);
+  for (let i = 0; i < 3; i++) {
+    recorder.event(pod('a'), waits);
+    await clock.advance(EVENT_SERIES_END_MS - 1_000);
+  }
+  assert.deepEqual(counts(), [3]);
+  recorder.event(pod('a'), { ...waits, message: 'no node, but for another reason' });
+  await clock.advance(2_000);
+  assert.deepEqual(counts(), [3, undefined]);
+  recorder.event(pod('a'), waits);
+  await clock.advance(10);
+  assert.deepEqual(counts(), [3, undefined, undefined]);
+});
+
+test('events of a series that wait together are one with a count, and what is not written is counted all the same', async () => {
+  const { clock, recorder, events } = rig(0, asScheduler);
+  for (let i = 0; i < 3; i++) recorder.event(pod('a'), waits);
+  await clock.advance(1);
+  assert.deepEqual(
+    events().map(({ series }) => series?.count),
+    [3],
+  );
+  for (let i = 0; i < EVENT_BURST + 10; i++) {
+    recorder.event(pod('a'), waits);
+    await clock.advance(1);
+  }
+  assert.ok(recorder.dropped() > 0);
+  await clock.advance(EVENT_REFILL_MS);
+  recorder.event(pod('a'), waits);
+  await clock.advance(1);
+  assert.deepEqual(
+    events().map(({ series }) => series?.count),
+    [3 + EVENT_BURST + 10 + 1],
+  );
 });

@@ -1,7 +1,8 @@
 import { EVENTS, type Event, type KubeObject, type ObjectReference } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, formatTime, type Ids, type Log, type Service } from '@holdfast/platform';
-import { createEventCorrelator, type EventDraft } from './event-correlator.ts';
+import type { Clock, Ids, Log, Service } from '@holdfast/platform';
+import type { EventDraft } from './event-correlator.ts';
+import { createEventForm, type EventForm, type EventFormName } from './event-forms.ts';
 import { createFifo } from './fifo.ts';
 import {
   EVENT_ATTEMPTS_MAX,
@@ -17,8 +18,10 @@ export interface EventRecorderOptions {
   readonly client: ApiClient;
   /** `source.component` and `reportingComponent`: `default-scheduler`, `kubelet`. */
   readonly component: string;
-  /** `source.host`, for components of a node. */
-  readonly host?: string;
+  /** `source.host`, for components of a node; in a series a part of `reportingInstance`. */
+  readonly host?: string | undefined;
+  /** The default is the classic one. */
+  readonly form?: EventFormName;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -56,7 +59,7 @@ interface Waiting {
 class BackgroundRecorder implements RunningEventRecorder {
   readonly name: string;
   readonly #options: EventRecorderOptions;
-  readonly #correlator;
+  readonly #form: EventForm;
   readonly #waiting = createFifo<Waiting>();
   readonly #waitingByKey = new Map<string, Waiting>();
   readonly #stopping = new AbortController();
@@ -67,7 +70,8 @@ class BackgroundRecorder implements RunningEventRecorder {
   constructor(options: EventRecorderOptions) {
     this.name = `event recorder of ${options.component}`;
     this.#options = options;
-    this.#correlator = createEventCorrelator(options);
+    const { component, host, form = 'classic', clock } = options;
+    this.#form = createEventForm(form, { component, host }, { clock });
   }
 
   async start(): Promise<void> {}
@@ -140,7 +144,7 @@ class BackgroundRecorder implements RunningEventRecorder {
   }
 
   async #record(event: Waiting): Promise<void> {
-    const draft = this.#correlator.correlate(event);
+    const draft = this.#form.correlator.correlate(event);
     if (draft === undefined) this.#dropped++;
     else await this.#deliver(draft);
   }
@@ -150,7 +154,7 @@ class BackgroundRecorder implements RunningEventRecorder {
     const { signal } = this.#stopping;
     for (let attempt = 1; attempt <= EVENT_ATTEMPTS_MAX && !signal.aborted; attempt++) {
       try {
-        this.#correlator.remember(draft, await this.#write(draft));
+        this.#form.correlator.remember(draft, await this.#write(draft));
         return;
       } catch (error) {
         if (isRefusal(error) || attempt === EVENT_ATTEMPTS_MAX) {
@@ -167,7 +171,7 @@ class BackgroundRecorder implements RunningEventRecorder {
     const { client } = this.#options;
     const namespace = draft.reference.namespace ?? 'default';
     if (draft.name !== undefined) {
-      const body = { count: draft.count, lastTimestamp: formatTime(draft.lastAtMs), message: draft.message };
+      const body = this.#form.again(draft);
       try {
         return await client.patch(EVENTS, { namespace, name: draft.name }, { type: 'merge', body });
       } catch (error) {
@@ -188,7 +192,6 @@ class BackgroundRecorder implements RunningEventRecorder {
   }
 
   #compose(draft: EventDraft, namespace: string): Event {
-    const { component, host } = this.#options;
     const { annotations, action, related } = draft;
     return {
       apiVersion: 'v1',
@@ -204,13 +207,7 @@ class BackgroundRecorder implements RunningEventRecorder {
       type: draft.type,
       ...(action === undefined ? {} : { action }),
       ...(related === undefined ? {} : { related }),
-      source: host === undefined ? { component } : { component, host },
-      reportingComponent: component,
-      reportingInstance: host ?? '',
-      firstTimestamp: formatTime(draft.firstAtMs),
-      lastTimestamp: formatTime(draft.lastAtMs),
-      count: draft.count,
-      eventTime: null,
+      ...this.#form.told(draft),
     };
   }
 }

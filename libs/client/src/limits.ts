@@ -56,6 +56,10 @@ export const EVENT_SIMILAR_WINDOW_MS = 10 * 60_000;
 /** Per object: this many events at once, then one every five minutes. */
 export const EVENT_BURST = 25;
 export const EVENT_REFILL_MS = 5 * 60_000;
+/** A series has ended when nothing was heard of it for this long (the value of client-go). */
+export const EVENT_SERIES_END_MS = 6 * 60_000;
+/** Longest `reportingInstance` that the API takes. */
+export const EVENT_INSTANCE_CHARACTERS_MAX = 128;
 
 /** One request from first try to answer, over all servers. Above the ten seconds a server gives a write. */
 export const REQUEST_DEADLINE_MS = 30_000;

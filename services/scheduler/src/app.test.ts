@@ -5,7 +5,7 @@ import { TransportError } from '@holdfast/client';
 import { type FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
-import { EVENT_MESSAGE_MAX } from './limits.ts';
+import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import { buildPod } from './testing/builders.ts';
 import { asPod, nodeOf, podPath, rig, slowDeletions } from './testing/rig.ts';
 
@@ -15,10 +15,15 @@ test('binds a pod, says so in an event, and holds no assumption once it saw the 
   addPod('a', { cpu: '1' });
   await clock.advance(100);
   assert.equal(nodeOf(pod('a')), 'n1');
+  const [event, ...others] = events('Scheduled');
+  assert.equal(others.length, 0);
+  assert.equal(event?.message, 'Successfully assigned default/a to n1');
   assert.deepEqual(
-    events('Scheduled').map((event) => event.message),
-    ['Successfully assigned default/a to n1'],
+    [event.action, event.reportingComponent, event.reportingInstance, event.source, event.count, event.firstTimestamp],
+    ['Binding', 'default-scheduler', 'default-scheduler-host-1', {}, undefined, null],
+    'as recorders of events.k8s.io write it',
   );
+  assert.match(String(event.eventTime), /\.\d{6}Z$/);
   assert.equal(schedulers[0]?.counters().assumed, 0);
   await stop();
 });
@@ -59,17 +64,18 @@ test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, an
 test('an event is cut where it is longer than Kubernetes allows; the condition says all of it', async () => {
   const { clock, addNode, addPod, pod, events, stop } = await rig();
   for (let i = 0; i < 20; i++) {
-    addNode(`n${i}`, { taints: [{ key: `${i}${'k'.repeat(60)}`, value: '', effect: 'NoSchedule' }] });
+    addNode(`n${i}`, { taints: [{ key: `${i}k${'ä'.repeat(56)}`, value: '', effect: 'NoSchedule' }] });
   }
   await clock.advance(10);
   addPod('a');
   await clock.advance(1_000);
   const said = pod('a')?.status.conditions?.[0]?.message ?? '';
-  assert.ok(said.length > EVENT_MESSAGE_MAX);
-  assert.deepEqual(
-    events('FailedScheduling').map(({ message }) => message),
-    [`${said.slice(0, EVENT_MESSAGE_MAX - 4)} ...`],
-  );
+  assert.ok(said.length > EVENT_MESSAGE_BYTES_MAX);
+  const [told = '', ...others] = events('FailedScheduling').map(({ message }) => message);
+  assert.equal(others.length, 0);
+  const bytes = Buffer.byteLength(told);
+  assert.equal(bytes, EVENT_MESSAGE_BYTES_MAX - 1, 'no half character');
+  assert.ok(told.endsWith('ä ...') && said.startsWith(told.slice(0, -4)), told);
   await stop();
 });
 

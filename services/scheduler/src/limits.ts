@@ -57,5 +57,5 @@ export const PERMIT_WAIT_MAX_MS = 15 * 60_000;
 export const EXTENDER_TIMEOUT_MS = 5_000;
 export const EXTENDER_ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Characters of an event's message, as Kubernetes allows them. */
-export const EVENT_MESSAGE_MAX = 1_024;
+/** Of an event's message, as the API takes them. */
+export const EVENT_MESSAGE_BYTES_MAX = 1_024;

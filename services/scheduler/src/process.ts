@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { readFeatures } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { connectComponent, readSettingFile } from '@holdfast/client/component-config';
@@ -36,6 +37,7 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
     ids: createIds(random),
     log,
     tracer,
+    host: hostname(),
     configuration,
     leaderElection: settings['leader-elect'] || configuration.leaderElect === true,
     podPriority,

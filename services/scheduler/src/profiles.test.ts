@@ -28,7 +28,7 @@ test('each profile schedules the pods that name it, in its own way and under its
     ['empty', 'used', undefined],
   );
   const sources = events('Scheduled').map(
-    ({ involvedObject, source }) => `${involvedObject.name} by ${source?.component}`,
+    ({ involvedObject, reportingComponent }) => `${involvedObject.name} by ${reportingComponent}`,
   );
   assert.deepEqual(
     sources.toSorted((a, b) => (a < b ? -1 : 1)),

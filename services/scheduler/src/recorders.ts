@@ -1,6 +1,6 @@
 import type { KubeObject } from '@holdfast/api';
 import { createEventRecorder, type EventRecorder, type RunningEventRecorder } from '@holdfast/client';
-import { EVENT_MESSAGE_MAX } from './limits.ts';
+import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 
 /** Behind a message that is too long; the condition of the pod has all of it. */
@@ -10,9 +10,10 @@ const CUT = ' ...';
 export class Recorders {
   readonly #byName: ReadonlyMap<string, RunningEventRecorder>;
 
-  constructor({ client, clock, ids, log }: SchedulerDeps, schedulerNames: Iterable<string>) {
+  constructor({ client, clock, ids, log, host }: SchedulerDeps, schedulerNames: Iterable<string>) {
+    const same = { client, clock, ids, log, host, form: 'series' } as const;
     this.#byName = new Map(
-      [...schedulerNames].map((component) => [component, createEventRecorder({ client, component, clock, ids, log })]),
+      [...schedulerNames].map((component) => [component, createEventRecorder({ ...same, component })]),
     );
   }
 
@@ -23,13 +24,11 @@ export class Recorders {
   }
 
   failed(about: KubeObject, schedulerName: string, message: string): void {
-    const told =
-      message.length <= EVENT_MESSAGE_MAX ? message : `${message.slice(0, EVENT_MESSAGE_MAX - CUT.length)}${CUT}`;
     this.of(schedulerName).event(about, {
       type: 'Warning',
       reason: 'FailedScheduling',
       action: 'Scheduling',
-      message: told,
+      message: cut(message),
     });
   }
 
@@ -45,4 +44,12 @@ export class Recorders {
   async stop(): Promise<void> {
     await Promise.all([...this.#byName.values()].map((recorder) => recorder.stop()));
   }
+}
+
+/** The API refuses longer ones; it counts bytes. */
+function cut(message: string): string {
+  const bytes = Buffer.from(message);
+  if (bytes.length <= EVENT_MESSAGE_BYTES_MAX) return message;
+  const kept = bytes.subarray(0, EVENT_MESSAGE_BYTES_MAX - CUT.length).toString();
+  return `${kept.replace(/\uFFFD$/, '')}${CUT}`;
 }

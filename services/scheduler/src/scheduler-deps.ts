@@ -13,6 +13,8 @@ export interface SchedulerDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly tracer?: Tracer | undefined;
+  /** The machine it runs on: its events name it. */
+  readonly host?: string;
   /** Pods that name one of its profiles are ours. */
   readonly configuration?: SchedulerConfiguration;
   /** With it only one of several schedulers works; without it all do, and the API decides who bound first. */

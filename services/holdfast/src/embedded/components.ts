@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager } from '@holdfast/controller-manager';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
@@ -68,6 +69,7 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
     ...machine,
     bus,
     client,
+    host: hostname(),
     podPriority: config.features.podPriority,
     ...(scheduling === undefined ? {} : { configuration: scheduling }),
   });

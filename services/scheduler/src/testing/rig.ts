@@ -29,7 +29,7 @@ export async function rig(schedulers = 1, extra: Partial<SchedulerDeps> = {}): P
     const random = createSeededRandom(i, 'scheduler');
     const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: `scheduler-${i}` });
     const ids = createIds(random);
-    return createScheduler({ client, clock, random, ids, log: createSilentLog(), ...extra });
+    return createScheduler({ client, clock, random, ids, log: createSilentLog(), host: 'host-1', ...extra });
   });
   for (const each of running) await each.start();
   await clock.advance(10);

@@ -1,3 +1,10 @@
+export {
+  type AccessReviews,
+  type AccessVerdict,
+  bearerTokenOf,
+  type Caller,
+  createAccessReviews,
+} from './access-reviews.ts';
 export { type ApiClientOptions, createApiClient } from './api-client.ts';
 export { type Backoff, createBackoff } from './backoff.ts';
 export {

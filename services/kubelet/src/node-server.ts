@@ -4,12 +4,12 @@ import { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TLSSocket } from 'node:tls';
-import type { ApiHandler, ApiRequest, ApiResponse, HttpMethod } from '@holdfast/client';
+import type { ApiHandler, ApiRequest, ApiResponse, Caller, HttpMethod } from '@holdfast/client';
 import { badRequest, StatusError } from '@holdfast/machinery';
 import { describeError, invariant, type Log, OperatorError, type Service } from '@holdfast/platform';
 import { nodeHttp } from '@holdfast/platform/http';
 import { NODE_REQUEST_RECEIVE_MS } from './limits.ts';
-import type { Caller, NodeAccess } from './node-access.ts';
+import type { NodeAccess } from './node-access.ts';
 import { errorAnswer } from './node-api.ts';
 
 export interface NodeServerDeps {

@@ -35,22 +35,26 @@ test('a configuration file says what flags say; flags and variables win', async 
   assert.deepEqual(config.reserved[1], { cpu: '100m', memory: '200Mi' });
 });
 
-test('every mistake of a file is told at once, with its field', async () => {
+test('every mistake of a file is told at once, with its field', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'kubelet.yaml');
   const wrong = { ...HEADER, evictionHard: 'memory.available<1Mi', maxPod: 7, clusterDNS: 'x', maxPods: {} };
-  assert.throws(
-    () => settingsOf('kubelet.yaml', wrong),
+  writeFileSync(file, JSON.stringify(wrong));
+  await assert.rejects(
+    withConfigurationFile({ argv: [`--config=${file}`], env: {} }),
     (error) =>
       error instanceof OperatorError &&
       [
-        'kubelet.yaml',
+        file,
         'evictionHard: cannot',
         'maxPod: this kubelet does not know',
         'clusterDNS: cannot',
         'maxPods: cannot',
       ].every((text) => error.message.includes(text)),
   );
-  assert.throws(() => settingsOf('f', { ...HEADER, kind: 'Pod' }), /no KubeletConfiguration/);
-  assert.throws(() => settingsOf('f', 'text'), /no KubeletConfiguration/);
+  assert.throws(() => settingsOf({ ...HEADER, kind: 'Pod' }), /no KubeletConfiguration/);
+  assert.throws(() => settingsOf('text'), /no KubeletConfiguration/);
   await assert.rejects(withConfigurationFile({ argv: ['--config=/no/such/file'], env: {} }), /\/no\/such\/file/);
 });
 

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { OperatorError } from '@holdfast/platform';
+import { ConfigurationError, readConfigurationFile } from '@holdfast/client/configuration-file';
 import { environmentName, readSettings, type SettingSource } from '@holdfast/platform/config';
 import { KUBELET_SETTINGS } from './config.ts';
 
@@ -40,20 +39,16 @@ const FIELDS: Readonly<Record<string, { readonly flag: Setting; readonly form: F
 export async function withConfigurationFile(source: SettingSource): Promise<SettingSource> {
   const { config: path, help } = readSettings(KUBELET_SETTINGS, source);
   if (path === undefined || help) return source;
-  const { parse } = await import('yaml');
-  return { ...source, env: { ...settingsOf(path, readFile(path, parse)), ...source.env } };
-}
-
-function readFile(path: string, parse: (text: string) => unknown): unknown {
-  try {
-    return parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw bad(path, [error instanceof Error ? error.message : String(error)]);
-  }
+  const settings = await readConfigurationFile(path, {
+    what: "the kubelet's configuration",
+    nextStep: `Correct the file. Fields that are known: ${Object.keys(FIELDS).join(', ')}.`,
+    decode: settingsOf,
+  });
+  return { ...source, env: { ...settings, ...source.env } };
 }
 
 /** Every mistake at once. */
-export function settingsOf(path: string, file: unknown): Readonly<Record<string, string>> {
+export function settingsOf(file: unknown): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {};
   const mistakes: string[] = [];
   const { apiVersion, kind, ...fields } = isRecord(file) ? file : {};
@@ -66,7 +61,7 @@ export function settingsOf(path: string, file: unknown): Readonly<Record<string,
     else if (text === undefined) mistakes.push(`${name}: cannot be read`);
     else settings[environmentName(known.flag)] = text;
   }
-  if (mistakes.length > 0) throw bad(path, mistakes);
+  if (mistakes.length > 0) throw new ConfigurationError(mistakes.join('\n'));
   return settings;
 }
 
@@ -87,11 +82,3 @@ const scalar = (content: unknown): string | undefined =>
 
 const isRecord = (content: unknown): content is Readonly<Record<string, unknown>> =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
-
-const bad = (path: string, mistakes: readonly string[]): OperatorError =>
-  new OperatorError({
-    code: 'BadConfiguration',
-    message: `the kubelet's configuration ${path} cannot be used:\n${mistakes.join('\n')}`,
-    nextStep: `Correct the file. Fields that are known: ${Object.keys(FIELDS).join(', ')}.`,
-    exitCode: 2,
-  });

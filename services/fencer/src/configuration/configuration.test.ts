@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { ConfigurationError } from '@holdfast/client/configuration-file';
 import type { Json } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
-import { ConfigurationError, decodeConfiguration } from './configuration.ts';
+import { decodeConfiguration } from './configuration.ts';
 import { readConfigurationFile } from './read-file.ts';
 
 const POWER = { name: 'power', exec: { command: ['power'] } };

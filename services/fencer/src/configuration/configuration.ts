@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@holdfast/client/configuration-file';
 import {
   compileLabelSelector,
   DecodeError,
@@ -62,11 +63,6 @@ export interface FenceRule {
   /** Absent = what the pod itself tolerates. */
   readonly afterSeconds: number | undefined;
   readonly whenExhaustedSeconds: number;
-}
-
-/** The file cannot be used; one mistake per line, each with its field. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
 }
 
 export function decodeConfiguration(file: Json): FencerConfiguration {

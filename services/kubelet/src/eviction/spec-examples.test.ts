@@ -14,7 +14,7 @@ import { type EvictionConfig, limitOf } from './thresholds.ts';
 /** As a kubelet with this configuration file reads it. */
 function configured(fields: object): EvictionConfig {
   const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-  const env = settingsOf('file', { ...header, ...fields });
+  const env = settingsOf({ ...header, ...fields });
   const config = readKubeletConfig({ argv: ['--state-dir=/nowhere', '--api-servers=https://nowhere'], env });
   assert.ok(config !== undefined);
   return config.eviction;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConfigurationError } from '@holdfast/client/configuration-file';
 import type { Json, JsonObject } from '@holdfast/machinery';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, decideFully, profileFor, told } from '../testing/cluster.ts';
-import { ConfigurationError, decodeConfiguration, defaultConfiguration } from './configuration.ts';
+import { decodeConfiguration, defaultConfiguration } from './configuration.ts';
 
 const V1 = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' };
 const profile = (content: JsonObject): JsonObject => ({ ...V1, profiles: [content] });

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@holdfast/client/configuration-file';
 import {
   type FieldError,
   fieldErrorMessage,
@@ -22,11 +23,6 @@ export interface SchedulerConfiguration {
   readonly backoff: BackoffLimits;
   /** Absent = the command line decides. */
   readonly leaderElect: boolean | undefined;
-}
-
-/** The file cannot be used; one mistake per line, each with its field. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
 }
 
 const GROUP = 'kubescheduler.config.k8s.io';

@@ -66,14 +66,14 @@ function choosePoints({ plugins = {} }: WireProfile, path: string, errors: strin
   return points;
 }
 
-/** The default plugins as `multiPoint` changes them: without the disabled, with new weights in place, others at the end. */
+/** The default plugins as `multiPoint` changes them: without the disabled, those it names in their place with its weight (1 unless it says one), others at the end. */
 function mergeDefaults({ enabled = [], disabled = [] }: WirePluginSet): readonly PointChoice[] {
   const gone = namesOf(disabled);
   const own = new Map(enabled.map(({ name = '', weight = 0 }) => [name, { name, weight }] as const));
   const kept = PLUGINS.filter(({ name }) => !gone.has(ALL) && !gone.has(name)).map(({ name, weight = 0 }) => {
     const replaced = own.get(name);
     own.delete(name);
-    return { name, weight: replaced === undefined || replaced.weight === 0 ? weight : replaced.weight };
+    return replaced ?? { name, weight };
   });
   return [...kept, ...own.values()];
 }

@@ -36,6 +36,42 @@ export function checked<T extends KubeObject>(
   };
 }
 
+/** What an update checks, in this order: the whole object as at create, metadata against the old one, what changed. */
+export type UpdateStep = 'whole' | 'metadata' | 'change';
+
+interface Steps<T> {
+  readonly whole: (out: FieldError[], object: Readonly<T>, old: Readonly<T> | undefined) => void;
+  readonly change?: (out: FieldError[], object: Readonly<T>, old: Readonly<T>) => void;
+  readonly onUpdate: readonly UpdateStep[];
+}
+
+/** For the many kinds whose updates repeat checks: clients see every cause as often as Kubernetes tells it. */
+export function checkedInSteps<T extends KubeObject>(meta: MetaForm, steps: Steps<T>): Validation<T> {
+  const { standardFinalizers = true } = meta;
+  const whole = (out: FieldError[], object: Readonly<T>, old?: Readonly<T>): void => {
+    validateObjectMeta(out, object.metadata, meta);
+    steps.whole(out, object, old);
+  };
+  const perform: Readonly<Record<UpdateStep, (out: FieldError[], object: Readonly<T>, old: Readonly<T>) => void>> = {
+    whole,
+    metadata: (out, object, old) =>
+      validateObjectMetaUpdate(out, object.metadata, old.metadata, { standardFinalizers }),
+    change: (out, object, old) => steps.change?.(out, object, old),
+  };
+  return {
+    validateCreate: (object) => {
+      const out: FieldError[] = [];
+      whole(out, object);
+      return out;
+    },
+    validateUpdate: (object, old) => {
+      const out: FieldError[] = [];
+      for (const step of steps.onUpdate) perform[step](out, object, old);
+      return out;
+    },
+  };
+}
+
 /** Of a subresource: only an update of metadata, and what is checked here. */
 export function checkedUpdate<T extends KubeObject>(
   validate: (out: FieldError[], object: Readonly<T>, old: Readonly<T>) => void,

@@ -11,7 +11,7 @@ export interface TemplateOwner<T extends KubeObject> {
   readonly namesPods?: true;
   /** What else there is to say, before the template. */
   readonly more?: (object: Readonly<T>) => readonly string[];
-  /** The same, behind it. */
+  /** The same, behind it; said at every update. */
   readonly last?: (object: Readonly<T>) => readonly string[];
 }
 
@@ -20,13 +20,14 @@ export function templateWarnings<T extends KubeObject>(
   owner: TemplateOwner<T>,
 ): (object: Readonly<T>, old: Readonly<T> | undefined) => readonly string[] {
   return (object, old) => {
-    if (old !== undefined && object.metadata.generation === old.metadata.generation) return [];
+    const last = owner.last?.(object) ?? [];
+    if (old !== undefined && object.metadata.generation === old.metadata.generation) return last;
     const template = owner.template(object);
     return [
       ...(old === undefined && owner.namesPods === true ? podNameWarnings(object.metadata.name) : []),
       ...(owner.more?.(object) ?? []),
       ...(template === undefined ? [] : podTemplateWarnings(template, owner.path)),
-      ...(owner.last?.(object) ?? []),
+      ...last,
     ];
   };
 }

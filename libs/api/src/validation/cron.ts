@@ -1,3 +1,5 @@
+import { isKnownTimeZone } from './time-zone.ts';
+
 /** Schedules in the five fields of cron, or a word like `@daily`. Says what is wrong, in the words of the parser that Kubernetes uses. */
 interface Field {
   readonly min: number;
@@ -30,7 +32,13 @@ export function cronScheduleError(schedule: string): string | undefined {
   if (schedule === '') return 'empty spec string';
   let spec = schedule;
   const zone = /^(?:TZ|CRON_TZ)=(\S*)\s*/.exec(spec);
-  if (zone !== null) spec = spec.slice(zone[0].length).trim();
+  if (zone !== null) {
+    const name = zone[1] ?? '';
+    if (name !== '' && name !== 'Local' && !isKnownTimeZone(name)) {
+      return `provided bad location ${name}: unknown time zone ${name}`;
+    }
+    spec = spec.slice(zone[0].length).trim();
+  }
   if (spec.startsWith('@')) return descriptorError(spec);
   const parts = spec.split(/\s+/).filter((part) => part !== '');
   if (parts.length !== FIELDS.length) {
@@ -49,7 +57,16 @@ function descriptorError(spec: string): string | undefined {
   if (!spec.startsWith('@every ')) return `unrecognized descriptor: ${spec}`;
   const duration = spec.slice('@every '.length);
   if (/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(duration)) return undefined;
-  return `failed to parse duration ${spec}: time: invalid duration ${JSON.stringify(duration)}`;
+  return `failed to parse duration ${spec}: time: ${durationProblem(duration)}`;
+}
+
+function durationProblem(text: string): string {
+  const quoted = JSON.stringify(text);
+  const [, unit] = /^[+-]?(?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))*\d+(?:\.\d*)?([^\d.]*)/.exec(text) ?? [];
+  if (unit === undefined) return `invalid duration ${quoted}`;
+  return unit === ''
+    ? `missing unit in duration ${quoted}`
+    : `unknown unit ${JSON.stringify(unit)} in duration ${quoted}`;
 }
 
 function fieldError(text: string, field: Field): string | undefined {
@@ -64,9 +81,9 @@ function rangeError(text: string, field: Field): string | undefined {
   const [range = '', step, ...moreSteps] = text.split('/');
   const [low = '', high, ...moreHighs] = range.split('-');
   const isStar = low === '*' || low === '?';
-  if (!isStar && moreHighs.length > 0) return `too many hyphens: ${text}`;
   const start = isStar ? field.min : parseNumber(low, field);
   if (typeof start === 'string') return start;
+  if (!isStar && moreHighs.length > 0) return `too many hyphens: ${text}`;
   let end: number | string = isStar ? field.max : high === undefined ? start : parseNumber(high, field);
   if (typeof end === 'string') return end;
   if (moreSteps.length > 0) return `too many slashes: ${text}`;

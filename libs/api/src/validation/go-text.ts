@@ -38,6 +38,10 @@ export function goBytes(base64: string): Verbatim {
   return new Verbatim(`[]byte{${bytes.join(', ')}}`);
 }
 
+/** A time, which prints itself: `2024-05-06 07:08:09 +0000 UTC`. */
+export const goInstant = (time: string | undefined): Verbatim =>
+  new Verbatim(`${(time ?? '').slice(0, 19).replace('T', ' ')} +0000 UTC`);
+
 /** A pointer field: `(*bool)(nil)` or `(*bool)(0x...)`. */
 export const goPointer = (type: string, value: unknown): string =>
   `(*${type})(${value === undefined || value === null ? 'nil' : ADDRESS})`;

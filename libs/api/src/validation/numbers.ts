@@ -35,6 +35,8 @@ export function percentOf(value: number | string | undefined): number | undefine
   return Number(value.slice(0, -1));
 }
 
-/** A number, or the number before the percent sign; 0 for anything else. */
-export const intOrPercentValue = (value: number | string): number =>
-  typeof value === 'number' ? value : (percentOf(value) ?? 0);
+/** A number, also as text, or the number before the percent sign; 0 for anything else. */
+export function intOrPercentValue(value: number | string): number {
+  if (typeof value === 'number') return value;
+  return percentOf(value) ?? (/^[+-]?\d+$/.test(value) ? Number(value) : 0);
+}

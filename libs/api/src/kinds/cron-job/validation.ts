@@ -14,7 +14,6 @@ const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const NAME_CHARS_MAX = 52;
 
 export const cronJobChecks = checked<CronJob>(META, (out, job, old) => {
-  if (old === undefined || old.metadata.name !== job.metadata.name) validateName(out, job.metadata.name ?? '');
   const { spec } = job;
   validateSchedule(out, job, old);
   validateNonNegative(out, 'spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
@@ -23,6 +22,7 @@ export const cronJobChecks = checked<CronJob>(META, (out, job, old) => {
   validateTemplate(out, job);
   validateNonNegative(out, 'spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
   validateNonNegative(out, 'spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+  if (old === undefined) validateName(out, job.metadata.name ?? '');
 });
 
 function validateName(out: FieldError[], name: string): void {
@@ -36,19 +36,29 @@ function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: R
   if (!validateRequiredText(out, path, spec.schedule)) return;
   const error = cronScheduleError(spec.schedule);
   if (error !== undefined) out.push(invalid(path, spec.schedule, error));
-  const inheritsZone = old !== undefined && old.spec.schedule.includes('TZ');
-  if (spec.schedule.includes('TZ') && !inheritsZone) {
+  if (!spec.schedule.includes('TZ')) return;
+  if (!old?.spec.schedule.includes('TZ')) {
     out.push(invalid(path, spec.schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'));
+  } else if (spec.timeZone !== undefined) {
+    out.push(invalid(path, spec.schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule'));
   }
 }
 
+/** A part of the name of a zone; digits and signs stand in old names. */
+const ZONE_PART = /^(?!-|\.{1,2}$)[A-Za-z.\-_0-9+]{1,14}$/;
+
 function validateTimeZone(out: FieldError[], zone: string): void {
   const path = 'spec.timeZone';
-  if (zone === '') out.push(invalid(path, zone, 'must be nil or non-empty string'));
-  else if (zone.toLowerCase() === 'local') {
-    const detail = 'must be an explicit time zone as defined in https://www.iana.org/time-zones';
-    out.push(invalid(path, zone, detail));
-  } else if (!isKnownTimeZone(zone)) out.push(invalid(path, zone, `unknown time zone ${zone}`));
+  const unknown = `unknown time zone ${zone}`;
+  if (zone === '') out.push(invalid(path, zone, 'timeZone must be nil or non-empty string'));
+  else if (!zone.split('/').every((part) => ZONE_PART.test(part))) out.push(invalid(path, zone, unknown));
+  else {
+    if (zone.toLowerCase() === 'local') {
+      const detail = 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
+      out.push(invalid(path, zone, detail));
+    }
+    if (zone !== 'Local' && !isKnownTimeZone(zone)) out.push(invalid(path, zone, unknown));
+  }
 }
 
 function validateTemplate(out: FieldError[], { spec }: Readonly<CronJob>): void {

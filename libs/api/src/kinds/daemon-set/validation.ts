@@ -1,7 +1,7 @@
-import { type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
-import type { DaemonSet, DaemonSetSpec, PodSpec } from '../../generated/types.ts';
+import { type FieldError, forbidden, invalid, notSupported, required, type Verbatim } from '@holdfast/machinery';
+import type { DaemonSet, DaemonSetSpec } from '../../generated/types.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { goIntOrString } from '../../validation/go-text.ts';
+import { goIntOrString, goPointer, goString, goStruct } from '../../validation/go-text.ts';
 import { isEmptySelector, validateLabelSelector } from '../../validation/labels.ts';
 import {
   intOrPercentValue,
@@ -11,13 +11,18 @@ import {
 } from '../../validation/numbers.ts';
 import { validatePodTemplate } from '../../validation/pod/pod-template.ts';
 import { goLabelSelector, validateImmutableSelector, validateTemplateLabels } from '../../validation/workload.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-export const daemonSetChecks = checked<DaemonSet>(META, (out, set, old) => {
-  validateSpec(out, set.spec);
-  if (old !== undefined) validateImmutableSelector(out, set.spec.selector, old.spec.selector);
+/** An update is checked as a new object first, and then as a change. */
+export const daemonSetChecks = checkedInSteps<DaemonSet>(META, {
+  whole: (out, { spec }) => validateSpec(out, spec),
+  change: (out, { spec }, old) => {
+    validateSpec(out, spec);
+    validateImmutableSelector(out, spec.selector, old.spec.selector);
+  },
+  onUpdate: ['whole', 'metadata', 'change'],
 });
 
 function validateSpec(out: FieldError[], spec: Readonly<DaemonSetSpec>): void {
@@ -36,35 +41,25 @@ function validateSpec(out: FieldError[], spec: Readonly<DaemonSetSpec>): void {
     const text = 'activeDeadlineSeconds in DaemonSet is not Supported';
     out.push(forbidden('spec.template.spec.activeDeadlineSeconds', text));
   }
-  validateReadOnlyDisks(out, template.spec);
   validateNonNegative(out, 'spec.minReadySeconds', spec.minReadySeconds);
   validateUpdateStrategy(out, spec.updateStrategy);
   validateNonNegative(out, 'spec.revisionHistoryLimit', spec.revisionHistoryLimit);
-}
-
-/** A disk that one node writes cannot be mounted by the pods of all the others. */
-function validateReadOnlyDisks(out: FieldError[], spec: Readonly<PodSpec>): void {
-  for (const [i, { gcePersistentDisk }] of (spec.volumes ?? []).entries()) {
-    if (gcePersistentDisk === undefined || gcePersistentDisk.readOnly === true) continue;
-    const path = `spec.template.spec.volumes[${i}].gcePersistentDisk.readOnly`;
-    out.push(
-      invalid(
-        path,
-        false,
-        'must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only',
-      ),
-    );
-  }
 }
 
 function validateUpdateStrategy(out: FieldError[], strategy: Readonly<DaemonSetSpec['updateStrategy']>): void {
   const path = 'spec.updateStrategy';
   if (strategy.type === 'OnDelete') return;
   if (strategy.type !== 'RollingUpdate') {
-    out.push(notSupported(path, strategy.type ?? '', ['RollingUpdate', 'OnDelete']));
+    out.push(notSupported(path, goStrategy(strategy), ['RollingUpdate', 'OnDelete']));
   } else if (strategy.rollingUpdate === undefined) out.push(required(`${path}.rollingUpdate`));
   else validateRollingUpdate(out, `${path}.rollingUpdate`, strategy.rollingUpdate);
 }
+
+const goStrategy = (strategy: Readonly<DaemonSetSpec['updateStrategy']>): Verbatim =>
+  goStruct('apps.DaemonSetUpdateStrategy', {
+    Type: goString(strategy.type),
+    RollingUpdate: goPointer('apps.RollingUpdateDaemonSet', strategy.rollingUpdate),
+  });
 
 function validateRollingUpdate(
   out: FieldError[],
@@ -76,13 +71,13 @@ function validateRollingUpdate(
 ): void {
   validateNonNegativeIntOrPercent(out, `${path}.maxUnavailable`, maxUnavailable);
   validateNonNegativeIntOrPercent(out, `${path}.maxSurge`, maxSurge);
+  validateNotMoreThan100Percent(out, `${path}.maxUnavailable`, maxUnavailable);
+  validateNotMoreThan100Percent(out, `${path}.maxSurge`, maxSurge);
   const unavailable = intOrPercentValue(maxUnavailable) !== 0;
   const surge = intOrPercentValue(maxSurge) !== 0;
   if (unavailable && surge) {
     out.push(invalid(`${path}.maxSurge`, goIntOrString(maxSurge), 'may not be set when maxUnavailable is non-zero'));
   } else if (!unavailable && !surge) out.push(required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'));
-  validateNotMoreThan100Percent(out, `${path}.maxUnavailable`, maxUnavailable);
-  validateNotMoreThan100Percent(out, `${path}.maxSurge`, maxSurge);
 }
 
 const COUNTS = [
@@ -100,6 +95,6 @@ const COUNTS = [
 export const validateDaemonSetStatusUpdate = checkedUpdate<DaemonSet>((out, { status }, old) => {
   for (const key of COUNTS) validateNonNegative(out, `status.${key}`, status[key]);
   if ((status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', status.collisionCount, 'cannot be decremented'));
+    out.push(invalid('status.collisionCount', status.collisionCount ?? 0, 'cannot be decremented'));
   }
 });

@@ -114,7 +114,7 @@ export function validateDeploymentStatusUpdate(
   atMost('availableReplicas', replicas, 'status.replicas');
   atMost('availableReplicas', status.readyReplicas ?? 0, 'readyReplicas');
   if ((status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', status.collisionCount, 'cannot be decremented'));
+    out.push(invalid('status.collisionCount', status.collisionCount ?? 0, 'cannot be decremented'));
   }
   return out;
 }

@@ -14,7 +14,8 @@ export function setJobDefaults(job: Job): void {
   setPodTemplateDefaults(spec.template);
   setCountDefaults(spec);
   const labels = spec.template.metadata.labels;
-  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+  // One and the same map: what is generated into the template of a new job stands on the job too.
+  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
   setDefault(spec, 'completionMode', 'NonIndexed');
   setDefault(spec, 'suspend', false);
   setDefault(spec, 'manualSelector', false);

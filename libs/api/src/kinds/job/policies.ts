@@ -16,6 +16,8 @@ import type {
 } from '../../generated/types.ts';
 import { validateDnsSubdomain, validateQualifiedName } from '../../validation/check.ts';
 import { goValue } from '../../validation/go/print.ts';
+import { validateNonNegative } from '../../validation/numbers.ts';
+import { countIndexes } from './indexes.ts';
 
 const MANAGED_BY_CHARS_MAX = 63;
 
@@ -45,6 +47,7 @@ export function validateManagedBy(out: FieldError[], path: string, name: string)
 const RULES_MAX = 20;
 const EXIT_CODES_MAX = 255;
 const PATTERNS_MAX = 20;
+const INDEXES_BYTES_MAX = 64 * 1024;
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 
 export function validatePodFailurePolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
@@ -111,15 +114,15 @@ function validateExitCodes(
     out.push(invalid(`${path}.containerName`, codes.containerName, detail));
   }
   const at = `${path}.values`;
-  if (values.length === 0) out.push(invalid(at, goValue('[]int32', values), 'at least one value is required'));
+  if (values.length === 0) out.push(invalid(at, goValue('[]int32', codes.values), 'at least one value is required'));
   else if (values.length > EXIT_CODES_MAX) out.push(tooMany(at, values.length, EXIT_CODES_MAX));
-  let ordered = true;
   for (const [i, value] of values.entries()) {
     if (operator === 'In' && value === 0) out.push(invalid(`${at}[${i}]`, value, 'must not be 0 for the In operator'));
     if (values.indexOf(value) < i) out.push(duplicate(`${at}[${i}]`, value));
-    else if (i > 0 && (values[i - 1] ?? 0) > value) ordered = false;
   }
-  if (!ordered) out.push(invalid(at, goValue('[]int32', values), 'must be ordered'));
+  if (values.some((value, i) => (values[i - 1] ?? value) > value)) {
+    out.push(invalid(at, goValue('[]int32', values), 'must be ordered'));
+  }
 }
 
 export function validateSuccessPolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
@@ -137,51 +140,27 @@ export function validateSuccessPolicy(out: FieldError[], path: string, spec: Rea
 function validateSuccessRule(
   out: FieldError[],
   path: string,
-  rule: Readonly<SuccessPolicyRule>,
+  { succeededCount: count, succeededIndexes: indexes }: Readonly<SuccessPolicyRule>,
   completions: number,
 ): void {
-  const { succeededCount, succeededIndexes } = rule;
-  if (succeededCount === undefined && succeededIndexes === undefined) {
+  if (count === undefined && indexes === undefined) {
     out.push(required(path, 'at least one of succeededCount or succeededIndexes must be specified'));
   }
-  let total = completions;
-  if (succeededIndexes !== undefined) {
-    const parsed = countIndexes(succeededIndexes, completions);
-    if (typeof parsed === 'string')
-      out.push(invalid(`${path}.succeededIndexes`, succeededIndexes, `error parsing succeededIndexes: ${parsed}`));
-    else total = parsed;
-  }
-  if (succeededCount === undefined) return;
-  if (succeededCount < 0)
-    out.push(invalid(`${path}.succeededCount`, succeededCount, 'must be greater than or equal to 0'));
-  if (succeededCount > completions) {
-    const detail = `must be less than or equal to ${completions} (the number of specified completions)`;
-    out.push(invalid(`${path}.succeededCount`, succeededCount, detail));
-  }
-  if (succeededIndexes !== undefined && succeededCount > total) {
-    const detail = `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`;
-    out.push(invalid(`${path}.succeededCount`, succeededCount, detail));
-  }
-}
-
-/** `1,3-5` -> 4; a text says what is wrong. */
-function countIndexes(text: string, completions: number): number | string {
-  if (text === '') return 0;
   let total = 0;
-  let last = -1;
-  for (const part of text.split(',')) {
-    const ends = part.split('-');
-    if (ends.length > 2)
-      return `the fragment "${part}" violates the requirement that an index interval can have at most two parts separated by '-'`;
-    const [first, end = first] = ends.map((end) => (/^\d+$/.test(end) ? Number(end) : undefined));
-    if (first === undefined || end === undefined)
-      return `cannot convert string to integer for index: "${ends.find((e) => !/^\d+$/.test(e)) ?? part}"`;
-    if (first >= completions || end >= completions)
-      return `too large index: "${ends[first >= completions ? 0 : 1] ?? part}"`;
-    if (first <= last) return `non-increasing order, previous: ${last}, current: ${first}`;
-    if (ends.length === 2 && end <= first) return `non-increasing order, previous: ${first}, current: ${end}`;
-    total += end - first + 1;
-    last = end;
+  if (indexes !== undefined) {
+    if (indexes.length > INDEXES_BYTES_MAX) out.push(tooLong(`${path}.succeededIndexes`, INDEXES_BYTES_MAX));
+    const parsed = countIndexes(indexes, completions);
+    if (typeof parsed === 'number') total = parsed;
+    else out.push(invalid(`${path}.succeededIndexes`, indexes, `error parsing succeededIndexes: ${parsed}`));
   }
-  return total;
+  if (count === undefined) return;
+  const at = `${path}.succeededCount`;
+  validateNonNegative(out, at, count);
+  if (count > completions) {
+    out.push(invalid(at, count, `must be less than or equal to ${completions} (the number of specified completions)`));
+  }
+  if (indexes !== undefined && count > total) {
+    const detail = `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`;
+    out.push(invalid(at, count, detail));
+  }
 }

@@ -3,12 +3,8 @@ import type { Job } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
-import { validateJobStatusUpdate } from './validation.ts';
-
-export const CONTROLLER_UID = 'batch.kubernetes.io/controller-uid';
-export const JOB_NAME = 'batch.kubernetes.io/job-name';
-export const LEGACY_CONTROLLER_UID = 'controller-uid';
-export const LEGACY_JOB_NAME = 'job-name';
+import { CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './labels.ts';
+import { validateJobStatusUpdate } from './status-validation.ts';
 
 export const prepareJobCreate: Strategy<Job>['prepareForCreate'] = (job, { features = DEFAULT_FEATURES }) => {
   if (job.spec.manualSelector !== true) generateSelector(job);

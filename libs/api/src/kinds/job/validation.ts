@@ -20,36 +20,51 @@ import {
   validateImmutableSelector,
   validateTemplateLabels,
 } from '../../validation/workload.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
+import { CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './labels.ts';
 import { validateManagedBy, validatePodFailurePolicy, validateSuccessPolicy } from './policies.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-export const jobChecks = checked<Job>(META, (out, job, old) => {
-  if (old === undefined) validateGenerated(out, job);
+/** An update is checked as a new job first, and then as a change. */
+export const jobChecks = checkedInSteps<Job>(META, {
+  whole: (out, job) => {
+    validateGenerated(out, job);
+    validateOwnSpec(out, job);
+    validateIndexNames(out, job);
+  },
+  change: (out, job, old) => {
+    validateOwnSpec(out, job);
+    validateChange(out, job, old);
+  },
+  onUpdate: ['whole', 'metadata', 'change'],
+});
+
+function validateOwnSpec(out: FieldError[], job: Readonly<Job>): void {
   validateJobSpec(out, 'spec', job.spec);
   validateSelector(out, job);
-  if (old === undefined) validateIndexNames(out, job);
-  else validateChange(out, job, old);
-});
+}
 
 /** What the server generates must not have been given differently. */
 function validateGenerated(out: FieldError[], { metadata, spec }: Readonly<Job>): void {
   if (spec.manualSelector === true || spec.selector === undefined) return;
-  const uid = metadata.uid ?? '';
-  const expected = { 'batch.kubernetes.io/controller-uid': uid, 'batch.kubernetes.io/job-name': metadata.name ?? '' };
+  const [uid, name] = [metadata.uid ?? '', metadata.name ?? ''];
+  const expected = { [LEGACY_CONTROLLER_UID]: uid, [LEGACY_JOB_NAME]: name, [CONTROLLER_UID]: uid, [JOB_NAME]: name };
   const labels = spec.template.metadata.labels;
   for (const [key, value] of Object.entries(expected)) {
     const path = `spec.template.metadata.labels[${key}]`;
     if (labels?.[key] === undefined) out.push(required(path, `must be '${value}'`));
     else if (labels[key] !== value) out.push(invalid(path, goStringMap(labels), `must be '${value}'`));
   }
-  if (hasProblems(spec.selector) || compileLabelSelector(spec.selector).matches({ ...labels, ...expected })) return;
+  if (hasProblems(spec.selector) || compileLabelSelector(spec.selector).matches(expected)) return;
   out.push(invalid('spec.selector', goLabelSelector(spec.selector), '`selector` not auto-generated'));
 }
 
 export function validateJobSpec(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
   for (const key of COUNTS) validateNonNegative(out, `${path}.${key}`, spec[key]);
+  if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined) {
+    out.push(required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified'));
+  }
   if (spec.managedBy !== undefined) validateManagedBy(out, `${path}.managedBy`, spec.managedBy);
   validateCompletionMode(out, path, spec);
   if (spec.podFailurePolicy !== undefined) {
@@ -72,31 +87,53 @@ const COUNTS = [
 ] as const;
 
 const INDEXED = 'Indexed';
+const NON_INDEXED = 'NonIndexed';
+const COMPLETIONS_HIGH = 100_000;
+const HIGH_COMPLETIONS_LIMIT = 10_000;
 const NEEDS_INDEXED = 'requires indexed completion mode';
 
 function validateCompletionMode(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
-  const { completionMode, completions, parallelism, backoffLimitPerIndex, maxFailedIndexes } = spec;
-  if (completionMode !== undefined && completionMode !== INDEXED && completionMode !== 'NonIndexed') {
-    out.push(notSupported(`${path}.completionMode`, completionMode, ['NonIndexed', INDEXED]));
-  }
-  if (completionMode === INDEXED) {
-    if (completions === undefined) out.push(required(`${path}.completions`, `when completion mode is ${INDEXED}`));
-    validateIndexedLimit(out, `${path}.parallelism`, parallelism, INDEXED_JOB_PARALLELISM_MAX);
-    validateIndexedLimit(out, `${path}.maxFailedIndexes`, maxFailedIndexes, INDEXED_JOB_FAILED_INDEXES_MAX);
-    if (maxFailedIndexes !== undefined && completions !== undefined && maxFailedIndexes > completions) {
-      out.push(invalid(`${path}.maxFailedIndexes`, maxFailedIndexes, 'must be less than or equal to completions'));
+  const mode = spec.completionMode ?? NON_INDEXED;
+  if (mode === INDEXED) validateIndexed(out, path, spec);
+  else if (mode !== NON_INDEXED) out.push(notSupported(`${path}.completionMode`, mode, [NON_INDEXED, INDEXED]));
+  else {
+    for (const key of ['backoffLimitPerIndex', 'maxFailedIndexes'] as const) {
+      if (spec[key] !== undefined) out.push(invalid(`${path}.${key}`, spec[key], NEEDS_INDEXED));
     }
-  } else if (backoffLimitPerIndex !== undefined) {
-    out.push(invalid(`${path}.backoffLimitPerIndex`, backoffLimitPerIndex, NEEDS_INDEXED));
-  }
-  if (maxFailedIndexes !== undefined && backoffLimitPerIndex === undefined) {
-    out.push(required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified'));
   }
 }
 
-function validateIndexedLimit(out: FieldError[], path: string, value: number | undefined, max: number): void {
-  if (value === undefined || value <= max) return;
-  out.push(invalid(path, value, `must be less than or equal to ${max} when completion mode is ${INDEXED}`));
+function validateIndexed(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
+  const { completions, parallelism = 0, maxFailedIndexes = 0 } = spec;
+  if (completions === undefined) out.push(required(`${path}.completions`, `when completion mode is ${INDEXED}`));
+  if (parallelism > INDEXED_JOB_PARALLELISM_MAX) {
+    const detail = `${atMost(INDEXED_JOB_PARALLELISM_MAX)} when completion mode is ${INDEXED}`;
+    out.push(invalid(`${path}.parallelism`, parallelism, detail));
+  }
+  if (completions !== undefined && spec.maxFailedIndexes !== undefined && maxFailedIndexes > completions) {
+    out.push(invalid(`${path}.maxFailedIndexes`, maxFailedIndexes, 'must be less than or equal to completions'));
+  }
+  if (maxFailedIndexes > INDEXED_JOB_FAILED_INDEXES_MAX) {
+    out.push(invalid(`${path}.maxFailedIndexes`, maxFailedIndexes, atMost(INDEXED_JOB_FAILED_INDEXES_MAX)));
+  }
+  if ((completions ?? 0) > COMPLETIONS_HIGH && spec.backoffLimitPerIndex !== undefined) {
+    validateHighCompletions(out, path, spec);
+  }
+}
+
+const atMost = (limit: number): string => `must be less than or equal to ${limit}`;
+
+/** Names of failed indexes must fit into the status. */
+function validateHighCompletions(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
+  if (spec.maxFailedIndexes === undefined) {
+    const detail = `must be specified when completions is above ${COMPLETIONS_HIGH}`;
+    out.push(required(`${path}.maxFailedIndexes`, detail));
+  }
+  const suffix = `when completions are above ${COMPLETIONS_HIGH} and used with backoff limit per index`;
+  for (const key of ['parallelism', 'maxFailedIndexes'] as const) {
+    if ((spec[key] ?? 0) <= HIGH_COMPLETIONS_LIMIT) continue;
+    out.push(invalid(`${path}.${key}`, spec[key], `${atMost(HIGH_COMPLETIONS_LIMIT)} ${suffix}`));
+  }
 }
 
 function validateReplacementPolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
@@ -178,12 +215,3 @@ function withOldDirectives(template: Readonly<PodTemplateSpec>, old: Readonly<Po
   };
   return semanticEqual(strip(template), strip(old)) ? old : template;
 }
-
-export const validateJobStatusUpdate = checkedUpdate<Job>((out, { status }, old) => {
-  for (const key of ['active', 'succeeded', 'failed', 'ready', 'terminating'] as const) {
-    validateNonNegative(out, `status.${key}`, status[key]);
-  }
-  if (old.status.startTime !== undefined && status.completionTime !== undefined && status.startTime === undefined) {
-    out.push(required('status.startTime', 'startTime cannot be removed for unsuspended job'));
-  }
-});

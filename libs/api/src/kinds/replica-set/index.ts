@@ -9,7 +9,7 @@ import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 import { templateWarnings } from '../template-warnings.ts';
 import { scaleOf } from '../workload.ts';
-import { validateReplicaSetCreate, validateReplicaSetStatusUpdate, validateReplicaSetUpdate } from './validation.ts';
+import { replicaSetChecks, validateReplicaSetStatusUpdate } from './validation.ts';
 
 export const replicaSetResource = defineResource(REPLICA_SETS, {
   setDefaults: setReplicaSetDefaults,
@@ -22,8 +22,7 @@ export const replicaSetResource = defineResource(REPLICA_SETS, {
       keepStatus(set, old);
       dropDisabledPodFields(set.spec.template.spec, old.spec.template.spec, features);
     },
-    validateCreate: validateReplicaSetCreate,
-    validateUpdate: validateReplicaSetUpdate,
+    ...replicaSetChecks,
     generationChanges: specChanged,
     warnings: templateWarnings<ReplicaSet>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,

@@ -2,29 +2,25 @@ import { type FieldError, invalid } from '@holdfast/machinery';
 import type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from '../../generated/types.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
-import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import {
   validateImmutableSelector,
   validateReplicaTemplate,
   validateSelectorPresent,
 } from '../../validation/workload.ts';
+import { checkedInSteps } from '../checked.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-export function validateReplicaSetCreate(set: Readonly<ReplicaSet>): readonly FieldError[] {
-  const out: FieldError[] = [];
-  validateObjectMeta(out, set.metadata, META);
-  validateSpec(out, set.spec);
-  return out;
-}
-
-export function validateReplicaSetUpdate(set: Readonly<ReplicaSet>, old: Readonly<ReplicaSet>): readonly FieldError[] {
-  const out: FieldError[] = [];
-  validateObjectMetaUpdate(out, set.metadata, old.metadata);
-  validateSpec(out, set.spec);
-  validateImmutableSelector(out, set.spec.selector, old.spec.selector);
-  return out;
-}
+/** An update is checked as a new object first, and then as a change. */
+export const replicaSetChecks = checkedInSteps<ReplicaSet>(META, {
+  whole: (out, { spec }) => validateSpec(out, spec),
+  change: (out, { spec }, old) => {
+    validateSpec(out, spec);
+    validateImmutableSelector(out, spec.selector, old.spec.selector);
+  },
+  onUpdate: ['whole', 'metadata', 'change'],
+});
 
 function validateSpec(out: FieldError[], spec: Readonly<ReplicaSetSpec>): void {
   validateNonNegative(out, 'spec.replicas', spec.replicas);

@@ -24,6 +24,9 @@ export const statefulSetResource = defineResource(STATEFUL_SETS, {
     },
     prepareForUpdate: (set, old, { features = DEFAULT_FEATURES }) => {
       keepStatus(set, old);
+      if (old.spec.updateStrategy.rollingUpdate?.maxUnavailable === undefined) {
+        delete set.spec.updateStrategy.rollingUpdate?.maxUnavailable;
+      }
       dropDisabledPodFields(set.spec.template.spec, old.spec.template.spec, features);
     },
     validateCreate: validateStatefulSetCreate,

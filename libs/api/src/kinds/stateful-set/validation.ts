@@ -8,11 +8,12 @@ import {
   type Verbatim,
 } from '@holdfast/machinery';
 import type { StatefulSet, StatefulSetSpec } from '../../generated/types.ts';
-import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { dnsLabelErrors } from '../../validation/formats.ts';
 import { goPointer, goString, goStruct } from '../../validation/go-text.ts';
+import { isEmptySelector } from '../../validation/labels.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
-import { validatePodTemplate } from '../../validation/pod/pod-template.ts';
+import { validateTemplateMetadata } from '../../validation/pod/pod-template.ts';
 import {
   goLabelSelector,
   hasProblems,
@@ -20,7 +21,8 @@ import {
   validateTemplateLabels,
 } from '../../validation/workload.ts';
 
-const META = { namespaced: true, name: dnsSubdomainErrors } as const;
+/** The name becomes that of hosts, so it may have no dots. */
+const META = { namespaced: true, name: dnsLabelErrors } as const;
 
 export function validateStatefulSetCreate(set: Readonly<StatefulSet>): readonly FieldError[] {
   const out: FieldError[] = [];
@@ -39,8 +41,10 @@ function validateSpec(out: FieldError[], spec: Readonly<StatefulSetSpec>): void 
   validateSelectorPresent(out, spec.selector, 'statefulset');
   if (hasProblems(spec.selector)) out.push(invalid('spec.selector', goLabelSelector(spec.selector), ''));
   else {
-    validateTemplateLabels(out, spec.selector, spec.template);
-    validatePodTemplate(out, 'spec.template', spec.template);
+    const matchesAll = spec.selector !== undefined && isEmptySelector(spec.selector);
+    if (!matchesAll) validateTemplateLabels(out, spec.selector, spec.template);
+    // Volumes of claims are no part of the template, so the pods are checked when they are made.
+    validateTemplateMetadata(out, 'spec.template', spec.template);
   }
   const restartPolicy = spec.template.spec.restartPolicy ?? '';
   if (restartPolicy !== 'Always') {
@@ -90,7 +94,7 @@ const goStrategy = (strategy: Readonly<StatefulSetSpec['updateStrategy']>): Verb
     RollingUpdate: goPointer('apps.RollingUpdateStatefulSetStrategy', strategy.rollingUpdate),
   });
 
-const RETENTION_POLICIES = ['Delete', 'Retain'];
+const RETENTION_POLICIES = ['Retain', 'Delete'];
 
 function validateRetentionPolicy(out: FieldError[], spec: Readonly<StatefulSetSpec>): void {
   const path = 'spec.persistentVolumeClaimRetentionPolicy';
@@ -139,7 +143,7 @@ export function validateStatefulSetStatusUpdate(
   validateStatus(out, set.status);
   validateObjectMetaUpdate(out, set.metadata, old.metadata);
   if ((set.status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', set.status.collisionCount, 'cannot be decremented'));
+    out.push(invalid('status.collisionCount', set.status.collisionCount ?? 0, 'cannot be decremented'));
   }
   return out;
 }

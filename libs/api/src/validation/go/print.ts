@@ -28,7 +28,8 @@ function goText(type: string, value: unknown): string {
     case 'amounts':
       return goAmounts(value);
     default:
-      return goStruct(type, isFields(value) ? value : {});
+      // Words have types of their own, and print like any text.
+      return typeof value === 'string' ? JSON.stringify(value) : goStruct(type, isFields(value) ? value : {});
   }
 }
 

@@ -184,17 +184,34 @@ test('storage, services and accounts say what of them is deprecated or ignored',
     },
     {
       object: object('v1', 'Service', { clusterIP: 'None', sessionAffinity: 'ClientIP', externalName: 'x' }),
+      warnings: ['spec.externalName is ignored when spec.type is not "ExternalName"'],
+    },
+    {
+      object: object('v1', 'Service', {
+        type: 'LoadBalancer',
+        externalIPs: ['010.0.0.1', '2001:DB8::1'],
+        loadBalancerSourceRanges: ['010.0.0.0/8', '2001:DB8::/32'],
+      }),
       warnings: [
-        'spec.SessionAffinity is ignored for headless services',
-        'spec.externalName is ignored when spec.type is not "ExternalName"',
+        'spec.externalIPs[0]: IP address was accepted, but will be invalid in a future Kubernetes release: ParseAddr("010.0.0.1"): IPv4 field has octet with leading zero',
+        'spec.externalIPs[1]: IPv6 address "2001:DB8::1" is not in RFC 5952 canonical format ("2001:db8::1"), which may cause controller apply-loops',
+        'spec.loadBalancerSourceRanges[0]: IP prefix was accepted, but will be invalid in a future Kubernetes release: netip.ParsePrefix("010.0.0.0/8"): ParseAddr("010.0.0.0"): IPv4 field has octet with leading zero',
+        'spec.loadBalancerSourceRanges[1]: IPv6 prefix "2001:DB8::/32" is not in RFC 5952 canonical format ("2001:db8::/32"), which may cause controller apply-loops',
       ],
     },
     {
-      object: object('v1', 'Service', { externalIPs: ['010.0.0.1', '2001:DB8::1'] }),
+      object: object('v1', 'PersistentVolume', { persistentVolumeReclaimPolicy: 'Recycle' }),
       warnings: [
-        'spec.externalIPs[0]: non-standard IP address "010.0.0.1" will be considered invalid in a future Kubernetes release: use "10.0.0.1"',
-        'spec.externalIPs[1]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+        'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
       ],
+    },
+    {
+      object: object('v1', 'Node', { externalID: 'x' }),
+      warnings: ['spec.externalID: this field is deprecated, and is unused by Kubernetes'],
+    },
+    {
+      object: object('v1', 'ResourceQuota', { hard: { cpu: '2', 'limits.cpu': '1', 'limits.memory': '1' } }),
+      warnings: ['ResourceQuota cpu (2) should be less than limits.cpu (1)'],
     },
     {
       object: object('v1', 'ServiceAccount', {}, { 'kubernetes.io/enforce-mountable-secrets': 'true' }),

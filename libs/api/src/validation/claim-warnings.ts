@@ -5,6 +5,7 @@ export const STORAGE_CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class
 
 export function claimSpecWarnings(out: string[], path: string, spec: Readonly<PersistentVolumeClaimSpec>): void {
   warnOfFraction(out, `${path}.resources.requests[storage]`, spec.resources.requests?.['storage']);
+  warnOfFraction(out, `${path}.resources.limits[storage]`, spec.resources.limits?.['storage']);
 }
 
 export function claimWarnings({ metadata, spec }: Readonly<PersistentVolumeClaim>): readonly string[] {

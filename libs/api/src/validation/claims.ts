@@ -18,11 +18,30 @@ export function validatePersistentVolumeClaimTemplate(
   const { labels, annotations, ...rest } = template.metadata ?? {};
   validateAnnotations(out, `${path}.metadata.annotations`, annotations);
   validateLabels(out, `${path}.metadata.labels`, labels);
-  for (const [key, value] of Object.entries(rest)) {
-    if (value !== null && value !== '') out.push(forbidden(`${path}.metadata.${key}`, 'cannot be set'));
+  for (const key of NOT_IN_TEMPLATES) {
+    const value: unknown = rest[key];
+    if (value === undefined || value === null || value === '' || value === 0) continue;
+    out.push(forbidden(`${path}.metadata.${key === 'uid' ? 'uID' : key}`, 'cannot be set'));
   }
   validatePersistentVolumeClaimSpec(out, `${path}.spec`, template.spec);
 }
+
+/** In the order in which they are reported; one is spelt as its name in Go begins. */
+const NOT_IN_TEMPLATES = [
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+] as const;
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 

@@ -17,7 +17,7 @@ export interface MetaRules {
 }
 
 /** A generated name ends in random characters, so its prefix may end where a name may not. */
-const maskedPrefix = (prefix: string): string =>
+export const maskedPrefix = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 
 export function validateObjectMeta(out: FieldError[], meta: Readonly<ObjectMeta>, rules: MetaRules): void {

@@ -26,7 +26,7 @@ function validateConfigMap(out: FieldError[], map: Readonly<ConfigMap>): void {
     for (const text of configMapKeyErrors(key)) out.push(invalid(`binaryData[${key}]`, key, text));
     total += base64Length(value);
   }
-  if (total > CONFIG_DATA_BYTES_MAX) out.push(tooLong('', CONFIG_DATA_BYTES_MAX));
+  if (total > CONFIG_DATA_BYTES_MAX) out.push(tooLong('[]', CONFIG_DATA_BYTES_MAX));
 }
 
 export function validateConfigMapUpdate(map: Readonly<ConfigMap>, old: Readonly<ConfigMap>): readonly FieldError[] {

@@ -39,8 +39,8 @@ export const endpointsResource = defineResource(ENDPOINTS, {
 });
 
 function endpointsText({ subsets = [] }: Readonly<Endpoints>): string {
+  if (subsets.length === 0) return NONE;
   const all = subsets.flatMap((subset) => addressesOf(subset));
-  if (all.length === 0) return NONE;
   const shown = all.slice(0, SHOWN_ADDRESSES_MAX).join(',');
   const more = all.length - SHOWN_ADDRESSES_MAX;
   return more > 0 ? `${shown} + ${more} more...` : shown;

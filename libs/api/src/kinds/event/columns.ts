@@ -21,7 +21,7 @@ function subject(event: Readonly<Event>): string {
 function sourceText(event: Readonly<Event>): string {
   const component = event.source.component || event.reportingComponent;
   const host = event.source.host || event.reportingInstance;
-  return [component, host].filter((part) => part !== '').join(', ');
+  return host ? `${component}, ${host}` : component;
 }
 
 export const eventColumns: readonly Column<Event>[] = [
@@ -41,7 +41,7 @@ export const eventColumns: readonly Column<Event>[] = [
   wide(
     textColumn('First Seen', 'How long ago the event happened first', (event, { now }) => ageOf(firstSeen(event), now)),
   ),
-  wide(textColumn('Count', 'How often the event happened', (event) => String(countOf(event)))),
+  wide(textColumn('Count', 'How often the event happened', countOf)),
   wide({
     name: 'Name',
     type: 'string',

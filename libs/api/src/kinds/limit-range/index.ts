@@ -21,6 +21,7 @@ export const limitRangeResource = defineResource(LIMIT_RANGES, {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
     ...checked<LimitRange>(META, (out, range) => validateLimitRange(out, range)),
+    allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },
   columns: [nameColumn, createdAtColumn],

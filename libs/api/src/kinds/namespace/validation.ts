@@ -20,7 +20,7 @@ export function validateNamespaceUpdate(
   namespace: Readonly<Namespace>,
   old: Readonly<Namespace>,
 ): readonly FieldError[] {
-  const out: FieldError[] = [];
+  const out = [...validateNamespaceCreate(namespace)];
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
   return out;
 }
@@ -48,13 +48,17 @@ export function validateNamespaceFinalize(
 ): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
-  validateSpecFinalizers(out, namespace);
+  validateSpecFinalizers(out, namespace, (i) => `spec.finalizers[${i}]`);
   return out;
 }
 
-function validateSpecFinalizers(out: FieldError[], namespace: Readonly<Namespace>): void {
-  for (const name of namespace.spec.finalizers ?? []) {
-    const path = 'spec.finalizers';
+function validateSpecFinalizers(
+  out: FieldError[],
+  namespace: Readonly<Namespace>,
+  pathOf: (index: number) => string = () => 'spec.finalizers',
+): void {
+  for (const [i, name] of (namespace.spec.finalizers ?? []).entries()) {
+    const path = pathOf(i);
     for (const text of qualifiedNameErrors(name)) out.push(invalid(path, name, text));
     validateStandardFinalizer(out, path, name);
   }

@@ -3,22 +3,43 @@ import { setConditionTimes, setDefault } from '../../defaults/set.ts';
 import type { Node } from '../../generated/types.ts';
 import { NODES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, nothingToPrepare, statusOnly } from '../strategy.ts';
+import { keepSpec, keepStatus } from '../strategy.ts';
 import { nodeColumns } from './columns.ts';
-import { nodeChecks } from './validation.ts';
+import { nodeChecks, validateNodeStatusUpdate } from './validation.ts';
 
 export const nodeResource = defineResource(NODES, {
   setDefaults: setNodeDefaults,
   strategy: {
-    prepareForCreate: nothingToPrepare,
-    prepareForUpdate: keepStatus,
+    prepareForCreate: (node) => {
+      delete node.spec.configSource;
+      delete node.status.config;
+      delete node.status.features;
+    },
+    prepareForUpdate: (node, old) => {
+      keepStatus(node, old);
+      if (old.spec.configSource === undefined) delete node.spec.configSource;
+    },
     ...nodeChecks,
+    warnings: nodeWarnings,
     allowUnconditionalUpdate: true,
   },
-  status: statusOnly(nodeChecks.validateUpdate),
+  status: {
+    prepareForUpdate: (node, old) => {
+      keepSpec(node, old);
+      if (old.status.config === undefined) delete node.status.config;
+    },
+    validateUpdate: validateNodeStatusUpdate,
+  },
   columns: nodeColumns,
   selectableFields: { 'spec.unschedulable': (node) => String(node.spec.unschedulable === true) },
 });
+
+function nodeWarnings({ spec }: Readonly<Node>): readonly string[] {
+  const out: string[] = [];
+  if (spec.configSource !== undefined) out.push('spec.configSource: the feature is removed');
+  if (spec.externalID) out.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+  return out;
+}
 
 const NODE_INFO = {
   architecture: '',

@@ -7,17 +7,22 @@ import { parseCidr } from '../../validation/ip.ts';
 import { validateLabelName } from '../../validation/labels.ts';
 import { validateTaintEffect } from '../../validation/pod/tolerations.ts';
 import { validateResourceAmount } from '../../validation/quantities.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
-export const nodeChecks = checked<Node>(META, (out, node, old) => {
-  if (old === undefined) {
+/** An update is checked as a new node first, and then as a change; one of the status is only a change. */
+export const nodeChecks = checkedInSteps<Node>(META, {
+  whole: (out, node) => {
     validateTaints(out, node.spec.taints ?? []);
     validateResources(out, node);
     validatePodCidrs(out, node.spec.podCIDRs ?? []);
-  } else validateChange(out, node, old);
+  },
+  change: validateChange,
+  onUpdate: ['whole', 'metadata', 'change'],
 });
+
+export const validateNodeStatusUpdate = checkedUpdate<Node>(validateChange);
 
 function validateResources(out: FieldError[], { status }: Readonly<Node>): void {
   for (const list of ['capacity', 'allocatable'] as const) {
@@ -78,7 +83,8 @@ function validateChange(out: FieldError[], node: Readonly<Node>, old: Readonly<N
     addresses.add(shown);
   }
   const [before, after] = [old.spec.podCIDRs ?? [], node.spec.podCIDRs ?? []];
-  if (before.length > 0 && (before.length !== after.length || before.some((cidr, i) => cidr !== after[i]))) {
+  const changed = before.length === after.length ? before.filter((cidr, i) => cidr !== after[i]) : before.slice(0, 1);
+  for (const _cidr of changed) {
     out.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
   }
   if (old.spec.providerID && old.spec.providerID !== node.spec.providerID) {
@@ -103,8 +109,13 @@ function validateConfigSource(
   inStatus: boolean,
 ): void {
   const map = source.configMap;
-  if (map === undefined) out.push(invalid(path, source, 'exactly one reference subfield must be non-nil'));
-  else validateConfigMapSource(out, `${path}.configMap`, map, inStatus);
+  if (map === undefined) {
+    const shown = new Verbatim(
+      goStructText('core.NodeConfigSource', { ConfigMap: '(*core.ConfigMapNodeConfigSource)(nil)' }),
+    );
+    out.push(invalid(path, shown, 'exactly one reference subfield must be non-nil'));
+  }
+  if (map !== undefined) validateConfigMapSource(out, `${path}.configMap`, map, inStatus);
 }
 
 function validateConfigMapSource(

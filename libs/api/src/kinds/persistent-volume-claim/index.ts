@@ -11,7 +11,7 @@ import { keepSpec, keepStatus } from '../strategy.ts';
 import { claimChecks, validateClaimStatusUpdate } from './validation.ts';
 
 const UNSET = '<unset>';
-const isBound = (claim: Readonly<PersistentVolumeClaim>): boolean => claim.status.phase === 'Bound';
+const isBound = (claim: Readonly<PersistentVolumeClaim>): boolean => Boolean(claim.spec.volumeName);
 
 export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CLAIMS, {
   setDefaults: (claim) => {
@@ -26,11 +26,13 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
     prepareForCreate: (claim) => {
       claim.status = { phase: 'Pending' };
       delete claim.spec.volumeAttributesClassName;
+      dropDataSources(claim.spec, {});
       alignDataSources(claim.spec);
     },
     prepareForUpdate: (claim, old) => {
       keepStatus(claim, old);
       if (old.spec.volumeAttributesClassName === undefined) delete claim.spec.volumeAttributesClassName;
+      dropDataSources(claim.spec, old.spec);
       alignDataSources(claim.spec);
     },
     ...claimChecks,
@@ -66,14 +68,24 @@ function storageClassOf({ metadata, spec }: Readonly<PersistentVolumeClaim>): st
   return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
 }
 
+type Sources = Pick<PersistentVolumeClaimSpec, 'dataSource' | 'dataSourceRef'>;
+
+/** References to other namespaces are off in 1.32; the older of the two fields always overlooked what it cannot mean. */
+function dropDataSources(spec: Sources, old: Readonly<Sources>): void {
+  if (spec.dataSourceRef?.namespace && old.dataSourceRef === undefined) delete spec.dataSourceRef;
+  if (old.dataSource !== undefined || old.dataSourceRef !== undefined || spec.dataSourceRef !== undefined) return;
+  const { apiGroup = '', kind = '' } = spec.dataSource ?? {};
+  const isKnown =
+    (apiGroup === '' && kind === 'PersistentVolumeClaim') ||
+    (apiGroup === 'snapshot.storage.k8s.io' && kind === 'VolumeSnapshot');
+  if (!isKnown) delete spec.dataSource;
+}
+
 /** Two names for one thing, as long as it is in the claim's own namespace. */
 function alignDataSources(spec: PersistentVolumeClaimSpec): void {
   const { dataSource, dataSourceRef } = spec;
-  if (dataSourceRef?.namespace !== undefined) delete dataSourceRef.namespace;
   if (dataSource !== undefined && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
-  if (dataSourceRef === undefined || dataSource !== undefined) return;
+  if (dataSourceRef === undefined || dataSource !== undefined || dataSourceRef.namespace) return;
   const { apiGroup, kind, name } = dataSourceRef;
-  if (apiGroup === 'snapshot.storage.k8s.io' || (!apiGroup && kind === 'PersistentVolumeClaim')) {
-    spec.dataSource = apiGroup === undefined ? { kind, name } : { apiGroup, kind, name };
-  }
+  spec.dataSource = apiGroup === undefined ? { kind, name } : { apiGroup, kind, name };
 }

@@ -10,18 +10,21 @@ import {
 } from '@holdfast/machinery';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { validatePersistentVolumeClaimSpec } from '../../validation/claims.ts';
-import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import { goDiff } from '../../validation/go/diff.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateBasicAmount } from '../../validation/quantities.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { isNativeResource } from '../../validation/resource-names.ts';
+import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
-const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
-export const claimChecks = checked<PersistentVolumeClaim>(META, (out, claim, old) => {
-  validatePersistentVolumeClaimSpec(out, 'spec', claim.spec);
-  if (old !== undefined) validateChange(out, claim, old);
+/** An update is checked as a new claim before and after its metadata. */
+export const claimChecks = checkedInSteps<PersistentVolumeClaim>(META, {
+  whole: (out, claim) => validatePersistentVolumeClaimSpec(out, 'spec', claim.spec),
+  change: validateChange,
+  onUpdate: ['whole', 'metadata', 'whole', 'change'],
 });
 
 /** A bound claim may grow; otherwise a claim is what it was made for. */
@@ -95,11 +98,23 @@ export const validateClaimStatusUpdate = checkedUpdate<PersistentVolumeClaim>((o
     validateBasicAmount(out, `status.capacity[${name}]`, amount);
   }
   for (const [name, status] of Object.entries(claim.status.allocatedResourceStatuses ?? {})) {
+    validateResourceKey(out, 'status.allocatedResourceStatus', name);
     if (!RESIZE_STATUSES.includes(status)) {
       out.push(notSupported('status.allocatedResourceStatus', name, RESIZE_STATUSES));
     }
   }
   for (const [name, amount] of Object.entries(claim.status.allocatedResources ?? {})) {
-    validateBasicAmount(out, `status.allocatedResources[${name}]`, amount);
+    const path = 'status.allocatedResources';
+    if (validateResourceKey(out, path, name)) validateBasicAmount(out, `${path}[${name}]`, amount);
   }
 });
+
+/** Storage, or something that a vendor named. */
+function validateResourceKey(out: FieldError[], path: string, name: string): boolean {
+  const problems = qualifiedNameErrors(name);
+  for (const text of problems) out.push(invalid(path, name, text));
+  if (problems.length > 0) return false;
+  if (name === 'storage' || !isNativeResource(name)) return true;
+  out.push(notSupported(path, name, ['storage']));
+  return false;
+}

@@ -1,11 +1,27 @@
-import { type FieldError, forbidden, invalid, notSupported, required, semanticEqual } from '@holdfast/machinery';
-import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from '../../generated/types.ts';
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  ownValue,
+  required,
+  semanticEqual,
+} from '@holdfast/machinery';
+import type {
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PersistentVolume,
+  PersistentVolumeSpec,
+  SecretReference,
+  VolumeNodeAffinity,
+} from '../../generated/types.ts';
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredText, validateWord } from '../../validation/check.ts';
 import { VOLUME_MODES, validateAccessModes } from '../../validation/claims.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goDiff } from '../../validation/go/diff.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
+import { validateObjectMeta } from '../../validation/object-meta.ts';
 import { validateNoBacksteps } from '../../validation/paths.ts';
 import { validateNodeSelector } from '../../validation/pod/node-selector.ts';
 import {
@@ -28,14 +44,46 @@ import {
   validateStorageOs,
 } from '../../validation/pod/volume-sources.ts';
 import { goResourceList, validateBasicAmount, validatePositiveQuantity } from '../../validation/quantities.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
-export const volumeChecks = checked<PersistentVolume>(META, (out, volume, old) => {
-  validateSpec(out, volume.spec, volume.metadata.name ?? '');
-  if (old !== undefined) validateChange(out, volume.spec, old.spec);
+/** An update is checked as a new volume twice, before what may not change at all. */
+export const volumeChecks = checkedInSteps<PersistentVolume>(META, {
+  whole: (out, volume, old) => {
+    validateSpec(out, volume.spec, volume.metadata.name ?? '');
+    validateMountOptions(out, volume);
+    if (old === undefined) return;
+    validateObjectMeta(out, volume.metadata, META);
+    validateSpec(out, volume.spec, volume.metadata.name ?? '');
+    validateChange(out, volume.spec, old.spec);
+  },
+  onUpdate: ['whole', 'metadata'],
 });
+
+const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
+const WITH_MOUNT_OPTIONS = [
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'iscsi',
+  'cinder',
+  'cephfs',
+  'azureFile',
+  'vsphereVolume',
+  'azureDisk',
+  'photonPersistentDisk',
+] as const;
+
+/** The annotation of old is only for what can be mounted with options. */
+function validateMountOptions(out: FieldError[], { metadata, spec }: Readonly<PersistentVolume>): void {
+  if (metadata.annotations?.[MOUNT_OPTIONS] === undefined) return;
+  if (WITH_MOUNT_OPTIONS.some((key) => spec[key] !== undefined)) return;
+  out.push(forbidden(`metadata.annotations.${MOUNT_OPTIONS}`, 'may not specify mount options for this volume type'));
+}
 
 export const validateVolumeStatusUpdate = checkedUpdate<PersistentVolume>(() => {});
 
@@ -77,6 +125,11 @@ function validateAffinity(out: FieldError[], { nodeAffinity }: Readonly<Persiste
   else validateNodeSelector(out, path, nodeAffinity.required);
 }
 
+interface Owner {
+  readonly spec: Readonly<PersistentVolumeSpec>;
+  readonly name: string;
+}
+
 type SourceKey = keyof PersistentVolumeSpec;
 
 interface Source {
@@ -87,7 +140,7 @@ interface Source {
 
 function source<K extends SourceKey>(
   key: K,
-  validate: (out: FieldError[], path: string, value: NonNullable<PersistentVolumeSpec[K]>, name: string) => void,
+  validate: (out: FieldError[], path: string, value: NonNullable<PersistentVolumeSpec[K]>, owner: Owner) => void,
   names: { readonly path?: string; readonly forbiddenPath?: string } = {},
 ): Source {
   return {
@@ -95,7 +148,7 @@ function source<K extends SourceKey>(
     ...(names.forbiddenPath === undefined ? {} : { forbiddenPath: names.forbiddenPath }),
     validate: (out, spec, name) => {
       const value = spec[key];
-      if (value !== undefined && value !== null) validate(out, `spec.${names.path ?? key}`, value, name);
+      if (value !== undefined && value !== null) validate(out, `spec.${names.path ?? key}`, value, { spec, name });
     },
   };
 }
@@ -130,12 +183,11 @@ const SOURCES: readonly Source[] = [
   source('cephfs', (out, path, value) => validateRequiredFields(out, path, value, ['monitors']), {
     forbiddenPath: 'cephFS',
   }),
-  source('iscsi', (out, path, value, name) => {
+  source('iscsi', (out, path, value, { name }) => {
     if (iscsiNameTooLong(name, value)) {
       out.push(invalid(`${path}.targetportal`, value.targetPortal, ISCSI_NAME_TOO_LONG));
     }
     validateIscsi(out, path, value, PERSISTENT_ISCSI_FORM);
-    if (value.secretRef !== undefined) validateRequiredText(out, `${path}.secretRef.name`, value.secretRef.name);
   }),
   source('cinder', (out, path, value) => {
     validateRequiredFields(out, path, value, ['volumeID']);
@@ -154,8 +206,11 @@ const SOURCES: readonly Source[] = [
   source('scaleIO', (out, path, value) =>
     validateRequiredFields(out, path, value, ['gateway', 'system', 'volumeName']),
   ),
-  source('local', (out, path, value) => {
+  source('local', (out, path, value, { spec }) => {
     if (validateRequiredText(out, `${path}.path`, value.path)) validateNoBacksteps(out, `${path}.path`, value.path);
+    if (spec.nodeAffinity === undefined) {
+      out.push(required('spec.nodeAffinity', 'Local volume requires node affinity'));
+    }
   }),
   source('storageos', (out, path, value) => {
     validateStorageOs(out, path, value);
@@ -187,13 +242,11 @@ function validateSource(out: FieldError[], spec: Readonly<PersistentVolumeSpec>,
   const given = SOURCES.filter(({ key }) => spec[key] !== undefined);
   const [first] = given;
   for (const candidate of given) {
-    if (candidate === first) candidate.validate(out, spec, name);
+    // A volume of an own driver is checked whatever else is given.
+    if (candidate === first || candidate.key === 'flexVolume') candidate.validate(out, spec, name);
     else out.push(tooManyTypes(`spec.${candidate.forbiddenPath ?? candidate.key}`));
   }
   if (first === undefined) out.push(required('spec', 'must specify a volume type'));
-  if (first?.key === 'local' && spec.nodeAffinity === undefined) {
-    out.push(required('spec.nodeAffinity', 'Local volume requires node affinity'));
-  }
 }
 
 function sourcesOf(spec: Readonly<PersistentVolumeSpec>): object {
@@ -217,10 +270,40 @@ function validateChange(
     out.push(forbidden('spec.persistentvolumesource', `${text}\n${diff}`));
   }
   if (spec.volumeMode !== old.volumeMode) out.push(invalid('volumeMode', spec.volumeMode, IMMUTABLE_TEXT));
-  if (old.nodeAffinity !== undefined && !semanticEqual(spec.nodeAffinity, old.nodeAffinity)) {
+  if (old.nodeAffinity !== undefined && !isSameAffinity(spec.nodeAffinity, old.nodeAffinity)) {
     const detail = `${IMMUTABLE_TEXT}, except for updating from beta label to GA`;
     const { nodeAffinity } = spec;
     const shown = nodeAffinity === undefined ? nodeAffinity : goValue('core.VolumeNodeAffinity', nodeAffinity);
     out.push(invalid('nodeAffinity', shown, detail));
   }
+}
+
+/** Labels of nodes that got a stable name: a volume may follow them. */
+const STABLE_NAMES: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
+  'beta.kubernetes.io/os': 'kubernetes.io/os',
+  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
+};
+
+function isSameAffinity(affinity: VolumeNodeAffinity | undefined, old: VolumeNodeAffinity): boolean {
+  if (semanticEqual(affinity, old)) return true;
+  const terms = affinity?.required?.nodeSelectorTerms ?? [];
+  const before = old.required?.nodeSelectorTerms ?? [];
+  return (
+    affinity !== undefined && terms.length === before.length && before.every((term, i) => follows(terms[i] ?? {}, term))
+  );
+}
+
+const follows = (term: Readonly<NodeSelectorTerm>, old: Readonly<NodeSelectorTerm>): boolean =>
+  (['matchExpressions', 'matchFields'] as const).every((key) => {
+    const now = term[key] ?? [];
+    const before = old[key] ?? [];
+    return now.length === before.length && before.every((each, i) => isSameOrStable(now[i], each));
+  });
+
+function isSameOrStable(now: NodeSelectorRequirement | undefined, old: NodeSelectorRequirement): boolean {
+  const stable = ownValue(STABLE_NAMES, old.key);
+  return semanticEqual(now, now !== undefined && now.key === stable ? { ...old, key: now.key } : old);
 }

@@ -20,6 +20,11 @@ export function volumeWarnings({ metadata, spec }: Readonly<PersistentVolume>): 
   if (metadata.annotations?.[MOUNT_OPTIONS] !== undefined) {
     out.push(`metadata.annotations[${MOUNT_OPTIONS}]: deprecated since v1.31; use "mountOptions" attribute instead`);
   }
+  if (spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    out.push(
+      'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+    );
+  }
   for (const [i, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
     nodeSelectorTermWarnings(out, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, term, 'checked');
   }

@@ -16,7 +16,7 @@ export const podColumns: readonly Column<Pod>[] = [
     (pod, { now }) => printedPod(pod, now).restarts,
   ),
   ageColumn,
-  wide(textColumn('IP', 'The IP address of the pod', (pod) => pod.status.podIPs?.[0]?.ip ?? NONE)),
+  wide(textColumn('IP', 'The IP address of the pod', (pod) => pod.status.podIPs?.[0]?.ip || NONE)),
   wide(textColumn('Node', 'The node that the pod is bound to', (pod) => pod.spec.nodeName || NONE)),
   wide(
     textColumn('Nominated Node', 'The node on which room is being made for the pod', (pod) => {

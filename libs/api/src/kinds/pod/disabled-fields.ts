@@ -1,5 +1,5 @@
 import type { Features } from '../../features.ts';
-import type { PodSpec } from '../../generated/types.ts';
+import type { PodSpec, PodStatus } from '../../generated/types.ts';
 
 /**
  * Fields of features that 1.32 has switched off are dropped on the way in, unless the stored object uses them already:
@@ -52,4 +52,22 @@ function dropResourceClaims(spec: PodSpec, old: Readonly<PodSpec> | undefined): 
   if ((old?.resourceClaims ?? []).length > 0) return;
   delete spec.resourceClaims;
   for (const container of containersOf(spec)) delete container.resources.claims;
+}
+
+/** The same for what a status tells of such features. */
+export function dropDisabledStatusFields(status: PodStatus, spec: Readonly<PodSpec>): void {
+  const resizes = containersOf(spec).some((container) => (container.resizePolicy ?? []).length > 0);
+  const groups = spec.securityContext?.supplementalGroupsPolicy !== undefined;
+  for (const list of [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses]) {
+    for (const container of list ?? []) {
+      if (!resizes) {
+        delete container.resources;
+        delete container.allocatedResources;
+      }
+      delete container.allocatedResourcesStatus;
+      if (!groups) delete container.user;
+    }
+  }
+  if (!resizes) delete status.resize;
+  if ((spec.resourceClaims ?? []).length === 0) delete status.resourceClaimStatuses;
 }

@@ -65,16 +65,17 @@ function validateAddresses(out: FieldError[], path: string, addresses: readonly 
   for (const [i, { ip = '' }] of addresses.entries()) validateIp(out, `${path}[${i}]`, ip);
   if (addresses.length < 2) return;
   const families = new Set(addresses.map(({ ip = '' }) => parseIp(ip)?.family));
-  if (families.size < 2 || addresses.length > 2) {
-    out.push(
-      invalid(path, goValue(`[]${typeOf(path)}`, addresses), 'may specify no more than one IP for each IP family'),
-    );
-  }
+  const detail = 'may specify no more than one IP for each IP family';
+  const tooMany = invalid(path, goValue(`[]${typeOf(path)}`, addresses), detail);
+  const isTooMany = families.size < 2 || addresses.length > 2;
+  const isOfHost = typeOf(path) === 'core.HostIP';
+  if (isTooMany && !isOfHost) out.push(tooMany);
   const seen = new Set<string>();
   for (const [i, address] of addresses.entries()) {
     if (seen.has(address.ip ?? '')) out.push(duplicate(`${path}[${i}]`, goValue(typeOf(path), address)));
     seen.add(address.ip ?? '');
   }
+  if (isTooMany && isOfHost) out.push(tooMany);
 }
 
 function validateHostAddresses(out: FieldError[], { status }: Readonly<Pod>): void {
@@ -96,6 +97,9 @@ function validateUsers(out: FieldError[], pod: Readonly<Pod>): void {
       else {
         validateId(out, `${path}.uid`, user.linux.uid);
         validateId(out, `${path}.gid`, user.linux.gid);
+        for (const [j, id] of (user.linux.supplementalGroups ?? []).entries()) {
+          validateId(out, `${path}.supplementalGroups[${j}]`, id);
+        }
       }
     }
   }

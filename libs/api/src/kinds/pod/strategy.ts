@@ -3,7 +3,7 @@ import { formatTime } from '@holdfast/platform';
 import { DEFAULT_FEATURES, type Features } from '../../features.ts';
 import type { EphemeralContainer, Pod, PodCondition } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
-import { dropDisabledPodFields } from './disabled-fields.ts';
+import { dropDisabledPodFields, dropDisabledStatusFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
 import { qosClassOf } from './qos.ts';
 import { saysTheSame } from './same-spec.ts';
@@ -64,6 +64,7 @@ export const podStatusStrategy: SubresourceStrategy<Pod> = {
     if (old.metadata.deletionTimestamp === undefined) delete pod.metadata.deletionTimestamp;
     keepOwners(pod, old);
     if (!pod.status.qosClass && old.status.qosClass !== undefined) pod.status.qosClass = old.status.qosClass;
+    dropDisabledStatusFields(pod.status, old.spec);
   },
   validateUpdate: validatePodStatusUpdate,
 };

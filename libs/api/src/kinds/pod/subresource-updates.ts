@@ -8,7 +8,7 @@ import { validatePod } from './validation.ts';
 /** Ephemeral containers can only be added. */
 export function validateEphemeralContainersUpdate(pod: Readonly<Pod>, old: Readonly<Pod>): readonly FieldError[] {
   const out: FieldError[] = [];
-  if (isMirrorPod(old.metadata)) return [forbidden('', 'static pods do not support ephemeral containers')];
+  if (isMirrorPod(old.metadata)) return [forbidden('[]', 'static pods do not support ephemeral containers')];
   validateObjectMetaUpdate(out, pod.metadata, old.metadata);
   validatePod(out, pod);
   validatePodAnnotationUpdate(out, 'metadata.annotations', pod.metadata.annotations, old.metadata.annotations);

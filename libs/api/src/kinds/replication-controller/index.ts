@@ -9,7 +9,7 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goStringMap } from '../../validation/go-text.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
 import { validatePodTemplate } from '../../validation/pod/pod-template.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { checkedInSteps, checkedUpdate } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { dropDisabledPodFields } from '../pod/disabled-fields.ts';
 import { validateReplicaStatus } from '../replica-set/validation.ts';
@@ -27,8 +27,17 @@ export const replicationControllerResource = defineResource(REPLICATION_CONTROLL
         dropDisabledPodFields(controller.spec.template.spec, undefined, features);
       }
     },
-    prepareForUpdate: keepStatus,
-    ...checked<ReplicationController>(META, (out, controller) => validateSpec(out, controller)),
+    prepareForUpdate: (controller, old, { features = DEFAULT_FEATURES }) => {
+      keepStatus(controller, old);
+      if (controller.spec.template !== undefined) {
+        dropDisabledPodFields(controller.spec.template.spec, old.spec.template?.spec, features);
+      }
+    },
+    ...checkedInSteps<ReplicationController>(META, {
+      whole: validateSpec,
+      change: validateSpec,
+      onUpdate: ['whole', 'metadata', 'change'],
+    }),
     generationChanges: specChanged,
     warnings: templateWarnings<ReplicationController>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,

@@ -5,6 +5,7 @@ import { SECRETS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 import { validateSecretCreate, validateSecretUpdate } from './validation.ts';
+import { secretWarnings } from './warnings.ts';
 
 export const secretResource = defineResource(SECRETS, {
   setDefaults: (secret) => {
@@ -19,6 +20,7 @@ export const secretResource = defineResource(SECRETS, {
     },
     validateCreate: validateSecretCreate,
     validateUpdate: validateSecretUpdate,
+    warnings: secretWarnings,
     allowUnconditionalUpdate: true,
   },
   columns: [

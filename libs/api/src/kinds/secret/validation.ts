@@ -2,6 +2,7 @@ import { type FieldError, forbidden, invalid, required, semanticEqual, tooLong }
 import type { Secret } from '../../generated/types.ts';
 import { validateText } from '../../validation/check.ts';
 import { base64Length, configMapKeyErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goJsonProblem } from '../../validation/go-json.ts';
 import { CONFIG_DATA_BYTES_MAX } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -58,26 +59,9 @@ function validateForType(out: FieldError[], secret: Readonly<Secret>): void {
 
 function validateJson(out: FieldError[], key: string, value: string | undefined): void {
   if (value === undefined) return;
-  const problem = jsonProblem(Buffer.from(value, 'base64').toString('utf8'));
+  const problem = goJsonProblem(Buffer.from(value, 'base64').toString('utf8'), 'map[string]interface {}');
   if (problem !== undefined) out.push(invalid(`data[${key}]`, '<secret contents redacted>', problem));
 }
-
-function jsonProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'unexpected end of JSON input';
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value === null || (typeof value === 'object' && !Array.isArray(value))) return undefined;
-    return `json: cannot unmarshal ${goJsonType(value)} into Go value of type map[string]interface {}`;
-  } catch {
-    const first = text.trim().charAt(0);
-    return first === '{'
-      ? 'unexpected end of JSON input'
-      : `invalid character '${first}' looking for beginning of value`;
-  }
-}
-
-const goJsonType = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
 const IMMUTABLE_SET = 'field is immutable when `immutable` is set';
 

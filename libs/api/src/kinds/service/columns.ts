@@ -18,10 +18,9 @@ function externalIps({ spec, status }: Readonly<Service>): string {
     case 'ExternalName':
       return spec.externalName ?? '';
     case 'LoadBalancer': {
-      const balanced = (status.loadBalancer.ingress ?? [])
-        .map((ingress) => ingress.ip || ingress.hostname || '')
-        .join(',');
-      const all = [balanced, own].filter((text) => text !== '').join(',');
+      const points = (status.loadBalancer.ingress ?? []).map((ingress) => ingress.ip || ingress.hostname || '');
+      const balanced = [...new Set(points)].filter((text) => text !== '').toSorted();
+      const all = [...balanced, own].filter((text) => text !== '').join(',');
       return all === '' ? '<pending>' : all;
     }
     case 'ClusterIP':

@@ -1,5 +1,5 @@
 import type { Service, ServiceSpec } from '../../generated/types.ts';
-import { needsHealthCheck } from './defaults.ts';
+import { isExternallyAccessible, needsHealthCheck } from './defaults.ts';
 
 export function prepareServiceCreate(service: Service): void {
   service.status = { loadBalancer: {} };
@@ -18,9 +18,9 @@ export function prepareServiceUpdate(service: Service, old: Readonly<Service>): 
 /** What the server allocated is kept where the client leaves it out. */
 function patchAllocated({ spec }: Service, { spec: old }: Readonly<Service>): void {
   const keepsIp = needsClusterIp(spec) && needsClusterIp(old);
-  if (keepsIp && !spec.clusterIP && (spec.clusterIPs ?? []).length === 0) {
-    if (old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
-    if (old.clusterIPs !== undefined) spec.clusterIPs = [...old.clusterIPs];
+  if (keepsIp && !spec.clusterIP && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
+  if (keepsIp && (spec.clusterIPs ?? []).length === 0 && old.clusterIPs !== undefined) {
+    spec.clusterIPs = [...old.clusterIPs];
   }
   if (keepsIp && spec.ipFamilies === undefined && old.ipFamilies !== undefined && spec.ipFamilyPolicy === undefined) {
     spec.ipFamilies = [...old.ipFamilies];
@@ -37,11 +37,14 @@ const needsNodePort = (spec: Readonly<ServiceSpec>): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
-  const known = new Map((old.ports ?? []).map((port) => [`${port.protocol}/${port.port}`, port.nodePort]));
+  // The name tells which port it is; everything else of it may have changed.
+  const known = new Map((old.ports ?? []).map((port) => [port.name ?? '', port.nodePort]));
   const taken = new Set((spec.ports ?? []).map((port) => port.nodePort));
   for (const port of spec.ports ?? []) {
-    const before = known.get(`${port.protocol}/${port.port}`);
-    if (!port.nodePort && before && !taken.has(before)) port.nodePort = before;
+    const before = known.get(port.name ?? '');
+    if (port.nodePort || !before || taken.has(before)) continue;
+    port.nodePort = before;
+    taken.add(before);
   }
 }
 
@@ -49,10 +52,9 @@ function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
 function syncClusterIps(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
   const sameOne = (spec.clusterIP ?? '') === (old.clusterIP ?? '');
   const sameMany = JSON.stringify(spec.clusterIPs ?? []) === JSON.stringify(old.clusterIPs ?? []);
-  if (!sameOne && sameMany) {
-    if (spec.clusterIP) spec.clusterIPs = [spec.clusterIP, ...(spec.clusterIPs ?? []).slice(1)];
-    else delete spec.clusterIPs;
-  } else if (sameOne && !sameMany && old.clusterIP && (spec.clusterIPs ?? []).length === 0) delete spec.clusterIP;
+  if (sameOne || !sameMany) return;
+  if (spec.clusterIP) spec.clusterIPs = [spec.clusterIP];
+  else delete spec.clusterIPs;
 }
 
 /** What the old type used and the new one does not is gone, unless the client changed it on purpose. */
@@ -72,13 +74,18 @@ function dropUnusedFields(service: Service, old?: Readonly<Service>): void {
   if (needsHealthCheck(old) && !needsHealthCheck(service)) {
     if (spec.healthCheckNodePort === old.spec.healthCheckNodePort) delete spec.healthCheckNodePort;
   }
-  const external = (type: string | undefined): boolean => type === 'NodePort' || type === 'LoadBalancer';
-  if (external(old.spec.type) && !external(spec.type)) {
-    if ((spec.externalIPs ?? []).length === 0 && spec.externalTrafficPolicy === old.spec.externalTrafficPolicy) {
-      delete spec.externalTrafficPolicy;
-    }
-    for (const [i, port] of (spec.ports ?? []).entries()) {
-      if (port.nodePort === old.spec.ports?.[i]?.nodePort) delete port.nodePort;
-    }
+  if (isExternallyAccessible(old) && !isExternallyAccessible(service)) {
+    if (spec.externalTrafficPolicy === old.spec.externalTrafficPolicy) delete spec.externalTrafficPolicy;
   }
+  if (hasNodePorts(old.spec) && !hasNodePorts(spec) && addsNoNodePort(spec, old.spec)) {
+    for (const port of spec.ports ?? []) delete port.nodePort;
+  }
+  if (spec.type !== 'LoadBalancer') service.status = { ...service.status, loadBalancer: {} };
+}
+
+const hasNodePorts = ({ type }: Readonly<ServiceSpec>): boolean => type === 'NodePort' || type === 'LoadBalancer';
+
+function addsNoNodePort(spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec>): boolean {
+  const known = new Set((old.ports ?? []).map((port) => port.nodePort));
+  return (spec.ports ?? []).every((port) => !port.nodePort || known.has(port.nodePort));
 }

@@ -80,8 +80,16 @@ function validateTopologyAnnotations(out: FieldError[], annotations: Readonly<Re
   out.push(invalid(`metadata.annotations[${TOPOLOGY_MODE}]`, mode, detail));
 }
 
+/** The port of kubelets: firewalls opened for a service would open it too. */
+const KUBELET_PORT = 10_250;
+
 function validateType(out: FieldError[], service: Readonly<Service>): void {
   const { spec } = service;
+  for (const [i, { port }] of (spec.type === 'LoadBalancer' ? (spec.ports ?? []) : []).entries()) {
+    if (port !== KUBELET_PORT) continue;
+    const detail = `may not expose port ${KUBELET_PORT} externally since it is used by kubelet`;
+    out.push(invalid(`spec.ports[${i}]`, port, detail));
+  }
   if ((spec.type === 'LoadBalancer' || spec.type === 'NodePort') && isHeadless(service)) {
     out.push(invalid('spec.clusterIPs[0]', spec.clusterIPs?.[0], `may not be set to 'None' for ${spec.type} services`));
   }

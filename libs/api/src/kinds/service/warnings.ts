@@ -10,10 +10,14 @@ export function serviceWarnings({ metadata, spec }: Readonly<Service>): readonly
   if (metadata.annotations?.[HINTS] !== undefined) {
     out.push(`annotation ${HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead`);
   }
-  if (clusterIP !== 'None') for (const [i, ip] of clusterIPs.entries()) warnOfIp(out, `spec.clusterIPs[${i}]`, ip);
-  if (spec.type === 'ClusterIP' && clusterIP === 'None') warnOfHeadless(out, spec);
+  if (clusterIP && clusterIP !== 'None') {
+    for (const [i, ip] of clusterIPs.entries()) warnOfIp(out, `spec.clusterIPs[${i}]`, ip);
+  }
   for (const [i, ip] of externalIPs.entries()) warnOfIp(out, `spec.externalIPs[${i}]`, ip);
   if (loadBalancerIP !== '') warnOfIp(out, 'spec.loadBalancerIP', loadBalancerIP);
+  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) {
+    warnOfRange(out, `spec.loadBalancerSourceRanges[${i}]`, range);
+  }
   if (isExternal && externalIPs.length > 0) out.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   if (!isExternal && (spec.externalName ?? '') !== '') {
     out.push('spec.externalName is ignored when spec.type is not "ExternalName"');
@@ -21,20 +25,41 @@ export function serviceWarnings({ metadata, spec }: Readonly<Service>): readonly
   return out;
 }
 
-function warnOfHeadless(out: string[], spec: Readonly<Service>['spec']): void {
-  const ignored = (field: string): void => void out.push(`${field} is ignored for headless services`);
-  if ((spec.loadBalancerIP ?? '') !== '') ignored('spec.loadBalancerIP');
-  if ((spec.externalIPs ?? []).length > 0) ignored('spec.externalIPs');
-  if (spec.sessionAffinity !== 'None') ignored('spec.SessionAffinity');
+function warnOfIp(out: string[], path: string, text: string): void {
+  const problem = addressProblem(text);
+  if (problem !== undefined) {
+    out.push(`${path}: IP address was accepted, but will be invalid in a future Kubernetes release: ${problem}`);
+  } else if (isOtherThanCanonical(text)) warnOfForm(out, path, 'address', [text, canonicalIp(text) ?? '']);
 }
 
-function warnOfIp(out: string[], path: string, text: string): void {
-  const canonical = canonicalIp(text);
-  if (canonical === undefined || canonical === text) return;
-  const shown = JSON.stringify(text);
-  out.push(
-    canonical.includes(':')
-      ? `${path}: IPv6 address ${shown} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`
-      : `${path}: non-standard IP address ${shown} will be considered invalid in a future Kubernetes release: use ${JSON.stringify(canonical)}`,
-  );
+function warnOfRange(out: string[], path: string, text: string): void {
+  const slash = text.lastIndexOf('/');
+  const address = text.slice(0, Math.max(slash, 0));
+  const problem = addressProblem(address);
+  if (problem !== undefined) {
+    const said = `netip.ParsePrefix(${JSON.stringify(text)}): ${problem}`;
+    out.push(`${path}: IP prefix was accepted, but will be invalid in a future Kubernetes release: ${said}`);
+  } else if (isOtherThanCanonical(address)) {
+    warnOfForm(out, path, 'prefix', [text, `${canonicalIp(address)}${text.slice(slash)}`]);
+  }
+}
+
+function warnOfForm(out: string[], path: string, what: string, [text, canonical]: readonly [string, string]): void {
+  const said = `is not in RFC 5952 canonical format (${JSON.stringify(canonical)}), which may cause controller apply-loops`;
+  out.push(`${path}: IPv6 ${what} ${JSON.stringify(text)} ${said}`);
+}
+
+/** What a strict reader of addresses says of one that validation let pass. */
+function addressProblem(text: string): string | undefined {
+  const said = `ParseAddr(${JSON.stringify(text)})`;
+  if (text.trim() !== text) return `${said}: unexpected character (at ${JSON.stringify(text)})`;
+  return /(^|[.:])0\d+(\.|$)/.test(text) && text.includes('.')
+    ? `${said}: IPv4 field has octet with leading zero`
+    : undefined;
+}
+
+/** Of an address of the fourth version that stands in one of the sixth nothing is said. */
+function isOtherThanCanonical(text: string): boolean {
+  const canonical = text.includes(':') ? canonicalIp(text) : undefined;
+  return canonical !== undefined && canonical.includes(':') && canonical !== text;
 }

@@ -1,10 +1,13 @@
 import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
-import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile } from '../../generated/types.ts';
+import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile, Toleration } from '../../generated/types.ts';
+import { goJsonProblem } from '../go-json.ts';
 import { validateDescendingPath } from '../paths.ts';
+import { validateTolerations } from './tolerations.ts';
 import { allContainers } from './windows.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
 const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
@@ -26,18 +29,36 @@ export function validatePodAnnotations(
     const detail = 'must set spec.nodeName if mirror pod annotation is set';
     out.push(invalid(`${path}[${MIRROR}]`, annotations[MIRROR], detail));
   }
+  validateTolerationsText(out, path, annotations[TOLERATIONS] ?? '');
   const cost = annotations[DELETION_COST];
   if (cost !== undefined && !isInt32Text(cost)) {
     out.push(invalid(`${path}[${DELETION_COST}]`, cost, 'must be a 32bit integer'));
   }
+  const podProfile = annotations[SECCOMP_POD];
+  if (podProfile !== undefined) validateSeccompText(out, `${path}.${SECCOMP_POD}`, podProfile);
   for (const [key, value] of Object.entries(annotations)) {
-    if (key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER)) validateSeccompText(out, `${path}.${key}`, value);
+    if (key.startsWith(SECCOMP_CONTAINER)) validateSeccompText(out, `${path}.${key}`, value);
+  }
+  for (const [key, value] of Object.entries(annotations)) {
     if (key.startsWith(APP_ARMOR)) validateAppArmorText(out, `${path}[${key}]`, { key, value, spec });
   }
 }
 
+/** What tolerations were before they were a field. */
+function validateTolerationsText(out: FieldError[], path: string, text: string): void {
+  if (text === '') return;
+  const problem = goJsonProblem(text, '[]core.Toleration');
+  if (problem !== undefined) {
+    out.push(invalid(path, TOLERATIONS, problem));
+    return;
+  }
+  const list: unknown = JSON.parse(text);
+  const tolerations = Array.isArray(list) ? list.map((item) => ({ ...Object(item) }) as Toleration) : [];
+  validateTolerations(out, `${path}.${TOLERATIONS}`, tolerations);
+}
+
 function isInt32Text(text: string): boolean {
-  return /^(0|-?[1-9]\d*)$/.test(text) && Math.abs(Number(text)) <= 2 ** 31 - (text.startsWith('-') ? 0 : 1);
+  return /^(0|-\d+|[1-9]\d*)$/.test(text) && Math.abs(Number(text)) <= 2 ** 31 - (text.startsWith('-') ? 0 : 1);
 }
 
 function validateSeccompText(out: FieldError[], path: string, profile: string): void {

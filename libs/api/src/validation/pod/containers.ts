@@ -63,8 +63,9 @@ export function validateContainers(
   for (const [i, container] of containers.entries()) {
     const at = `${path}[${i}]`;
     validateCommon(out, at, container, rules);
-    if (names.has(container.name)) out.push(duplicate(`${at}.name`, container.name));
-    names.add(container.name);
+    const name = container.name ?? '';
+    if (names.has(name)) out.push(duplicate(`${at}.name`, name));
+    names.add(name);
     validateLifecycle(out, `${at}.lifecycle`, container.lifecycle, rules.graceSeconds);
     for (const kind of PROBES) validateProbe(out, `${at}.${kind}`, kind, container[kind]);
     if (container.restartPolicy !== undefined) {
@@ -82,7 +83,7 @@ export function validateInitContainers(
   spec: Readonly<PodSpec>,
   rules: ContainerRules,
 ): void {
-  const names = new Set(spec.containers.map((container) => container.name));
+  const names = new Set(spec.containers.map(({ name }) => name ?? ''));
   for (const [i, container] of (spec.initContainers ?? []).entries()) {
     const at = `${path}[${i}]`;
     validateCommon(out, at, container, rules);
@@ -90,8 +91,9 @@ export function validateInitContainers(
     if (restartPolicy !== undefined && restartPolicy !== 'Always') {
       out.push(notSupported(`${at}.restartPolicy`, restartPolicy, ['Always']));
     }
-    if (names.has(container.name)) out.push(duplicate(`${at}.name`, container.name));
-    else if (container.name) names.add(container.name);
+    const name = container.name ?? '';
+    if (names.has(name)) out.push(duplicate(`${at}.name`, name));
+    else if (name !== '') names.add(name);
     // Init containers run one after the other: only a container of its own can be in its way.
     validateHostPortsUnique(out, path, [container]);
     if (restartPolicy === 'Always') validateSidecar(out, at, container, rules);
@@ -133,14 +135,15 @@ export function validateEphemeralContainers(
   spec: Readonly<PodSpec>,
   rules: ContainerRules,
 ): void {
-  const targets = new Set([...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.name));
+  const targets = new Set([...spec.containers, ...(spec.initContainers ?? [])].map(({ name }) => name ?? ''));
   const names = new Set(targets);
   for (const [i, container] of (spec.ephemeralContainers ?? []).entries()) {
     const at = `${path}[${i}]`;
     validateCommon(out, at, container, rules);
     validateImageWhitespace(out, at, container);
-    if (names.has(container.name)) out.push(duplicate(`${at}.name`, container.name));
-    names.add(container.name);
+    const name = container.name ?? '';
+    if (names.has(name)) out.push(duplicate(`${at}.name`, name));
+    names.add(name);
     const target = container.targetContainerName;
     if (target && !targets.has(target)) out.push(notFoundValue(`${at}.targetContainerName`, target));
     validateEphemeralFields(out, at, container);

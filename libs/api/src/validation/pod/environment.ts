@@ -8,6 +8,7 @@ import type {
 } from '../../generated/types.ts';
 import { validateQualifiedName, validateRequiredText, validateText } from '../check.ts';
 import { configMapKeyErrors, dnsSubdomainErrors, envVarNameErrors } from '../formats.ts';
+import { maskedPrefix } from '../object-meta.ts';
 
 export function validateEnvironment(out: FieldError[], path: string, variables: readonly EnvVar[]): void {
   for (const [i, variable] of variables.entries()) {
@@ -150,9 +151,10 @@ export function validateEnvironmentSources(out: FieldError[], path: string, sour
     if (source.prefix) validateText(out, `${at}.prefix`, source.prefix, envVarNameErrors);
     const given = (['configMapRef', 'secretRef'] as const).filter((key) => source[key] !== undefined);
     for (const key of given) {
+      // The names of whole sources were always checked like prefixes of names, which may end with a dash.
       const name = source[key]?.name ?? '';
       if (validateRequiredText(out, `${at}.${key}.name`, name)) {
-        validateText(out, `${at}.${key}.name`, name, dnsSubdomainErrors);
+        for (const text of dnsSubdomainErrors(maskedPrefix(name))) out.push(invalid(`${at}.${key}.name`, name, text));
       }
     }
     if (given.length === 0) out.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));

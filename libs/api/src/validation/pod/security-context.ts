@@ -97,7 +97,7 @@ function validateAppArmor(out: FieldError[], path: string, profile: Readonly<App
   const mustBeSet = required(at, 'must be set when AppArmor type is Localhost');
   switch (profile.type ?? '') {
     case 'Localhost':
-      if (file === undefined || file.trim() === '') out.push(mustBeSet);
+      if (file === undefined || file === '') out.push(mustBeSet);
       else if (file.trim() !== file) out.push(invalid(at, file, 'must not be padded with whitespace'));
       if (byteLength(file ?? '') > APP_ARMOR_PROFILE_BYTES_MAX) out.push(tooLong(at, APP_ARMOR_PROFILE_BYTES_MAX));
       break;

@@ -1,6 +1,7 @@
 import { type FieldError, invalid, notSupported, required } from '@holdfast/machinery';
 import type { Toleration } from '../../generated/types.ts';
 import { labelValueErrors } from '../formats.ts';
+import { goValue } from '../go/print.ts';
 import { validateLabelName } from '../labels.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -22,17 +23,19 @@ export function validateTolerations(out: FieldError[], path: string, tolerations
     if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
       out.push(invalid(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
-    validateOperator(out, `${at}.operator`, operator, toleration.value ?? '');
+    validateOperator(out, `${at}.operator`, toleration);
     if (effect !== '') validateTaintEffect(out, `${at}.effect`, effect);
   }
 }
 
 /** No operator means Equal. */
-function validateOperator(out: FieldError[], path: string, operator: string, value: string): void {
+function validateOperator(out: FieldError[], path: string, toleration: Readonly<Toleration>): void {
+  const { operator = '', value = '' } = toleration;
   if (operator === 'Equal' || operator === '') {
     const errors = labelValueErrors(value);
     if (errors.length > 0) out.push(invalid(path, value, errors.join(';')));
   } else if (operator === 'Exists') {
-    if (value !== '') out.push(invalid(path, value, "value must be empty when `operator` is 'Exists'"));
+    if (value === '') return;
+    out.push(invalid(path, goValue('core.Toleration', toleration), "value must be empty when `operator` is 'Exists'"));
   } else out.push(notSupported(path, operator, ['Equal', 'Exists']));
 }

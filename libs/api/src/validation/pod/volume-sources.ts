@@ -49,15 +49,15 @@ interface Iscsi {
 }
 
 const IQN_FORMS: Readonly<Record<string, RegExp>> = {
-  iqn: /^iqn\.\d{4}-\d{2}\.([a-zA-Z0-9-_.]+)(:[^,;*&$|\s]+)$/,
-  eui: /^eui\.[a-zA-Z0-9]{16}$/,
-  naa: /^naa\.[a-zA-Z0-9]{32}$/,
+  iqn: /iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/,
+  eui: /^eui.[a-zA-Z0-9]{16}$/,
+  naa: /^naa.[a-zA-Z0-9]{32}$/,
 };
 
 const MALFORMED = 'must be valid format';
 const UNKNOWN_FORM = `${MALFORMED} starting with iqn, eui, or naa`;
 
-/** `unknownForm` is what a name of no known form is told; the two kinds of volumes word it differently. */
+/** `unknownForm` is what a target of no known form is told; the two kinds of volumes word it differently. */
 export function validateIscsi(out: FieldError[], path: string, source: Iscsi, unknownForm = UNKNOWN_FORM): void {
   validateRequiredText(out, `${path}.targetPortal`, source.targetPortal);
   if (validateRequiredText(out, `${path}.iqn`, source.iqn)) validateIqn(out, `${path}.iqn`, source.iqn, unknownForm);
@@ -65,8 +65,11 @@ export function validateIscsi(out: FieldError[], path: string, source: Iscsi, un
   if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && source.secretRef === undefined) {
     out.push(required(`${path}.secretRef`));
   }
+  if (source.secretRef !== undefined && unknownForm === PERSISTENT_ISCSI_FORM) {
+    validateRequiredText(out, `${path}.secretRef.name`, source.secretRef.name);
+  }
   if (source.initiatorName !== undefined) {
-    validateIqn(out, `${path}.initiatorname`, source.initiatorName, unknownForm);
+    validateIqn(out, `${path}.initiatorname`, source.initiatorName, UNKNOWN_FORM);
   }
 }
 

@@ -116,18 +116,23 @@ export function validateHostProcess(out: FieldError[], path: string, spec: Reado
 
 const NOT_FOR_WINDOWS = 'cannot be set for a windows pod';
 
+/** In the order in which they are reported; those of the pod itself stand between those of its security context. */
 const POD_LINUX_FIELDS = [
-  'appArmorProfile',
-  'seLinuxOptions',
-  'seccompProfile',
-  'fsGroup',
-  'fsGroupChangePolicy',
-  'sysctls',
-  'runAsUser',
-  'runAsGroup',
-  'supplementalGroups',
-  'supplementalGroupsPolicy',
-  'seLinuxChangePolicy',
+  'securityContext.appArmorProfile',
+  'securityContext.seLinuxOptions',
+  'securityContext.seLinuxChangePolicy',
+  'hostUsers',
+  'hostPID',
+  'hostIPC',
+  'securityContext.seccompProfile',
+  'securityContext.fsGroup',
+  'securityContext.fsGroupChangePolicy',
+  'securityContext.sysctls',
+  'shareProcessNamespace',
+  'securityContext.runAsUser',
+  'securityContext.runAsGroup',
+  'securityContext.supplementalGroups',
+  'securityContext.supplementalGroupsPolicy',
 ] as const;
 
 const CONTAINER_LINUX_FIELDS = [
@@ -144,20 +149,26 @@ const CONTAINER_LINUX_FIELDS = [
 ] as const;
 
 export function validateForWindows(out: FieldError[], path: string, spec: Readonly<PodSpec>): void {
-  for (const key of POD_LINUX_FIELDS) {
-    if (spec.securityContext?.[key] !== undefined)
-      out.push(forbidden(`${path}.securityContext.${key}`, NOT_FOR_WINDOWS));
-  }
-  if (spec.hostUsers !== undefined) out.push(forbidden(`${path}.hostUsers`, NOT_FOR_WINDOWS));
-  if (spec.hostPID === true) out.push(forbidden(`${path}.hostPID`, NOT_FOR_WINDOWS));
-  if (spec.hostIPC === true) out.push(forbidden(`${path}.hostIPC`, NOT_FOR_WINDOWS));
-  if (spec.shareProcessNamespace !== undefined) out.push(forbidden(`${path}.shareProcessNamespace`, NOT_FOR_WINDOWS));
+  const given = linuxFieldsOf(spec);
+  for (const key of POD_LINUX_FIELDS) if (given.has(key)) out.push(forbidden(`${path}.${key}`, NOT_FOR_WINDOWS));
   for (const { container, path: at } of allContainers(spec, path)) {
     for (const key of CONTAINER_LINUX_FIELDS) {
       if (container.securityContext?.[key] === undefined) continue;
       out.push(forbidden(`${at}.securityContext.${key}`, NOT_FOR_WINDOWS));
     }
   }
+}
+
+/** Which of the fields say anything: a flag that is off and an empty list of settings do not. */
+function linuxFieldsOf(spec: Readonly<PodSpec>): ReadonlySet<string> {
+  const given = new Set<string>();
+  for (const [key, value] of Object.entries(spec.securityContext ?? {})) {
+    const isEmptyList = key === 'sysctls' && Array.isArray(value) && value.length === 0;
+    if (value !== undefined && !isEmptyList) given.add(`securityContext.${key}`);
+  }
+  for (const key of ['hostUsers', 'shareProcessNamespace'] as const) if (spec[key] !== undefined) given.add(key);
+  for (const key of ['hostPID', 'hostIPC'] as const) if (spec[key] === true) given.add(key);
+  return given;
 }
 
 export function validateForLinux(out: FieldError[], path: string, spec: Readonly<PodSpec>): void {

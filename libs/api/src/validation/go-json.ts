@@ -1,0 +1,20 @@
+/** What Go's decoder says of a text that is not JSON, or not the JSON of its type; undefined: it is. */
+export function goJsonProblem(text: string, type: string): string | undefined {
+  if (text.trim() === '') return 'unexpected end of JSON input';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const first = text.trim().charAt(0);
+    return first === '{' || first === '['
+      ? 'unexpected end of JSON input'
+      : `invalid character '${first}' looking for beginning of value`;
+  }
+  if (value === null || (type.startsWith('[]') ? Array.isArray(value) : isObject(value))) return undefined;
+  return `json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`;
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && !Array.isArray(value);
+
+const goJsonType = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;

@@ -176,6 +176,12 @@ test('plugins are enabled, disabled and weighed at single points and at all of t
   assert.ok(!names(without, 'score').some((each) => each.startsWith('PodTopologySpread')));
   const weighed = plugins({ multiPoint: { enabled: [{ name: 'TaintToleration', weight: 7 }] } });
   assert.deepEqual(names(weighed, 'score'), ['TaintToleration=7', ...DEFAULT_SCORES.slice(1)]);
+  const named = plugins({ multiPoint: { enabled: [{ name: 'TaintToleration' }] } });
+  assert.deepEqual(
+    names(named, 'score'),
+    ['TaintToleration=1', ...DEFAULT_SCORES.slice(1)],
+    'named anew, it loses its 3',
+  );
   assert.match(
     mistakes(plugins({ bind: { disabled: [{ name: '*' }] } }))[0] ?? '',
     /^profiles\[0\]\.plugins\.bind: Required value/,

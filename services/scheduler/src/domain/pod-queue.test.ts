@@ -36,6 +36,20 @@ test('[PRIO-15] higher priority first, then who came first', () => {
   assert.deepEqual(drain(queue), ['b', 'd', 'a', 'c', 'e']);
 });
 
+test('[PRIO-15] [PRIO-16] who failed enters the queue anew: behind its equals that came meanwhile', () => {
+  const queue = createQueue();
+  for (const name of ['a', 'b', 'c']) queue.upsert(pod(name), false, 0);
+  queue.pop();
+  queue.unschedulable('uid-default-a', FIT, 0);
+  queue.pop();
+  queue.backOff('uid-default-b', 0);
+  queue.upsert(pod('d', 1), false, 500);
+  queue.upsert(pod('e'), false, 500);
+  queue.note('node-added', nodeOf('4'), 1_000);
+  queue.tick(1_000);
+  assert.deepEqual(drain(queue), ['d', 'c', 'a', 'b', 'e']);
+});
+
 test('[PRIO-17] back-off doubles from one second to ten, per pod', () => {
   assert.deepEqual(
     [1, 2, 3, 4, 5, 9].map((attempts) => backoffMs(attempts)),

@@ -8,7 +8,8 @@ type State = 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
 
 interface Queued extends Queueable {
   pod: PodInfo;
-  readonly order: number;
+  /** Who failed waits behind who came meanwhile. */
+  order: number;
   readonly addedMs: number;
   attempts: number;
   state: State;
@@ -124,6 +125,7 @@ export class PodQueue {
     if (queued === undefined || queued.state !== 'in-flight') return;
     queued.plugins = plugins;
     queued.sinceMs = nowMs;
+    queued.order = this.#orders++;
     const overtaken = since.some((concerns) => concerns(queued));
     this.#enter(queued, overtaken ? 'backoff' : 'unschedulable', 'ScheduleAttemptFailure');
   }
@@ -134,6 +136,7 @@ export class PodQueue {
     const queued = this.#pods.get(uid);
     if (queued === undefined || queued.state === 'gated') return;
     queued.sinceMs = nowMs;
+    queued.order = this.#orders++;
     this.#enter(queued, 'backoff', 'ScheduleAttemptFailure');
   }
 

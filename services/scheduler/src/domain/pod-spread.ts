@@ -6,6 +6,7 @@ import type { PodGroup } from './match-counts.ts';
 import { compileRequiredNodes } from './node-affinity.ts';
 import type { NodeInfo } from './node-info.ts';
 import { compileOrNothing, ownValues } from './pod-affinity.ts';
+import type { PodInfo } from './pod-info.ts';
 import { firstUntolerated, HARD_EFFECTS } from './tolerations.ts';
 
 export interface SpreadConstraint {
@@ -13,6 +14,8 @@ export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly minDomains: number;
   readonly group: PodGroup;
+  /** Selector and namespace alone: what counts when pods come and go on trial. */
+  readonly selects: (pod: PodInfo) => boolean;
   /** Whether the incoming pod counts itself. */
   readonly includesSelf: boolean;
   /** Nodes whose domains and pods take part. */
@@ -61,13 +64,16 @@ export function compileConstraints(
   if (constraints.length === 0) return NO_CONSTRAINTS;
   const keys = requireAllKeys ? constraints.map(({ topologyKey }) => topologyKey) : [];
   const takesPart = (node: NodeInfo): boolean => keys.every((key) => node.labels[key] !== undefined);
+  const { namespace = '' } = pod.metadata;
   const compiled = constraints.map((constraint): SpreadConstraint => {
     const selector = selectorOf(constraint);
+    const selects = (other: PodInfo): boolean => other.namespace === namespace && selector.matches(other.labels);
     return {
       topologyKey: constraint.topologyKey,
       maxSkew: constraint.maxSkew,
       minDomains: constraint.minDomains ?? 1,
-      group: groupOf(pod.metadata.namespace ?? '', selector),
+      group: groupOf(namespace, selector, selects),
+      selects,
       includesSelf: selector.matches(pod.metadata.labels ?? {}),
       view: viewOf(pod, constraint, { keys, takesPart }),
     };
@@ -105,12 +111,13 @@ function selectorOf(pod: Pod, constraint: TopologySpreadConstraint): LabelSelect
   });
 }
 
-/** Pods that are going away do not count: their place is about to be free. */
-function groupOf(namespace: string, selector: LabelSelectorMatcher): PodGroup {
+/** Pods that are going away do not count: their place is about to be free. Nor does any for the selector of everything. */
+function groupOf(namespace: string, selector: LabelSelectorMatcher, selects: SpreadConstraint['selects']): PodGroup {
+  const counts = !selector.empty;
   return {
-    key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,
+    key: `spread\n${namespace}\n${selector === NOTHING || !counts ? '!' : `=${selector.text}`}`,
     namespace,
     pair: pairOf(selector),
-    includes: (placed) => !placed.terminating && placed.namespace === namespace && selector.matches(placed.labels),
+    includes: (placed) => counts && !placed.terminating && selects(placed),
   };
 }

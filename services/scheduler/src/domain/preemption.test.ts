@@ -99,6 +99,28 @@ test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption 
   assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, both)), 'a: guarded');
 });
 
+test('[PREEMPT-16] a budget without a selector or with an empty one guards nobody, and a pod without labels has none', () => {
+  const on = (name: string, priority: number, nodeName: string, labels: Record<string, string>): Pod =>
+    withPriority(name, priority, { nodeName, cpu: '4', labels });
+  const nodes = [buildNode('a'), buildNode('b')];
+  const pods = [on('first', 1, 'a', { app: 'x' }), on('second', 3, 'b', {})];
+  const selecting = (selector: PodDisruptionBudget['spec']['selector']): PodDisruptionBudget => ({
+    ...budget('x', 0),
+    spec: { ...(selector && { selector }) },
+  });
+  const x = withPriority('x', 5, { cpu: '4' });
+  const chosen = (selector: PodDisruptionBudget['spec']['selector'], placed = pods): string =>
+    told(tryPreempt(clusterOf(nodes, placed), x, [selecting(selector)]));
+  assert.equal(chosen({ matchLabels: { app: 'x' } }), 'b: second');
+  assert.equal(chosen({}), 'a: first');
+  assert.equal(chosen(undefined), 'a: first');
+  const unlabelled = [on('first', 1, 'a', {}), on('second', 3, 'b', { app: 'y' })];
+  assert.equal(
+    chosen({ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['y'] }] }, unlabelled),
+    'a: first',
+  );
+});
+
 test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest running', () => {
   const on = (nodeName: string, cpu: string): PodShape => ({ nodeName, cpu });
   const started = (pod: Pod, startTime: string): Pod => ({ ...pod, status: { ...pod.status, startTime } });

@@ -50,7 +50,8 @@ function useOf(name: string, pod: PodInfo, node: NodeInfo): { used: number; capa
   return { used, capacity };
 }
 
-const isExtended = (name: string): boolean => !['cpu', 'memory', 'ephemeral-storage'].includes(name);
+/** What nodes may have besides what every node has. */
+export const isExtended = (name: string): boolean => !['cpu', 'memory', 'ephemeral-storage'].includes(name);
 
 function resourceScore({ strategy, shape }: ResourceScoring): ResourceScore {
   switch (strategy) {
@@ -72,7 +73,8 @@ function brokenLine(points: readonly Point[]): (utilization: number) => number {
     if (after === -1) return points.at(-1)?.score ?? 0;
     const [a, b] = [points[after - 1], points[after]];
     if (a === undefined || b === undefined) return b?.score ?? 0;
-    const share = (utilization - a.utilization) / (b.utilization - a.utilization);
-    return a.score + Math.trunc((b.score - a.score) * share);
+    // The product first: 29 of 100 is 29, though 0.29 * 100 is a little less.
+    const rise = (b.score - a.score) * (utilization - a.utilization);
+    return a.score + Math.trunc(rise / (b.utilization - a.utilization));
   };
 }

@@ -83,8 +83,10 @@ export function planVolumes(
   const conflicts = new Set<VolumeConflict>();
   for (const claim of claims.bound) {
     const volume = volumes.volume(claim.spec.volumeName ?? '');
-    if (volume === undefined) conflicts.add('volume missing');
-    else if (!reaches(volume, node)) conflicts.add('node conflict');
+    const conflict = boundConflict(volume, node);
+    if (conflict === undefined) continue;
+    conflicts.add(conflict);
+    break;
   }
   const plan = claims.delayed.length === 0 ? NOTHING_TO_DO : planDelayed(claims.delayed, node, volumes);
   if (typeof plan === 'string') conflicts.add(plan);
@@ -92,30 +94,37 @@ export function planVolumes(
   return plan;
 }
 
+function boundConflict(volume: PersistentVolume | undefined, node: NodeInfo): VolumeConflict | undefined {
+  if (volume === undefined) return 'volume missing';
+  return reaches(volume, node) ? undefined : 'node conflict';
+}
+
 function planDelayed(
   claims: readonly PersistentVolumeClaim[],
   node: NodeInfo,
   volumes: Volumes,
 ): VolumePlan | VolumeConflict {
+  if (claims.some((claim) => (selectedNode(claim) ?? node.name) !== node.name)) return 'nothing to bind';
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
-  const provisions: PersistentVolumeClaim[] = [];
+  const provisions = claims.filter((claim) => selectedNode(claim) !== undefined);
   const taken = new Set<string>();
   // Small claims first, so that they do not take the large volumes.
   for (const claim of claims.toSorted((a, b) => wantedBytes(a) - wantedBytes(b))) {
-    const selected = claim.metadata.annotations?.[SELECTED_NODE];
-    if (selected !== undefined && selected !== node.name) return 'nothing to bind';
-    const volume = selected === undefined ? findVolume(claim, node, { volumes, taken }) : undefined;
-    if (volume !== undefined) {
-      bindings.push({ claim, volume });
-      taken.add(volume.metadata.name ?? '');
-      continue;
-    }
+    if (selectedNode(claim) !== undefined) continue;
+    const volume = findVolume(claim, node, { volumes, taken });
+    if (volume === undefined) provisions.push(claim);
+    else bindings.push({ claim, volume });
+    if (volume !== undefined) taken.add(volume.metadata.name ?? '');
+  }
+  for (const claim of provisions) {
     const conflict = provisionConflict(claim, node, volumes);
     if (conflict !== undefined) return conflict;
-    provisions.push(claim);
   }
   return { bindings, provisions };
 }
+
+/** The node for which the volume is being made already. */
+const selectedNode = ({ metadata }: PersistentVolumeClaim): string | undefined => metadata.annotations?.[SELECTED_NODE];
 
 /** The smallest volume that suits; one that was reserved for the claim before all others. */
 function findVolume(

@@ -9,6 +9,8 @@ import { decodeNodeAffinityArgs, type NodeAffinityArgs } from './args/node-affin
 
 const MISMATCH = rejectedForGood("node(s) didn't match Pod's node affinity/selector");
 const MISMATCH_ENFORCED = rejectedForGood("node(s) didn't match scheduler-enforced node affinity");
+/** Every term names nodes, and none of them can be meant. */
+const CONFLICT = rejectedForGood('pod affinity terms conflict');
 
 /** `nodeSelector` and node affinity, of the pod and of its profile (`addedAffinity`). */
 export const NODE_AFFINITY: PluginDefinition = {
@@ -46,6 +48,7 @@ function preFilter(pod: PodInfo, enforced: NodeTest | undefined): PreFiltered {
   const only = namedNodes(
     pod.pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms,
   );
+  if (only?.size === 0) return { kind: 'reject', rejection: CONFLICT };
   return {
     kind: 'check',
     check: (node) => {

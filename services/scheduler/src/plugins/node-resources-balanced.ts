@@ -1,5 +1,6 @@
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
+import { isExtended } from '../domain/resource-scores.ts';
 import type { PluginDefinition } from '../framework/definition.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodeNodeResourcesBalancedArgs } from './args/node-resources-args.ts';
@@ -25,11 +26,13 @@ function deviation(fractions: readonly number[]): number {
   if (a === undefined || b === undefined) return 0;
   if (fractions.length === 2) return Math.abs((a - b) / 2);
   const mean = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
-  return Math.sqrt(fractions.reduce((sum, each) => sum + (each - mean) ** 2, 0) / fractions.length);
+  // A product, not a power: the last bit decides which whole number the score is cut to.
+  return Math.sqrt(fractions.reduce((sum, each) => sum + (each - mean) * (each - mean), 0) / fractions.length);
 }
 
 function fraction(pod: PodInfo, node: NodeInfo, name: string): number | undefined {
   const capacity = node.allocatable.get(name) ?? 0;
-  if (capacity === 0) return undefined;
-  return Math.min(1, ((node.requested.get(name) ?? 0) + (pod.requests.get(name) ?? 0)) / capacity);
+  const wanted = pod.requests.get(name) ?? 0;
+  if (capacity === 0 || (wanted === 0 && isExtended(name))) return undefined;
+  return Math.min(1, ((node.requested.get(name) ?? 0) + wanted) / capacity);
 }

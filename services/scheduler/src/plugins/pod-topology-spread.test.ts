@@ -117,6 +117,41 @@ test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace,
   assert.ok(passing({ nodes, pods: [matching('1', 'a')] }, onlyA).includes('a'), 'zoneB does not exist for this pod');
 });
 
+test('[SPREAD-08] under a selector of everything nobody counts but the incoming pod, under none nobody', () => {
+  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const pods = ['a', 'a', 'a'].map((name, i) => matching(`p${i}`, name));
+  const selecting = (labelSelector: NonNullable<TopologySpreadConstraint['labelSelector']> | undefined): Pod => {
+    const { topologyKey, whenUnsatisfiable, maxSkew } = constraint('zone');
+    return incoming([{ topologyKey, whenUnsatisfiable, maxSkew, ...(labelSelector && { labelSelector }) }]);
+  };
+  assert.deepEqual(passing({ nodes, pods }, selecting({})), ['a', 'b']);
+  assert.deepEqual(passing({ nodes, pods }, selecting(undefined)), ['a', 'b']);
+  assert.deepEqual(passing({ nodes, pods }, selecting({ matchExpressions: [{ key: 'foo', operator: 'Exists' }] })), [
+    'b',
+  ]);
+  const soft = (labelSelector: object): Pod => incoming([{ ...constraint('zone', SOFT), labelSelector }]);
+  assert.deepEqual(scores({ nodes, pods }, soft({})), { raw: [0, 0], normalized: [100, 100] });
+});
+
+test('[SPREAD-18] a leaving pod that does not count is subtracted all the same when its going is tried', () => {
+  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const leaving = matching('leaving', 'a');
+  const pods = [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: 'x' } }, matching('stays', 'b')];
+  const snapshot = clusterOf(nodes, pods);
+  const prepared = plugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
+  const [a, b] = snapshot.nodes;
+  const gone = snapshot.placed('uid-default-leaving');
+  assert.ok(prepared?.kind === 'check' && a !== undefined && b !== undefined && gone !== undefined);
+  const fork = prepared.fork?.();
+  fork?.adjust(gone, a, -1);
+  // zoneA has 0 - 1 = -1 pods, which is the minimum: 1 + 1 - -1 = 3 in zoneB, -1 + 1 - -1 = 1 in zoneA.
+  assert.deepEqual([fork?.check(a), fork?.check(b)?.reasons.length], [undefined, 1]);
+  fork?.adjust(gone, a, 1);
+  fork?.adjust(gone, a, 1);
+  assert.equal(fork?.check(a), undefined, '1 + 1 - 1');
+  assert.equal(fork?.check(b), undefined, '1 + 1 - 1');
+});
+
 test('[SPREAD-06] fewer domains than minDomains make the minimum zero', () => {
   const nodes = [node('a', 'zoneA')];
   const pods = [matching('1', 'a')];

@@ -46,6 +46,27 @@ test('NodeResourcesFit: the emptiest, the fullest, or what a curve says', () => 
   assert.deepEqual(scores(NODE_RESOURCES_FIT, { n: {} }, { pod: cpuOnly, args: weighted }), [25]);
 });
 
+test('NodeResourcesFit: a curve is followed in whole numbers', () => {
+  // 100 * 29 / 100 is 29, though 0.29 * 100 is cut to 28; downwards 100 - 100 * 7 / 100 is 93.
+  const curve = (first: number, last: number): JsonObject =>
+    strategy('RequestedToCapacityRatio', {
+      resources: [{ name: 'cpu' }],
+      requestedToCapacityRatio: {
+        shape: [
+          { utilization: 0, score: first },
+          { utilization: 100, score: last },
+        ],
+      },
+    });
+  const asks = (percent: number): Pod => buildPod('p', { cpu: `${percent * 40}m` });
+  const scoreOf = (percent: number, args: JsonObject) =>
+    scores(NODE_RESOURCES_FIT, { n: {} }, { pod: asks(percent), args });
+  for (const percent of [7, 14, 28, 29, 55, 57, 58]) {
+    assert.deepEqual(scoreOf(percent, curve(0, 10)), [percent], `${percent} upwards`);
+    assert.deepEqual(scoreOf(percent, curve(10, 0)), [100 - percent], `${percent} downwards`);
+  }
+});
+
 test('NodeResourcesFit: a special resource counts for pods that ask for it, and what is ignored is nobody’s business', () => {
   const gpu = { 'test.dev/gpu': '4' };
   const nodes = { with: { resources: gpu }, without: {} };
@@ -70,6 +91,24 @@ test('NodeResourcesBalancedAllocation: equal parts of all resources are best', (
   const nodes = { n: { resources: { 'ephemeral-storage': '10Gi' } } };
   const [score = 0] = scores(NODE_RESOURCES_BALANCED, nodes, { pod, args: { resources } }) ?? [];
   assert.equal(score, 76, 'standard deviation of 0.5, 0.5 and 0');
+});
+
+test('NodeResourcesBalancedAllocation: a device counts only for pods that ask for one', () => {
+  const args = { resources: ['cpu', 'memory', 'test.dev/gpu'].map((name) => ({ name })) };
+  const nodes = { n: { resources: { 'test.dev/gpu': '2' } } };
+  const asks = (gpus: number): Pod => {
+    const devices = gpus === 0 ? {} : { 'test.dev/gpu': String(gpus) };
+    const requests = { cpu: '2', memory: '4Gi', ...devices };
+    return buildPod('p', { spec: { containers: [{ name: 'c', image: 'i', resources: { requests } }] } });
+  };
+  assert.deepEqual(scores(NODE_RESOURCES_BALANCED, nodes, { pod: asks(0), args }), [100], 'a half and a half');
+  assert.deepEqual(scores(NODE_RESOURCES_BALANCED, nodes, { pod: asks(1), args }), [100], 'three halves');
+  assert.deepEqual(
+    scores(NODE_RESOURCES_BALANCED, nodes, { pod: asks(2), args }),
+    [76],
+    'deviation 0.2357 of 1/2, 1/2, 1',
+  );
+  assert.deepEqual(scores(NODE_RESOURCES_BALANCED, { n: {} }, { pod: asks(2), args }), [100], 'the node has none');
 });
 
 test('ImageLocality: nodes that hold large images are liked, less so when few hold them', () => {
@@ -122,6 +161,11 @@ test('NodeAffinity: what the profile adds holds for every pod; terms that name n
       'preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.',
   );
   assert.match(outcome(cluster, named('gone')), /3 node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]/);
+  assert.equal(
+    outcome(cluster, named()),
+    '0/3 nodes are available: pod affinity terms conflict. ' +
+      'preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.',
+  );
 });
 
 test('[POD-10] the operating system that a pod names has no say in where it goes', () => {

@@ -19,5 +19,5 @@ export function concerns({ namespace, spread }: PodInfo, other: PodInfo): boolea
   if (namespace !== other.namespace) return false;
   if (!spread.isOwn) return true;
   const { constraints } = spread.DoNotSchedule;
-  return constraints.some(({ group }) => group.includes(other.terminating ? { ...other, terminating: false } : other));
+  return constraints.some(({ selects }) => selects(other));
 }

@@ -52,7 +52,9 @@ function checkOf({ disks }: PodInfo, usersOfExclusive: () => number): NodeFilter
 /** The pod's ReadWriteOncePod claims, or why it cannot be known. */
 function exclusiveClaims({ claims }: PodInfo, volumes: Volumes): readonly string[] | string {
   const exclusive: string[] = [];
-  for (const { key, name } of claims) {
+  for (const { key, name, ephemeral } of claims) {
+    // Nobody else can use what is made for this pod.
+    if (ephemeral) continue;
     const claim = volumes.claim(key);
     if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
     if (claim.spec.accessModes?.includes('ReadWriteOncePod') === true) exclusive.push(key);

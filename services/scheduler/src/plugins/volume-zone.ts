@@ -25,6 +25,7 @@ interface ZoneRule {
 export const VOLUME_ZONE = define('VolumeZone', ['preFilter', 'filter'], () => ({
   preFilter: ({ pod, snapshot: { volumes } }) => {
     const rules = rulesFor(pod, volumes);
+    if (typeof rules === 'string') return { kind: 'reject', rejection: rejectedForGood(rules) };
     if (rules.length === 0) return SKIP;
     return checking((node) => (allows(node, rules) ? undefined : OTHER_ZONE));
   },
@@ -38,11 +39,32 @@ export const VOLUME_ZONE = define('VolumeZone', ['preFilter', 'filter'], () => (
   },
 }));
 
-function rulesFor({ claims }: PodInfo, volumes: Volumes): readonly ZoneRule[] {
-  return claims.flatMap(({ key }) => {
-    const volume = volumes.volume(volumes.claim(key)?.spec.volumeName ?? '');
-    return volume === undefined ? [] : rulesOf(volume);
-  });
+/** Of the claims that the pod names; a text says why they cannot be known. */
+function rulesFor({ claims }: PodInfo, volumes: Volumes): readonly ZoneRule[] | string {
+  const rules: ZoneRule[] = [];
+  for (const { key, name, ephemeral } of claims) {
+    if (ephemeral) continue;
+    const claim = volumes.claim(key);
+    if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
+    const { volumeName = '', storageClassName = '' } = claim.spec;
+    if (volumeName === '') {
+      const problem = whyNoVolume(storageClassName, volumes);
+      if (problem !== undefined) return problem;
+      continue;
+    }
+    const volume = volumes.volume(volumeName);
+    if (volume === undefined) return `persistentvolume "${volumeName}" not found`;
+    rules.push(...rulesOf(volume));
+  }
+  return rules;
+}
+
+/** A claim may be without a volume only while it waits for its first pod. */
+function whyNoVolume(className: string, volumes: Volumes): string | undefined {
+  if (className === '') return 'PersistentVolumeClaim had no pv name and storageClass name';
+  const storageClass = volumes.storageClass(className);
+  if (storageClass === undefined) return `storageclass.storage.k8s.io "${className}" not found`;
+  return storageClass.volumeBindingMode === 'WaitForFirstConsumer' ? undefined : 'PersistentVolume had no name';
 }
 
 function rulesOf({ metadata: { labels = {} } }: PersistentVolume): readonly ZoneRule[] {
@@ -56,13 +78,12 @@ function rulesOf({ metadata: { labels = {} } }: PersistentVolume): readonly Zone
 function allows({ labels }: NodeInfo, rules: readonly ZoneRule[]): boolean {
   if (TOPOLOGY_LABELS.every((label) => labels[label] === undefined)) return true;
   return rules.every(({ label, values }) => {
-    const value = labels[label] ?? labels[otherName(label)];
+    const value = labels[label] ?? labels[newName(label)];
     return value !== undefined && values.has(value);
   });
 }
 
-/** The labels were renamed; nodes and volumes may carry either name. */
-function otherName(label: string): string {
-  const [prefix = '', name = ''] = label.split('/');
-  return prefix.startsWith('topology') ? `failure-domain.beta.kubernetes.io/${name}` : `topology.kubernetes.io/${name}`;
+/** The labels were renamed: old volumes are understood on new nodes, not the other way round. */
+function newName(label: string): string {
+  return label.replace('failure-domain.beta.kubernetes.io/', 'topology.kubernetes.io/');
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, Volume } from '@holdfast/api';
+import { decodeConfiguration, type SchedulerConfiguration } from '../configuration/configuration.ts';
 import type { ClusterCache } from '../domain/cluster-cache.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
-import { clusterOf, decideFully, outcome } from '../testing/cluster.ts';
+import { clusterOf, decideFully, outcome, told } from '../testing/cluster.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
@@ -65,6 +66,14 @@ interface Storage {
   readonly classes?: readonly StorageClass[];
 }
 
+function withoutPlugin(name: string): SchedulerConfiguration {
+  return decodeConfiguration({
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    profiles: [{ plugins: { multiPoint: { disabled: [{ name }] } } }],
+  });
+}
+
 function withStorage(cluster: ClusterCache, { claims = [], volumes = [], classes = [] }: Storage): ClusterCache {
   for (const each of claims) cluster.volumes.setClaim(each);
   for (const each of volumes) cluster.volumes.setVolume(each);
@@ -100,10 +109,40 @@ test('VolumeBinding: a bound volume ties the pod to the nodes that reach it', ()
   assert.equal(outcome(cluster, using('p', ['data'])), 'b');
   const elsewhere = using('p', ['data'], { spec: { nodeSelector: { 'kubernetes.io/hostname': 'a' } } });
   assert.match(outcome(cluster, elsewhere), /1 node\(s\) had volume node affinity conflict/);
-  assert.match(
+  assert.equal(
     outcome(cluster, using('p', ['broken'])),
+    `0/2 nodes are available: persistentvolume "nothing" not found. ${NOT_HELPFUL}`,
+  );
+  const configuration = withoutPlugin('VolumeZone');
+  assert.match(
+    told(decideFully(cluster, using('p', ['broken']), { configuration })),
     /2 node\(s\) unavailable due to one or more pvc\(s\) bound to non-existent pv\(s\)/,
   );
+  assert.match(
+    told(decideFully(cluster, using('p', ['data', 'broken']), { configuration })),
+    /available: 1 node\(s\) had volume node affinity conflict, 1 node\(s\) unavailable due to one or more pvc/,
+    'of several bound claims the first that fails gives the reason',
+  );
+});
+
+test('VolumeBinding: a claim that is made for the pod is waited for', () => {
+  const ephemeral: Volume = {
+    name: 'scratch',
+    ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOncePod'], resources: {} } } },
+  };
+  const pod = buildPod('p', { spec: { volumes: [ephemeral] } });
+  const cluster = clusterOf(nodes);
+  const missing = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-scratch"';
+  assert.equal(outcome(cluster, pod), `0/2 nodes are available: ${missing}. ${NOT_HELPFUL}`);
+  const { metadata, ...rest } = claim('p-scratch', { volumeName: 'v' });
+  withStorage(cluster, { claims: [{ ...rest, metadata }], volumes: [volume('v', {}, { [ZONE]: 'elsewhere' })] });
+  const notOurs = 'PVC default/p-scratch was not created for pod default/p (pod is not owner)';
+  assert.equal(outcome(cluster, pod), `0/2 nodes are available: ${notOurs}. ${NOT_HELPFUL}`);
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'uid-default-p', controller: true };
+  cluster.volumes.setClaim({ ...rest, metadata: { ...metadata, ownerReferences: [owner] } });
+  cluster.setNode(buildNode('a', { labels: { [ZONE]: 'here' } }));
+  cluster.setNode(buildNode('b', { labels: { [ZONE]: 'here' } }));
+  assert.equal(outcome(cluster, pod).length, 1, 'zone labels of its volume do not concern VolumeZone');
 });
 
 test('VolumeBinding: what waits for its consumer takes the smallest volume that suits, where there is one', () => {
@@ -153,6 +192,25 @@ test('VolumeBinding: what can be provisioned goes where the class and the capaci
     nodeTopology: { matchLabels: { [ZONE]: 'z-a' } },
   });
   assert.equal(outcome(full, using('p', ['data'])), 'a');
+});
+
+test('VolumeZone on its own says of a claim why its volume cannot be known', () => {
+  const configuration = withoutPlugin('VolumeBinding');
+  const cluster = withStorage(clusterOf(nodes), {
+    claims: [
+      claim('bare', {}, 'Pending'),
+      claim('unknown', { storageClassName: 'none' }, 'Pending'),
+      claim('now', { storageClassName: 'now' }, 'Pending'),
+      claim('later', { storageClassName: 'later' }, 'Pending'),
+    ],
+    classes: [storageClass('now', 'Immediate'), storageClass('later', 'WaitForFirstConsumer')],
+  });
+  const said = (name: string): string => told(decideFully(cluster, using('p', [name]), { configuration }));
+  const message = (text: string): string => `0/2 nodes are available: ${text}. ${NOT_HELPFUL}`;
+  assert.equal(said('bare'), message('PersistentVolumeClaim had no pv name and storageClass name'));
+  assert.equal(said('unknown'), message('storageclass.storage.k8s.io "none" not found'));
+  assert.equal(said('now'), message('PersistentVolume had no name'));
+  assert.equal(said('later').length, 1);
 });
 
 test('VolumeRestrictions: a ReadWriteOncePod claim serves one pod of the cluster, a more important pod takes it over', () => {
@@ -210,6 +268,9 @@ test('VolumeZone: a volume with zones is used in one of them, by old or new labe
   assert.equal(outcome(withStorage(clusterOf(zoned), stored({ [ZONE]: 'z-b' })), using('p', ['data'])), 'b');
   const old = stored({ 'failure-domain.beta.kubernetes.io/zone': 'z-b__z-c' });
   assert.ok(['b', 'c'].includes(outcome(withStorage(clusterOf(zoned), old), using('p', ['data']))));
+  const oldNodes = [buildNode('o', { labels: { 'failure-domain.beta.kubernetes.io/zone': 'z-b' } })];
+  const newVolume = withStorage(clusterOf(oldNodes), stored({ [ZONE]: 'z-b' }));
+  assert.match(outcome(newVolume, using('p', ['data'])), /1 node\(s\) had no available volume zone/);
   const nowhere = outcome(withStorage(clusterOf(zoned), stored({ [ZONE]: 'z' })), using('p', ['data']));
   assert.match(nowhere, /3 node\(s\) had no available volume zone/);
   assert.equal(outcome(withStorage(clusterOf([buildNode('n')]), stored({ [ZONE]: 'z' })), using('p', ['data'])), 'n');

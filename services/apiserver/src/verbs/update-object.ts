@@ -1,4 +1,9 @@
-import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
+import {
+  type KubeObject,
+  type ResourceDefinition,
+  type ValidationContext,
+  validateObjectMetaUpdate,
+} from '@holdfast/api';
 import {
   badRequest,
   conflict,
@@ -106,7 +111,7 @@ async function admitAndSwap(
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
   const errors = form.validate(object, current.object, validation);
-  if (errors.length > 0) throw invalid422(definition, context.info.name, errors);
+  if (errors.length > 0) throw invalid422(definition, attempt, errors);
   if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
@@ -127,10 +132,16 @@ function owned(core: Core, update: Update, object: KubeObject, current: CachedOb
   return trackWriter(writer, current.object, object);
 }
 
-/** Kubernetes validates metadata of an update twice, and clients see both causes. */
-function invalid422(definition: ResourceDefinition, name: string, errors: readonly FieldError[]): StatusError {
-  const ofMetadata = errors.filter((error) => error.field.startsWith('metadata.'));
-  return invalidObject({ group: definition.group, kind: definition.kind, name }, [...ofMetadata, ...errors]);
+/** Kubernetes checks the metadata of every update before the kind does it again, and clients see the causes of both. */
+function invalid422(
+  definition: ResourceDefinition,
+  { current, object }: Attempt,
+  errors: readonly FieldError[],
+): StatusError {
+  const { group, kind } = definition;
+  const ofMetadata: FieldError[] = [];
+  validateObjectMetaUpdate(ofMetadata, object.metadata, current.object.metadata, { standardFinalizers: false });
+  return invalidObject({ group, kind, name: current.object.metadata.name ?? '' }, [...ofMetadata, ...errors]);
 }
 
 /** What no update may change, whoever sends it. */

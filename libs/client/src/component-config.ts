@@ -2,10 +2,18 @@ import { readFileSync } from 'node:fs';
 import type { Bus } from '@holdfast/bus';
 import {
   type Clock,
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  type Ids,
   LOG_LEVELS,
   type Log,
   type LogLevel,
   OperatorError,
+  opened,
+  openTracing,
+  type Random,
+  type Service,
   TRACING_SETTING,
   type Tracer,
 } from '@holdfast/platform';
@@ -15,7 +23,6 @@ import { createApiClient } from './api-client.ts';
 import { TOKEN_RELOAD_MS } from './limits.ts';
 import type { ApiClient } from './port.ts';
 import { createHttpsTransport } from './transport/https.ts';
-import type { ApiTransport } from './transport/port.ts';
 
 /** What every component that talks to the API over the network takes; its own settings are spread beside these. */
 export const COMPONENT_SETTINGS = {
@@ -35,14 +42,46 @@ export const COMPONENT_SETTINGS = {
 
 export type ComponentSettings = Settings<typeof COMPONENT_SETTINGS>;
 
+/** What a component in a process of its own works with. */
+export interface Component {
+  readonly client: ApiClient;
+  readonly bus: Bus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly tracer: Tracer | undefined;
+  /** Ends last. */
+  readonly connection: Service;
+}
+
+/** Of the machine, and of the outside world. Nothing is sent yet, so it works while the servers are down. */
+export async function openComponent(
+  settings: ComponentSettings,
+  {
+    name,
+    log,
+    userAgent = `holdfast-${name}`,
+  }: { readonly name: string; readonly log: Log; readonly userAgent?: string },
+): Promise<Component> {
+  const clock = createSystemClock();
+  const random = createSystemRandom();
+  const { tracer, ...tracing } = await openTracing(name, settings['tracing-endpoint']);
+  const { client, bus, ...link } = await connectComponent(settings, { clock, log, userAgent, tracer });
+  const connection = opened('connection', async () => {
+    await link.close();
+    await tracing.stop();
+  });
+  return { client, bus, clock, random, ids: createIds(random), log, tracer, connection };
+}
+
 export interface ComponentConnection {
   readonly client: ApiClient;
-  readonly transport: ApiTransport;
   readonly bus: Bus | undefined;
   close(): Promise<void>;
 }
 
-/** Opens what a component needs of the outside world. Nothing is sent yet, so it works while the servers are down. */
+/** For one identity. */
 export async function connectComponent(
   settings: ComponentSettings,
   deps: { readonly clock: Clock; readonly log: Log; readonly userAgent: string; readonly tracer?: Tracer | undefined },
@@ -58,7 +97,7 @@ export async function connectComponent(
     await bus?.close();
     await transport.close();
   };
-  return { client, transport, bus, close };
+  return { client, bus, close };
 }
 
 export function logLevelOf(settings: ComponentSettings): LogLevel {

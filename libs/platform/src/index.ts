@@ -4,7 +4,7 @@ export { nextTurn } from './event-loop.ts';
 export { readFeatureGates } from './feature-gates.ts';
 export { createIds, type Ids } from './ids.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
-export type { Service } from './lifecycle.ts';
+export { opened, type Service, startAll } from './lifecycle.ts';
 export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';

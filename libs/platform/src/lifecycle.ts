@@ -6,3 +6,18 @@ export interface Service {
   /** Resolves when nothing of the service runs any more. */
   stop(): Promise<void>;
 }
+
+/** What was opened before, and only needs an end. */
+export const opened = (name: string, close: () => Promise<void>): Service => ({
+  name,
+  start: async () => {},
+  stop: close,
+});
+
+/** Starts services in order; what it answers stops them in reverse. */
+export async function startAll(name: string, services: readonly Service[]): Promise<Service> {
+  for (const service of services) await service.start();
+  return opened(name, async () => {
+    for (const service of services.toReversed()) await service.stop();
+  });
+}

@@ -8,8 +8,10 @@ import {
   createSystemRandom,
   type Log,
   OperatorError,
+  opened,
   openTracing,
   type Service,
+  startAll,
 } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
@@ -57,18 +59,16 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   });
   const publishing =
     config.bus === undefined ? [] : await publish(config.bus, { store, clock, log, knownState: api.knownState });
-  const services = [api, ...publishing, https];
-  for (const service of services) await service.start();
+  const services = [
+    opened('tracing', () => tracing.stop()),
+    opened('store', () => store.close()),
+    api,
+    ...publishing,
+    https,
+  ];
+  const running = await startAll('apiserver-process', services);
   log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });
-  return {
-    name: 'apiserver-process',
-    start: async () => {},
-    stop: async () => {
-      for (const service of services.toReversed()) await service.stop();
-      await store.close();
-      await tracing.stop();
-    },
-  };
+  return running;
 }
 
 async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAccountOptions | undefined> {
@@ -117,8 +117,7 @@ async function publish(
     ...(password === undefined ? {} : { password }),
     ...(config.tls === undefined ? {} : { tls: config.tls }),
   });
-  const connection: Service = { name: 'bus', start: async () => {}, stop: () => bus.close() };
-  return [connection, createRelay({ ...deps, bus })];
+  return [opened('bus', () => bus.close()), createRelay({ ...deps, bus })];
 }
 
 async function readSettingFile(path: string): Promise<string> {

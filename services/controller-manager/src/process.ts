@@ -1,49 +1,35 @@
 import { readFile } from 'node:fs/promises';
-import { connectComponent } from '@holdfast/client/component-config';
-import {
-  createIds,
-  createSystemClock,
-  createSystemRandom,
-  type Log,
-  openTracing,
-  type Service,
-} from '@holdfast/platform';
+import { type ComponentConnection, connectComponent, openComponent } from '@holdfast/client/component-config';
+import { type Log, opened, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
 import { createControllerManager } from './app.ts';
 import type { ControllerManagerConfig } from './config.ts';
 
-/** The controller manager of one process, with its two identities and its bus. */
+const USER_AGENT = 'holdfast-controller-manager';
+
+/** The controller manager of one process, with its identities and its bus. */
 export async function startProcess(config: ControllerManagerConfig, log: Log): Promise<Service> {
-  const clock = createSystemClock();
-  const random = createSystemRandom();
-  const userAgent = 'holdfast-controller-manager';
-  const { tracer, ...tracing } = await openTracing('controller-manager', config.component['tracing-endpoint']);
-  const manager = await connectComponent(config.component, { clock, log, userAgent, tracer });
-  const { bus: _noBus, ...withoutBus } = config.component;
-  const podGcSettings = { ...withoutBus, bus: undefined, 'token-file': config.podGcTokenFile };
-  const podGc = await connectComponent(podGcSettings, {
-    clock,
+  const {
+    connection,
+    client: manager,
+    ...tools
+  } = await openComponent(config.component, {
+    name: 'controller-manager',
     log,
-    userAgent: `${userAgent}/pod-garbage-collector`,
-    tracer,
   });
+  /** The bus is heard once, whatever the identity. */
+  const connectAs = (who: string, tokenFile: string | undefined): Promise<ComponentConnection> =>
+    connectComponent(
+      { ...config.component, bus: undefined, 'token-file': tokenFile },
+      { ...tools, userAgent: `${USER_AGENT}/${who}` },
+    );
+  const podGc = await connectAs('pod-garbage-collector', config.podGcTokenFile);
   const { tokenFile, authority } = config.certificates;
-  const certificates =
-    tokenFile === undefined
-      ? undefined
-      : await connectComponent(
-          { ...withoutBus, bus: undefined, 'token-file': tokenFile },
-          { clock, log, userAgent: `${userAgent}/certificate-controller`, tracer },
-        );
+  const certificates = tokenFile === undefined ? undefined : await connectAs('certificate-controller', tokenFile);
   const service = createControllerManager({
-    clock,
-    random,
-    ids: createIds(random),
-    log,
-    tracer,
-    bus: manager.bus,
+    ...tools,
     clients: {
-      manager: manager.client,
+      manager,
       podGc: podGc.client,
       ...(certificates === undefined ? {} : { certificates: certificates.client }),
     },
@@ -53,18 +39,12 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
       ...(authority === undefined ? {} : { signingAuthority: await readAuthority(authority) }),
     },
   });
-  await service.start();
-  return {
-    name: service.name,
-    start: async () => {},
-    stop: async () => {
-      await service.stop();
-      await podGc.close();
-      await certificates?.close();
-      await manager.close();
-      await tracing.stop();
-    },
-  };
+  const others = [podGc, ...(certificates === undefined ? [] : [certificates])];
+  return startAll(service.name, [
+    connection,
+    ...others.map((other) => opened('connection', () => other.close())),
+    service,
+  ]);
 }
 
 async function readAuthority(

@@ -1,66 +1,30 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { OperatorError, type Service } from '@holdfast/platform';
-import { nodeHttp } from '@holdfast/platform/http';
+import {
+  createStatusServer as createServer,
+  metricsAnswer,
+  type StatusAnswer,
+  type StatusServer,
+  statusText,
+} from '@holdfast/platform/status-server';
 
 export interface StatusSource {
   metrics(): string;
   isReady(): boolean;
 }
 
-export interface StatusServer extends Service {
-  /** Known once it listens. */
-  readonly port: number;
-}
-
 /** Tells programs of this machine how the fencer does. Reads only. */
-export function createStatusServer(address: string, source: StatusSource): StatusServer {
-  const { host, port } = parseAddress(address);
-  let server: Server | undefined;
-  return {
-    name: 'status server of the fencer',
-    get port() {
-      const bound = server?.address();
-      return typeof bound === 'object' && bound !== null ? bound.port : port;
-    },
-    start: async () => {
-      const listening = Promise.withResolvers<void>();
-      server = nodeHttp().createServer((request, response) => serve(request, response, source));
-      server.once('error', listening.reject);
-      server.listen(port, host, listening.resolve);
-      await listening.promise;
-    },
-    stop: async () => {
-      if (server === undefined) return;
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      server.closeAllConnections();
-      await closed.promise;
-    },
-  };
-}
+export const createStatusServer = (address: string, source: StatusSource): StatusServer =>
+  createServer({ component: 'fencer', address, answer: (path) => answerTo(path, source) });
 
-function serve({ url = '/' }: IncomingMessage, response: ServerResponse, source: StatusSource): void {
-  const [path = ''] = url.split('?', 1);
-  const answer = (status: number, body: string): void =>
-    void response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(body);
-  if (path === '/metrics') answer(200, source.metrics());
-  else if (path === '/healthz' || path === '/livez') answer(200, 'ok\n');
-  else if (path === '/readyz')
-    answer(source.isReady() ? 200 : 503, source.isReady() ? 'ok\n' : 'the nodes are not read yet\n');
-  else answer(404, 'there are /metrics, /healthz, /livez and /readyz\n');
-}
-
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/;
-
-function parseAddress(address: string): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[?([^\]]*?)\]?:)?(\d{1,5})$/.exec(address);
-  const host = match?.[1] || '127.0.0.1';
-  const port = Number(match?.[2]);
-  if (match !== null && port <= 65_535 && LOOPBACK.test(host)) return { host, port };
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `--status-address takes host:port of this machine only, not "${address}"`,
-    nextStep: 'For example --status-address=127.0.0.1:10260.',
-    exitCode: 2,
-  });
+function answerTo(path: string, source: StatusSource): StatusAnswer {
+  switch (path) {
+    case '/metrics':
+      return metricsAnswer(source.metrics());
+    case '/healthz':
+    case '/livez':
+      return statusText(200, 'ok');
+    case '/readyz':
+      return source.isReady() ? statusText(200, 'ok') : statusText(503, 'the nodes are not read yet');
+    default:
+      return statusText(404, 'there are /metrics, /healthz, /livez and /readyz');
+  }
 }

@@ -1,17 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
-import { connectComponent } from '@holdfast/client/component-config';
-import {
-  type Clock,
-  createIds,
-  createSystemClock,
-  createSystemRandom,
-  invariant,
-  type Log,
-  openTracing,
-  type Service,
-} from '@holdfast/platform';
+import { openComponent } from '@holdfast/client/component-config';
+import { type Clock, invariant, type Log, type Service } from '@holdfast/platform';
 import { readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
@@ -26,41 +17,27 @@ import type { StaticPodSource } from './static-pods.ts';
 
 /** One node in a process of its own. Its pods run on when it stops. */
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
-  const clock = createSystemClock();
-  const random = createSystemRandom();
   const { nodeName: name, nodeLabels: labels, stateDirectory, maxPods } = config;
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   const machine = readMachineFacts({ name, labels, stateDirectory, maxPods });
-  const userAgent = `holdfast-kubelet/${name}`;
-  const { tracer, ...tracing } = await openTracing('kubelet', config.component['tracing-endpoint']);
-  const connection = await connectComponent(config.component, { clock, log, userAgent, tracer });
+  const { connection, ...tools } = await openComponent(config.component, {
+    name: 'kubelet',
+    log,
+    userAgent: `holdfast-kubelet/${name}`,
+  });
+  const { client, clock } = tools;
   const { runtime, runtimeName } = await openRuntime(config, machine, { clock, log });
-  const { client, bus } = connection;
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
   const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork();
-  const ids = createIds(random);
   const staticPods = await openStaticPods(config, { clock, log });
   const { dns } = config;
   const probe = createMachineProbe(stateDirectory);
-  const ways = { client, bus, runtime, network, dns, staticPods };
-  const parts = {
-    ...ways,
-    node,
-    eviction,
-    garbage,
-    shutdownPeriods,
-    userRanges,
-    machine: probe,
-    clock,
-    random,
-    ids,
-    log,
-    tracer,
-  };
+  const ways = { runtime, network, dns, staticPods };
+  const parts = { ...tools, ...ways, node, eviction, garbage, shutdownPeriods, userRanges, machine: probe };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   return {
@@ -70,8 +47,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
       await server?.stop();
       await kubelet.stop();
       await runtime.close();
-      await connection.close();
-      await tracing.stop();
+      await connection.stop();
     },
   };
 }

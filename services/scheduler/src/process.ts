@@ -1,19 +1,10 @@
 import { hostname } from 'node:os';
 import { readFeatures } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
-import { connectComponent, readSettingFile } from '@holdfast/client/component-config';
-import {
-  type Clock,
-  createIds,
-  createSystemClock,
-  createSystemRandom,
-  type Log,
-  openTracing,
-  type Service,
-} from '@holdfast/platform';
+import { openComponent, readSettingFile } from '@holdfast/client/component-config';
+import { type Log, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
-import { createStatusAccess } from './adapters/status-access.ts';
-import { createStatusServer, type StatusServer } from './adapters/status-server.ts';
+import { createStatusAccess, type StatusAccessDeps } from './adapters/status-access.ts';
+import { createStatusServer } from './adapters/status-server.ts';
 import { createScheduler, type Scheduler } from './app.ts';
 import type { SchedulerConfig, SchedulerSettings } from './config.ts';
 import { defaultConfiguration } from './configuration/configuration.ts';
@@ -25,46 +16,20 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
   const configuration =
     file === undefined ? defaultConfiguration(settings['scheduler-name']) : await readConfigurationFile(file);
   const { podPriority } = readFeatures(settings['feature-gates']);
-  const clock = createSystemClock();
-  const random = createSystemRandom();
-  const { tracer, ...tracing } = await openTracing('scheduler', settings['tracing-endpoint']);
-  const connection = await connectComponent(settings, { clock, log, userAgent: 'holdfast-scheduler', tracer });
-  const scheduler = createScheduler({
-    client: connection.client,
-    bus: connection.bus,
-    clock,
-    random,
-    ids: createIds(random),
-    log,
-    tracer,
-    host: hostname(),
-    configuration,
-    leaderElection: settings['leader-elect'] || configuration.leaderElect === true,
-    podPriority,
-  });
-  const status = openStatus(settings, { client: connection.client, clock, scheduler });
-  await status?.start();
-  await scheduler.start();
-  return {
-    name: scheduler.name,
-    start: async () => {},
-    stop: async () => {
-      await scheduler.stop();
-      await status?.stop();
-      await connection.close();
-      await tracing.stop();
-    },
-  };
+  const { connection, ...tools } = await openComponent(settings, { name: 'scheduler', log });
+  const leaderElection = settings['leader-elect'] || configuration.leaderElect === true;
+  const scheduler = createScheduler({ ...tools, host: hostname(), configuration, leaderElection, podPriority });
+  return startAll(scheduler.name, [connection, ...statusServers(settings, { ...tools, scheduler }), scheduler]);
 }
 
-function openStatus(
+function statusServers(
   settings: SchedulerSettings,
-  { client, clock, scheduler }: { readonly client: ApiClient; readonly clock: Clock; readonly scheduler: Scheduler },
-): StatusServer | undefined {
+  { scheduler, ...tools }: StatusAccessDeps & { readonly scheduler: Scheduler },
+): readonly Service[] {
   const { 'status-address': address, 'status-tls-cert-file': certFile, 'status-tls-key-file': keyFile } = settings;
-  if (address === undefined) return undefined;
+  if (address === undefined) return [];
   const tls = certFile === undefined && keyFile === undefined ? undefined : readTls(settings);
-  return createStatusServer({ address, source: scheduler, access: createStatusAccess({ client, clock }), tls });
+  return [createStatusServer({ address, source: scheduler, access: createStatusAccess(tools), tls })];
 }
 
 /** One without the other is a mistake, and no reason to speak in the clear. */

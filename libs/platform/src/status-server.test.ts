@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OperatorError } from './errors.ts';
+import { createStatusServer, metricsAnswer, statusText } from './status-server.ts';
+
+const serverAt = (address: string, tlsSettings?: string) =>
+  createStatusServer({
+    component: 'clock',
+    address,
+    ...(tlsSettings === undefined ? {} : { tlsSettings }),
+    answer: (path) => (path === '/metrics' ? metricsAnswer('ticks 1\n') : statusText(404, 'there is /metrics')),
+  });
+
+test('answers by the path alone, from start to stop', async (t) => {
+  const server = serverAt('127.0.0.1:0');
+  t.after(() => server.stop());
+  await server.stop();
+  await server.start();
+  const url = `http://127.0.0.1:${server.port}`;
+  assert.equal(await (await fetch(`${url}/metrics?x=1`)).text(), 'ticks 1\n');
+  assert.equal((await fetch(url)).status, 404);
+  await server.stop();
+  await server.stop();
+  await assert.rejects(fetch(url));
+});
+
+test('what is no address, or one that others see without a certificate, is told with the next step', () => {
+  assert.throws(() => serverAt('nowhere'), /form host:port, not "nowhere"/);
+  const refused = (error: unknown): boolean => error instanceof OperatorError && /Give --cert, or/.test(error.nextStep);
+  assert.throws(() => serverAt('0.0.0.0:1', '--cert'), refused);
+  for (const open of ['127.example:1', '10.0.0.1:1', '[::]:1']) assert.throws(() => serverAt(open), /in the clear/);
+});
+
+test('a port that somebody uses is told with the next step', async (t) => {
+  const first = serverAt('127.0.0.1:0');
+  t.after(() => first.stop());
+  await first.start();
+  const second = serverAt(`127.0.0.1:${first.port}`);
+  await assert.rejects(second.start(), (error) => error instanceof OperatorError && /EADDRINUSE/.test(error.message));
+  await second.stop();
+});

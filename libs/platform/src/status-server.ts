@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { describeError, OperatorError } from './errors.ts';
+import { nodeHttp, nodeHttps } from './http.ts';
+import type { Service } from './lifecycle.ts';
+
+export interface StatusAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+export interface StatusServerOptions {
+  /** Of whom it tells. */
+  readonly component: string;
+  /** host:port */
+  readonly address: string;
+  /** PEM texts. Without them HTTP is served, to this machine only: tokens must not cross a network in the clear. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  /** The settings that name these texts, in the words of the operator. */
+  readonly tlsSettings?: string;
+  answer(path: string, headers: IncomingHttpHeaders): StatusAnswer | Promise<StatusAnswer>;
+}
+
+export interface StatusServer extends Service {
+  /** Known once it listens. */
+  readonly port: number;
+}
+
+/** Tells machines how a component does. */
+export function createStatusServer(options: StatusServerOptions): StatusServer {
+  const { host, port } = parseAddress(options);
+  if (options.tls === undefined) refuseOpenAddress(host, options);
+  let server: Server | undefined;
+  return {
+    name: `status server of the ${options.component}`,
+    get port() {
+      const bound = server?.address();
+      return typeof bound === 'object' && bound !== null ? bound.port : port;
+    },
+    start: async () => {
+      const listening = Promise.withResolvers<void>();
+      server = createFor(options);
+      server.once('error', (error) => listening.reject(notListening(options, error)));
+      server.listen(port, host, listening.resolve);
+      await listening.promise;
+    },
+    stop: async () => {
+      if (server?.listening !== true) return;
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+    },
+  };
+}
+
+export const statusText = (status: number, body: string): StatusAnswer => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body: `${body}\n`,
+});
+
+export const metricsAnswer = (body: string): StatusAnswer => ({
+  status: 200,
+  type: 'text/plain; version=0.0.4; charset=utf-8',
+  body,
+});
+
+function createFor(options: StatusServerOptions): Server {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response, options);
+  const { tls } = options;
+  if (tls === undefined) return nodeHttp().createServer(answer);
+  return nodeHttps().createServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, answer);
+}
+
+async function serve(
+  { url = '/', headers }: IncomingMessage,
+  response: ServerResponse,
+  options: StatusServerOptions,
+): Promise<void> {
+  const [path = ''] = url.split('?', 1);
+  const { status, type, body } = await options.answer(path, headers);
+  response.writeHead(status, { 'content-type': type }).end(body);
+}
+
+function parseAddress({ address, component }: StatusServerOptions): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[?([^\]]*?)\]?:)?(\d{1,5})$/.exec(address);
+  const port = Number(match?.[2]);
+  if (match !== null && port <= 65_535) {
+    const host = match[1] ?? '';
+    return { host: host === '' ? '127.0.0.1' : host, port };
+  }
+  throw badAddress(
+    `the status address of the ${component} has the form host:port, not "${address}"`,
+    'For example 127.0.0.1:10259.',
+  );
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+function refuseOpenAddress(host: string, { component, tlsSettings }: StatusServerOptions): void {
+  if (isLoopback(host)) return;
+  const ownAddress = 'an address of this machine such as 127.0.0.1';
+  throw badAddress(
+    `the status address ${host} of the ${component} is seen by other machines, and without a certificate all would be said in the clear`,
+    tlsSettings === undefined ? `Give ${ownAddress}.` : `Give ${tlsSettings}, or ${ownAddress}.`,
+  );
+}
+
+const badAddress = (message: string, nextStep: string): OperatorError =>
+  new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });
+
+const notListening = ({ component, address }: StatusServerOptions, cause: unknown): OperatorError =>
+  new OperatorError({
+    code: 'StatusAddress',
+    message: `the status address ${address} of the ${component} cannot be served: ${describeError(cause)}`,
+    nextStep: 'Give an address that this machine has and a port that nobody uses.',
+    cause,
+  });

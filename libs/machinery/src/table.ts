@@ -27,7 +27,7 @@ export interface TableRow {
 
 export interface Table {
   readonly kind: 'Table';
-  readonly apiVersion: 'meta.k8s.io/v1';
+  readonly apiVersion: FormVersion;
   readonly metadata: {
     readonly resourceVersion?: string;
     readonly continue?: string;
@@ -37,6 +37,9 @@ export interface Table {
   readonly columnDefinitions: readonly TableColumnDefinition[] | null;
   readonly rows: readonly TableRow[];
 }
+
+/** Both look the same; clients that know only the older one get it by name. */
+export type FormVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 
 /** What each row carries of its object: `includeObject=`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -50,18 +53,19 @@ export interface TableRequest<T> {
   readonly now: number;
   /** In a watch only the first event's table has columns. */
   readonly withoutColumns?: boolean;
+  readonly apiVersion?: FormVersion;
 }
 
 export function buildTable<T extends object>(request: TableRequest<T>): Table {
-  const { columns, now } = request;
+  const { columns, now, apiVersion = 'meta.k8s.io/v1' } = request;
   return {
     kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion,
     metadata: request.metadata,
     columnDefinitions: request.withoutColumns === true ? null : columns.map(columnDefinition),
     rows: request.objects.map((object) => ({
       cells: columns.map((column) => column.cell(object, { now })),
-      ...rowObject(object, request.include),
+      ...rowObject(object, request.include, apiVersion),
     })),
   };
 }
@@ -76,26 +80,29 @@ function columnDefinition<T>({
   return { name, type, format, description, priority };
 }
 
-function rowObject(object: object, include: IncludeObject): { readonly object?: unknown } {
+function rowObject(object: object, include: IncludeObject, apiVersion: FormVersion): { readonly object?: unknown } {
   switch (include) {
     case 'None':
       return { object: null };
     case 'Object':
       return { object };
     case 'Metadata':
-      return { object: partialObjectMetadata(object) };
+      return { object: partialObjectMetadata(object, apiVersion) };
   }
 }
 
 export interface PartialObjectMetadata {
   readonly kind: 'PartialObjectMetadata';
-  readonly apiVersion: 'meta.k8s.io/v1';
+  readonly apiVersion: FormVersion;
   readonly metadata: unknown;
 }
 
-export function partialObjectMetadata(object: object): PartialObjectMetadata {
+export function partialObjectMetadata(
+  object: object,
+  apiVersion: FormVersion = 'meta.k8s.io/v1',
+): PartialObjectMetadata {
   const metadata: unknown = 'metadata' in object ? object.metadata : {};
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
+  return { kind: 'PartialObjectMetadata', apiVersion, metadata };
 }
 
 const UNKNOWN = '<unknown>';

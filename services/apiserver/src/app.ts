@@ -23,6 +23,7 @@ import { WatchCache } from './cache/watch-cache.ts';
 import type { FieldReader } from './cache/watcher-index.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
+import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer } from './http/answers.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
@@ -86,7 +87,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       const user = await authenticate(core.access.authenticators, request);
       return warnings.attach(await answer(pipeline, { request, user, warnings }));
     } catch (error) {
-      return warnings.attach(errorAnswer(error, deps.log));
+      return warnings.attach(asAccepted(request, errorAnswer(error, deps.log)));
     }
   };
   const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });

@@ -1,15 +1,17 @@
 import { findResource } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { badRequest } from '@holdfast/machinery';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
-import { impersonate, wantsToImpersonate } from './authentication/impersonation.ts';
+import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
 import { isServedGroup } from './endpoints/served-kinds.ts';
-import { errorAnswer } from './http/answers.ts';
+import { asAccepted } from './http/accepted-form.ts';
+import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
-import { negotiate, negotiateWithoutTable } from './http/negotiation.ts';
+import { negotiate, negotiateList, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
@@ -80,7 +82,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
     done(response.status);
     return response;
   } catch (error) {
-    const response = errorAnswer(error, log);
+    const response = asAccepted(incoming.request, errorAnswer(error, log));
     done(response.status);
     return response;
   }
@@ -88,6 +90,8 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 async function route({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const { authorizers } = core.access;
+  const nobody = wantsToImpersonate(incoming.request) ? wantedOfNobody(incoming.request) : undefined;
+  if (nobody !== undefined) return internalError(incoming.request, nobody);
   const user = wantsToImpersonate(incoming.request)
     ? await impersonate(authorizers, incoming.user, incoming.request)
     : incoming.user;
@@ -101,6 +105,25 @@ async function route({ core, checks }: Pipeline, incoming: Incoming, info: Reque
       : answerResource(core, { request, user, warnings }, info),
   );
 }
+
+/** Names that are no part of a path in the store. */
+function refuseName(name: string): void {
+  const why =
+    name === '.' || name === '..'
+      ? `may not be '${name}'`
+      : ['/', '%'].flatMap((each) => (name.includes(each) ? [`may not contain '${each}'`] : [])).join(';');
+  if (why !== '') throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${why}`);
+}
+
+/** Before anybody knows who asks there is no Status. */
+function internalError({ path, query }: ApiRequest, why: string): ApiResponse {
+  const uri = query.size === 0 ? path : `${path}?${query.toString()}`;
+  const text = `Internal Server Error: ${JSON.stringify(uri)}: ${why}`;
+  return textAnswer(500, `${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}\n`);
+}
+
+/** What stands at the path of a list. */
+const LISTS: ReadonlySet<string> = new Set(['list', 'watch']);
 
 async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request, user, warnings } = incoming;
@@ -117,7 +140,8 @@ async function answerResource(core: Core, incoming: Incoming, info: ResourceRequ
   const definition = findResource(info.group, info.version, info.resource);
   if (definition !== undefined) {
     const handler = routeResource(info, definition);
-    return handler(core, contextOf(negotiate), definition);
+    refuseName(info.name);
+    return handler(core, contextOf(LISTS.has(info.verb) ? negotiateList : negotiate), definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
   if (virtual === undefined) return unknownResource(info);

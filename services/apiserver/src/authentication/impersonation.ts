@@ -1,5 +1,4 @@
 import type { ApiRequest } from '@holdfast/client';
-import { badRequest } from '@holdfast/machinery';
 import { authorize } from '../authorization/chain.ts';
 import type { Authorizer } from '../authorization/port.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
@@ -22,6 +21,20 @@ export function wantsToImpersonate({ headers }: ApiRequest): boolean {
   return false;
 }
 
+/** What is wanted besides a user who is not named, as Go prints it; `undefined` when the request can be meant. */
+export function wantedOfNobody(request: ApiRequest): string | undefined {
+  const wanted = readWanted(request);
+  if (wanted === undefined || wanted.name !== '') return undefined;
+  const printed = [
+    ...wanted.groups.map((group) => `{Group  ${group}    }`),
+    ...Object.entries(wanted.extra).flatMap(([key, values]) =>
+      values.map((value) => `{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`),
+    ),
+    ...(wanted.uid === '' ? [] : [`{UID  ${wanted.uid}  authentication.k8s.io/v1  }`]),
+  ];
+  return `requested [${printed.join(' ')}] without impersonating a user`;
+}
+
 interface Wanted {
   readonly name: string;
   readonly uid: string;
@@ -38,9 +51,8 @@ function readWanted({ headers }: ApiRequest): Wanted | undefined {
       header.startsWith(EXTRA_PREFIX) ? [[decodeURIComponent(header.slice(EXTRA_PREFIX.length)), listOf(value)]] : [],
     ),
   );
-  if (name !== '') return { name, uid, groups, extra };
-  if (uid === '' && groups.length === 0 && Object.keys(extra).length === 0) return undefined;
-  throw badRequest('requested groups, uid or extra without impersonating a user');
+  const isWanted = name !== '' || uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
+  return isWanted ? { name, uid, groups, extra } : undefined;
 }
 
 const listOf = (header: string | undefined): readonly string[] =>

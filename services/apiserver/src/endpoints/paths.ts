@@ -1,6 +1,8 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Core } from '../core.ts';
+import { asAccepted } from '../http/accepted-form.ts';
 import { jsonAnswer, textAnswer } from '../http/answers.ts';
+import { notAcceptable, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { discoveryAnswer } from './discovery.ts';
@@ -19,9 +21,12 @@ export async function answerPath(
 ): Promise<ApiResponse> {
   if (isHealthPath(request.path)) return healthAnswer(request, checks);
   if (request.method !== 'GET' && isDocument(request.path)) throw methodNotAllowed();
+  refuseOthers(request);
   if (request.path === '/version' || request.path === '/version/') return jsonAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
-  const answer = discoveryAnswer(request, checks) ?? core.openApi.answer(request) ?? openIdAnswer(core, request);
+  const found = discoveryAnswer(request, checks);
+  if (found !== undefined) return asAccepted(request, found);
+  const answer = core.openApi.answer(request) ?? openIdAnswer(core, request);
   if (answer !== undefined) return answer;
   if (isBelowServedGroup(request.path)) throw notServed();
   return nothingThere();
@@ -29,6 +34,23 @@ export async function answerPath(
 
 /** What only a list of versions or resources stands at, or the version of the server. */
 const isDocument = (path: string): boolean => /^\/(?:version|api|api\/v1|apis\/[^/]+\/[^/]+)\/?$/.test(path);
+
+/** Who takes nothing of what stands there is told what does; of unknown groups nothing does. */
+function refuseOthers({ path, headers }: ApiRequest): void {
+  const accept = headers['accept'] ?? '';
+  if (accept === '' || accept === 'application/json') return;
+  if (/^\/version\/?$/.test(path)) {
+    if (!takesAny(accept, ['application/json'])) throw notAcceptable(['application/json']);
+  } else if (isDiscovery(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
+}
+
+const DISCOVERY_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+
+function isDiscovery(path: string): boolean {
+  if (/^\/(?:api|apis|api\/v1)\/?$/.test(path)) return true;
+  const [, group = ''] = /^\/apis\/([^/]+)(?:\/[^/]+)?\/?$/.exec(path) ?? [];
+  return group !== '' && isServedGroup(group);
+}
 
 /** Below a group that is served an unknown path is told in a `Status`; elsewhere there is no API that could. */
 function isBelowServedGroup(path: string): boolean {

@@ -95,6 +95,21 @@ test('a status or header that cannot be written costs that answer, and nobody el
   assert.equal(await http1(port, '/'), 200);
 });
 
+test('what is no media type is left to those who know which are taken', async (t) => {
+  const port = await serve(t, async ({ headers }) =>
+    answered(headers['content-type'] === 'application/json' ? 200 : 415),
+  );
+  const post = (type: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'content-type': type };
+      const request = httpsRequest({ host, port, method: 'POST', ca: tls.certificate, headers, agent: false });
+      request.on('response', (response) => resolve(response.resume().statusCode));
+      request.on('error', reject);
+      request.end('{}');
+    });
+  assert.deepEqual([await post('foo'), await post('foo/'), await post('application/json')], [415, 415, 200]);
+});
+
 function isClosed(connection: Socket): boolean {
   if (!connection.destroyed) connection.write('x');
   return connection.destroyed;

@@ -141,8 +141,14 @@ const noSchemas = (): never => {
   throw new InvariantViolation('routes have no schemas');
 };
 
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
+
 /** HTTP/2 bodies may come without a length. Without a type as well, Fastify would take such a request for one without a body. */
 function nameBody(raw: IncomingMessage | Http2ServerRequest): void {
+  const type = raw.headers['content-type'];
+  // What is no media type would be refused before anybody could say which are taken.
+  if (type === '') delete raw.headers['content-type'];
+  else if (type !== undefined && !MEDIA_TYPE.test(type)) raw.headers['content-type'] = 'application/octet-stream';
   if (raw.headers['content-type'] !== undefined || !('stream' in raw) || raw.stream.endAfterHeaders) return;
   raw.headers['content-type'] = 'application/json';
 }

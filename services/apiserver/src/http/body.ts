@@ -59,35 +59,38 @@ export interface ParsedDocument {
 
 /** Parses a document; `wanted` is named when it is none at all. */
 export function parseDocument(text: string, format: BodyFormat, wanted: string): ParsedDocument {
-  const { value, duplicates } = format === 'json' ? parseJsonText(text, wanted) : parseYaml(text, wanted);
+  return parseRefusing(text, format, (why) => unrecognized(wanted, text, why));
+}
+
+/** As `parseDocument`, where another sentence tells why it is none. */
+export function parseRefusing(text: string, format: BodyFormat, refused: Refusal): ParsedDocument {
+  const { value, duplicates } = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, refused);
   refuseTooDeep(value);
   if (isJsonObject(value)) return { value, duplicates };
   // In Go, null fills nothing in.
   if (value === null) return { value: {}, duplicates };
-  throw unrecognized(
-    wanted,
-    text,
-    `${NO_KIND}json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${KINDS}`,
-  );
+  throw refused(`${NO_KIND}json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${KINDS}`);
 }
+
+type Refusal = (why: string) => StatusError;
 
 const NO_KIND = "couldn't get version/kind; json parse error: ";
 const KINDS = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-function parseJsonText(text: string, wanted: string): ParsedJson {
+function parseJsonText(text: string, refused: Refusal): ParsedJson {
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw unrecognized(wanted, text, `${NO_KIND}${error.message}`);
+    if (error instanceof JsonSyntaxError) throw refused(`${NO_KIND}${error.message}`);
     throw error;
   }
 }
 
-function parseYaml(text: string, wanted: string): ParsedJson {
+function parseYaml(text: string, refused: Refusal): ParsedJson {
   try {
     return parseYamlText(text);
   } catch (error) {
-    if (error instanceof YamlSyntaxError) throw unrecognized(wanted, text, error.message);
+    if (error instanceof YamlSyntaxError) throw refused(error.message);
     throw error;
   }
 }

@@ -13,6 +13,7 @@ import {
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { Selection } from '../cache/selection.ts';
+import { readInt64, revisionProblem } from './query-values.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 
 export interface ListOptions {
@@ -32,10 +33,10 @@ export function readListOptions(
   info: ResourceRequest,
   definition: ResourceDefinition,
 ): ListOptions {
+  const timeoutSeconds = readInteger(query, 'timeoutSeconds');
+  const limit = readInteger(query, 'limit');
   const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
   const fields = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
-  const limit = readInteger(query, 'limit');
-  const timeoutSeconds = readInteger(query, 'timeoutSeconds');
   const match = readMatch(query);
   const options: ListOptions = {
     selection: readSelection({ labels, fields }, info, definition),
@@ -62,6 +63,7 @@ function readSelection(
   definition: ResourceDefinition,
 ): Selection {
   checkFields(fields, definition);
+  checkName(fields, info);
   const pinnedNamespace = fields.requiredValue('metadata.namespace');
   return {
     namespace: definition.namespaced ? info.namespace || pinnedNamespace : undefined,
@@ -124,23 +126,23 @@ export function parsed<T>(parse: () => T): T {
   }
 }
 
+/** Who watches one object may not select another. */
+function checkName({ empty, requiredValue }: FieldSelectorMatcher, { name }: ResourceRequest): void {
+  if (name === '' || empty || requiredValue('metadata.name') === name) return;
+  throw badRequest("fieldSelector metadata.name doesn't match requested name");
+}
+
 function readInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  if (!/^-?\d{1,15}$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return Number(text);
+  return text === null ? undefined : readInt64(text);
 }
 
 /** `undefined` for absent and ''. */
 export function readResourceVersion(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const shown = JSON.stringify(text);
-  throw unclassifiedError(
-    `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
-  );
+  const problem = revisionProblem(text);
+  if (problem === undefined) return Number(text);
+  throw unclassifiedError(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${problem}`);
 }
 
 /** Everything that is wrong with how a revision is asked for is told at once. */

@@ -3,45 +3,82 @@ import { StatusError } from '@holdfast/machinery';
 /** How the client wants an object or a list. */
 export interface Representation {
   readonly form: 'object' | 'table' | 'partial' | 'partial list';
+  /** Of `meta.k8s.io`, in which a table or partial objects come. */
+  readonly formVersion: 'v1' | 'v1beta1';
   readonly encoding: 'json' | 'yaml';
   /** The media type to answer with. */
   readonly contentType: string;
-  readonly pretty: boolean;
 }
 
 const PLAIN: Representation = {
   form: 'object',
+  formVersion: 'v1',
   encoding: 'json',
   contentType: 'application/json',
-  pretty: false,
 };
 
-const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
+const YAML = 'application/yaml';
+/** What Kubernetes names; clients that ask for protobuf also say that they take JSON, and get that. */
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const SERVED = ['application/json', YAML, PROTOBUF];
+const STREAMS = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
-/** Takes the first media type of `Accept` that we can answer; 406 when there is none. */
-export function negotiate(accept: string | undefined): Representation {
-  return negotiateAmong(accept, () => true);
-}
+/** Of what the client likes best, the first that we can answer; 406 when there is none. */
+export const negotiate = (accept: string | undefined): Representation => negotiateAmong(accept, SERVED, () => true);
+
+/** For lists, which are also watched: that is told to whoever takes nothing of it. */
+export const negotiateList = (accept: string | undefined): Representation =>
+  negotiateAmong(accept, [...SERVED, ...STREAMS], () => true);
 
 /** For answers that have no columns: a client that takes nothing but a table gets 406. */
-export function negotiateWithoutTable(accept: string | undefined): Representation {
-  return negotiateAmong(accept, ({ form }) => form !== 'table');
-}
+export const negotiateWithoutTable = (accept: string | undefined): Representation =>
+  negotiateAmong(accept, SERVED, ({ form }) => form !== 'table');
 
-function negotiateAmong(accept: string | undefined, isServed: (wanted: Representation) => boolean): Representation {
+function negotiateAmong(
+  accept: string | undefined,
+  available: readonly string[],
+  isServed: (wanted: Representation) => boolean,
+): Representation {
   if (accept === undefined || accept === '' || accept === 'application/json') return PLAIN;
-  for (const clause of accept.split(',')) {
-    const representation = readClause(clause.trim());
+  if (!takesAny(accept, SERVED)) throw notAcceptable(available);
+  for (const clause of clausesOf(accept)) {
+    const representation = readClause(clause);
     if (representation !== undefined && isServed(representation)) return representation;
   }
-  throw accept.split(',').some((clause) => isServedType(clause)) ? onlyAccepted() : notAcceptable();
+  throw encodingsOf(accept).length > 0 ? onlyAccepted() : notAcceptable(available);
 }
 
-/** A type that is served, asked for in a form that is not. */
-function isServedType(clause: string): boolean {
-  const type = clause.split(';')[0]?.trim() ?? '';
-  return encodingOf(type) !== undefined;
+/** What leads to a route: a type by its name, or any. */
+export const takesAny = (accept: string, types: readonly string[]): boolean =>
+  accept.split(',').some((clause) => {
+    const type = (clause.split(';')[0] ?? '').trim();
+    return type === '*/*' || types.includes(type);
+  });
+
+/** How a document without other forms is written. */
+export const encodingFor = (accept: string): 'json' | 'yaml' => encodingsOf(accept)[0] ?? 'json';
+
+const encodingsOf = (accept: string): readonly ('json' | 'yaml')[] =>
+  clausesOf(accept).flatMap(({ type }) => encodingOf(type) ?? []);
+
+interface Clause {
+  readonly type: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
 }
+
+/** The best first; of equally good ones the one that says more. */
+function clausesOf(accept: string): readonly Clause[] {
+  const clauses = accept.split(',').map((text): Clause => {
+    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+    const parameters = new Map(rest.map(splitOnce));
+    const quality = parameters.get('q');
+    return { type, parameters, quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0 };
+  });
+  return clauses.toSorted((a, b) => b.quality - a.quality || wildcards(a) - wildcards(b));
+}
+
+const wildcards = ({ type }: Clause): number => type.split('*').length;
 
 const onlyAccepted = (): StatusError =>
   new StatusError({
@@ -50,24 +87,29 @@ const onlyAccepted = (): StatusError =>
     message: `only the following media types are accepted: ${SERVED.join(', ')}`,
   });
 
-function readClause(clause: string): Representation | undefined {
-  const [type = '', ...rest] = clause.split(';').map((part) => part.trim());
-  const parameters = new Map(rest.map((part) => splitOnce(part)));
+const FORMS: ReadonlyMap<string, Representation['form']> = new Map([
+  ['Table', 'table'],
+  ['PartialObjectMetadata', 'partial'],
+  ['PartialObjectMetadataList', 'partial list'],
+]);
+
+function readClause({ type, parameters }: Clause): Representation | undefined {
   const encoding = encodingOf(type);
   if (encoding === undefined) return undefined;
-  const contentType = encoding === 'yaml' ? 'application/yaml' : 'application/json';
-  const base: Representation = { ...PLAIN, encoding, contentType, pretty: parameters.get('pretty') === '1' };
+  const base: Representation = { ...PLAIN, encoding, contentType: encoding === 'yaml' ? YAML : 'application/json' };
   const as = parameters.get('as');
   if (as === undefined) return base;
-  if (parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
-  if (as === 'Table') return { ...base, form: 'table' };
-  if (as === 'PartialObjectMetadata') return { ...base, form: 'partial' };
-  return as === 'PartialObjectMetadataList' ? { ...base, form: 'partial list' } : undefined;
+  const formVersion = parameters.get('v');
+  if (parameters.get('g') !== 'meta.k8s.io' || (formVersion !== 'v1' && formVersion !== 'v1beta1')) return undefined;
+  const form = FORMS.get(as);
+  return form === undefined ? undefined : { ...base, form, formVersion };
 }
+
+const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
 
 function encodingOf(type: string): 'json' | 'yaml' | undefined {
   if (JSON_TYPES.has(type)) return 'json';
-  return type === 'application/yaml' ? 'yaml' : undefined;
+  return type === YAML ? 'yaml' : undefined;
 }
 
 function splitOnce(part: string): [string, string] {
@@ -75,16 +117,11 @@ function splitOnce(part: string): [string, string] {
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];
 }
 
-/** What Kubernetes names; clients that ask for protobuf also say that they take JSON, and get that. */
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const SERVED = ['application/json', 'application/yaml', PROTOBUF];
-const AVAILABLE = [...SERVED, 'application/json;stream=watch', `${PROTOBUF};stream=watch`];
-
-export function notAcceptable(): StatusError {
+export function notAcceptable(available: readonly string[] = SERVED): StatusError {
   return new StatusError({
     code: 406,
     reason: 'NotAcceptable',
-    message: `406: Not Acceptable\n\nAvailable representations: ${AVAILABLE.join(', ')}`,
+    message: `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`,
     details: {},
   });
 }

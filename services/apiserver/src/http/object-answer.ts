@@ -1,6 +1,13 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, buildTable, type IncludeObject, partialObjectMetadata, type Table } from '@holdfast/machinery';
+import {
+  badRequest,
+  buildTable,
+  type FormVersion,
+  type IncludeObject,
+  partialObjectMetadata,
+  type Table,
+} from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
@@ -23,7 +30,7 @@ export function objectAnswer(
       return valueAnswer(context, status, tableFor(core, context, definition, { objects: [object], metadata }));
     }
     case 'partial':
-      return valueAnswer(context, status, partialObjectMetadata(object.object));
+      return valueAnswer(context, status, partialObjectMetadata(object.object, formVersionOf(context)));
     case 'partial list':
       throw otherForm('PartialObjectMetadataList', definition);
     case 'object':
@@ -35,6 +42,10 @@ export function objectAnswer(
       };
   }
 }
+
+/** The version of tables and partial objects that the client asked for. */
+export const formVersionOf = ({ representation }: ResourceContext): FormVersion =>
+  `meta.k8s.io/${representation.formVersion}`;
 
 export function valueAnswer(context: ResourceContext, status: number, value: unknown): ApiResponse {
   const { encoding, contentType } = context.representation;
@@ -64,6 +75,7 @@ export function tableFor(
     include: includeObject(context.request.query.get('includeObject')),
     now: core.clock.now(),
     withoutColumns: content.withoutColumns ?? false,
+    apiVersion: formVersionOf(context),
   });
   const { rowConditions } = definition;
   if (rowConditions === undefined) return table;

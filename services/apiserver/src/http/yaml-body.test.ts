@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { YAML_TOKENS_MAX } from '../limits.ts';
-import { parseYamlText, YamlSyntaxError } from './yaml.ts';
+import { parseYamlText, stringifyYaml, YamlSyntaxError } from './yaml.ts';
 
 const refusedWith = (code: number, message: RegExp) => (error: unknown) =>
   error instanceof StatusError && error.code === code && message.test(error.message);
@@ -76,4 +76,25 @@ test('deep texts are refused, and unknown tags are not printed', (t) => {
   assert.throws(() => parseYamlText('['.repeat(10_000)), isSyntaxError(/./));
   assert.deepEqual(parseYamlText('a: !unknown b').value, { a: 'b' });
   assert.equal(print.mock.callCount(), 0);
+});
+
+test('an object is printed as Go prints it', () => {
+  const shared = { port: 1 };
+  const value = {
+    z: [shared, shared],
+    a: 'b: c',
+    n: '42',
+    t: '2026-01-02T03:04:05Z',
+    on: '1e3',
+    ip: '10.0.0.1',
+    e: '',
+    m: 'x\ny\n',
+  };
+  assert.equal(
+    stringifyYaml(value),
+    `a: 'b: c'\ne: ""\nip: 10.0.0.1\nm: |\n  x\n  y\nn: "42"\n"on": "1e3"\nt: "2026-01-02T03:04:05Z"\nz:\n- port: 1\n- port: 1\n`.replace(
+      '\nn: ',
+      '\n"n": ',
+    ),
+  );
 });

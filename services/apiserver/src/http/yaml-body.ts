@@ -1,7 +1,7 @@
 import { type Json, type ParsedJson, StatusError } from '@holdfast/machinery';
 import {
   type Alias,
-  type Document,
+  Document,
   isAlias,
   isCollection,
   isMap,
@@ -10,7 +10,7 @@ import {
   isScalar,
   Lexer,
   parseDocument,
-  stringify,
+  visit,
   type YAMLError,
 } from 'yaml';
 import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
@@ -29,7 +29,20 @@ export function parseYamlText(text: string): ParsedJson {
   }
 }
 
-export const stringifyYaml = (value: unknown): string => stringify(value);
+/** As Go prints it: keys in order, lists as far left as their names, and quotes around what another type could be read from. */
+export function stringifyYaml(value: unknown): string {
+  const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && IS_OTHER_TYPE.test(node.value)) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString({ indentSeq: false, singleQuote: true });
+}
+
+/** Nothing, switches, numbers of any base, and times. */
+const IS_OTHER_TYPE =
+  /^(?:|~|null|y|n|yes|no|on|off|true|false|<<|[-+]?(?:\d[\d_]*(?::[0-5]?\d)*(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|0x[\da-f_]+|0b[01_]+|0o[0-7_]+|\.inf)|\.nan|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?)$/i;
 
 function parseBounded(text: string): ParsedJson {
   refuseTooManyTokens(text);

@@ -10,7 +10,8 @@ import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, subjectOf } from '../served.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
-import { readDryRun } from '../verbs/write-options.ts';
+import { checkOptions } from '../verbs/delete-options.ts';
+import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
 import { findBudget, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
@@ -23,10 +24,9 @@ const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const { deleteOptions = {}, metadata } = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
   if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
-  const dryRun = readDryRun(
-    [...(deleteOptions.dryRun ?? []), ...context.request.query.getAll('dryRun')],
-    'DeleteOptions',
-  );
+  const asked = readWriteOptions(context, 'CreateOptions');
+  checkOptions(deleteOptions);
+  const dryRun = asked.dryRun || (deleteOptions.dryRun ?? []).length > 0;
   const deletion = { definition, target: { namespace, name }, options: deleteOptions, dryRun, prepare: markEvicted };
   await inTurn({ core, context, deletion });
   return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });

@@ -3,6 +3,7 @@ import type { ApiResponse } from '@holdfast/client';
 import {
   applyServerSide,
   badRequest,
+  conflict,
   copyJson,
   isJsonObject,
   type JsonObject,
@@ -13,13 +14,15 @@ import { asKind, bodyText, type ParsedDocument, refuseTooDeep } from '../http/bo
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { parseYamlText, YamlSyntaxError } from '../http/yaml.ts';
-import { createObject, placeInNamespace } from './create.ts';
+import { subjectOf } from '../served.ts';
+import { createObject } from './create.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
+import { placeInNamespace } from './place-in-namespace.ts';
 import { formFor } from './update-forms.ts';
-import { changeable, updateObject } from './update-object.ts';
+import { changeable, checkName, updateObject } from './update-object.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
-import { missing, nameless } from './write-results.ts';
+import { missing } from './write-results.ts';
 
 /** Server-side apply: the client says what it wants of an object, and owns exactly that. */
 export async function apply(
@@ -30,7 +33,7 @@ export async function apply(
   const options = readWriteOptions(context, 'PatchOptions');
   const { value: config, duplicates } = parseConfiguration(bodyText(context.request));
   reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
-  checkName(config, context);
+  checkConfiguredName(config, context);
   const { subresource, name } = context.info;
   const applyTo = (live: KubeObject | undefined): KubeObject =>
     appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
@@ -42,8 +45,9 @@ export async function apply(
     createInstead: () => {
       if (subresource !== '') throw missing(definition, name);
       const fresh = applyTo(undefined);
-      if ((fresh.metadata.name ?? '') === '') throw nameless(name);
+      refuseUid(fresh, definition, name);
       placeInNamespace(fresh, context.info.namespace, definition);
+      checkName(fresh, name);
       return createObject(core, context, { definition, object: fresh, options, tracked: true });
     },
   });
@@ -86,7 +90,14 @@ function appliedObject(core: Core, application: Application, live: KubeObject | 
   return asKind(decodeStoredForm(object, definition), definition);
 }
 
-function checkName(config: JsonObject, context: ResourceContext): void {
+/** Who names a uid means an object that is there. */
+function refuseUid({ metadata: { uid = '' } }: KubeObject, definition: ResourceDefinition, name: string): void {
+  if (uid === '') return;
+  const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+  throw conflict(subjectOf(definition, name), why);
+}
+
+function checkConfiguredName(config: JsonObject, context: ResourceContext): void {
   const metadata = config['metadata'];
   const named = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
   if (typeof named !== 'string' || named === '' || named === context.info.name) return;

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceDefinition, ValidationContext } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, fieldsOfMember, invalidObject, StatusError, unclassifiedError } from '@holdfast/machinery';
+import { fieldsOfMember, invalidObject, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
@@ -8,10 +8,12 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
+import { revisionProblem } from '../http/query-values.ts';
 import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
 import { keyOf, subjectOf } from '../served.ts';
 import { asJson, decodeNewBody, schemaOf } from './decode-body.ts';
 import { trackWriter } from './field-ownership.ts';
+import { placeInNamespace } from './place-in-namespace.ts';
 import type { PodTemplate } from './pod-templates.ts';
 import { changeable } from './update-object.ts';
 import { validationContext } from './validation-context.ts';
@@ -69,9 +71,9 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   }
 }
 
-/** Kubernetes answers this with 500. */
+/** Kubernetes answers this with 500, and overlooks what is no revision at all. */
 function refuseRevision(revision: string): void {
-  if (/^0*[1-9]\d*$/.test(revision)) {
+  if (/^0*[1-9]\d*$/.test(revision) && revisionProblem(revision) === undefined) {
     throw unclassifiedError('resourceVersion should not be set on objects to be created');
   }
 }
@@ -98,16 +100,6 @@ function owned(core: Core, { definition, object, options, template }: NewObject)
   const writer = { definition, subresource: '', fieldManager: options.fieldManager, now: core.clock.now() };
   if (template !== undefined) template.fields ??= fieldsOfMember(asJson(object), 'spec', schemaOf(definition));
   return trackWriter(writer, undefined, object, template?.fields === undefined ? undefined : { spec: template.fields });
-}
-
-/** The body may leave the namespace out; it may not name another one. */
-export function placeInNamespace(object: KubeObject, namespace: string, definition: ResourceDefinition): void {
-  const own = object.metadata.namespace ?? '';
-  if (own !== '' && own !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  if (definition.namespaced) object.metadata.namespace = namespace;
-  else delete object.metadata.namespace;
 }
 
 const isGenerated = (object: KubeObject): boolean =>

@@ -6,46 +6,32 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { readListOptions } from '../http/list-options.ts';
 import { DELETE_COLLECTION_PARALLEL } from '../limits.ts';
-import { groupVersion } from '../served.ts';
 import { deleteObject } from './delete.ts';
 import { readDeleteOptions } from './delete-options.ts';
-import { listBytes, readPage } from './list.ts';
+import { listAnswer, readPage } from './list.ts';
 
-/** Deletes everything the selectors match, object by object, and answers with what it deleted. */
+/** Deletes everything the selectors match, object by object, and answers with what there was. */
 export async function removeCollection(
   core: Core,
   context: ResourceContext,
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
-  const { options, dryRun } = readDeleteOptions(context);
   const listOptions = readListOptions(context.request.query, context.info, definition);
+  const { options, dryRun } = readDeleteOptions(context);
   const page = await readPage(core, listOptions, definition);
-  const removeOne = async (object: CachedObject): Promise<CachedObject | undefined> => {
-    const target = { namespace: object.namespace, name: object.name };
+  const removeOne = async ({ namespace, name }: CachedObject): Promise<void> => {
     try {
-      return (await deleteObject(core, context, { definition, target, options, dryRun })).object;
+      await deleteObject(core, context, { definition, target: { namespace, name }, options, dryRun });
     } catch (error) {
-      if (error instanceof StatusError && error.code === 404) return undefined;
-      throw error;
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
     }
   };
-  const deleted = (await inParallel(page.objects, removeOne)).filter((each) => each !== undefined);
-  const metadata = { resourceVersion: String(page.revision) };
-  const value = {
-    kind: `${definition.kind}List`,
-    apiVersion: groupVersion(definition),
-    metadata,
-    items: deleted.map((object) => object.object),
-  };
-  const body = { kind: 'json', bytes: () => listBytes(definition, deleted, metadata), value: () => value } as const;
-  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+  await inParallel(page.objects, removeOne);
+  return listAnswer(core, context, definition, page);
 }
 
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   for (let start = 0; start < items.length; start += DELETE_COLLECTION_PARALLEL) {
-    const batch = items.slice(start, start + DELETE_COLLECTION_PARALLEL);
-    results.push(...(await Promise.all(batch.map(work))));
+    await Promise.all(items.slice(start, start + DELETE_COLLECTION_PARALLEL).map(work));
   }
-  return results;
 }

@@ -1,9 +1,18 @@
-import type { DeleteOptions } from '@holdfast/api';
-import { badRequest, isJsonObject, type JsonObject } from '@holdfast/machinery';
-import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import { type DeleteOptions, schemaFor } from '@holdfast/api';
+import {
+  DecodeError,
+  decodeWithSchema,
+  invalid,
+  type JsonObject,
+  notSupported,
+  unclassifiedError,
+} from '@holdfast/machinery';
+import { invariant } from '@holdfast/platform';
+import { bodyFormat, bodyText, parseRefusing } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { invalidOptions } from '../http/options-error.ts';
-import { readDryRun } from './write-options.ts';
+import { readInt64 } from '../http/query-values.ts';
+import { isTrue } from '../http/request-info.ts';
+import { dryRunErrors, refuseWrong } from './write-options.ts';
 
 /** From the body; without one, from the query. */
 export function readDeleteOptions(context: ResourceContext): {
@@ -11,79 +20,59 @@ export function readDeleteOptions(context: ResourceContext): {
   readonly dryRun: boolean;
 } {
   const text = bodyText(context.request);
-  const options =
-    text.trim() === ''
-      ? optionsFromQuery(context.request.query)
-      : decodeOptions(parseDocument(text, bodyFormat(context.request), 'DeleteOptions').value);
+  const options = text === '' ? optionsFromQuery(context.request.query) : decodeOptions(context, text);
   checkOptions(options);
-  const dryRun = readDryRun([...(options.dryRun ?? []), ...context.request.query.getAll('dryRun')], 'DeleteOptions');
-  return { options, dryRun };
+  return { options, dryRun: (options.dryRun ?? []).length > 0 };
 }
 
 function optionsFromQuery(query: URLSearchParams): DeleteOptions {
   const grace = query.get('gracePeriodSeconds');
   const orphan = query.get('orphanDependents');
   const policy = query.get('propagationPolicy');
+  const dryRun = query.getAll('dryRun');
   return {
-    ...(grace === null ? {} : { gracePeriodSeconds: readSeconds(grace) }),
-    ...(orphan === null ? {} : { orphanDependents: orphan === 'true' || orphan === '1' }),
-    ...(policy === null || policy === '' ? {} : { propagationPolicy: policy }),
+    ...(grace === null ? {} : { gracePeriodSeconds: readInt64(grace) }),
+    ...(orphan === null ? {} : { orphanDependents: isTrue(orphan) }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(dryRun.length === 0 ? {} : { dryRun }),
   };
 }
 
-function readSeconds(text: string): number {
-  if (/^-?\d{1,15}$/.test(text)) return Number(text);
-  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-}
+const KIND = 'DeleteOptions';
+const SCHEME = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27';
 
-function decodeOptions(document: JsonObject): DeleteOptions {
-  const { gracePeriodSeconds, orphanDependents, propagationPolicy, preconditions, dryRun } = document;
-  return {
-    ...(gracePeriodSeconds == null ? {} : { gracePeriodSeconds: expectNumber(gracePeriodSeconds) }),
-    ...(orphanDependents == null ? {} : { orphanDependents: orphanDependents === true }),
-    ...(propagationPolicy == null ? {} : { propagationPolicy: expectText('propagationPolicy', propagationPolicy) }),
-    ...(Array.isArray(dryRun) ? { dryRun: dryRun.map(String) } : {}),
-    ...(isJsonObject(preconditions) ? { preconditions: decodePreconditions(preconditions) } : {}),
-  };
-}
-
-function decodePreconditions(value: JsonObject): NonNullable<DeleteOptions['preconditions']> {
-  const { uid, resourceVersion } = value;
-  return {
-    ...(uid == null ? {} : { uid: expectText('preconditions.uid', uid) }),
-    ...(resourceVersion == null
-      ? {}
-      : { resourceVersion: expectText('preconditions.resourceVersion', resourceVersion) }),
-  };
-}
-
-function expectNumber(value: unknown): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  throw badRequest(
-    'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: gracePeriodSeconds must be an integer',
-  );
-}
-
-function expectText(field: string, value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${field} must be a string`);
-}
-
-function checkOptions(options: DeleteOptions): void {
-  const { propagationPolicy, orphanDependents } = options;
-  if (propagationPolicy !== undefined && orphanDependents !== undefined) {
-    throw invalidOptions(
-      'DeleteOptions',
-      'propagationPolicy',
-      'Invalid value',
-      `${JSON.stringify(propagationPolicy)}: orphanDependents and deletionPropagation cannot be both set`,
+/** Nothing wraps what the decoder says here, so that it has no status of its own. */
+function decodeOptions({ request }: ResourceContext, text: string): DeleteOptions {
+  const { value } = parseRefusing(text, bodyFormat(request), unclassifiedError);
+  const { kind = KIND, apiVersion = 'v1' } = value;
+  if (kind !== KIND && kind !== '') {
+    throw unclassifiedError(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "${SCHEME}"`,
     );
   }
-  if (propagationPolicy === undefined || ['Foreground', 'Background', 'Orphan', ''].includes(propagationPolicy)) return;
-  throw invalidOptions(
-    'DeleteOptions',
-    'propagationPolicy',
-    'Unsupported value',
-    `${JSON.stringify(propagationPolicy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
-  );
+  const schema = schemaFor('meta', 'v1', KIND);
+  invariant(schema !== undefined, 'there is a field table for DeleteOptions');
+  try {
+    return asOptions(decodeWithSchema(value, schema).value);
+  } catch (error) {
+    if (error instanceof DecodeError) throw unclassifiedError(error.message, error);
+    throw error;
+  }
+}
+
+/** Its fields were checked. */
+const asOptions = (decoded: JsonObject): DeleteOptions => decoded as DeleteOptions;
+
+const POLICIES = ['Foreground', 'Background', 'Orphan'];
+const POLICY = 'propagationPolicy';
+
+/** Everything that is wrong with them is told at once. */
+export function checkOptions({ propagationPolicy: policy, orphanDependents, dryRun = [] }: DeleteOptions): void {
+  refuseWrong(KIND, [
+    ...(policy !== undefined && orphanDependents !== undefined
+      ? [invalid(POLICY, policy, 'orphanDependents and deletionPropagation cannot be both set')]
+      : []),
+    ...(policy === undefined || POLICIES.includes(policy) ? [] : [notSupported(POLICY, policy, [...POLICIES, 'nil'])]),
+    ...dryRunErrors(dryRun),
+  ]);
 }

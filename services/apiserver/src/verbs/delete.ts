@@ -4,9 +4,8 @@ import { StatusError } from '@holdfast/machinery';
 import type { AdmissionRequest } from '../admission/port.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { jsonAnswer } from '../http/answers.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { objectAnswer } from '../http/object-answer.ts';
+import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
@@ -28,7 +27,7 @@ export async function remove(
   const graceful = definition.strategy.gracefulDeletion !== undefined;
   if (!deleted.removed || graceful)
     return objectAnswer(core, context, definition, { status: 200, object: deleted.object });
-  return jsonAnswer(200, successStatus(definition, deleted.object));
+  return valueAnswer(context, 200, successStatus(definition, deleted.object));
 }
 
 export interface Deletion {

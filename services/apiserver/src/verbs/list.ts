@@ -1,6 +1,14 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse, JsonPieces } from '@holdfast/client';
-import { badRequest, deepFreeze, expired, partialObjectMetadata, StatusError, type Table } from '@holdfast/machinery';
+import {
+  badRequest,
+  deepFreeze,
+  expired,
+  type FormVersion,
+  partialObjectMetadata,
+  StatusError,
+  type Table,
+} from '@holdfast/machinery';
 import type { StoreKey } from '@holdfast/store';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListResult } from '../cache/resource-cache.ts';
@@ -9,7 +17,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { otherForm } from '../http/negotiation.ts';
-import { tableFor, valueAnswer } from '../http/object-answer.ts';
+import { formVersionOf, tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined } from '../http/pieces.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
@@ -96,7 +104,12 @@ const pagesAreOver = (after: StoreKey): StatusError =>
 
 const stateIsOver = (): StatusError => expired('The resourceVersion for the provided list is too old.');
 
-function listAnswer(core: Core, context: ResourceContext, definition: ResourceDefinition, page: Page): ApiResponse {
+export function listAnswer(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  page: Page,
+): ApiResponse {
   const { representation } = context;
   const metadata = listMetadata(page);
   switch (representation.form) {
@@ -105,7 +118,7 @@ function listAnswer(core: Core, context: ResourceContext, definition: ResourceDe
     case 'partial':
       throw otherForm('PartialObjectMetadata', definition);
     case 'partial list':
-      return valueAnswer(context, 200, partialList(page.objects, metadata));
+      return valueAnswer(context, 200, partialList(page.objects, metadata, formVersionOf(context)));
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));
       return {
@@ -133,16 +146,16 @@ function listMetadata(page: Page): ListMetadata {
   };
 }
 
-function partialList(objects: readonly CachedObject[], metadata: ListMetadata): unknown {
+function partialList(objects: readonly CachedObject[], metadata: ListMetadata, apiVersion: FormVersion): unknown {
   return {
     kind: 'PartialObjectMetadataList',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion,
     metadata,
-    items: objects.map((object) => partialObjectMetadata(object.object)),
+    items: objects.map((object) => partialObjectMetadata(object.object, apiVersion)),
   };
 }
 
-export const listBytes = (
+const listBytes = (
   definition: ResourceDefinition,
   objects: readonly CachedObject[],
   metadata: ListMetadata,

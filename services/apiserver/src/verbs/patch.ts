@@ -48,15 +48,18 @@ export async function patch(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   if (mediaTypeOf(context.request) === APPLY_PATCH) return apply(core, context, definition);
+  requirePatchType(context);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaOf(definition);
-  const change = readPatch(context, schema);
+  // Only an object that is there makes anybody look at what shall be changed in it.
+  let change: Patch | undefined;
   const { object } = await updateObject(core, context, {
     definition,
     form: formFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
     change: (current) => {
+      change ??= readPatch(context, schema);
       const patching = { current: inGoOrder(current), patch: change, schema, kind: definition };
       return changeable(asKind(patched(context, options, patching), definition));
     },
@@ -65,8 +68,7 @@ export async function patch(
 }
 
 export function readPatch(context: ResourceContext, schema: StructSchema): Patch {
-  const type = mediaTypeOf(context.request);
-  if (type !== JSON_PATCH && type !== MERGE_PATCH && type !== STRATEGIC_MERGE_PATCH) throw unsupportedPatch();
+  const type = requirePatchType(context);
   const refused = (why: string): StatusError =>
     badRequest(type === STRATEGIC_MERGE_PATCH ? why : `error decoding patch: ${why}`);
   const { value, duplicates } = parsePatch(context, refused);
@@ -86,6 +88,12 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     strictErrors: duplicates,
     strategic: body,
   };
+}
+
+function requirePatchType({ request }: ResourceContext): string {
+  const type = mediaTypeOf(request);
+  if (type !== JSON_PATCH && type !== MERGE_PATCH && type !== STRATEGIC_MERGE_PATCH) throw unsupportedPatch();
+  return type;
 }
 
 const unsupportedPatch = (): StatusError =>

@@ -1,8 +1,8 @@
 import {
+  commonMetadataErrors,
   type KubeObject,
   type ResourceDefinition,
   type ValidationContext,
-  validateObjectMetaUpdate,
 } from '@holdfast/api';
 import {
   badRequest,
@@ -12,7 +12,6 @@ import {
   type FieldError,
   invalid,
   invalidObject,
-  type StatusError,
   unclassifiedError,
   Verbatim,
 } from '@holdfast/machinery';
@@ -21,6 +20,7 @@ import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { revisionProblem } from '../http/query-values.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, storagePath, subjectOf } from '../served.ts';
@@ -28,6 +28,7 @@ import { asServed } from '../stored-form.ts';
 import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
+import { placeInNamespace } from './place-in-namespace.ts';
 import { validationContext } from './validation-context.ts';
 import { deleteStored, missing, modified, nameless, uidMismatch, updateStored } from './write-results.ts';
 
@@ -111,7 +112,7 @@ async function admitAndSwap(
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
   const errors = form.validate(object, current.object, validation);
-  if (errors.length > 0) throw invalid422(definition, attempt, errors);
+  if (errors.length > 0 || definition.strategy.leavesMetadata === true) refuse(definition, attempt, errors);
   if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
@@ -133,15 +134,10 @@ function owned(core: Core, update: Update, object: KubeObject, current: CachedOb
 }
 
 /** Kubernetes checks the metadata of every update before the kind does it again, and clients see the causes of both. */
-function invalid422(
-  definition: ResourceDefinition,
-  { current, object }: Attempt,
-  errors: readonly FieldError[],
-): StatusError {
-  const { group, kind } = definition;
-  const ofMetadata: FieldError[] = [];
-  validateObjectMetaUpdate(ofMetadata, object.metadata, current.object.metadata, { standardFinalizers: false });
-  return invalidObject({ group, kind, name: current.object.metadata.name ?? '' }, [...ofMetadata, ...errors]);
+function refuse(definition: ResourceDefinition, { current, object }: Attempt, own: readonly FieldError[]): void {
+  const { group, kind, namespaced } = definition;
+  const errors = [...commonMetadataErrors(object, current.object, namespaced), ...own];
+  if (errors.length > 0) throw invalidObject({ group, kind, name: current.object.metadata.name ?? '' }, errors);
 }
 
 /** What no update may change, whoever sends it. */
@@ -176,42 +172,44 @@ function checkIdentity(
   definition: ResourceDefinition,
 ): void {
   const { name, namespace } = context.info;
-  if ((object.metadata.name ?? '') === '') {
-    throw nameless(name);
-  }
-  if ((object.metadata.name ?? '') !== name) {
-    throw badRequest(
-      `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`,
-    );
-  }
-  if (definition.namespaced && (object.metadata.namespace ?? '') !== namespace) {
-    throw badRequest(
-      `the namespace of the object (${object.metadata.namespace ?? ''}) does not match the namespace on the request (${namespace})`,
-    );
-  }
+  placeInNamespace(object, namespace, definition);
+  checkName(object, name);
   const wanted = object.metadata.resourceVersion ?? '';
-  if (!/^\d*$/.test(wanted)) {
-    throw unclassifiedError(`strconv.ParseUint: parsing ${JSON.stringify(wanted)}: invalid syntax`);
-  }
+  const problem = wanted === '' ? undefined : revisionProblem(wanted);
+  if (problem !== undefined) throw unclassifiedError(problem);
   if (wanted !== '' && wanted !== '0' && wanted !== current.metadata.resourceVersion) throw modified(definition, name);
+}
+
+/** An object is where its name says. */
+export function checkName(object: KubeObject, name: string): void {
+  const own = object.metadata.name ?? '';
+  if (own === '') throw nameless(name);
+  if (own === name) return;
+  throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
 }
 
 /** PUT says which state it replaces, or that it replaces any. */
 export function checkReplacement(object: KubeObject, current: KubeObject, definition: ResourceDefinition): void {
   const name = current.metadata.name ?? '';
-  const uid = object.metadata.uid ?? '';
-  if (uid !== '' && uid !== current.metadata.uid) {
-    throw conflict(
-      subjectOf(definition, name),
-      uidMismatch(storagePath(definition, current.metadata), { wanted: uid, found: current.metadata.uid ?? '' }),
-    );
-  }
+  checkUid(object, current.metadata, definition);
   const version = object.metadata.resourceVersion ?? '';
   if ((version === '' || version === '0') && definition.strategy.allowUnconditionalUpdate !== true) {
     throw invalidObject({ group: definition.group, kind: definition.plural, name }, [
       invalid('metadata.resourceVersion', new Verbatim('0x0'), 'must be specified for an update'),
     ]);
   }
+}
+
+/** Of nothing the uid is ''. */
+export function checkUid(
+  object: KubeObject,
+  current: { readonly name?: string; readonly namespace?: string; readonly uid?: string },
+  definition: ResourceDefinition,
+): void {
+  const { uid = '' } = object.metadata;
+  const { name = '', uid: found = '' } = current;
+  if (uid === '' || uid === found) return;
+  throw conflict(subjectOf(definition, name), uidMismatch(storagePath(definition, current), { wanted: uid, found }));
 }
 
 /** Key order does not change the length of JSON text, so only texts of equal length need a closer look. */

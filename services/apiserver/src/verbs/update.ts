@@ -4,11 +4,13 @@ import { copyJson } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
-import { createObject, placeInNamespace } from './create.ts';
+import { createObject } from './create.ts';
 import { decodeBody } from './decode-body.ts';
+import { placeInNamespace } from './place-in-namespace.ts';
 import { formFor } from './update-forms.ts';
-import { checkReplacement, updateObject } from './update-object.ts';
+import { checkName, checkReplacement, checkUid, updateObject } from './update-object.ts';
 import { readWriteOptions } from './write-options.ts';
+import { missing } from './write-results.ts';
 
 /** PUT of an object or of a subresource that takes the whole object. */
 export async function update(
@@ -18,7 +20,9 @@ export async function update(
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'UpdateOptions');
   const sent = decodeBody(context, definition, options);
-  placeInNamespace(sent, context.info.namespace, definition);
+  const { namespace, name } = context.info;
+  placeInNamespace(sent, namespace, definition);
+  checkName(sent, name);
   const mayCreate = definition.strategy.allowCreateOnUpdate === true && context.info.subresource === '';
   const replace = (current: KubeObject): KubeObject => {
     const object = copyJson(sent);
@@ -31,7 +35,11 @@ export async function update(
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
     change: replace,
-    ...(mayCreate ? { createInstead: () => createObject(core, context, { definition, object: sent, options }) } : {}),
+    createInstead: async () => {
+      checkUid(sent, { name, ...(definition.namespaced ? { namespace } : {}) }, definition);
+      if (!mayCreate) throw missing(definition, name);
+      return createObject(core, context, { definition, object: sent, options });
+    },
   });
   return objectAnswer(core, context, definition, { status: created ? 201 : 200, object });
 }

@@ -8,7 +8,7 @@ import { type RenderFrame, shareFrame, Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
-import { tableFor } from '../http/object-answer.ts';
+import { formVersionOf, tableFor } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { BOOKMARK_INTERVAL_MS, WATCH_TIMEOUT_MIN_MS, WATCHER_QUEUE_FRAMES_MAX, WATCHERS_MAX } from '../limits.ts';
 import { catchUp } from '../reader.ts';
@@ -134,8 +134,9 @@ function bookmark(definition: ResourceDefinition, revision: number, initialEvent
 function rendererFor(core: Core, context: ResourceContext, definition: ResourceDefinition): RenderFrame {
   const { form } = context.representation;
   const served = (object: CachedObject): CachedObject => asServed(definition, object);
+  const apiVersion = formVersionOf(context);
   if (form === 'partial' || form === 'partial list') {
-    return (type, object) => plainFrame({ type, object: partialObjectMetadata(served(object).object) });
+    return (type, object) => plainFrame({ type, object: partialObjectMetadata(served(object).object, apiVersion) });
   }
   if (form === 'object') {
     return definition.storedAs === undefined ? shareFrame : (type, object) => objectFrame(type, served(object));

@@ -10,6 +10,7 @@ import {
 } from '@holdfast/machinery';
 import { mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { isTrue } from '../http/request-info.ts';
 import { FIELD_MANAGER_BYTES_MAX } from '../limits.ts';
 
 export interface WriteOptions {
@@ -42,7 +43,7 @@ export function readWriteOptions(context: ResourceContext, kind: Exclude<Options
     dryRun: query.has('dryRun'),
     fieldManager: fieldManager || managerOf(headers['user-agent'] ?? '') || 'unknown',
     fieldValidation: fieldValidation ?? 'Warn',
-    force: force === 'true' || force === '1',
+    force: isTrue(force),
   };
 }
 
@@ -51,16 +52,11 @@ function plainOptions(userAgent: string): WriteOptions {
   return { dryRun: false, fieldManager: managerOf(userAgent) || 'unknown', fieldValidation: 'Warn', force: false };
 }
 
-export function readDryRun(values: readonly string[], kind: OptionsKind): boolean {
-  refuseWrong(kind, dryRunErrors(values));
-  return values.length > 0;
-}
-
-function refuseWrong(kind: OptionsKind, errors: readonly FieldError[]): void {
+export function refuseWrong(kind: OptionsKind, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind, name: '' }, errors);
 }
 
-function dryRunErrors(values: readonly string[]): readonly FieldError[] {
+export function dryRunErrors(values: readonly string[]): readonly FieldError[] {
   if (values.every((value) => value === 'All')) return [];
   const shown = new Verbatim(`[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`);
   return [notSupported('dryRun', shown, ['All'])];

@@ -1,0 +1,20 @@
+import { badRequest } from '@holdfast/machinery';
+
+const INT64_MAX = 2n ** 63n - 1n;
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/** A number of a query, in the words of Go when it is none. An empty value is no number. */
+export function readInt64(text: string): number {
+  const refuse = (why: string): Error => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');
+  const value = BigInt(text);
+  if (value > INT64_MAX || value < -INT64_MAX - 1n) throw refuse('value out of range');
+  return Number(value);
+}
+
+/** Why a text is no revision, in the words of Go; `undefined` when it is one. */
+export function revisionProblem(text: string): string | undefined {
+  const shown = `strconv.ParseUint: parsing ${JSON.stringify(text)}`;
+  if (!/^\d+$/.test(text)) return `${shown}: invalid syntax`;
+  return BigInt(text) > UINT64_MAX ? `${shown}: value out of range` : undefined;
+}

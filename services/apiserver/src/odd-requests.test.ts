@@ -1,0 +1,222 @@
+import { strict as assert } from 'node:assert';
+import { after, before, test } from 'node:test';
+import type { HttpMethod } from '@holdfast/client';
+import { configMapBody, startTestApi, type TestApi } from './testing/fixture.ts';
+
+/** What Kubernetes 1.32 answers to requests that few clients send. */
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const HUGE = '99999999999999999999';
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+  const { status } = await api.call('POST', MAPS, { body: configMapBody('a', { k: 'v' }) });
+  assert.equal(status, 201);
+});
+after(() => api.stop());
+
+interface Asked {
+  readonly method?: HttpMethod;
+  readonly url?: string;
+  readonly body?: string;
+  readonly type?: string;
+  readonly accept?: string;
+  readonly answer: readonly [status: number, message: string | undefined];
+}
+
+async function compare(asked: readonly Asked[]): Promise<void> {
+  for (const { method = 'GET', url = MAPS, body, type, accept, answer } of asked) {
+    const headers = {
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...(accept === undefined ? {} : { accept }),
+    };
+    const got = await api.call(method, url, { headers, ...(body === undefined ? {} : { body }) });
+    assert.deepEqual([got.status, got.at('message')], answer, `${method} ${url} ${body ?? ''} ${accept ?? ''}`);
+  }
+}
+
+const named = (name: string, metadata: object = {}): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata } });
+
+test('numbers of a query are read as Go reads them, before selectors are', () =>
+  compare([
+    { url: `${MAPS}?limit=`, answer: [400, 'strconv.ParseInt: parsing "": invalid syntax'] },
+    { url: `${MAPS}?limit=${HUGE}`, answer: [400, `strconv.ParseInt: parsing "${HUGE}": value out of range`] },
+    { url: `${MAPS}?limit=x&labelSelector=a%3D%3D%3D`, answer: [400, 'strconv.ParseInt: parsing "x": invalid syntax'] },
+    { url: `${MAPS}?timeoutSeconds=y&limit=x`, answer: [400, 'strconv.ParseInt: parsing "y": invalid syntax'] },
+    {
+      method: 'DELETE',
+      url: `${MAPS}/a?gracePeriodSeconds=`,
+      answer: [400, 'strconv.ParseInt: parsing "": invalid syntax'],
+    },
+  ]));
+
+test('a revision beyond 64 bits is none', () => {
+  const problem = `strconv.ParseUint: parsing "${HUGE}": value out of range`;
+  const ofQuery = `resourceVersion: Invalid value: "${HUGE}": ${problem}`;
+  return compare([
+    { url: `${MAPS}?resourceVersion=${HUGE}`, answer: [500, ofQuery] },
+    { url: `${MAPS}/a?resourceVersion=${HUGE}`, answer: [500, ofQuery] },
+    { method: 'PUT', url: `${MAPS}/a`, body: named('a', { resourceVersion: HUGE }), answer: [500, problem] },
+    {
+      method: 'POST',
+      url: `${MAPS}?dryRun=All`,
+      body: named('huge', { resourceVersion: HUGE }),
+      answer: [201, undefined],
+    },
+    { method: 'POST', body: named('huge', { resourceVersion: HUGE }), answer: [201, undefined] },
+  ]);
+});
+
+test('a name is a part of a path in the store', () =>
+  compare([
+    { url: `${MAPS}/a%b`, answer: [400, `Name parameter invalid: "a%b": may not contain '%'`] },
+    { url: `${MAPS}/..`, answer: [400, `Name parameter invalid: "..": may not be '..'`] },
+    {
+      url: `${MAPS}/a?watch=1&fieldSelector=metadata.name%3Db`,
+      answer: [400, "fieldSelector metadata.name doesn't match requested name"],
+    },
+  ]));
+
+test('names are looked at before the object is, uids and patches when it is there', () => {
+  const none = 'configmaps "none" not found';
+  const apply = { method: 'PATCH', type: 'application/apply-patch+yaml' } as const;
+  return compare([
+    {
+      method: 'PUT',
+      url: `${MAPS}/none`,
+      body: named('other'),
+      answer: [400, 'the name of the object (other) does not match the name on the URL (none)'],
+    },
+    { method: 'PUT', url: `${MAPS}/none`, body: named('none'), answer: [404, none] },
+    {
+      method: 'PUT',
+      url: `${MAPS}/none`,
+      body: named('none', { uid: 'u' }),
+      answer: [
+        409,
+        'Operation cannot be fulfilled on configmaps "none": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/none, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: u, UID in object meta: ',
+      ],
+    },
+    { method: 'PATCH', url: `${MAPS}/none`, body: '{', answer: [404, none] },
+    { method: 'PATCH', url: `${MAPS}/none`, body: '{', type: 'a/b', answer: [415, '415: Unsupported Media Type'] },
+    {
+      ...apply,
+      url: `${MAPS}/none?fieldManager=m`,
+      body: named('none', { uid: 'u' }),
+      answer: [
+        409,
+        'Operation cannot be fulfilled on configmaps "none": uid mismatch: the provided object specified uid u, and no existing object was found',
+      ],
+    },
+    { ...apply, url: `${MAPS}/a?fieldManager=m&force=yes`, body: named('a'), answer: [200, undefined] },
+  ]);
+});
+
+test('an object stays in its namespace, and forgets one where there is none', async () => {
+  const other = 'the namespace of the provided object does not match the namespace sent on the request';
+  await compare([
+    { method: 'PATCH', url: `${MAPS}/a`, body: '{"metadata":{"namespace":"b"}}', answer: [400, other] },
+    { method: 'PATCH', url: `${MAPS}/a`, body: '{"metadata":{"namespace":null}}', answer: [200, undefined] },
+  ]);
+  const made = await api.call('POST', '/api/v1/namespaces', {
+    body: { metadata: { name: 'cluster-wide', namespace: 'b' } },
+  });
+  assert.deepEqual([made.status, made.at('metadata.namespace')], [201, undefined]);
+});
+
+test('options of a deletion come from the body, or from the query, and nothing wraps what is wrong with them', async () => {
+  const remove = (body: string, answer: Asked['answer'], query = ''): Asked => ({
+    method: 'DELETE',
+    url: `${MAPS}/a${query}`,
+    body,
+    answer,
+  });
+  const invalid = 'DeleteOptions.meta.k8s.io "" is invalid: ';
+  const policies = 'supported values: "Foreground", "Background", "Orphan", "nil"';
+  await compare([
+    remove('{', [500, "couldn't get version/kind; json parse error: unexpected end of JSON input"]),
+    remove('{"gracePeriodSeconds":"x"}', [
+      500,
+      'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64',
+    ]),
+    remove('{"apiVersion":"v1","kind":"Pod"}', [
+      500,
+      'no kind "Pod" is registered for version "v1" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"',
+    ]),
+    remove('{"propagationPolicy":"","dryRun":["x"]}', [
+      422,
+      `${invalid}[propagationPolicy: Unsupported value: "": ${policies}, dryRun: Unsupported value: []string{"x"}: supported values: "All"]`,
+    ]),
+    {
+      method: 'DELETE',
+      url: `${MAPS}/a?propagationPolicy=`,
+      answer: [422, `${invalid}propagationPolicy: Unsupported value: "": ${policies}`],
+    },
+    remove('{"kind":"DeleteOptions","apiVersion":"apps/v1","dryRun":["All"]}', [200, undefined]),
+  ]);
+  await api.call('POST', MAPS, { body: configMapBody('goes') });
+  await compare([
+    { method: 'DELETE', url: `${MAPS}/goes?dryRun=All`, body: '{}', answer: [200, undefined] },
+    { url: `${MAPS}/goes`, answer: [404, 'configmaps "goes" not found'] },
+  ]);
+});
+
+test('a collection that is deleted is shown as it was, in the form that was asked for', async () => {
+  const url = '/api/v1/namespaces/default/pods';
+  const pod = {
+    metadata: { name: 'held', finalizers: ['example.com/x'] },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
+  assert.equal((await api.call('POST', url, { body: pod })).status, 201);
+  const table = await api.call('DELETE', `${url}?dryRun=All`, {
+    headers: { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' },
+  });
+  assert.deepEqual([table.status, table.at('kind')], [200, 'Table']);
+  const list = await api.call('DELETE', url);
+  assert.deepEqual([list.names(), list.at('items.0.metadata.deletionTimestamp')], [['held'], undefined]);
+});
+
+test('what a client likes best is what it gets, if it is served at all', async () => {
+  const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  const streams = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  const refused = (available: string): Asked['answer'] => [
+    406,
+    `406: Not Acceptable\n\nAvailable representations: ${available}`,
+  ];
+  await compare([
+    { url: `${MAPS}/a`, accept: 'text/html', answer: refused(types) },
+    { accept: 'application/*', answer: refused(`${types}, ${streams}`) },
+    { url: '/apis', accept: 'text/html', answer: refused(types) },
+    { url: '/apis/apps', accept: 'text/html', answer: refused(types) },
+    { url: '/version', accept: 'application/yaml, text/html', answer: [406, undefined] },
+  ]);
+  const kindFor = async (accept: string, url = `${MAPS}/a`): Promise<unknown> => {
+    const got = await api.call('GET', url, { headers: { accept } });
+    return typeof got.body === 'string'
+      ? got.headers['content-type']
+      : `${String(got.at('apiVersion'))} ${String(got.at('kind'))}`;
+  };
+  assert.equal(await kindFor('application/yaml;q=0.1,application/json;q=0.9'), 'v1 ConfigMap');
+  assert.equal(await kindFor('application/json;q=0.1,application/yaml'), 'application/yaml');
+  assert.equal(await kindFor('*/*, application/yaml'), 'application/yaml');
+  assert.equal(await kindFor('application/yaml', `${MAPS}/none`), 'application/yaml');
+  assert.equal(await kindFor('application/yaml', '/apis'), 'application/yaml');
+  const form = (as: string): string => `application/json;as=${as};g=meta.k8s.io;v=v1beta1`;
+  assert.equal(await kindFor(form('Table')), 'meta.k8s.io/v1beta1 Table');
+  assert.equal(await kindFor(form('PartialObjectMetadata')), 'meta.k8s.io/v1beta1 PartialObjectMetadata');
+  assert.equal(await kindFor(form('PartialObjectMetadataList'), MAPS), 'meta.k8s.io/v1beta1 PartialObjectMetadataList');
+});
+
+test('who wants groups without a user gets no Status: nobody knows yet who asks', async () => {
+  const got = await api.call('GET', `${MAPS}?limit=1`, {
+    headers: { 'impersonate-group': 'g', 'impersonate-extra-x': 'v' },
+  });
+  assert.deepEqual(
+    [got.status, got.body],
+    [
+      500,
+      `Internal Server Error: "${MAPS}?limit=1": requested [{Group  g    } {UserExtra  v  authentication.k8s.io/v1  x}] without impersonating a user\n`,
+    ],
+  );
+});

@@ -22,6 +22,7 @@ const STOP_ATTEMPTS_MAX = 3;
 export class CriContainers {
   readonly #deps: ContainersDeps;
   readonly #starting = new Map<string, Promise<void>>();
+  readonly #stopping = new Map<string, number>();
 
   constructor(deps: ContainersDeps) {
     this.#deps = deps;
@@ -77,7 +78,23 @@ export class CriContainers {
     }
   }
 
+  /** Somebody waits for its end. */
+  isStopping(id: string): boolean {
+    return this.#stopping.has(id);
+  }
+
   async stop(id: string, graceMs: number): Promise<void> {
+    this.#stopping.set(id, (this.#stopping.get(id) ?? 0) + 1);
+    try {
+      await this.#stop(id, graceMs);
+    } finally {
+      const others = (this.#stopping.get(id) ?? 1) - 1;
+      if (others > 0) this.#stopping.set(id, others);
+      else this.#stopping.delete(id);
+    }
+  }
+
+  async #stop(id: string, graceMs: number): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       await this.#starting.get(id)?.catch(() => undefined);
       const status = await this.#deps.store.container(id);

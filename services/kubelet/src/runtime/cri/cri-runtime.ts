@@ -84,7 +84,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       refusal: (handler) => readUserNamespaceRefusal(connection, handler),
     },
     images: createImages(connection),
-    streams: createStreams({ connection, store, clock }),
+    streams: createStreams({ connection, store, containers, clock }),
     version: () => readVersion(connection),
     health: () => readHealth(connection),
     usage: () => readUsage(connection, node),

@@ -20,6 +20,8 @@ export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
 export const STREAM_OPEN_MS = 10_000;
 /** The end of a container is told a moment after the end of what ran beside it. */
 export const CONTAINER_END_LOOKS = 3;
+/** While somebody stops the container: a busy machine takes its time. */
+export const CONTAINER_STOP_LOOKS = 100;
 export const CONTAINER_END_POLL_MS = 100;
 /** How long one waits to be told that nobody listens at a port, where the kernel does not show a listener. */
 export const PORT_REFUSAL_MS = 1_000;

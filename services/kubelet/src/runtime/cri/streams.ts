@@ -4,15 +4,23 @@ import type { Clock } from '@holdfast/platform';
 import type { SpdySession, SpdyStream } from '../../streaming/spdy/session.ts';
 import { type AttachRequest, type ProcessStreams, RuntimeError, type RuntimeStreams } from '../port.ts';
 import type { CallLimits, CriConnection } from './connection.ts';
+import type { CriContainers } from './containers.ts';
 import { ContainerState, type ContainerStatus as CriContainerStatus } from './generated/cri_pb.js';
 import { hasStdin } from './labels.ts';
-import { CONTAINER_END_LOOKS, CONTAINER_END_POLL_MS, PORT_REFUSAL_MS, QUICK_DEADLINE_MS } from './limits.ts';
+import {
+  CONTAINER_END_LOOKS,
+  CONTAINER_END_POLL_MS,
+  CONTAINER_STOP_LOOKS,
+  PORT_REFUSAL_MS,
+  QUICK_DEADLINE_MS,
+} from './limits.ts';
 import type { CriStore } from './store.ts';
 import { openStreams } from './stream-client.ts';
 
 export interface StreamsDeps {
   readonly connection: CriConnection;
   readonly store: CriStore;
+  readonly containers: Pick<CriContainers, 'isStopping'>;
   readonly clock: Clock;
 }
 
@@ -114,13 +122,16 @@ function processStreams(
 }
 
 /** A command that could not be started because its container ended just then was killed with it. */
-async function killedWith({ store, clock }: StreamsDeps, id: string, error: unknown): Promise<{ exitCode: number }> {
-  for (let look = 0; look < CONTAINER_END_LOOKS; look++) {
+async function killedWith(deps: StreamsDeps, id: string, error: unknown): Promise<{ exitCode: number }> {
+  const { store, containers, clock } = deps;
+  for (let look = 1; ; look++) {
+    // Asked before the look: after the last stop the container is seen to be over.
+    const looksMax = containers.isStopping(id) ? CONTAINER_STOP_LOOKS : CONTAINER_END_LOOKS;
     const status = await store.container(id);
     if (status?.state !== ContainerState.CONTAINER_RUNNING) return { exitCode: KILLED };
+    if (look >= looksMax) throw error;
     await clock.sleep(CONTAINER_END_POLL_MS);
   }
-  throw error;
 }
 
 const KILLED = 137;

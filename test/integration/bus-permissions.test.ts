@@ -113,7 +113,7 @@ test('a filter in the body that differs from the one that was allowed is refused
       stream_name: 'K8S_EV',
       config: { name: 'thief', deliver_subject: deliverTo, filter_subject: 'k8s.ev.pods.>', ack_policy: 'none' },
     }),
-    { timeout: 2_000 },
+    { timeout: 30_000 },
   );
   assert.match(reply.string(), /"error"/);
   await thief.flush();

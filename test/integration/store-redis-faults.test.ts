@@ -136,7 +136,8 @@ test(`redis: ${PAUSES} x SIGSTOP under load: writes that time out are resolved b
 
 test('redis: a write without an answer until its deadline is reported as unknown, and its id settles it later', async (t) => {
   await using server = await startRedis();
-  const store = await open(t, server.url, { commandTimeoutMs: 100, writeDeadlineMs: 400 });
+  // What is not paused must be answered in time by a slow machine, with a slow disk.
+  const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 3_000 });
   const operations = [{ kind: 'create', key: 'core/pods/default/a', value: '{}' }] as const;
   server.pause();
   await assert.rejects(store.write(operations, { writeId: 'w-1' }), { name: 'OutcomeUnknown', writeId: 'w-1' });
@@ -149,7 +150,7 @@ test('redis: a write without an answer until its deadline is reported as unknown
 
 test('redis: a write that was sent is unknown, not refused, when the server comes back and must not be used', async (t) => {
   await using server = await startRedis();
-  const store = await open(t, server.url, { commandTimeoutMs: 200, writeDeadlineMs: 1_500 });
+  const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 5_000 });
   server.pause();
   const write = store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }], { writeId: 'w-1' });
   const outcome = assert.rejects(write, { name: 'OutcomeUnknown', writeId: 'w-1' });
@@ -306,7 +307,9 @@ test('redis: followers are ended when the server is gone for long, and served ag
     timer: (delayMs, fire) => clock.timer(delayMs / FASTER, fire),
     sleep: (delayMs, signal) => clock.sleep(delayMs / FASTER, signal),
   };
-  const store = await open(t, server.url, { clock: fastClock });
+  // Only how long followers wait is to be short.
+  const unhurried = { startTimeoutMs: 10_000 * FASTER, writeDeadlineMs: 10_000 * FASTER };
+  const store = await open(t, server.url, { clock: fastClock, ...unhurried });
   const ended = assert.rejects(changesUpTo(store, 0, 1), { name: 'StoreUnavailable' });
   await server.kill();
   await until(async () => /changes cannot be read since/.test((await store.health()).join()), 'the complaint');
@@ -330,7 +333,7 @@ test('redis: the access rules that the documentation names are enough, and a wro
   await store.write([{ kind: 'delete', key: 'core/pods/default/a', value: '{}', expectedRevision: 1 }]);
   await store.maintain();
   await store.compact(1);
-  const wrong = open(t, server.url.replace('//', '//holdfast:wrong@'), { startTimeoutMs: 300 });
+  const wrong = open(t, server.url.replace('//', '//holdfast:wrong@'), { startTimeoutMs: 3_000 });
   await assert.rejects(
     wrong,
     (error) => error instanceof OperatorError && /user or password is wrong/.test(error.message),

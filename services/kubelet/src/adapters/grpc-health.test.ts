@@ -46,7 +46,7 @@ const refuses: Answer = (stream) => {
   stream.respond({ ':status': 200, 'grpc-status': '12', 'grpc-message': 'unknown service' }, { endStream: true });
 };
 
-const probe = (port: number, service = '', timeoutMs = 2_000): Promise<void> =>
+const probe = (port: number, service = '', timeoutMs = 30_000): Promise<void> =>
   runGrpc(deps, { port, service }, { id: '', podIp: '127.0.0.1', ports: [], timeoutMs });
 
 test('[PROBE-04] a gRPC probe succeeds when the service says that it serves, and names the service it asks for', async () => {

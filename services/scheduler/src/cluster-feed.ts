@@ -18,11 +18,13 @@ import {
   SERVICES,
   STATEFUL_SETS,
   STORAGE_CLASSES,
+  VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
 import { createInformer, type Informer, type InformerChange, type InformerOptions } from '@holdfast/client';
 import { compileLabelMap, compileLabelSelector, deepEqual, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { ClusterCache } from './domain/cluster-cache.ts';
 import { compileOrNothing } from './domain/pod-affinity.ts';
+import type { TimeEvents } from './event-timing.ts';
 import type { EventKind, EventSubjects } from './framework/plugin.ts';
 
 export type Note = <K extends EventKind>(kind: K, about: EventSubjects[K]) => void;
@@ -32,6 +34,7 @@ export interface FeedDeps extends Omit<InformerOptions<KubeObject>, 'resource' |
   /** Told of everything that may help a waiting pod, after the cache has it. */
   readonly note: Note;
   readonly onPod: (change: InformerChange<Pod>) => void;
+  readonly timed: TimeEvents;
 }
 
 /** Follows everything that decisions rest on and keeps the cache as the API shows it. */
@@ -112,6 +115,13 @@ export class ClusterFeed {
       else if (old !== undefined) volumes.removeCapacity(old);
       note('csi-changed', '');
     });
+    this.#follow(VOLUME_ATTACHMENTS, ({ object, old }) => {
+      if (object !== undefined) volumes.setAttachment(object);
+      else if (old !== undefined) {
+        volumes.removeAttachment(old);
+        note('csi-changed', old.spec.nodeName);
+      }
+    });
   }
 
   #owners({ owners }: ClusterCache): void {
@@ -138,7 +148,7 @@ export class ClusterFeed {
 
   #follow<T extends KubeObject>(resource: ResourceRef<T>, onChange: (change: InformerChange<T>) => void): void {
     const informer = this.#inform(resource);
-    informer.onChange(onChange);
+    informer.onChange(this.#deps.timed(resource, onChange));
     this.#needed.push(informer);
   }
 

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KubeObject, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES } from '@holdfast/api';
+import {
+  CSI_NODES,
+  type KubeObject,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  STORAGE_CLASSES,
+  VOLUME_ATTACHMENTS,
+} from '@holdfast/api';
 import { pathFor } from '@holdfast/client/testing';
 import type { JsonObject } from '@holdfast/machinery';
 import { configured } from './testing/cluster.ts';
@@ -99,5 +106,51 @@ test('a provisioner that takes the node back ends the wait at once', async () =>
   await clock.advance(1_500);
   const condition = pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled');
   assert.match(condition?.message ?? '', /provisioning failed for PVC "data"/);
+  await stop();
+});
+
+test('a volume that is still attached holds its place on the node until it is detached', async () => {
+  const made = await rig();
+  const { clock, api, pod, stop } = made;
+  const put = (path: string, object: KubeObject & Record<string, unknown>): unknown => api.put(path, object);
+  for (const name of ['v', 'left']) {
+    put(pathFor(PERSISTENT_VOLUMES, '', name), {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name },
+      spec: { csi: { driver: 'driver.test', volumeHandle: name } },
+      status: { phase: 'Bound' },
+    });
+  }
+  put(claimPath, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'default', uid: 'uid-data' },
+    spec: { volumeName: 'v', resources: {} },
+    status: { phase: 'Bound' },
+  });
+  put(pathFor(CSI_NODES, '', 'n1'), {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: 'n1' },
+    spec: { drivers: [{ name: 'driver.test', nodeID: 'n1', allocatable: { count: 1 } }] },
+  });
+  const attachmentPath = pathFor(VOLUME_ATTACHMENTS, '', 'old');
+  put(attachmentPath, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name: 'old' },
+    spec: { attacher: 'driver.test', nodeName: 'n1', source: { persistentVolumeName: 'left' } },
+    status: { attached: true },
+  });
+  made.addNode('n1');
+  await clock.advance(100);
+  made.addPod('p', { spec: { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] } });
+  await clock.advance(3_000);
+  const [condition] = pod('p')?.status.conditions ?? [];
+  assert.match(condition?.message ?? '', /1 node\(s\) exceed max volume count/);
+  api.remove(attachmentPath);
+  await clock.advance(3_000);
+  assert.equal(nodeOf(pod('p')), 'n1');
   await stop();
 });

@@ -105,6 +105,10 @@ export class ClusterCache implements Snapshot {
     return this.#images.nodesWith(image);
   }
 
+  imageSize(image: string): number {
+    return this.#images.sizeOf(image);
+  }
+
   usersOfClaim(claim: string): readonly PodInfo[] {
     return [...(this.#usersOfClaim.get(claim)?.values() ?? [])];
   }

@@ -1,35 +1,53 @@
 import type { Node } from '@holdfast/api';
 
-/** On how many nodes each container image is, kept current with the nodes' reports. */
+interface Image {
+  /** As the first node reported it that has the image. */
+  readonly sizeBytes: number;
+  nodes: number;
+}
+
+/** Which container images are on how many nodes, kept current with the nodes' reports. */
 export class ImageIndex {
-  readonly #nodes = new Map<string, number>();
+  readonly #images = new Map<string, Image>();
 
   nodesWith(image: string): number {
-    return this.#nodes.get(image) ?? 0;
+    return this.#images.get(image)?.nodes ?? 0;
+  }
+
+  /** The same for every node that has it. */
+  sizeOf(image: string): number {
+    return this.#images.get(image)?.sizeBytes ?? 0;
   }
 
   replace(before: Node | undefined, after: Node | undefined): void {
     if (before?.status.images === after?.status.images) return;
-    for (const name of namesOf(before)) this.#change(name, -1);
-    for (const name of namesOf(after)) this.#change(name, 1);
+    for (const name of imageSizes(before).keys()) this.#leave(name);
+    for (const [name, sizeBytes] of imageSizes(after)) this.#enter(name, sizeBytes);
   }
 
-  #change(name: string, by: 1 | -1): void {
-    const count = this.nodesWith(name) + by;
-    if (count > 0) this.#nodes.set(name, count);
-    else this.#nodes.delete(name);
+  #enter(name: string, sizeBytes: number): void {
+    const image = this.#images.get(name) ?? { sizeBytes, nodes: 0 };
+    image.nodes++;
+    this.#images.set(name, image);
+  }
+
+  #leave(name: string): void {
+    const image = this.#images.get(name);
+    if (image === undefined) return;
+    image.nodes--;
+    if (image.nodes === 0) this.#images.delete(name);
   }
 }
 
-function namesOf(node: Node | undefined): ReadonlySet<string> {
-  return new Set((node?.status.images ?? []).flatMap(({ names = [] }) => names));
+/** By name; of a name that is told twice, the first size. */
+function imageSizes(node: Node | undefined): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const { names = [], sizeBytes = 0 } of node?.status.images ?? []) {
+    for (const name of names) if (!sizes.has(name)) sizes.set(name, sizeBytes);
+  }
+  return sizes;
 }
 
-/** Sizes of the images that a node holds, by name. */
-export function imageSizes(node: Node): ReadonlyMap<string, number> {
-  return new Map(
-    (node.status.images ?? []).flatMap(({ names = [], sizeBytes = 0 }) =>
-      names.map((name) => [name, sizeBytes] as const),
-    ),
-  );
+export function imageNames(node: Node): ReadonlySet<string> {
+  return new Set((node.status.images ?? []).flatMap(({ names = [] }) => names));
 }

@@ -1,7 +1,7 @@
 import type { Node, Taint } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import { imageSizes } from './image-index.ts';
+import { imageNames } from './image-index.ts';
 import type { HostPort, PodInfo } from './pod-info.ts';
 import { type Amounts, addTo, parseAmounts } from './resources.ts';
 
@@ -19,8 +19,8 @@ export interface NodeInfo {
   /** Placed pods that use claims or name disks. */
   readonly podsWithVolumes: ReadonlyMap<string, PodInfo>;
   readonly hostPorts: readonly HostPort[];
-  /** Sizes of the images that are here, by name. */
-  readonly images: ReadonlyMap<string, number>;
+  /** Names of the images that are here. */
+  readonly images: ReadonlySet<string>;
   /** A small number that no other node of the cluster has; negative for copies. */
   readonly slot: number;
   /** Another one after each change that a decision can see; unique in the cluster. */
@@ -48,10 +48,10 @@ export class MutableNodeInfo implements NodeInfo {
   readonly slot: number;
   changes = 0;
   reports = 0;
-  #images: ReadonlyMap<string, number> | undefined;
+  #images: ReadonlySet<string> | undefined;
 
-  get images(): ReadonlyMap<string, number> {
-    this.#images ??= imageSizes(this.node);
+  get images(): ReadonlySet<string> {
+    this.#images ??= imageNames(this.node);
     return this.#images;
   }
 

@@ -187,7 +187,9 @@ function naiveResources(scene: Scene, at: number): number {
 function naiveImages({ nodes, pod }: Scene, at: number): number {
   const containers = pod.containers.length + (pod.init === undefined ? 0 : 1);
   const share = nodes.filter(({ image }) => image !== undefined).length / nodes.length;
-  const each = Math.floor((nodes[at]?.image ?? 0) * MEBI * share);
+  // Of unequal reports the first counts.
+  const size = nodes[at]?.image === undefined ? 0 : (nodes.find(({ image }) => image !== undefined)?.image ?? 0);
+  const each = Math.floor(size * MEBI * share);
   const [least, most] = [23 * MEBI, 1_000 * MEBI * containers];
   return Math.floor((100 * (Math.min(Math.max(each * containers, least), most) - least)) / (most - least));
 }

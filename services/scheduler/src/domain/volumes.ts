@@ -6,6 +6,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
+  VolumeAttachment,
 } from '@holdfast/api';
 
 /** Volumes, claims and what is known of storage; what was assumed for pods on their way counts as written. */
@@ -18,6 +19,8 @@ export interface Volumes {
   csiNode(nodeName: string): CSINode | undefined;
   csiDriver(name: string): CSIDriver | undefined;
   capacitiesOf(className: string): Iterable<CSIStorageCapacity>;
+  /** Volumes that are attached there, or are on their way there or away. */
+  attachmentsOn(nodeName: string): Iterable<VolumeAttachment>;
 }
 
 export class VolumeStore implements Volumes {
@@ -28,6 +31,8 @@ export class VolumeStore implements Volumes {
   readonly #csiNodes = new Map<string, CSINode>();
   readonly #csiDrivers = new Map<string, CSIDriver>();
   readonly #capacities = new Map<string, CSIStorageCapacity>();
+  /** By node, by name. */
+  readonly #attachments = new Map<string, Map<string, VolumeAttachment>>();
 
   claim(key: string): PersistentVolumeClaim | undefined {
     return this.#claims.get(key);
@@ -58,6 +63,10 @@ export class VolumeStore implements Volumes {
 
   *capacitiesOf(className: string): Iterable<CSIStorageCapacity> {
     for (const capacity of this.#capacities.values()) if (capacity.storageClassName === className) yield capacity;
+  }
+
+  attachmentsOn(nodeName: string): Iterable<VolumeAttachment> {
+    return this.#attachments.get(nodeName)?.values() ?? [];
   }
 
   setClaim(claim: PersistentVolumeClaim): void {
@@ -112,6 +121,20 @@ export class VolumeStore implements Volumes {
 
   removeCapacity(capacity: CSIStorageCapacity): void {
     this.#capacities.delete(keyOf(capacity));
+  }
+
+  setAttachment(attachment: VolumeAttachment): void {
+    const { nodeName } = attachment.spec;
+    const there = this.#attachments.get(nodeName) ?? new Map<string, VolumeAttachment>();
+    this.#attachments.set(nodeName, there);
+    there.set(keyOf(attachment), attachment);
+  }
+
+  removeAttachment(attachment: VolumeAttachment): void {
+    const { nodeName } = attachment.spec;
+    const there = this.#attachments.get(nodeName);
+    there?.delete(keyOf(attachment));
+    if (there?.size === 0) this.#attachments.delete(nodeName);
   }
 
   assumeClaim(claim: PersistentVolumeClaim): void {

@@ -34,6 +34,8 @@ export interface Snapshot {
   nominationOf(pod: PodInfo): string;
   /** Nodes that hold a container image. */
   nodesWithImage(image: string): number;
+  /** Bytes. */
+  imageSize(image: string): number;
   /** Placed pods that use a claim (`namespace/name`). */
   usersOfClaim(claim: string): readonly PodInfo[];
   readonly volumes: Volumes;

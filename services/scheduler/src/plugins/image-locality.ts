@@ -15,17 +15,20 @@ export const IMAGE_LOCALITY = define(
   () => ({
     preScore: ({ pod: { pod }, snapshot }) => {
       const images = allContainers(pod).map(({ image = '' }) => withTag(image));
-      const shares = images.map((image) => snapshot.nodesWithImage(image) / snapshot.nodes.length);
-      if (shares.every((share) => share === 0)) return undefined;
-      return { score: (node) => scoreOf(node, images, shares) };
+      if (images.every((image) => snapshot.nodesWithImage(image) === 0)) return undefined;
+      const weights = images.map((image) => {
+        const share = snapshot.nodesWithImage(image) / snapshot.nodes.length;
+        return Math.trunc(snapshot.imageSize(image) * share);
+      });
+      return { score: (node) => scoreOf(node, images, weights) };
     },
   }),
   1,
 );
 
-function scoreOf(node: NodeInfo, images: readonly string[], shares: readonly number[]): number {
+function scoreOf(node: NodeInfo, images: readonly string[], weights: readonly number[]): number {
   let sum = 0;
-  for (const [i, image] of images.entries()) sum += Math.trunc((node.images.get(image) ?? 0) * (shares[i] ?? 0));
+  for (const [i, image] of images.entries()) if (node.images.has(image)) sum += weights[i] ?? 0;
   const largest = LARGEST_PER_CONTAINER * images.length;
   const within = Math.min(Math.max(sum, SMALLEST), largest);
   return Math.trunc((NODE_SCORE_MAX * (within - SMALLEST)) / (largest - SMALLEST));

@@ -25,6 +25,7 @@ function exceeds(pod: PodInfo, node: NodeInfo, volumes: Volumes): boolean {
   const limits = limitsOf(node, volumes);
   if (limits.size === 0) return false;
   const attached = handlesByDriver(node.podsWithVolumes.values(), volumes);
+  addAttached(attached, node, volumes);
   for (const [driver, wanted] of handlesByDriver([pod], volumes)) {
     const limit = limits.get(driver);
     if (limit === undefined) continue;
@@ -55,6 +56,15 @@ function handlesByDriver(pods: Iterable<PodInfo>, volumes: Volumes): Map<string,
     }
   }
   return handles;
+}
+
+/** What was not detached yet holds a place, though the pod that used it is gone. */
+function addAttached(handles: Map<string, Set<string>>, { name }: NodeInfo, volumes: Volumes): void {
+  for (const { spec } of volumes.attachmentsOn(name)) {
+    const { csi } = volumes.volume(spec.source.persistentVolumeName ?? '')?.spec ?? {};
+    if (csi === undefined) continue;
+    handles.set(spec.attacher, (handles.get(spec.attacher) ?? new Set<string>()).add(csi.volumeHandle));
+  }
 }
 
 /** A claim without a volume will get one from the provisioner of its class. */

@@ -115,8 +115,8 @@ test('ImageLocality: nodes that hold large images are liked, less so when few ho
   const MEGABYTE = 1024 * 1024;
   const withImage = (megabytes: number): NodeShape => ({ images: { 'app:v1': megabytes * MEGABYTE } });
   const pod = (image: string): Pod => buildPod('p', { spec: { containers: [{ name: 'c', image, resources: {} }] } });
-  const everywhere = { a: withImage(511.5), b: withImage(23) };
-  assert.deepEqual(scores(IMAGE_LOCALITY, everywhere, { pod: pod('app:v1') }), [50, 0]);
+  const everywhere = { a: withImage(511.5), b: withImage(511.5) };
+  assert.deepEqual(scores(IMAGE_LOCALITY, everywhere, { pod: pod('app:v1') }), [50, 50]);
   assert.deepEqual(scores(IMAGE_LOCALITY, { a: withImage(1000), b: {} }, { pod: pod('app:v1') }), [48, 0]);
   assert.equal(scores(IMAGE_LOCALITY, everywhere, { pod: pod('other') }), undefined);
   const latest = { a: { images: { 'reg:5000/app:latest': 1000 * MEGABYTE } } };
@@ -124,6 +124,8 @@ test('ImageLocality: nodes that hold large images are liked, less so when few ho
   const cluster = clusterOf([buildNode('a', withImage(900)), buildNode('b')]);
   cluster.setNode(buildNode('a'));
   assert.equal(cluster.nodesWithImage('app:v1'), 0);
+  const unequal = { a: withImage(511.5), b: withImage(900) };
+  assert.deepEqual(scores(IMAGE_LOCALITY, unequal, { pod: pod('app:v1') }), [50, 50], 'the first report says the size');
 });
 
 test('NodeAffinity: what the profile adds holds for every pod; terms that name nodes narrow the search', () => {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CSINode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, Volume } from '@holdfast/api';
+import type {
+  CSINode,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  Volume,
+  VolumeAttachment,
+} from '@holdfast/api';
 import { decodeConfiguration, type SchedulerConfiguration } from '../configuration/configuration.ts';
 import type { ClusterCache } from '../domain/cluster-cache.ts';
 import { buildNode, buildPod, type PodShape } from '../testing/builders.ts';
@@ -256,6 +264,23 @@ test('NodeVolumeLimits: a node takes as many volumes of a driver as it reported,
   assert.equal(outcome(cluster, using('p', ['one'])), 'a');
   assert.match(outcome(cluster, using('p', ['two'])), /1 node\(s\) exceed max volume count/);
   cluster.volumes.setCsiNode(csiNode(2));
+  assert.equal(outcome(cluster, using('p', ['two'])), 'a');
+  const attachment = (persistentVolumeName: string, nodeName = 'a'): VolumeAttachment => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name: `${persistentVolumeName}-${nodeName}` },
+    spec: { attacher: 'driver.test', nodeName, source: { persistentVolumeName } },
+    status: { attached: true },
+  });
+  withStorage(cluster, { volumes: [volume('left', csi('left'))] });
+  for (const each of [attachment('one'), attachment('two'), attachment('left', 'b')])
+    cluster.volumes.setAttachment(each);
+  assert.equal(outcome(cluster, using('p', ['two'])), 'a', 'what is there for a pod counts once');
+  cluster.volumes.setAttachment(attachment('left'));
+  assert.equal(outcome(cluster, using('p', ['two'])), 'a', 'it is there already');
+  cluster.volumes.removeAttachment(attachment('two'));
+  assert.match(outcome(cluster, using('p', ['two'])), /1 node\(s\) exceed max volume count/, 'not yet detached');
+  cluster.volumes.removeAttachment(attachment('left'));
   assert.equal(outcome(cluster, using('p', ['two'])), 'a');
 });
 

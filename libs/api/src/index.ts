@@ -16,4 +16,5 @@ export * from './refs.ts';
 export * from './registry.ts';
 export type * from './resource.ts';
 export * from './schema-table.ts';
+export { commonMetadataErrors } from './validation/common-metadata.ts';
 export { keepServerMetadata, validateObjectMeta, validateObjectMetaUpdate } from './validation/object-meta.ts';

@@ -80,6 +80,8 @@ export interface Strategy<T> {
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateCreate: (object: Readonly<T>, context: ValidationContext) => readonly FieldError[];
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
+  /** True where updates are not checked against the old metadata: the pipeline looks itself, whatever they find. */
+  readonly leavesMetadata?: boolean;
   /**
    * Present for kinds with a generation: the pipeline sets metadata.generation to 1 at create, and to the old value plus
    * one when this says that the wanted state changed (asked after prepareForUpdate); otherwise it keeps the old value.

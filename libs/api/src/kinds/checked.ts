@@ -11,7 +11,7 @@ export interface MetaForm {
   readonly wholeOnUpdate?: boolean;
 }
 
-type Validation<T> = Pick<Strategy<T>, 'validateCreate' | 'validateUpdate'>;
+type Validation<T> = Pick<Strategy<T>, 'validateCreate' | 'validateUpdate'> & { readonly leavesMetadata?: boolean };
 
 /** Checks of metadata around those of a kind's own fields; `old` is undefined at create. */
 export function checked<T extends KubeObject>(
@@ -69,6 +69,7 @@ export function checkedInSteps<T extends KubeObject>(meta: MetaForm, steps: Step
       for (const step of steps.onUpdate) perform[step](out, object, old);
       return out;
     },
+    leavesMetadata: !steps.onUpdate.includes('metadata'),
   };
 }
 

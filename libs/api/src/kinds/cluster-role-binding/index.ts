@@ -11,7 +11,7 @@ import {
   validateRoleRef,
   validateSubject,
 } from '../../validation/rbac.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -26,24 +26,30 @@ export const clusterRoleBindingResource = defineResource(CLUSTER_ROLE_BINDINGS, 
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<ClusterRoleBinding>(META, validateBinding),
+    ...checkedInSteps<ClusterRoleBinding>(META, {
+      whole: validateBinding,
+      change: validateChange,
+      onUpdate: ['whole', 'whole', 'metadata', 'change'],
+    }),
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },
   columns: bindingColumns,
 });
 
-function validateBinding(
-  out: FieldError[],
-  binding: Readonly<ClusterRoleBinding>,
-  old: Readonly<ClusterRoleBinding> | undefined,
-): void {
-  const ref = binding.roleRef;
-  validateRoleRef(out, ref, ['ClusterRole']);
+function validateBinding(out: FieldError[], binding: Readonly<ClusterRoleBinding>): void {
+  validateRoleRef(out, binding.roleRef, ['ClusterRole']);
   for (const [i, subject] of (binding.subjects ?? []).entries()) {
     validateSubject(out, `subjects[${i}]`, subject, false);
   }
-  if (old === undefined || JSON.stringify(refKey(ref)) === JSON.stringify(refKey(old.roleRef))) return;
+}
+
+function validateChange(
+  out: FieldError[],
+  { roleRef: ref }: Readonly<ClusterRoleBinding>,
+  old: Readonly<ClusterRoleBinding>,
+): void {
+  if (JSON.stringify(refKey(ref)) === JSON.stringify(refKey(old.roleRef))) return;
   const shown = goStruct('rbac.RoleRef', {
     APIGroup: goString(ref.apiGroup),
     Kind: goString(ref.kind),

@@ -1,10 +1,11 @@
-import { type FieldError, required } from '@holdfast/machinery';
+import { type FieldError, invalid, required } from '@holdfast/machinery';
 import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
 import type { ClusterRole } from '../../generated/types.ts';
 import { CLUSTER_ROLES } from '../../refs.ts';
 import { validateLabelSelector } from '../../validation/labels.ts';
 import { pathSegmentErrors, validatePolicyRule } from '../../validation/rbac.ts';
-import { checked } from '../checked.ts';
+import { hasProblems } from '../../validation/workload.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -18,7 +19,7 @@ export const clusterRoleResource = defineResource(CLUSTER_ROLES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<ClusterRole>(META, validateRole),
+    ...checkedInSteps<ClusterRole>(META, { whole: validateRole, onUpdate: ['whole', 'whole', 'metadata'] }),
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },
@@ -34,5 +35,8 @@ function validateRole(out: FieldError[], role: Readonly<ClusterRole>): void {
   if (selectors.length === 0) {
     out.push(required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil'));
   }
-  for (const [i, selector] of selectors.entries()) validateLabelSelector(out, `${path}[${i}]`, selector);
+  for (const [i, selector] of selectors.entries()) {
+    validateLabelSelector(out, `${path}[${i}]`, selector);
+    if (hasProblems(selector)) out.push(invalid(`${path}[${i}]`, undefined, 'invalid label selector.'));
+  }
 }

@@ -9,11 +9,12 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { TOKEN_EXPIRATION_SECONDS_MAX, TOKEN_EXPIRATION_SECONDS_MIN } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
-import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { specChanged } from '../strategy.ts';
+import { nothingToPrepare } from '../strategy.ts';
 
+/** What of the spec can change and is counted. */
+const COUNTED = ['tokenRequests', 'requiresRepublish', 'seLinuxMount'] as const;
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
 const flag = (
@@ -41,19 +42,20 @@ export const csiDriverResource = defineResource(CSI_DRIVERS, {
     setDefault(spec, 'seLinuxMount', false);
   },
   strategy: {
-    prepareForCreate: ({ spec }) => {
-      // Mounting with labels is off in 1.32, and so is saying that a driver can.
-      delete spec.seLinuxMount;
+    prepareForCreate: ({ metadata }) => {
+      // Counted from the first change on.
+      delete metadata.generation;
     },
-    prepareForUpdate: ({ spec }, old) => {
-      if (old.spec.seLinuxMount === undefined) delete spec.seLinuxMount;
-    },
-    ...checked<CSIDriver>(META, (out, driver, old) => {
-      if (old === undefined) validateCsiDriverName(out, 'name', driver.metadata.name);
-      validateSpec(out, driver.spec);
-      if (old !== undefined) validateChange(out, driver.spec, old.spec);
+    prepareForUpdate: nothingToPrepare,
+    ...checkedInSteps<CSIDriver>(META, {
+      whole: (out, { spec }) => validateSpec(out, spec),
+      change: (out, { spec }, old) => {
+        validateSpec(out, spec);
+        validateChange(out, spec, old.spec);
+      },
+      onUpdate: ['metadata', 'change'],
     }),
-    generationChanges: specChanged,
+    generationChanges: ({ spec }, old) => COUNTED.some((key) => !semanticEqual(spec[key], old.spec[key])),
     allowUnconditionalUpdate: false,
   },
   columns: [
@@ -72,17 +74,34 @@ export const csiDriverResource = defineResource(CSI_DRIVERS, {
 });
 
 function validateSpec(out: FieldError[], spec: Readonly<CSIDriverSpec>): void {
-  for (const key of ['attachRequired', 'podInfoOnMount', 'storageCapacity', 'requiresRepublish'] as const) {
-    if (spec[key] === undefined) out.push(required(`spec.${key}`));
-  }
-  for (const mode of spec.volumeLifecycleModes ?? []) {
-    validateWord(out, 'spec.volumeLifecycleModes', mode, ['Ephemeral', 'Persistent']);
+  for (const key of ['attachRequired', 'podInfoOnMount', 'storageCapacity'] as const) {
+    if (spec[key] === undefined) out.push(required(`spec.${SHOWN_AS[key]}`));
   }
   validateWord(out, 'spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
+  validateTokenRequests(out, spec);
+  for (const mode of spec.volumeLifecycleModes ?? []) {
+    validateWord(out, 'spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);
+  }
+  if (spec.seLinuxMount === undefined) out.push(required('spec.seLinuxMount'));
+}
+
+/** The names of the fields in messages. */
+const SHOWN_AS = {
+  attachRequired: 'attachedRequired',
+  podInfoOnMount: 'podInfoOnMount',
+  storageCapacity: 'storageCapacity',
+} as const;
+
+function validateTokenRequests(out: FieldError[], { tokenRequests = [] }: Readonly<CSIDriverSpec>): void {
   const audiences = new Set<string>();
-  for (const [i, { audience, expirationSeconds: seconds }] of (spec.tokenRequests ?? []).entries()) {
+  for (const [i, request] of tokenRequests.entries()) {
     const path = `spec.tokenRequests[${i}]`;
-    if (audiences.has(audience)) out.push(duplicate(`${path}.audience`, audience));
+    const { expirationSeconds: seconds } = request;
+    const audience = request.audience ?? '';
+    if (audiences.has(audience)) {
+      out.push(duplicate(`${path}.audience`, audience));
+      continue;
+    }
     audiences.add(audience);
     if (seconds === undefined) continue;
     if (seconds < TOKEN_EXPIRATION_SECONDS_MIN) {
@@ -95,10 +114,10 @@ function validateSpec(out: FieldError[], spec: Readonly<CSIDriverSpec>): void {
 }
 
 function validateChange(out: FieldError[], spec: Readonly<CSIDriverSpec>, old: Readonly<CSIDriverSpec>): void {
-  for (const key of ['attachRequired', 'fsGroupPolicy', 'volumeLifecycleModes'] as const) {
-    if (!semanticEqual(spec[key], old[key])) {
-      const shown = key === 'volumeLifecycleModes' ? goValue('[]storage.VolumeLifecycleMode', spec[key]) : spec[key];
-      out.push(invalid(`spec.${key}`, shown, IMMUTABLE_TEXT));
-    }
+  if (spec.attachRequired !== old.attachRequired) {
+    out.push(invalid('spec.attachedRequired', spec.attachRequired, IMMUTABLE_TEXT));
   }
+  if (semanticEqual(spec.volumeLifecycleModes, old.volumeLifecycleModes)) return;
+  const shown = goValue('[]storage.VolumeLifecycleMode', spec.volumeLifecycleModes);
+  out.push(invalid('spec.volumeLifecycleModes', shown, IMMUTABLE_TEXT));
 }

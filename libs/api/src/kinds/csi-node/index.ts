@@ -8,12 +8,12 @@ import { byteLength, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
-const NODE_ID_BYTES_MAX = 192;
+const NODE_ID_BYTES_MAX = 256;
 
 export const csiNodeResource = defineResource(CSI_NODES, {
   setDefaults: (node) => {
@@ -26,15 +26,15 @@ export const csiNodeResource = defineResource(CSI_NODES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<CSINode>(META, (out, { spec }, old) => {
-      const names = new Set<string>();
-      for (const [i, driver] of (spec.drivers ?? []).entries()) {
-        validateDriver(out, `spec.drivers[${i}]`, driver, names);
-        const before = old?.spec.drivers?.find((candidate) => candidate.name === driver.name);
-        if (before !== undefined && !semanticEqual(before, driver)) {
-          out.push(invalid(`spec.drivers[${i}]`, goValue('storage.CSINodeDriver', driver), IMMUTABLE_TEXT));
+    ...checkedInSteps<CSINode>(META, {
+      whole: (out, { spec }) => {
+        const names = new Set<string>();
+        for (const [i, driver] of (spec.drivers ?? []).entries()) {
+          validateDriver(out, `spec.drivers[${i}]`, driver, names);
         }
-      }
+      },
+      change: validateChange,
+      onUpdate: ['whole', 'whole', 'change'],
     }),
     allowUnconditionalUpdate: false,
   },
@@ -44,6 +44,16 @@ export const csiNodeResource = defineResource(CSI_NODES, {
     ageColumn,
   ],
 });
+
+/** What a driver said of itself stands; it may leave and come back. */
+function validateChange(out: FieldError[], { spec }: Readonly<CSINode>, old: Readonly<CSINode>): void {
+  for (const before of old.spec.drivers ?? []) {
+    for (const driver of spec.drivers ?? []) {
+      if (driver.name !== before.name || semanticEqual(driver, before)) continue;
+      out.push(invalid('spec.drivers', goValue('storage.CSINodeDriver', driver), IMMUTABLE_TEXT));
+    }
+  }
+}
 
 function validateDriver(out: FieldError[], path: string, driver: Readonly<CSINodeDriver>, names: Set<string>): void {
   validateCsiDriverName(out, `${path}.name`, driver.name);

@@ -8,7 +8,7 @@ import { validateLabelSelector } from '../../validation/labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateNonNegativeQuantity } from '../../validation/quantities.ts';
 import { validateImmutableSelector } from '../../validation/workload.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -19,9 +19,10 @@ export const csiStorageCapacityResource = defineResource(CSI_STORAGE_CAPACITIES,
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<CSIStorageCapacity>(META, (out, capacity, old) => {
-      validateCapacity(out, capacity);
-      if (old !== undefined) validateChange(out, capacity, old);
+    ...checkedInSteps<CSIStorageCapacity>(META, {
+      whole: validateCapacity,
+      change: validateChange,
+      onUpdate: ['whole', 'metadata', 'change'],
     }),
     allowUnconditionalUpdate: false,
   },
@@ -35,10 +36,7 @@ export const csiStorageCapacityResource = defineResource(CSI_STORAGE_CAPACITIES,
 function validateCapacity(out: FieldError[], capacity: Readonly<CSIStorageCapacity>): void {
   validateLabelSelector(out, 'nodeTopology', capacity.nodeTopology);
   validateText(out, 'storageClassName', capacity.storageClassName ?? '', dnsSubdomainErrors);
-  for (const key of ['capacity', 'maximumVolumeSize'] as const) {
-    const amount = capacity[key];
-    if (amount !== undefined) validateNonNegativeQuantity(out, key, amount);
-  }
+  if (capacity.capacity !== undefined) validateNonNegativeQuantity(out, 'capacity', capacity.capacity);
 }
 
 function validateChange(

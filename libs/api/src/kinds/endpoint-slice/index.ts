@@ -4,7 +4,6 @@ import { setDefault } from '../../defaults/set.ts';
 import type { EndpointSlice } from '../../generated/types.ts';
 import { ENDPOINT_SLICES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare } from '../strategy.ts';
 import { endpointSliceChecks } from './validation.ts';
 
 const SHOWN_MAX = 3;
@@ -21,8 +20,10 @@ export const endpointSliceResource = defineResource(ENDPOINT_SLICES, {
     for (const endpoint of slice.endpoints ?? []) setDefault(endpoint, 'conditions', {});
   },
   strategy: {
-    prepareForCreate: nothingToPrepare,
-    prepareForUpdate: nothingToPrepare,
+    prepareForCreate: dropTopology,
+    prepareForUpdate: (slice, old) => {
+      if (!semanticEqual(slice.endpoints, old.endpoints)) dropTopology(slice);
+    },
     ...endpointSliceChecks,
     generationChanges: (slice, old) => !semanticEqual(contentOf(slice), contentOf(old)),
     allowUnconditionalUpdate: true,
@@ -39,6 +40,11 @@ export const endpointSliceResource = defineResource(ENDPOINT_SLICES, {
     ageColumn,
   ],
 });
+
+/** Topology of the first version is read, and no longer written. */
+function dropTopology(slice: EndpointSlice): void {
+  for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
+}
 
 const contentOf = ({ endpoints, ports, addressType, metadata }: Readonly<EndpointSlice>): object => ({
   endpoints,

@@ -7,15 +7,17 @@ import {
   validateRequiredText,
   validateRequiredWord,
   validateText,
+  validateWord,
 } from '../../validation/check.ts';
 import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors } from '../../validation/formats.ts';
 import { parseIp } from '../../validation/ip.ts';
+import { validateLabels } from '../../validation/labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { PROTOCOLS } from '../../validation/pod/container-ports.ts';
 import { validateNotSpecialIp } from '../../validation/special-ip.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 
-const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6'];
 const ENDPOINTS_MAX = 1000;
 const ADDRESSES_MAX = 100;
@@ -23,13 +25,16 @@ const PORTS_MAX = 20_000;
 const TOPOLOGY_KEYS_MAX = 16;
 const ZONE_HINTS_MAX = 8;
 
-export const endpointSliceChecks = checked<EndpointSlice>(META, (out, slice, old) => {
-  validateRequiredWord(out, 'addressType', slice.addressType, ADDRESS_TYPES);
-  validateEndpoints(out, slice);
-  validatePorts(out, slice.ports ?? []);
-  if (old !== undefined && slice.addressType !== old.addressType) {
-    out.push(invalid('addressType', slice.addressType ?? '', IMMUTABLE_TEXT));
-  }
+export const endpointSliceChecks = checkedInSteps<EndpointSlice>(META, {
+  whole: (out, slice) => {
+    validateRequiredWord(out, 'addressType', slice.addressType, ADDRESS_TYPES);
+    validateEndpoints(out, slice);
+    validatePorts(out, slice.ports ?? []);
+  },
+  change: (out, { addressType }, old) => {
+    if (addressType !== old.addressType) out.push(invalid('addressType', addressType ?? '', IMMUTABLE_TEXT));
+  },
+  onUpdate: ['whole', 'change'],
 });
 
 function validateEndpoints(out: FieldError[], { endpoints, addressType }: Readonly<EndpointSlice>): void {
@@ -52,7 +57,7 @@ function validateEndpoints(out: FieldError[], { endpoints, addressType }: Readon
 
 function validateAddress(out: FieldError[], path: string, address: string, type: string): void {
   if (type === 'FQDN') {
-    validateDnsSubdomain(out, path, address);
+    validateDomain(out, path, address);
     return;
   }
   if (type !== 'IPv4' && type !== 'IPv6') return;
@@ -60,18 +65,33 @@ function validateAddress(out: FieldError[], path: string, address: string, type:
   validateNotSpecialIp(out, path, address);
 }
 
+/** `example.com`, or `example.com.` */
+function validateDomain(out: FieldError[], path: string, address: string): void {
+  if (!validateRequiredText(out, path, address)) return;
+  const name = address.endsWith('.') ? address.slice(0, -1) : address;
+  const errors = dnsSubdomainErrors(name);
+  const labels = name.split('.');
+  if (errors.length > 0) out.push(invalid(path, name, errors.join(',')));
+  else if (labels.length < 2) {
+    out.push(invalid(path, name, 'should be a domain with at least two segments separated by dots'));
+  } else {
+    const long = labels.find((label) => dnsLabelErrors(label).length > 0);
+    if (long !== undefined) out.push(invalid(path, long, dnsLabelErrors(long).join(',')));
+  }
+}
+
 function validateDetails(out: FieldError[], path: string, endpoint: Readonly<Endpoint>): void {
-  if (endpoint.hostname !== undefined) validateDnsLabel(out, `${path}.hostname`, endpoint.hostname);
   if (endpoint.nodeName !== undefined) validateDnsSubdomain(out, `${path}.nodeName`, endpoint.nodeName);
   const topology = endpoint.deprecatedTopology ?? {};
-  const keys = Object.keys(topology);
-  if (keys.length > TOPOLOGY_KEYS_MAX) out.push(tooMany(`${path}.deprecatedTopology`, keys.length, TOPOLOGY_KEYS_MAX));
-  for (const key of keys) {
-    validateQualifiedName(out, `${path}.deprecatedTopology`, key);
-    validateText(out, `${path}.deprecatedTopology`, topology[key] ?? '', labelValueErrors);
-  }
+  const keys = Object.keys(topology).length;
+  if (keys > TOPOLOGY_KEYS_MAX) out.push(tooMany(`${path}.deprecatedTopology`, keys, TOPOLOGY_KEYS_MAX));
+  validateLabels(out, `${path}.deprecatedTopology`, topology);
+  if (endpoint.hostname !== undefined) validateDnsLabel(out, `${path}.hostname`, endpoint.hostname);
   const zones = endpoint.hints?.forZones ?? [];
-  if (zones.length > ZONE_HINTS_MAX) out.push(tooMany(`${path}.hints.forZones`, zones.length, ZONE_HINTS_MAX));
+  if (zones.length > ZONE_HINTS_MAX) {
+    out.push(tooMany(`${path}.hints.forZones`, zones.length, ZONE_HINTS_MAX));
+    return;
+  }
   const seen = new Set<string>();
   for (const [i, { name }] of zones.entries()) {
     const at = `${path}.hints.forZones[${i}].name`;
@@ -93,9 +113,7 @@ function validatePorts(out: FieldError[], ports: readonly DiscoveryV1EndpointPor
     if (name !== '') validateText(out, `${path}.name`, name, dnsLabelErrors);
     if (names.has(name)) out.push(duplicate(`${path}.name`, name));
     names.add(name);
-    if (validateRequiredText(out, `${path}.protocol`, port.protocol)) {
-      validateRequiredWord(out, `${path}.protocol`, port.protocol, PROTOCOLS);
-    }
+    validateWord(out, `${path}.protocol`, port.protocol, PROTOCOLS);
     if (port.appProtocol !== undefined) validateQualifiedName(out, `${path}.appProtocol`, port.appProtocol);
   }
 }

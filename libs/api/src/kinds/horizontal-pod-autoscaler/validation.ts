@@ -9,7 +9,6 @@ import type {
 } from '../../generated/types.ts';
 import { validateRequiredText, validateText } from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { validateLabelSelector } from '../../validation/labels.ts';
 import { NOT_POSITIVE_TEXT, validateNonNegative } from '../../validation/numbers.ts';
 import { goQuantity } from '../../validation/quantities.ts';
 import { pathSegmentErrors } from '../../validation/rbac.ts';
@@ -63,12 +62,14 @@ const isSourceType = (type: string): type is keyof typeof SOURCES => Object.hasO
 
 function validateMetric(out: FieldError[], path: string, metric: Readonly<MetricSpec>): void {
   const type = metric.type ?? '';
-  if (type === '') out.push(required(`${path}.type`, 'must specify a metric source type'));
-  else if (!isSourceType(type)) out.push(notSupported(`${path}.type`, type, Object.keys(SOURCES)));
-  for (const field of FIELDS) validateSource(out, `${path}.${field}`, metric, field);
-  const given = FIELDS.filter((field) => metric[field] !== undefined);
   const expected = isSourceType(type) ? SOURCES[type] : undefined;
-  if (expected !== undefined && !given.includes(expected)) {
+  if (type === '') out.push(required(`${path}.type`, 'must specify a metric source type'));
+  if (expected === undefined) out.push(notSupported(`${path}.type`, type, Object.keys(SOURCES)));
+  const given = FIELDS.filter((field) => metric[field] !== undefined);
+  // Of several sources only the first is looked at.
+  if (given[0] !== undefined) validateSource(out, `${path}.${given[0]}`, metric, given[0]);
+  if (expected === undefined) out.push(notSupported(`${path}.type`, type, Object.keys(SOURCES)));
+  else if (!given.includes(expected)) {
     out.push(required(`${path}.${expected}`, 'must populate information for the given metric source'));
   }
   if (given.length <= 1) return;
@@ -77,7 +78,10 @@ function validateMetric(out: FieldError[], path: string, metric: Readonly<Metric
   }
 }
 
-const EITHER_TARGET = 'must set either a target value for metric or a per-pod target';
+const EITHER_TARGET = {
+  object: 'must set either a target value or averageValue',
+  external: 'must set either a target value for metric or a per-pod target',
+};
 
 function validateSource(out: FieldError[], path: string, metric: Readonly<MetricSpec>, field: SourceField): void {
   const source = metric[field];
@@ -91,7 +95,7 @@ function validateSource(out: FieldError[], path: string, metric: Readonly<Metric
   validateTarget(out, `${path}.target`, target);
   const { value, averageValue, averageUtilization } = target;
   if (field === 'pods') {
-    if (averageValue === undefined || parseQuantity(averageValue).nano <= 0n) {
+    if (averageValue === undefined) {
       out.push(required(`${path}.target.averageValue`, 'must specify a positive target averageValue'));
     }
   } else if (field === 'resource' || field === 'containerResource') {
@@ -107,7 +111,7 @@ function validateSource(out: FieldError[], path: string, metric: Readonly<Metric
     }
   } else {
     if (value === undefined && averageValue === undefined)
-      out.push(required(`${path}.target.averageValue`, EITHER_TARGET));
+      out.push(required(`${path}.target.averageValue`, EITHER_TARGET[field]));
     if (field === 'external' && value !== undefined && averageValue !== undefined) {
       out.push(forbidden(`${path}.target.value`, 'may not set both a target value for metric and a per-pod target'));
     }
@@ -118,7 +122,6 @@ function validateIdentifier(out: FieldError[], path: string, identifier: Readonl
   const name = identifier?.name ?? '';
   if (name === '') out.push(required(`${path}.name`, 'must specify a metric name'));
   else validateText(out, `${path}.name`, name, pathSegmentErrors);
-  validateLabelSelector(out, `${path}.selector`, identifier?.selector);
 }
 
 function validateTarget(out: FieldError[], path: string, target: Readonly<MetricTarget>): void {

@@ -6,13 +6,13 @@ import { INGRESS_CLASSES } from '../../refs.ts';
 import { validateDnsLabel } from '../../validation/check.ts';
 import { byteLength, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { validateObjectRef } from '../ingress/validation.ts';
 import { validateDomainPath } from '../job/policies.ts';
 import { nothingToPrepare, specChanged } from '../strategy.ts';
 
-const META = { namespaced: false, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const CONTROLLER_BYTES_MAX = 250;
 
 export const ingressClassResource = defineResource(INGRESS_CLASSES, {
@@ -23,14 +23,19 @@ export const ingressClassResource = defineResource(INGRESS_CLASSES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<IngressClass>(META, (out, { spec }, old) => {
-      const controller = spec.controller ?? '';
-      if (old !== undefined && controller !== (old.spec.controller ?? '')) {
-        out.push(invalid('spec.controller', controller, IMMUTABLE_TEXT));
-      }
-      if (byteLength(controller) > CONTROLLER_BYTES_MAX) out.push(tooLong('spec.controller', CONTROLLER_BYTES_MAX));
-      validateDomainPath(out, 'spec.controller', controller);
-      if (spec.parameters !== undefined) validateParameters(out, 'spec.parameters', spec.parameters);
+    ...checkedInSteps<IngressClass>(META, {
+      whole: (out, { spec }) => {
+        const controller = spec.controller ?? '';
+        if (byteLength(controller) > CONTROLLER_BYTES_MAX) out.push(tooLong('spec.controller', CONTROLLER_BYTES_MAX));
+        validateDomainPath(out, 'spec.controller', controller);
+        if (spec.parameters !== undefined) validateParameters(out, 'spec.parameters', spec.parameters);
+      },
+      change: (out, { spec: { controller = '' } }, old) => {
+        if (controller !== (old.spec.controller ?? '')) {
+          out.push(invalid('spec.controller', controller, IMMUTABLE_TEXT));
+        }
+      },
+      onUpdate: ['metadata', 'change', 'whole'],
     }),
     generationChanges: specChanged,
     allowUnconditionalUpdate: true,

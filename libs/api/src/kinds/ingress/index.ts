@@ -6,7 +6,6 @@ import { defineResource } from '../define.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 import { ingressChecks, validateIngressStatusUpdate } from './validation.ts';
 
-const SHOWN_ADDRESS_CHARS_MAX = 16;
 const SHOWN_HOSTS_MAX = 3;
 
 export const ingressResource = defineResource(INGRESSES, {
@@ -28,9 +27,7 @@ export const ingressResource = defineResource(INGRESSES, {
   status: statusOnly(validateIngressStatusUpdate),
   columns: [
     nameColumn,
-    textColumn('Class', 'Who serves the ingress', ({ metadata, spec }) => {
-      return spec.ingressClassName ?? metadata.annotations?.['kubernetes.io/ingress.class'] ?? '<none>';
-    }),
+    textColumn('Class', 'Who serves the ingress', ({ spec }) => spec.ingressClassName ?? '<none>'),
     textColumn('Hosts', 'The hosts that are served', hostsText),
     textColumn('Address', 'Where the ingress can be reached', addressText),
     textColumn('Ports', 'The ports of the ingress', ({ spec }) => ((spec.tls ?? []).length > 0 ? '80, 443' : '80')),
@@ -40,18 +37,21 @@ export const ingressResource = defineResource(INGRESSES, {
 
 function hostsText({ spec }: Readonly<Ingress>): string {
   const rules = spec.rules ?? [];
-  if (rules.length === 0) return '*';
-  const shown = rules.slice(0, SHOWN_HOSTS_MAX).map((rule) => rule.host || '*');
-  const more = rules.length - SHOWN_HOSTS_MAX;
-  return more > 0 ? `${shown.join(',')} + ${more} more...` : shown.join(',');
+  const named = rules.flatMap(({ host }, i) => (host ? [{ host, i }] : []));
+  if (named.length === 0) return '*';
+  const text = named
+    .slice(0, SHOWN_HOSTS_MAX)
+    .map(({ host }) => host)
+    .join(',');
+  // Rules behind the last host that is shown count, also those without one.
+  const last = named[SHOWN_HOSTS_MAX - 1]?.i;
+  const more = last !== undefined && last < rules.length - 1;
+  return more ? `${text} + ${rules.length - SHOWN_HOSTS_MAX} more...` : text;
 }
 
 function addressText({ status }: Readonly<Ingress>): string {
   const addresses = (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || '');
-  const text = [...new Set(addresses.filter((address) => address !== ''))].sort().join(',');
-  return text.length > SHOWN_ADDRESS_CHARS_MAX && addresses.length > 1
-    ? `${text.slice(0, SHOWN_ADDRESS_CHARS_MAX - 3)}...`
-    : text;
+  return [...new Set(addresses.filter((address) => address !== ''))].sort().join(',');
 }
 
 function classWarnings({ metadata }: Readonly<Ingress>, old: Readonly<Ingress> | undefined): readonly string[] {

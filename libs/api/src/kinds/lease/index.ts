@@ -2,14 +2,20 @@ import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import { LEASES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare } from '../strategy.ts';
 import { validateLeaseCreate, validateLeaseUpdate } from './validation.ts';
 
 export const leaseResource = defineResource(LEASES, {
   setDefaults: (lease) => setDefault(lease, 'spec', {}),
   strategy: {
-    prepareForCreate: nothingToPrepare,
-    prepareForUpdate: nothingToPrepare,
+    // Coordinated elections are off in 1.32, and what only they need is not kept.
+    prepareForCreate: ({ spec }) => {
+      delete spec.strategy;
+      delete spec.preferredHolder;
+    },
+    prepareForUpdate: ({ spec }, old) => {
+      if (old.spec.strategy === undefined) delete spec.strategy;
+      if (old.spec.preferredHolder === undefined) delete spec.preferredHolder;
+    },
     validateCreate: validateLeaseCreate,
     validateUpdate: validateLeaseUpdate,
     allowCreateOnUpdate: true,

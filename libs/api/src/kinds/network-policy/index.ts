@@ -14,7 +14,7 @@ import { dnsSubdomainErrors, portNameErrors, portNumberErrors } from '../../vali
 import { goStrings } from '../../validation/go-text.ts';
 import { cidrContains, parseCidr } from '../../validation/ip.ts';
 import { validateLabelSelector } from '../../validation/labels.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare, specChanged } from '../strategy.ts';
 
@@ -26,7 +26,11 @@ export const networkPolicyResource = defineResource(NETWORK_POLICIES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<NetworkPolicy>(META, (out, { spec }) => validateSpec(out, spec)),
+    ...checkedInSteps<NetworkPolicy>(META, {
+      whole: (out, { spec }) => validateSpec(out, spec),
+      change: (out, { spec }) => validateSpec(out, spec),
+      onUpdate: ['whole', 'metadata', 'change'],
+    }),
     generationChanges: specChanged,
     allowUnconditionalUpdate: true,
   },
@@ -92,7 +96,7 @@ function validatePort(out: FieldError[], path: string, { protocol, port, endPort
   if (typeof port === 'number') {
     for (const text of portNumberErrors(port)) out.push(invalid(`${path}.port`, port, text));
     if (endPort === undefined) return;
-    if (endPort < port) out.push(invalid(`${path}.endPort`, endPort, 'must be greater than or equal to `port`'));
+    if (endPort < port) out.push(invalid(`${path}.endPort`, port, 'must be greater than or equal to `port`'));
     for (const text of portNumberErrors(endPort)) out.push(invalid(`${path}.endPort`, endPort, text));
     return;
   }

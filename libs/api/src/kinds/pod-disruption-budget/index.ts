@@ -3,7 +3,8 @@ import { ageColumn, integerColumn, nameColumn, textColumn } from '../../columns/
 import { setDefault } from '../../defaults/set.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/types.ts';
 import { POD_DISRUPTION_BUDGETS } from '../../refs.ts';
-import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { validateAnyMetadata } from '../../validation/common-metadata.ts';
+import { validateConditions } from '../../validation/conditions.ts';
 import { goPointer, goStruct } from '../../validation/go-text.ts';
 import { validateLabelSelector } from '../../validation/labels.ts';
 import {
@@ -11,11 +12,9 @@ import {
   validateNonNegativeIntOrPercent,
   validateNotMoreThan100Percent,
 } from '../../validation/numbers.ts';
-import { checked, checkedUpdate } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 
-const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const NOT_AVAILABLE = 'N/A';
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
 
@@ -30,15 +29,23 @@ export const podDisruptionBudgetResource = defineResource(POD_DISRUPTION_BUDGETS
       budget.status = noPods();
     },
     prepareForUpdate: keepStatus,
-    ...checked<PodDisruptionBudget>(META, (out, { spec }) => validateSpec(out, spec)),
+    validateCreate: (budget) => {
+      const out = specErrors(budget);
+      // Only a budget that is right in itself is asked for its name, and any name that can stand in a path will do.
+      if (out.length === 0) validateAnyMetadata(out, budget, true);
+      return out;
+    },
+    validateUpdate: specErrors,
+    leavesMetadata: true,
     generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(
-    checkedUpdate((out, { status }) => {
-      for (const key of COUNTS) validateNonNegative(out, `status.${key}`, status[key]);
-    }),
-  ),
+  status: statusOnly(({ status }) => {
+    const out: FieldError[] = [];
+    validateConditions(out, 'status.conditions', status.conditions);
+    for (const key of COUNTS) validateNonNegative(out, `status.${key}`, status[key]);
+    return out;
+  }),
   columns: [
     nameColumn,
     textColumn('Min Available', 'Pods that must stay', (b) => String(b.spec.minAvailable ?? NOT_AVAILABLE)),
@@ -54,6 +61,12 @@ const noPods = (): PodDisruptionBudget['status'] => ({
   desiredHealthy: 0,
   expectedPods: 0,
 });
+
+function specErrors({ spec }: Readonly<PodDisruptionBudget>): FieldError[] {
+  const out: FieldError[] = [];
+  validateSpec(out, spec);
+  return out;
+}
 
 function validateSpec(out: FieldError[], spec: Readonly<PodDisruptionBudgetSpec>): void {
   if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) {

@@ -11,7 +11,7 @@ import {
   validateRoleRef,
   validateSubject,
 } from '../../validation/rbac.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -26,24 +26,26 @@ export const roleBindingResource = defineResource(ROLE_BINDINGS, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<RoleBinding>(META, validateBinding),
+    ...checkedInSteps<RoleBinding>(META, {
+      whole: validateBinding,
+      change: validateChange,
+      onUpdate: ['whole', 'whole', 'metadata', 'change'],
+    }),
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },
   columns: bindingColumns,
 });
 
-function validateBinding(
-  out: FieldError[],
-  binding: Readonly<RoleBinding>,
-  old: Readonly<RoleBinding> | undefined,
-): void {
-  const ref = binding.roleRef;
-  validateRoleRef(out, ref, ['Role', 'ClusterRole']);
+function validateBinding(out: FieldError[], binding: Readonly<RoleBinding>): void {
+  validateRoleRef(out, binding.roleRef, ['Role', 'ClusterRole']);
   for (const [i, subject] of (binding.subjects ?? []).entries()) {
     validateSubject(out, `subjects[${i}]`, subject, true);
   }
-  if (old === undefined || JSON.stringify(refKey(ref)) === JSON.stringify(refKey(old.roleRef))) return;
+}
+
+function validateChange(out: FieldError[], { roleRef: ref }: Readonly<RoleBinding>, old: Readonly<RoleBinding>): void {
+  if (JSON.stringify(refKey(ref)) === JSON.stringify(refKey(old.roleRef))) return;
   const shown = goStruct('rbac.RoleRef', {
     APIGroup: goString(ref.apiGroup),
     Kind: goString(ref.kind),

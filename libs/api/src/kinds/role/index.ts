@@ -3,7 +3,7 @@ import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
 import type { Role } from '../../generated/types.ts';
 import { ROLES } from '../../refs.ts';
 import { pathSegmentErrors, validatePolicyRule } from '../../validation/rbac.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -17,7 +17,7 @@ export const roleResource = defineResource(ROLES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<Role>(META, validateRole),
+    ...checkedInSteps<Role>(META, { whole: validateRole, onUpdate: ['whole', 'whole', 'metadata'] }),
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },

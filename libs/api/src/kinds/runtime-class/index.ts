@@ -1,16 +1,17 @@
-import { type FieldError, invalid } from '@holdfast/machinery';
+import { duplicate, type FieldError, invalid } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setResourceListDefaults } from '../../defaults/resources.ts';
-import type { RuntimeClass } from '../../generated/types.ts';
+import type { RuntimeClass, Toleration } from '../../generated/types.ts';
 import { RUNTIME_CLASSES } from '../../refs.ts';
-import { validateDnsLabel, validateRequiredText } from '../../validation/check.ts';
+import { validateDnsLabel } from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { validateLabels } from '../../validation/labels.ts';
 import { deprecatedNodeLabel } from '../../validation/node-labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateTolerations } from '../../validation/pod/tolerations.ts';
 import { validateContainerResources } from '../../validation/quantities.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
@@ -21,9 +22,12 @@ export const runtimeClassResource = defineResource(RUNTIME_CLASSES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<RuntimeClass>(META, (out, runtime, old) => {
-      if (old === undefined) validateRuntimeClass(out, runtime);
-      else if (runtime.handler !== old.handler) out.push(invalid('handler', runtime.handler, IMMUTABLE_TEXT));
+    ...checkedInSteps<RuntimeClass>(META, {
+      whole: validateRuntimeClass,
+      change: (out, { handler }, old) => {
+        if (handler !== old.handler) out.push(invalid('handler', handler, IMMUTABLE_TEXT));
+      },
+      onUpdate: ['whole', 'metadata', 'change'],
     }),
     warnings: ({ scheduling }) =>
       Object.keys(scheduling?.nodeSelector ?? {}).flatMap((key) => {
@@ -41,10 +45,21 @@ export const runtimeClassResource = defineResource(RUNTIME_CLASSES, {
 });
 
 function validateRuntimeClass(out: FieldError[], runtime: Readonly<RuntimeClass>): void {
-  if (validateRequiredText(out, 'handler', runtime.handler)) validateDnsLabel(out, 'handler', runtime.handler);
+  validateDnsLabel(out, 'handler', runtime.handler);
   if (runtime.overhead !== undefined) {
-    validateContainerResources(out, 'overhead.podFixed', { limits: runtime.overhead.podFixed ?? {} });
+    validateContainerResources(out, 'overhead', { limits: runtime.overhead.podFixed ?? {} });
   }
   validateLabels(out, 'scheduling.nodeSelector', runtime.scheduling?.nodeSelector);
-  validateTolerations(out, 'scheduling.tolerations', runtime.scheduling?.tolerations ?? []);
+  validateOwnTolerations(out, 'scheduling.tolerations', runtime.scheduling?.tolerations ?? []);
+}
+
+function validateOwnTolerations(out: FieldError[], path: string, tolerations: readonly Toleration[]): void {
+  validateTolerations(out, path, tolerations);
+  const seen = new Set<string>();
+  for (const [i, toleration] of tolerations.entries()) {
+    const { key = '', operator = '', value = '', effect = '' } = toleration;
+    const said = JSON.stringify([key, operator, value, effect]);
+    if (seen.has(said)) out.push(duplicate(`${path}[${i}]`, goValue('core.Toleration', toleration)));
+    seen.add(said);
+  }
 }

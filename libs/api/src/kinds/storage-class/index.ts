@@ -4,8 +4,9 @@ import { setDefault } from '../../defaults/set.ts';
 import type { StorageClass } from '../../generated/types.ts';
 import { STORAGE_CLASSES } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { deprecatedNodeLabel } from '../../validation/node-labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 import { validateStorageClass } from './validation.ts';
@@ -21,10 +22,12 @@ export const storageClassResource = defineResource(STORAGE_CLASSES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<StorageClass>(META, (out, storageClass, old) => {
-      if (old === undefined) validateStorageClass(out, storageClass);
-      else validateChange(out, storageClass, old);
+    ...checkedInSteps<StorageClass>(META, {
+      whole: validateStorageClass,
+      change: validateChange,
+      onUpdate: ['whole', 'metadata', 'change'],
     }),
+    warnings: topologyWarnings,
     allowUnconditionalUpdate: true,
   },
   columns: [
@@ -45,7 +48,6 @@ const isDefault = (storageClass: Readonly<StorageClass>): boolean =>
 
 /** Volumes that exist were made by the rules of their class; the rules stay. */
 function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>, old: Readonly<StorageClass>): void {
-  validateStorageClass(out, storageClass);
   if (!semanticEqual(storageClass.parameters, old.parameters)) {
     out.push(forbidden('parameters', 'updates to parameters are forbidden.'));
   }
@@ -58,4 +60,13 @@ function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>,
   if (storageClass.volumeBindingMode !== old.volumeBindingMode) {
     out.push(invalid('volumeBindingMode', storageClass.volumeBindingMode, IMMUTABLE_TEXT));
   }
+}
+
+function topologyWarnings({ allowedTopologies = [] }: Readonly<StorageClass>): readonly string[] {
+  return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, i) =>
+    matchLabelExpressions.flatMap(({ key }, j) => {
+      const deprecated = deprecatedNodeLabel(key);
+      return deprecated === undefined ? [] : [`allowedTopologies[${i}].matchLabelExpressions[${j}].key: ${deprecated}`];
+    }),
+  );
 }

@@ -1,11 +1,6 @@
 import { duplicate, type FieldError, invalid, required, tooLong } from '@holdfast/machinery';
 import type { StorageClass, TopologySelectorTerm } from '../../generated/types.ts';
-import {
-  validateQualifiedName,
-  validateRequiredText,
-  validateRequiredWord,
-  validateWord,
-} from '../../validation/check.ts';
+import { validateQualifiedName, validateRequiredText, validateWord } from '../../validation/check.ts';
 import { byteLength } from '../../validation/formats.ts';
 import { validateLabelName } from '../../validation/labels.ts';
 import { STORAGE_PARAMETER_BYTES_MAX, STORAGE_PARAMETERS_MAX } from '../../validation/limits.ts';
@@ -16,18 +11,15 @@ export function validateStorageClass(out: FieldError[], storageClass: Readonly<S
     validateQualifiedName(out, 'provisioner', provisioner.toLowerCase());
   }
   validateParameters(out, storageClass.parameters ?? {});
-  validateWord(out, 'reclaimPolicy', storageClass.reclaimPolicy, ['Delete', 'Retain']);
-  validateRequiredWord(out, 'volumeBindingMode', storageClass.volumeBindingMode, ['Immediate', 'WaitForFirstConsumer']);
+  if (storageClass.reclaimPolicy) validateWord(out, 'reclaimPolicy', storageClass.reclaimPolicy, ['Delete', 'Retain']);
+  validateWord(out, 'volumeBindingMode', storageClass.volumeBindingMode, ['Immediate', 'WaitForFirstConsumer']);
   validateTopologies(out, storageClass.allowedTopologies ?? []);
 }
 
 function validateParameters(out: FieldError[], parameters: Readonly<Record<string, string>>): void {
   const entries = Object.entries(parameters);
   if (entries.length > STORAGE_PARAMETERS_MAX) {
-    out.push({
-      ...tooLong('parameters', STORAGE_PARAMETERS_MAX),
-      detail: 'Provisioner Parameters exceeded max allowed',
-    });
+    out.push(tooLong('parameters', STORAGE_PARAMETERS_MAX));
     return;
   }
   let bytes = 0;
@@ -39,13 +31,16 @@ function validateParameters(out: FieldError[], parameters: Readonly<Record<strin
 }
 
 function validateTopologies(out: FieldError[], terms: readonly TopologySelectorTerm[]): void {
-  const seen = new Set<string>();
+  const seen: string[] = [];
   for (const [i, term] of terms.entries()) {
     const path = `allowedTopologies[${i}]`;
     validateTerm(out, path, term);
     const key = termKey(term);
-    if (seen.has(key)) out.push(duplicate(`${path}.matchLabelExpressions`, ''));
-    seen.add(key);
+    // One that selects nothing counts as a double of each, itself included.
+    const doubles = key === '' ? terms.length + seen.filter((other) => other === '').length : 0;
+    const equals = key === '' ? doubles : seen.filter((other) => other === key).length;
+    for (let n = 0; n < equals; n++) out.push(duplicate(`${path}.matchLabelExpressions`, ''));
+    seen.push(key);
   }
 }
 

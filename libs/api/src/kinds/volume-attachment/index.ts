@@ -16,7 +16,7 @@ import { byteLength, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goPointer, goString, goStruct, goStructText } from '../../validation/go-text.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, statusOnly } from '../strategy.ts';
 
@@ -34,11 +34,12 @@ const goSpec = ({ attacher, nodeName, source }: Readonly<VolumeAttachment['spec'
     NodeName: goString(nodeName),
   });
 
-const checks = checked<VolumeAttachment>(META, (out, attachment, old) => {
-  validateAttachment(out, attachment);
-  if (old !== undefined && !semanticEqual(attachment.spec, old.spec)) {
-    out.push(invalid('spec', goSpec(attachment.spec), IMMUTABLE_TEXT));
-  }
+const checks = checkedInSteps<VolumeAttachment>(META, {
+  whole: validateAttachment,
+  change: (out, { spec }, old) => {
+    if (!semanticEqual(spec, old.spec)) out.push(invalid('spec', goSpec(spec), IMMUTABLE_TEXT));
+  },
+  onUpdate: ['whole', 'whole', 'change'],
 });
 
 export const volumeAttachmentResource = defineResource(VOLUME_ATTACHMENTS, {
@@ -73,17 +74,24 @@ export const volumeAttachmentResource = defineResource(VOLUME_ATTACHMENTS, {
   ],
 });
 
-function validateAttachment(out: FieldError[], { spec, status }: Readonly<VolumeAttachment>): void {
-  validateCsiDriverName(out, 'spec.attacher', spec.attacher);
+function validateAttachment(
+  out: FieldError[],
+  { spec, status }: Readonly<VolumeAttachment>,
+  old: Readonly<VolumeAttachment> | undefined,
+): void {
+  validateRequiredText(out, 'spec.attacher', spec.attacher);
   validateSource(out, spec.source);
-  if (validateRequiredText(out, 'spec.nodeName', spec.nodeName))
-    validateDnsSubdomain(out, 'spec.nodeName', spec.nodeName);
+  validateDnsSubdomain(out, 'spec.nodeName', spec.nodeName);
   validateMetadata(out, status.attachmentMetadata ?? {});
   for (const key of ['attachError', 'detachError'] as const) {
-    if (byteLength(status[key]?.message ?? '') > ERROR_BYTES_MAX) {
-      out.push(tooLong(`status.${key}.message`, ERROR_BYTES_MAX));
-    }
+    const message = status[key]?.message ?? '';
+    // The limit that is told is that of the metadata.
+    if (byteLength(message) > ERROR_BYTES_MAX) out.push(tooLong(`status.${key}.message`, METADATA_BYTES_MAX));
   }
+  if (old !== undefined) return;
+  validateCsiDriverName(out, 'spec.attacher', spec.attacher);
+  const name = spec.source.persistentVolumeName;
+  if (name !== undefined) validateDnsSubdomain(out, 'spec.source.persistentVolumeName', name);
 }
 
 function validateSource(out: FieldError[], source: Readonly<VolumeAttachment['spec']['source']>): void {

@@ -14,7 +14,7 @@ export const NODE_PORTS = define('NodePorts', ['preFilter', 'filter'], () => ({
     return checking((node) => (isTaken(pod, node) ? TAKEN : undefined));
   },
   wakesOn: {
-    'node-added': (pod, node) => !isTaken(pod, node),
+    'node-added': true,
     'pod-removed': (pod, gone) => collides(pod, gone.hostPorts),
   },
 }));

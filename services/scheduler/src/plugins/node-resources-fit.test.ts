@@ -41,3 +41,19 @@ test('it also wakes those that could make the others go, unless room is being ma
   cluster.nominations.set(promised, 'a');
   assert.deepEqual([wakes(waiting('2', 5)), wakes(waiting('1', 5)), wakes(waiting('2', 6))], [false, true, true]);
 });
+
+test('a node that grows wakes who fits there, and who could make the others go', () => {
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '4' })],
+    [buildPod('low', { nodeName: 'a', cpu: '2', spec: { priority: 1 } })],
+  );
+  const { wakesOn = {} } = pluginOf(NODE_RESOURCES_FIT, undefined, cluster);
+  const node = cluster.node('a');
+  assert.ok(node !== undefined);
+  const wakes = (kind: 'node-added' | 'node-allocatable', cpu: string, priority = 0): boolean =>
+    helps(wakesOn, kind, waiting(cpu, priority), node);
+  for (const kind of ['node-added', 'node-allocatable'] as const) {
+    assert.deepEqual([wakes(kind, '2'), wakes(kind, '3')], [true, false], 'two cpus are free');
+    assert.deepEqual([wakes(kind, '4', 5), wakes(kind, '5', 5), wakes(kind, '3', 1)], [true, false, false]);
+  }
+});

@@ -27,6 +27,8 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
   const groups = new Set(args.ignoredResourceGroups);
   const ignores: Ignores = (name) => ignored.has(name) || groups.has(name.slice(0, Math.max(0, name.indexOf('/'))));
   const couldFit = (pod: PodInfo, node: NodeInfo): boolean => rejectionOf(pod, node, ignores) === undefined;
+  const couldMakeRoom = (pod: PodInfo, node: NodeInfo): boolean =>
+    couldFit(pod, node) || (hasLessImportant(node, pod) && rejectionOf(pod, emptied(node), ignores) === undefined);
   const hasRoom = (pod: PodInfo, node: NodeInfo, nominated: readonly PodInfo[]): boolean =>
     couldFit(pod, node) && rejectionOf(pod, withPods(node, nominatedBefore(nominated, pod)), ignores) === undefined;
   return {
@@ -35,8 +37,8 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
     localScore: true,
     preScore: ({ pod }) => ({ score: nodeScorer(args, pod) }),
     wakesOn: {
-      'node-added': couldFit,
-      'node-allocatable': couldFit,
+      'node-added': couldMakeRoom,
+      'node-allocatable': couldMakeRoom,
       'pod-removed': (pod, { nodeName }) => {
         const node = cluster.node(nodeName);
         if (node === undefined) return true;
@@ -61,6 +63,13 @@ function hasLessImportant({ pods }: NodeInfo, { priority }: PodInfo): boolean {
 interface Room extends Pick<NodeInfo, 'allocatable' | 'podsAllowed' | 'requested'> {
   readonly pods: { readonly size: number };
 }
+
+const emptied = ({ allocatable, podsAllowed }: NodeInfo): Room => ({
+  allocatable,
+  podsAllowed,
+  requested: new Map(),
+  pods: { size: 0 },
+});
 
 const nominatedBefore = (nominated: readonly PodInfo[], pod: PodInfo): readonly PodInfo[] =>
   nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);

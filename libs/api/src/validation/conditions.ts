@@ -45,3 +45,17 @@ function validateCondition(out: FieldError[], path: string, condition: Readonly<
   }
   if (byteLength(message) > MESSAGE_BYTES_MAX) out.push(tooLong(`${path}.message`, MESSAGE_BYTES_MAX));
 }
+
+/** Conditions of which only the type is looked at. */
+export function validateTypedConditions(
+  out: FieldError[],
+  path: string,
+  conditions: readonly { readonly type?: string }[] = [],
+): void {
+  const types = new Set<string>();
+  for (const [i, { type = '' }] of conditions.entries()) {
+    if (types.has(type)) out.push(duplicate(`${path}[${i}].type`, type));
+    types.add(type);
+    if (type === '') out.push(required(`${path}[${i}].type`, 'must not be empty'));
+  }
+}

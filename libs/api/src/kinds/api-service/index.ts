@@ -3,18 +3,33 @@ import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { APIService } from '../../generated/types.ts';
 import { API_SERVICES } from '../../refs.ts';
-import { validateDnsSubdomain, validateText } from '../../validation/check.ts';
-import { dns1035LabelErrors, portNumberErrors } from '../../validation/formats.ts';
+import { validateDnsSubdomain, validateText, validateWord } from '../../validation/check.ts';
+import { base64Length, type Check, dns1035LabelErrors, portNumberErrors } from '../../validation/formats.ts';
+import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { pathSegmentErrors } from '../../validation/rbac.ts';
-import { checked } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, statusOnly } from '../strategy.ts';
 
-const META = { namespaced: false, name: pathSegmentErrors, standardFinalizers: false } as const;
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1_000;
 
-const checks = checked<APIService>(META, (out, service) => validateService(out, service));
+/** The name is nothing but what the spec says. */
+const metaOf = ({ spec }: Readonly<APIService>): MetaRules => {
+  const expected = `${spec.version ?? ''}.${spec.group ?? ''}`;
+  const name: Check = (given) => {
+    const errors = pathSegmentErrors(given);
+    if (errors.length > 0 || given === expected) return errors;
+    return [`must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`];
+  };
+  return { namespaced: false, name, standardFinalizers: false };
+};
+
+function wholeErrors(service: Readonly<APIService>): FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMeta(out, service.metadata, metaOf(service));
+  validateService(out, service);
+  return out;
+}
 
 export const apiServiceResource = defineResource(API_SERVICES, {
   setDefaults: (service) => {
@@ -27,10 +42,15 @@ export const apiServiceResource = defineResource(API_SERVICES, {
       service.status = {};
     },
     prepareForUpdate: keepStatus,
-    ...checks,
+    validateCreate: wholeErrors,
+    validateUpdate: (service, old) => {
+      const out: FieldError[] = [];
+      validateObjectMetaUpdate(out, service.metadata, old.metadata, { standardFinalizers: false });
+      return [...out, ...wholeErrors(service)];
+    },
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(checks.validateUpdate),
+  status: statusOnly(validateStatusUpdate),
   columns: [
     nameColumn,
     textColumn('Service', 'Who serves the group', ({ spec }) =>
@@ -49,18 +69,27 @@ function availableText({ status }: Readonly<APIService>): string {
     : `${condition.status} (${condition.reason})`;
 }
 
-function validateService(out: FieldError[], { metadata, spec }: Readonly<APIService>): void {
+function validateStatusUpdate(service: Readonly<APIService>, old: Readonly<APIService>): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, service.metadata, old.metadata, { standardFinalizers: false });
+  for (const [i, { status }] of (service.status.conditions ?? []).entries()) {
+    validateWord(out, `status.conditions[${i}].status`, status ?? '', ['True', 'False', 'Unknown']);
+  }
+  return out;
+}
+
+function validateService(out: FieldError[], { spec }: Readonly<APIService>): void {
   const { group = '', version = '' } = spec;
-  const expected = `${version}.${group}`;
-  if (metadata.name !== expected) {
-    out.push(invalid('metadata.name', metadata.name ?? '', '`spec.version+"."+spec.group`'));
+  if (group === '' && version !== 'v1') {
+    out.push(required('spec.group', 'only v1 may have an empty group and it better be legacy kube'));
   }
   if (group !== '') validateDnsSubdomain(out, 'spec.group', group);
   validateText(out, 'spec.version', version, dns1035LabelErrors);
   validatePriority(out, 'spec.groupPriorityMinimum', spec.groupPriorityMinimum ?? 0, GROUP_PRIORITY_MAX);
   validatePriority(out, 'spec.versionPriority', spec.versionPriority ?? 0, VERSION_PRIORITY_MAX);
   if (spec.service === undefined) {
-    if (spec.caBundle) out.push(invalid('spec.caBundle', '', 'local APIServices may not have a caBundle'));
+    const bytes = base64Length(spec.caBundle ?? '');
+    if (bytes > 0) out.push(invalid('spec.caBundle', `${bytes} bytes`, 'local APIServices may not have a caBundle'));
     if (spec.insecureSkipTLSVerify === true) {
       out.push(invalid('spec.insecureSkipTLSVerify', true, 'local APIServices may not have insecureSkipTLSVerify'));
     }

@@ -1,19 +1,13 @@
-import {
-  duplicate,
-  type FieldError,
-  forbidden,
-  invalid,
-  notSupported,
-  required,
-  semanticEqual,
-} from '@holdfast/machinery';
+import { duplicate, type FieldError, forbidden, invalid, notSupported, required, tooLong } from '@holdfast/machinery';
 import type { CertificateSigningRequest } from '../../generated/types.ts';
-import { validateDnsSubdomain } from '../../validation/check.ts';
-import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { validateRequiredWord } from '../../validation/check.ts';
+import { byteLength, type Check, dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goBytes } from '../../validation/go-text.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+import { checkedInSteps } from '../checked.ts';
 
-const META = { namespaced: false, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+/** Nobody minds what requests are called. */
+const META = { namespaced: false, name: () => [] } as const;
 
 const USAGES = [
   'any',
@@ -43,20 +37,37 @@ const USAGES = [
 
 const DURATION_SECONDS_MIN = 600;
 
-export const csrChecks = checked<CertificateSigningRequest>(META, (out, { spec }) => {
+/** Of a request that asks for the same as before, only what can change is looked at. */
+function validateWhole(out: FieldError[], csr: Readonly<CertificateSigningRequest>): void {
+  const { spec } = csr;
   validateRequestText(out, spec.request ?? '');
   const usages = spec.usages ?? [];
   if (usages.length === 0) out.push(required('spec.usages'));
   for (const [i, usage] of usages.entries()) {
     if (!USAGES.includes(usage)) out.push(notSupported(`spec.usages[${i}]`, usage, USAGES));
+  }
+  for (const [i, usage] of usages.entries()) {
     if (usages.indexOf(usage) < i) out.push(duplicate(`spec.usages[${i}]`, usage));
   }
-  validateSignerName(out, 'spec.signerName', spec.signerName ?? '');
+  validateSigner(out, spec.signerName ?? '');
   const seconds = spec.expirationSeconds;
   if (seconds !== undefined && seconds < DURATION_SECONDS_MIN) {
     const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
     out.push(invalid('spec.expirationSeconds', seconds, detail));
   }
+  validateConditions(out, csr);
+}
+
+const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
+
+function validateSigner(out: FieldError[], name: string): void {
+  if (name !== LEGACY_SIGNER) validateSignerName(out, 'spec.signerName', name);
+  else out.push(invalid('spec.signerName', name, 'the legacy signerName is not allowed via this API version'));
+}
+
+export const csrChecks = checkedInSteps<CertificateSigningRequest>(META, {
+  whole: validateWhole,
+  onUpdate: ['whole', 'metadata'],
 });
 
 function validateRequestText(out: FieldError[], request: string): void {
@@ -65,70 +76,117 @@ function validateRequestText(out: FieldError[], request: string): void {
   out.push(invalid('spec.request', goBytes(request), 'PEM block type must be CERTIFICATE REQUEST'));
 }
 
-const SIGNER_CHARS_MAX = 571;
+const DOMAIN_BYTES_MAX = 253;
+const SIGNER_BYTES_MAX = 571;
 
 /** `example.com/signer` */
-export function validateSignerName(out: FieldError[], path: string, name: string): void {
+function validateSignerName(out: FieldError[], path: string, name: string): void {
   if (name === '') {
     out.push(required(path));
     return;
   }
   const [domain = '', rest, ...more] = name.split('/');
   if (rest === undefined || more.length > 0) {
-    out.push(invalid(path, name, 'must be a fully qualified domain and path of the form "example.com/signer-name"'));
+    out.push(invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
     return;
   }
-  validateDnsSubdomain(out, path, domain);
-  if (!domain.includes('.'))
+  if (byteLength(domain) > DOMAIN_BYTES_MAX) out.push(tooLong(path, DOMAIN_BYTES_MAX));
+  validateParts(out, path, domain, dnsLabelErrors);
+  if (!domain.includes('.')) {
     out.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
-  validateDnsSubdomain(out, path, rest);
-  if (name.length > SIGNER_CHARS_MAX) out.push(invalid(path, '', `may not be more than ${SIGNER_CHARS_MAX} bytes`));
+  }
+  validateParts(out, path, rest, dnsSubdomainErrors);
+  if (byteLength(name) > SIGNER_BYTES_MAX) out.push(tooLong(path, SIGNER_BYTES_MAX));
 }
+
+/** Only the first part that is wrong is told. */
+function validateParts(out: FieldError[], path: string, text: string, check: Check): void {
+  const wrong = text.split('.').find((part) => check(part).length > 0);
+  if (wrong === undefined) return;
+  for (const error of check(wrong)) {
+    out.push(invalid(path, text, `validating label ${JSON.stringify(wrong)}: ${error}`));
+  }
+}
+
+const DECISIONS = ['Approved', 'Denied'];
+const LASTING = [...DECISIONS, 'Failed'];
 
 function validateConditions(out: FieldError[], csr: Readonly<CertificateSigningRequest>): void {
-  const conditions = csr.status.conditions ?? [];
   const seen = new Set<string>();
-  for (const [i, { type, status }] of conditions.entries()) {
+  for (const [i, condition] of (csr.status.conditions ?? []).entries()) {
     const path = `status.conditions[${i}]`;
-    if (!type) out.push(required(`${path}.type`));
-    else if (seen.has(type)) out.push(duplicate(`${path}.type`, type));
-    seen.add(type);
-    if (!status) out.push(required(`${path}.status`));
-    else if (!['True', 'False', 'Unknown'].includes(status)) {
-      out.push(notSupported(`${path}.status`, status, ['False', 'True', 'Unknown']));
-    } else if (['Approved', 'Denied', 'Failed'].includes(type) && status !== 'True') {
-      out.push(notSupported(`${path}.status`, status, ['True']));
+    const type = condition.type ?? '';
+    if (type === '') out.push(required(`${path}.type`));
+    const statuses = LASTING.includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
+    validateRequiredWord(out, `${path}.status`, condition.status, statuses);
+    const other = DECISIONS.find((decision) => decision !== type);
+    if (DECISIONS.includes(type) && other !== undefined && seen.has(other)) {
+      out.push(invalid(`${path}.type`, type, 'Approved and Denied conditions are mutually exclusive'));
     }
-  }
-  if (seen.has('Approved') && seen.has('Denied')) {
-    out.push(invalid('status.conditions', 'Denied', 'Approved and Denied conditions are mutually exclusive'));
+    if (seen.has(type)) out.push(duplicate(`${path}.type`, type));
+    seen.add(type);
   }
 }
+
+type Request = Readonly<CertificateSigningRequest>;
+
+const conditionsOf = (csr: Request, type: string) =>
+  (csr.status.conditions ?? []).filter((condition) => condition.type === type);
 
 /** A decision, once made, stands. */
-function validateDecisionsKept(
-  out: FieldError[],
-  csr: Readonly<CertificateSigningRequest>,
-  old: Readonly<CertificateSigningRequest>,
-): void {
-  for (const type of ['Approved', 'Denied', 'Failed']) {
-    const before = (old.status.conditions ?? []).filter((condition) => condition.type === type);
-    const after = (csr.status.conditions ?? []).filter((condition) => condition.type === type);
-    if (before.length > 0 && after.length === 0) {
-      out.push(forbidden('status.conditions', `updates may not remove a condition of type "${type}"`));
-    }
+function validateDecisions(out: FieldError[], csr: Request, old: Request, mayDecide: boolean): void {
+  const path = 'status.conditions';
+  for (const type of LASTING) {
+    if (conditionsOf(csr, type).length >= conditionsOf(old, type).length) continue;
+    out.push(forbidden(path, `updates may not remove a condition of type ${JSON.stringify(type)}`));
+  }
+  if (mayDecide) return;
+  for (const type of DECISIONS) {
+    if (conditionsOf(csr, type).length <= conditionsOf(old, type).length) continue;
+    out.push(forbidden(path, `updates may not add a condition of type ${JSON.stringify(type)}`));
   }
 }
 
-export const validateCsrStatusUpdate = checkedUpdate<CertificateSigningRequest>((out, csr, old) => {
-  validateConditions(out, csr);
-  validateDecisionsKept(out, csr, old);
-  if (old.status.certificate && !semanticEqual(csr.status.certificate, old.status.certificate)) {
-    out.push(forbidden('status.certificate', 'updates may not set certificate content, except from "" to valid'));
-  }
-});
+function validateCertificate(out: FieldError[], csr: Request, old: Request): void {
+  const path = 'status.certificate';
+  const [now, before] = [csr.status.certificate ?? '', old.status.certificate ?? ''];
+  if (now === before) return;
+  const problem = certificateProblem(now);
+  if (problem !== undefined) out.push(invalid(path, '<certificate data>', problem));
+}
 
-export const validateApproval = checkedUpdate<CertificateSigningRequest>((out, csr, old) => {
-  validateConditions(out, csr);
-  validateDecisionsKept(out, csr, old);
-});
+function certificateProblem(base64: string): string | undefined {
+  if (base64 === '') return undefined;
+  const text = Buffer.from(base64, 'base64').toString('latin1');
+  const blocks = [...text.matchAll(/-----BEGIN ([^-\n]+)-----\r?\n([\s\S]*?)-----END \1-----/g)];
+  for (const [, type = '', body = ''] of blocks) {
+    if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
+    if (body.includes(':')) return 'no PEM block headers are permitted';
+  }
+  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+}
+
+export function validateCsrStatusUpdate(csr: Request, old: Request): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMeta(out, csr.metadata, META);
+  validateWhole(out, csr);
+  validateCertificate(out, csr, old);
+  validateDecisions(out, csr, old, false);
+  if (old.status.certificate && (csr.status.certificate ?? '') !== old.status.certificate) {
+    out.push(forbidden('status.certificate', 'updates may not modify existing certificate content'));
+  }
+  validateObjectMetaUpdate(out, csr.metadata, old.metadata);
+  return out;
+}
+
+export function validateApproval(csr: Request, old: Request): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMeta(out, csr.metadata, META);
+  validateWhole(out, csr);
+  validateDecisions(out, csr, old, true);
+  if ((csr.status.certificate ?? '') !== (old.status.certificate ?? '')) {
+    out.push(forbidden('status.certificate', 'updates may not set certificate content'));
+  }
+  validateObjectMetaUpdate(out, csr.metadata, old.metadata);
+  return out;
+}

@@ -6,18 +6,20 @@ import type {
   FlowSchema,
   FlowSchemaSpec,
   PolicyRulesWithSubjects,
+  ResourcePolicyRule,
 } from '../../generated/types.ts';
 import { FLOW_SCHEMAS } from '../../refs.ts';
-import { validateDnsLabel, validateDnsSubdomain, validateRequiredText, validateWord } from '../../validation/check.ts';
-import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { goStrings } from '../../validation/go-text.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { validateDnsLabel, validateDnsSubdomain, validateRequiredText } from '../../validation/check.ts';
+import { validateTypedConditions } from '../../validation/conditions.ts';
+import { dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goString, goStrings, goStruct } from '../../validation/go-text.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const PRECEDENCE_MAX = 10_000;
-const VERBS = ['*', 'create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
 
 export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
   setDefaults: (schema) => {
@@ -31,11 +33,15 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
       schema.status = {};
     },
     prepareForUpdate: keepStatus,
-    ...checked<FlowSchema>(META, (out, { spec }) => validateSpec(out, spec)),
+    ...checkedInSteps<FlowSchema>(META, { whole: validateSchema, onUpdate: ['whole'] }),
     generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(checkedUpdate(() => {})),
+  status: statusOnly(({ status }) => {
+    const out: FieldError[] = [];
+    validateTypedConditions(out, 'status.conditions', status.conditions);
+    return out;
+  }),
   columns: [
     nameColumn,
     textColumn('PriorityLevel', 'How requests are treated', ({ spec }) => spec.priorityLevelConfiguration.name),
@@ -52,17 +58,28 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
   ],
 });
 
-function validateSpec(out: FieldError[], spec: Readonly<FlowSchemaSpec>): void {
+function validateSchema(out: FieldError[], { metadata, spec, status }: Readonly<FlowSchema>): void {
+  validateSpec(out, spec, metadata.name ?? '');
+  validateTypedConditions(out, 'status.conditions', status.conditions);
+}
+
+const METHODS = ['ByNamespace', 'ByUser'];
+
+function validateSpec(out: FieldError[], spec: Readonly<FlowSchemaSpec>, name: string): void {
   const precedence = spec.matchingPrecedence ?? 0;
   if (precedence <= 0) out.push(invalid('spec.matchingPrecedence', precedence, 'must be a positive value'));
   if (precedence > PRECEDENCE_MAX) {
     out.push(invalid('spec.matchingPrecedence', precedence, `must not be greater than ${PRECEDENCE_MAX}`));
   }
-  if (precedence === 1)
+  if (precedence === 1 && name !== 'exempt')
     out.push(
       invalid('spec.matchingPrecedence', precedence, "only the schema named 'exempt' may have matchingPrecedence 1"),
     );
-  validateWord(out, 'spec.distinguisherMethod.type', spec.distinguisherMethod?.type, ['ByNamespace', 'ByUser']);
+  const method = spec.distinguisherMethod;
+  if (method !== undefined && !METHODS.includes(method.type)) {
+    const shown = goStruct('flowcontrol.FlowDistinguisherMethod', { Type: goString(method.type) });
+    out.push(notSupported('spec.distinguisherMethod.type', shown, METHODS));
+  }
   const level = spec.priorityLevelConfiguration?.name ?? '';
   if (level === '') out.push(required('spec.priorityLevelConfiguration.name', 'must reference a priority level'));
   else validateDnsSubdomain(out, 'spec.priorityLevelConfiguration.name', level);
@@ -77,21 +94,71 @@ function validateRule(out: FieldError[], path: string, rule: Readonly<PolicyRule
   if (resourceRules.length === 0 && nonResourceRules.length === 0) {
     out.push(required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));
   }
-  for (const [i, { verbs = [], apiGroups = [], resources = [] }] of resourceRules.entries()) {
-    const at = `${path}.resourceRules[${i}]`;
-    validateVerbs(out, `${at}.verbs`, verbs);
-    if (apiGroups.length === 0)
-      out.push(required(`${at}.apiGroups`, 'resource rules must supply at least one api group'));
-    if (resources.length === 0)
-      out.push(required(`${at}.resources`, 'resource rules must supply at least one resource'));
+  for (const [i, resourceRule] of resourceRules.entries()) {
+    validateResourceRule(out, `${path}.resourceRules[${i}]`, resourceRule);
   }
-  for (const [i, { verbs = [], nonResourceURLs = [] }] of nonResourceRules.entries()) {
+  for (const [i, { verbs, nonResourceURLs }] of nonResourceRules.entries()) {
     const at = `${path}.nonResourceRules[${i}]`;
-    validateVerbs(out, `${at}.verbs`, verbs);
-    if (nonResourceURLs.length === 0) {
-      out.push(required(`${at}.nonResourceURLs`, 'nonResourceURLs must contain at least one value'));
+    validateVerbs(out, `${at}.verbs`, verbs ?? []);
+    validateUrls(out, `${at}.nonResourceURLs`, nonResourceURLs ?? []);
+  }
+}
+
+function validateResourceRule(out: FieldError[], path: string, rule: Readonly<ResourcePolicyRule>): void {
+  validateVerbs(out, `${path}.verbs`, rule.verbs ?? []);
+  for (const [key, one, many] of LISTS) {
+    const values = rule[key] ?? [];
+    const at = `${path}.${key}`;
+    if (values.length === 0) out.push(required(at, `resource rules must supply at least one ${one}`));
+    else if (values.length > 1 && values.includes('*')) out.push(invalid(at, goStrings(values), onlyAll(many)));
+  }
+  validateNamespaces(out, `${path}.namespaces`, rule);
+}
+
+const LISTS = [
+  ['apiGroups', 'api group', 'api groups'],
+  ['resources', 'resource', 'resources'],
+] as const;
+
+const onlyAll = (others: string): string => `if '*' is present, must not specify other ${others}`;
+
+function validateNamespaces(out: FieldError[], path: string, rule: Readonly<ResourcePolicyRule>): void {
+  const { namespaces = [], clusterScope } = rule;
+  if (namespaces.length === 0 && clusterScope !== true) {
+    const detail = 'resource rules that are not cluster scoped must supply at least one namespace';
+    out.push(required(path, detail));
+  } else if (namespaces.includes('*')) {
+    if (namespaces.length > 1) out.push(invalid(path, goStrings(namespaces), onlyAll('namespaces')));
+  } else {
+    for (const [i, namespace] of namespaces.entries()) {
+      for (const text of dnsLabelErrors(namespace)) {
+        const detail = `each member of this list must be '*' or a DNS-1123 label; ${text}`;
+        out.push(invalid(`${path}[${i}]`, namespace, detail));
+      }
     }
   }
+}
+
+function validateUrls(out: FieldError[], path: string, urls: readonly string[]): void {
+  if (urls.length === 0) out.push(required(path, 'nonResourceURLs must contain at least one value'));
+  else if (urls.includes('*')) {
+    if (urls.length > 1) out.push(invalid(path, goStrings(urls), onlyAll('non-resource URLs')));
+  } else {
+    for (const [i, url] of urls.entries()) {
+      const problem = urlProblem(url);
+      if (problem !== undefined) out.push(invalid(`${path}[${i}]`, url, problem));
+    }
+  }
+}
+
+function urlProblem(url: string): string | undefined {
+  if (url === '') return 'must not be empty';
+  if (url === '/') return undefined;
+  if (!url.startsWith('/')) return 'must start with slash';
+  if (url.includes(' ')) return 'must not contain white-space';
+  if (url.includes('//')) return 'must not contain double slash';
+  const stars = url.split('*').length - 1;
+  return stars > 1 || (stars === 1 && !url.endsWith('/*')) ? 'wildcard can only do suffix matching' : undefined;
 }
 
 function validateVerbs(out: FieldError[], path: string, verbs: readonly string[]): void {
@@ -101,31 +168,35 @@ function validateVerbs(out: FieldError[], path: string, verbs: readonly string[]
   } else if (!verbs.every((verb) => VERBS.includes(verb))) out.push(notSupported(path, goStrings(verbs), VERBS));
 }
 
-const BODIES = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const;
+const BODIES = { ServiceAccount: 'serviceAccount', User: 'user', Group: 'group' } as const;
 
+/** Whose is looked at first is the own one of the kind. */
 function validateSubject(out: FieldError[], path: string, subject: Readonly<FlowcontrolV1Subject>): void {
   const { kind } = subject;
   if (!isSubjectKind(kind)) {
-    out.push(notSupported(`${path}.kind`, kind ?? '', Object.keys(BODIES)));
+    out.push(notSupported(`${path}.kind`, kind ?? '', Object.keys(BODIES).sort()));
     return;
   }
-  for (const [name, field] of Object.entries(BODIES)) {
-    const given = subject[field] !== undefined;
-    const words = field === 'serviceAccount' ? 'service account' : field;
-    if (name === kind && !given)
-      out.push(required(`${path}.${field}`, `${field} is required when subject kind is '${kind}'`));
-    if (name !== kind && given)
-      out.push(forbidden(`${path}.${field}`, `${words} is forbidden when subject kind is not '${name}'`));
+  const field = BODIES[kind];
+  if (subject[field] === undefined) {
+    out.push(required(`${path}.${field}`, `${field} is required when subject kind is '${kind}'`));
+  } else validateSubjectBody(out, `${path}.${field}`, subject);
+  for (const [name, other] of Object.entries(BODIES)) {
+    if (name === kind || subject[other] === undefined) continue;
+    out.push(forbidden(`${path}.${other}`, `${other} is forbidden when subject kind is not '${name}'`));
   }
-  if (kind !== 'ServiceAccount') {
-    const name = subject[BODIES[kind]]?.name;
-    if (subject[BODIES[kind]] !== undefined) validateRequiredText(out, `${path}.${BODIES[kind]}.name`, name);
-  } else if (subject.serviceAccount !== undefined) {
-    validateRequiredText(out, `${path}.serviceAccount.name`, subject.serviceAccount.name);
-    const { namespace } = subject.serviceAccount;
-    if (!namespace)
-      out.push(required(`${path}.serviceAccount.namespace`, 'must specify namespace for service account'));
-    else if (namespace !== '*') validateDnsLabel(out, `${path}.serviceAccount.namespace`, namespace);
+}
+
+function validateSubjectBody(out: FieldError[], path: string, subject: Readonly<FlowcontrolV1Subject>): void {
+  const { kind, serviceAccount } = subject;
+  if (kind !== 'ServiceAccount' || serviceAccount === undefined) {
+    validateRequiredText(out, `${path}.name`, (kind === 'User' ? subject.user : subject.group)?.name);
+    return;
+  }
+  const { name, namespace } = serviceAccount;
+  if (validateRequiredText(out, `${path}.name`, name) && name !== '*') validateDnsSubdomain(out, `${path}.name`, name);
+  if (validateRequiredText(out, `${path}.namespace`, namespace, 'must specify namespace for service account')) {
+    validateDnsLabel(out, `${path}.namespace`, namespace);
   }
 }
 

@@ -1,12 +1,12 @@
-import { duplicate, type FieldError, semanticEqual } from '@holdfast/machinery';
+import { semanticEqual } from '@holdfast/machinery';
 import { ageColumn, integerColumn, nameColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import { setWebhookDefaults } from '../../defaults/webhooks.ts';
 import type { MutatingWebhookConfiguration } from '../../generated/types.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { validateWebhook } from '../../validation/webhooks.ts';
-import { checked } from '../checked.ts';
+import { validateWebhooks } from '../../validation/webhooks.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare, warnAtCreate } from '../strategy.ts';
 
@@ -22,7 +22,10 @@ export const mutatingWebhookConfigurationResource = defineResource(MUTATING_WEBH
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<MutatingWebhookConfiguration>(META, validateConfiguration),
+    ...checkedInSteps<MutatingWebhookConfiguration>(META, {
+      whole: (out, { webhooks = [] }) => validateWebhooks(out, webhooks),
+      onUpdate: ['whole'],
+    }),
     generationChanges: (configuration, old) => !semanticEqual(configuration.webhooks, old.webhooks),
     warnings: warnAtCreate(
       'this API server calls no admission webhooks yet: the configuration is kept and has no effect',
@@ -35,12 +38,3 @@ export const mutatingWebhookConfigurationResource = defineResource(MUTATING_WEBH
     ageColumn,
   ],
 });
-
-function validateConfiguration(out: FieldError[], configuration: Readonly<MutatingWebhookConfiguration>): void {
-  const names = new Set<string>();
-  for (const [i, webhook] of (configuration.webhooks ?? []).entries()) {
-    validateWebhook(out, `webhooks[${i}]`, webhook);
-    if (names.has(webhook.name)) out.push(duplicate(`webhooks[${i}].name`, webhook.name));
-    names.add(webhook.name);
-  }
-}

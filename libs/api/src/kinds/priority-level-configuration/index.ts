@@ -7,15 +7,18 @@ import type {
   QueuingConfiguration,
 } from '../../generated/types.ts';
 import { PRIORITY_LEVEL_CONFIGURATIONS } from '../../refs.ts';
+import { validateTypedConditions } from '../../validation/conditions.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const NONE = '<none>';
 const QUEUES_MAX = 10_000_000;
+/** A hand of queues is dealt by one hash. */
+const HASH_BITS_MAX = 60;
 
 const queuing = ({ spec }: Readonly<PriorityLevelConfiguration>): Readonly<QueuingConfiguration> | undefined =>
   spec.limited?.limitResponse?.queuing;
@@ -27,11 +30,15 @@ export const priorityLevelConfigurationResource = defineResource(PRIORITY_LEVEL_
       level.status = {};
     },
     prepareForUpdate: keepStatus,
-    ...checked<PriorityLevelConfiguration>(META, (out, { spec }) => validateSpec(out, spec)),
+    ...checkedInSteps<PriorityLevelConfiguration>(META, { whole: validateLevel, onUpdate: ['whole'] }),
     generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(checkedUpdate(() => {})),
+  status: statusOnly(({ status }) => {
+    const out: FieldError[] = [];
+    validateTypedConditions(out, 'status.conditions', status.conditions);
+    return out;
+  }),
   columns: [
     nameColumn,
     textColumn('Type', 'Whether requests are limited', ({ spec }) => spec.type),
@@ -64,6 +71,16 @@ function setPriorityLevelDefaults(level: PriorityLevelConfiguration): void {
   setDefault(queues, 'queues', 64);
   setDefault(queues, 'handSize', 8);
   setDefault(queues, 'queueLengthLimit', 50);
+}
+
+const EXEMPT = 'exempt';
+
+function validateLevel(out: FieldError[], { metadata, spec, status }: Readonly<PriorityLevelConfiguration>): void {
+  if ((metadata.name === EXEMPT) !== (spec.type === 'Exempt')) {
+    out.push(invalid('spec.type', spec.type ?? '', "type must be 'Exempt' if and only if name is 'exempt'"));
+  }
+  validateSpec(out, spec);
+  validateTypedConditions(out, 'status.conditions', status.conditions);
 }
 
 function validateSpec(out: FieldError[], spec: Readonly<PriorityLevelConfigurationSpec>): void {
@@ -126,5 +143,8 @@ function validateQueues(out: FieldError[], path: string, config: Readonly<Queuin
   if (handSize <= 0) out.push(invalid(`${path}.handSize`, handSize, 'must be positive'));
   else if (handSize > queues) {
     out.push(invalid(`${path}.handSize`, handSize, `should not be greater than queues (${queues})`));
+  } else if (Math.ceil(Math.log2(queues) * handSize) > HASH_BITS_MAX) {
+    const detail = `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${HASH_BITS_MAX}`;
+    out.push(invalid(`${path}.handSize`, handSize, detail));
   }
 }

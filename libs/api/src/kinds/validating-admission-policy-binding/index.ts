@@ -4,13 +4,18 @@ import { setDefault } from '../../defaults/set.ts';
 import { setRuleDefaults } from '../../defaults/webhooks.ts';
 import type { ParamRef, ValidatingAdmissionPolicyBinding } from '../../generated/types.ts';
 import { VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../refs.ts';
-import { validateDnsSubdomain, validateRequiredText, validateText } from '../../validation/check.ts';
+import {
+  validateDnsSubdomain,
+  validateRequiredText,
+  validateRequiredWord,
+  validateText,
+} from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goStrings } from '../../validation/go-text.ts';
 import { validateLabelSelector } from '../../validation/labels.ts';
 import { pathSegmentErrors } from '../../validation/rbac.ts';
-import { validateRules } from '../../validation/webhooks.ts';
-import { checked } from '../checked.ts';
+import { validateMatchResources } from '../../validation/webhooks.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare, specChanged, warnAtCreate } from '../strategy.ts';
 
@@ -31,7 +36,7 @@ export const validatingAdmissionPolicyBindingResource = defineResource(VALIDATIN
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<ValidatingAdmissionPolicyBinding>(META, validateBinding),
+    ...checkedInSteps<ValidatingAdmissionPolicyBinding>(META, { whole: validateBinding, onUpdate: ['whole'] }),
     generationChanges: specChanged,
     warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
@@ -56,30 +61,24 @@ function validateBinding(out: FieldError[], { spec }: Readonly<ValidatingAdmissi
   }
   if (spec.paramRef !== undefined) validateParamRef(out, 'spec.paramRef', spec.paramRef);
   const match = spec.matchResources;
-  if (match !== undefined) {
-    validateLabelSelector(out, 'spec.matchResources.namespaceSelector', match.namespaceSelector);
-    validateLabelSelector(out, 'spec.matchResources.objectSelector', match.objectSelector);
-    validateRules(out, 'spec.matchResources.resourceRules', match.resourceRules ?? []);
-    validateRules(out, 'spec.matchResources.excludeResourceRules', match.excludeResourceRules ?? []);
-  }
+  if (match !== undefined) validateMatchResources(out, 'spec.matchResources', match);
   validateActions(out, spec.validationActions ?? []);
 }
 
+const EXCLUSIVE = 'name and selector are mutually exclusive';
+
 function validateParamRef(out: FieldError[], path: string, ref: Readonly<ParamRef>): void {
-  if (ref.name) {
-    validateText(out, `${path}.name`, ref.name, pathSegmentErrors);
-    if (ref.selector !== undefined) out.push(forbidden(`${path}.name`, 'name and selector are mutually exclusive'));
-  } else if (ref.selector !== undefined) validateLabelSelector(out, `${path}.selector`, ref.selector);
-  else out.push(required(path, 'one of name or selector must be specified'));
-  if (ref.parameterNotFoundAction === undefined) out.push(required(`${path}.parameterNotFoundAction`));
-  else if (!['Allow', 'Deny'].includes(ref.parameterNotFoundAction)) {
-    out.push(notSupported(`${path}.parameterNotFoundAction`, ref.parameterNotFoundAction, ['Deny', 'Allow']));
-  }
+  const { name = '', selector, parameterNotFoundAction: action } = ref;
+  if (name !== '') validateText(out, `${path}.name`, name, pathSegmentErrors);
+  if (name !== '' && selector !== undefined) out.push(forbidden(`${path}.name`, EXCLUSIVE));
+  validateLabelSelector(out, `${path}.selector`, selector);
+  if (name !== '' && selector !== undefined) out.push(forbidden(`${path}.selector`, EXCLUSIVE));
+  if (name === '' && selector === undefined) out.push(required(path, 'one of name or selector must be specified'));
+  validateRequiredWord(out, `${path}.parameterNotFoundAction`, action, ['Deny', 'Allow']);
 }
 
 function validateActions(out: FieldError[], actions: readonly string[]): void {
   const path = 'spec.validationActions';
-  if (actions.length === 0) out.push(required(path, 'at least one validation action is required'));
   for (const [i, action] of actions.entries()) {
     if (!ACTIONS.includes(action)) out.push(notSupported(`${path}[${i}]`, action, ACTIONS));
     if (actions.indexOf(action) < i) out.push(duplicate(`${path}[${i}]`, action));
@@ -94,4 +93,5 @@ function validateActions(out: FieldError[], actions: readonly string[]): void {
       ),
     );
   }
+  if (actions.length === 0) out.push(required(path, 'at least one validation action is required'));
 }

@@ -1,11 +1,11 @@
-import { duplicate, type FieldError, semanticEqual } from '@holdfast/machinery';
+import { semanticEqual } from '@holdfast/machinery';
 import { ageColumn, integerColumn, nameColumn } from '../../columns/columns.ts';
 import { setWebhookDefaults } from '../../defaults/webhooks.ts';
 import type { ValidatingWebhookConfiguration } from '../../generated/types.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { validateWebhook } from '../../validation/webhooks.ts';
-import { checked } from '../checked.ts';
+import { validateWebhooks } from '../../validation/webhooks.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare, warnAtCreate } from '../strategy.ts';
 
@@ -20,7 +20,10 @@ export const validatingWebhookConfigurationResource = defineResource(VALIDATING_
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<ValidatingWebhookConfiguration>(META, validateConfiguration),
+    ...checkedInSteps<ValidatingWebhookConfiguration>(META, {
+      whole: (out, { webhooks = [] }) => validateWebhooks(out, webhooks),
+      onUpdate: ['whole'],
+    }),
     generationChanges: (configuration, old) => !semanticEqual(configuration.webhooks, old.webhooks),
     warnings: warnAtCreate(
       'this API server calls no admission webhooks yet: the configuration is kept and has no effect',
@@ -33,12 +36,3 @@ export const validatingWebhookConfigurationResource = defineResource(VALIDATING_
     ageColumn,
   ],
 });
-
-function validateConfiguration(out: FieldError[], configuration: Readonly<ValidatingWebhookConfiguration>): void {
-  const names = new Set<string>();
-  for (const [i, webhook] of (configuration.webhooks ?? []).entries()) {
-    validateWebhook(out, `webhooks[${i}]`, webhook);
-    if (names.has(webhook.name)) out.push(duplicate(`webhooks[${i}].name`, webhook.name));
-    names.add(webhook.name);
-  }
-}

@@ -241,6 +241,8 @@ test('[FENCE-06] a node that comes back before its fence is confirmed is let go'
   cluster.network.isolate(lost);
   await world.until('the agent is asked', 5 * MINUTE_MS, () => agent.requests.length > 0);
   cluster.network.rejoin(lost);
+  const note = () => world.findNode(lost)?.metadata.annotations?.['fencing/claim'] ?? '';
+  await world.until('the node is heard', 2 * MINUTE_MS, () => note().includes('"lifting":"heard"'));
   agent.failure = undefined;
   await world.until('the fence is given up', 2 * MINUTE_MS, () => fencedText(world, lost) === 'False PartitionOver');
   await look(scene);

@@ -5,7 +5,7 @@ import { type Clock, describeError, type Ids, type Log } from '@holdfast/platfor
 import type { FenceAgent, FenceAnswer, FenceRequest, FenceVerb } from './agents/port.ts';
 import type { FencerConfiguration } from './configuration/configuration.ts';
 import type { FenceAction, FenceSnapshot } from './domain/decide.ts';
-import type { FenceClaim } from './domain/marks.ts';
+import { type FenceClaim, UNFENCE } from './domain/marks.ts';
 import { OVER, UNFENCED } from './domain/partition.ts';
 import { AGENT_PENDING_MS, AGENT_RETRY_MS } from './limits.ts';
 import type { FencerMetrics } from './metrics.ts';
@@ -28,8 +28,8 @@ const AGAIN: ReconcileResult = { requeueAfterMs: 0 };
 export class Applier {
   readonly #deps: ApplyDeps;
   readonly #writes: NodeWrites;
-  /** Requests whose agent said that it is still at work. */
-  readonly #pending = new Set<string>();
+  /** Requests whose agent said that it is still at work, and when that is told next. */
+  readonly #pending = new Map<string, number>();
 
   constructor(deps: ApplyDeps) {
     this.#deps = deps;
@@ -49,6 +49,9 @@ export class Applier {
         return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() });
       case 'fence':
         return this.#fence(snapshot, action.claim, signal);
+      case 'unmark':
+        await this.#unmark(node);
+        return AGAIN;
       case 'turn':
         await this.#writes.turn(node, action.claim);
         return AGAIN;
@@ -64,6 +67,11 @@ export class Applier {
         for (const volume of action.volumes) await this.#break(volume);
         return AGAIN;
     }
+  }
+
+  async #unmark(node: Node): Promise<void> {
+    const message = 'nothing was fenced, so there is nothing to lift; nor is the node fenced for what is seen now';
+    this.#event(await this.#writes.unmark(node, message), 'Normal', 'Unfenced', message);
   }
 
   async #claim(node: Node, claim: FenceClaim): Promise<ReconcileResult> {
@@ -111,7 +119,7 @@ export class Applier {
     try {
       if (agent === undefined) throw new Error(`there is no agent ${claim.agent} in the configuration any more`);
       const answer = await agent.ask(this.#requestFor(node, claim, verb), signal);
-      if (answer.state === 'pending') this.#pending.add(question);
+      if (answer.state === 'pending') this.#pends(node, claim, question);
       else this.#pending.delete(question);
       return answer;
     } catch (error) {
@@ -120,6 +128,19 @@ export class Applier {
       this.#failed(node, claim, describeError(error));
       return undefined;
     }
+  }
+
+  /** An agent that is at work for longer than one answer may take is told of again and again: nobody else would notice. */
+  #pends(node: Node, claim: FenceClaim, question: string): void {
+    const { clock, configuration } = this.#deps;
+    const timeoutMs = configuration.agents.find(({ name }) => name === claim.agent)?.timeoutMs ?? 0;
+    const tellAtMs = this.#pending.get(question);
+    if (tellAtMs !== undefined && clock.monotonic() < tellAtMs) return;
+    this.#pending.set(question, clock.monotonic() + timeoutMs);
+    if (tellAtMs === undefined) return;
+    const wayOut =
+      claim.lifting === undefined ? `; look at the agent, or give up with the annotation ${UNFENCE}=true` : '';
+    this.#failed(node, claim, `still at work after more than ${timeoutMs / 1000} s${wayOut}`);
   }
 
   #notConfirmed(node: Node, claim: FenceClaim, { state, message }: FenceAnswer): ReconcileResult {

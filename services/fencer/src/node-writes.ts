@@ -64,10 +64,19 @@ export class NodeWrites {
   async release(node: Node, reason: string, message: string): Promise<Node> {
     const kept = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE && key !== FENCED_TAINT);
     const free = kept.length === (node.spec.taints ?? []).length ? node : await this.#writeSpec(node, kept);
-    const annotations = { ...free.metadata.annotations };
+    return this.#clean(free, reason, message);
+  }
+
+  /** Nothing but words was there. Taints are not the fencer's then: users keep nodes out of service, too. */
+  unmark(node: Node, message: string): Promise<Node> {
+    return this.#clean(node, UNFENCED, message);
+  }
+
+  #clean(node: Node, reason: string, message: string): Promise<Node> {
+    const annotations = { ...node.metadata.annotations };
     for (const key of [CLAIM, UNFENCE, RELEASE, REQUESTED]) delete annotations[key];
     if (reason === UNFENCED) delete annotations[PARTITIONED];
-    const clean = { ...free, metadata: { ...free.metadata, annotations } };
+    const clean = { ...node, metadata: { ...node.metadata, annotations } };
     return this.#writeStatus(clean, { status: 'False', reason, message });
   }
 

@@ -73,11 +73,22 @@ const quoted = (complaint: string): string =>
   complaint.trim() === '' ? '' : `: ${complaint.trim().slice(-AGENT_WORDS_CHARS_MAX)}`;
 
 function endGroup(child: ChildProcess): void {
-  // Of one that has ended the number may be somebody else's by now.
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined) return;
+  const hasEnded = child.exitCode !== null || child.signalCode !== null;
+  // The number of a group is given to nobody else while one of it lives; that of one that has ended and is a process again is not ours.
+  if (hasEnded && isProcess(child.pid)) return;
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
     child.kill('SIGKILL');
+  }
+}
+
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }

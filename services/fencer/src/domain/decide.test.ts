@@ -35,6 +35,7 @@ function brief(action: FenceAction): string {
     case 'fence':
     case 'lift':
     case 'turn':
+    case 'unmark':
     case 'rest':
       return action.kind;
   }
@@ -259,6 +260,12 @@ const rows: readonly Row[] = [
     node: { fenced: CUT, claim: STORAGE, annotations: { 'fencing/unfence': 'true' } },
     rest: { volumes: [volume('disk', 'b')] },
     action: 'turn',
+  },
+  {
+    ids: '[FENCE-08]',
+    name: 'to be lifted, and not fenced',
+    node: { ...sick, annotations: { 'fencing/unfence': 'true', 'fencing/requested': 'true' } },
+    action: 'unmark',
   },
   {
     ids: '[FENCE-10]',

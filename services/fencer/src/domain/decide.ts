@@ -45,6 +45,8 @@ export type FenceAction =
   /** Fenced=Unknown: the fence is taken on, by compare-and-swap on the Node. */
   | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
   | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
+  /** Takes the words of users off a node that is not fenced: they would be taken for an answer to a later fence. */
+  | { readonly kind: 'unmark' }
   /** Notes that the fence is taken back, before the agent is asked to. */
   | { readonly kind: 'turn'; readonly claim: FenceClaim }
   | { readonly kind: 'keep-off'; readonly taint: string; readonly effect: 'NoSchedule' | 'NoExecute' }
@@ -84,7 +86,7 @@ const orphaned = (node: Node): FenceAction =>
 
 function decideFresh(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
   const { node, pods, partitionedSinceMs } = snapshot;
-  if (isMarked(node, UNFENCE)) return { kind: 'rest' };
+  if (isMarked(node, UNFENCE)) return { kind: 'unmark' };
   const condition = fencedConditionOf(node);
   if (isMarked(node, REQUESTED)) return claimForUser(fencer, node, condition);
   const signs = signsOf(node, pods);

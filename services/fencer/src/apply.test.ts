@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '@holdfast/api';
+import { type ApiHandler, createApiClient, createDirectTransport, type EventText } from '@holdfast/client';
+import { createVirtualClock } from '@holdfast/client/testing';
+import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { MemoryAgent } from './agents/memory-agent.ts';
+import { Applier } from './apply.ts';
+import { createFencerMetrics } from './metrics.ts';
+import { claimBy, configuration, type NodeSketch, node, snapshot } from './testing/builders.ts';
+
+const CONFIG = configuration([]);
+const TIMEOUT_MS = 30_000;
+const NEVER = new AbortController().signal;
+
+function rig() {
+  const clock = createVirtualClock();
+  const written: { path: string; node: Node }[] = [];
+  const handler: ApiHandler = async ({ path, body }) => {
+    const sent = JSON.parse(typeof body === 'string' ? body : '') as Node;
+    written.push({ path, node: sent });
+    return {
+      status: 200,
+      headers: {},
+      body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(sent)), value: () => sent },
+    };
+  };
+  const agent = new MemoryAgent('power');
+  const events: EventText[] = [];
+  const applier = new Applier({
+    client: createApiClient({ transport: createDirectTransport(handler), userAgent: 'test' }),
+    clock,
+    ids: createIds(createSeededRandom(1, 'fencer')),
+    log: createSilentLog(),
+    events: { event: (_about, text) => void events.push(text) },
+    metrics: createFencerMetrics(() => 0),
+    configuration: CONFIG,
+    agents: new Map([['power', agent]]),
+  });
+  return { clock, written, agent, events, applier };
+}
+
+for (const [verb, lifting, wayOut] of [
+  ['fence', undefined, /give up with the annotation fencing\/unfence=true/],
+  ['lift', 'asked', /still at work after more than 30 s; nothing/],
+] as const) {
+  test(`[FENCE-06] an agent that is at work for ever (${verb}) is told of once in every time-out`, async () => {
+    const { applier, agent, clock, events } = rig();
+    agent.isSlow = true;
+    const claim = claimBy('me', lifting === undefined ? {} : { lifting });
+    for (const expected of [0, 0, 1, 1, 2]) {
+      const action = { kind: verb, claim } as const;
+      assert.deepEqual(await applier.apply(snapshot(), action, NEVER), { requeueAfterMs: 1_000 });
+      const told = events.filter(({ type, reason }) => type === 'Warning' && reason === 'FencingFailed');
+      assert.equal(told.length, expected);
+      for (const { message } of told) assert.match(message, wayOut);
+      await clock.advance(TIMEOUT_MS / 2);
+    }
+  });
+}
+
+test('[FENCE-08] a word that lifts what is not fenced is taken off, so that it lifts no later fence; taints of users stay', async () => {
+  const { applier, written, events } = rig();
+  const sketch: NodeSketch = {
+    ready: 'Unknown',
+    taints: ['node.kubernetes.io/out-of-service'],
+    annotations: { 'fencing/unfence': 'true', 'fencing/requested': 'true', mine: 'x' },
+  };
+  await applier.apply(snapshot({ node: node(sketch) }), { kind: 'unmark' }, NEVER);
+  assert.deepEqual(
+    written.map(({ path }) => path),
+    ['/api/v1/nodes/a/status'],
+  );
+  const { metadata, spec, status } = written[0]?.node ?? assert.fail();
+  assert.deepEqual(metadata.annotations, { mine: 'x' });
+  assert.equal(spec.taints?.length, 1);
+  const fenced = status.conditions?.find(({ type }) => type === 'Fenced');
+  assert.deepEqual([fenced?.status, fenced?.reason], ['False', 'Unfenced']);
+  assert.deepEqual(
+    events.map(({ reason }) => reason),
+    ['Unfenced'],
+  );
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { decodeWithSchema, type FieldError, fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
+import { allResources } from '../registry.ts';
+import type { KubeObject, ResourceDefinition } from '../resource.ts';
+import { schemaFor } from '../schema-table.ts';
+
+const CONTEXT = { now: 1_700_000_000_000 };
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function definitionOf(document: JsonObject): ResourceDefinition {
+  const parts = text(document['apiVersion']).split('/');
+  const [group = '', version = ''] = parts.length === 2 ? parts : ['', ...parts];
+  const found = allResources().find((each) => {
+    return each.group === group && each.version === version && each.kind === document['kind'];
+  });
+  assert.ok(found !== undefined, `no kind for ${JSON.stringify(document)}`);
+  return found;
+}
+
+function decoded(document: JsonObject, definition: ResourceDefinition): KubeObject {
+  const { group, version, kind } = definition;
+  const schema = schemaFor(group, version, kind);
+  assert.ok(schema !== undefined, kind);
+  const object = decodeWithSchema(document, schema).value as unknown as KubeObject;
+  definition.setDefaults(object);
+  return object;
+}
+
+const said = (errors: readonly FieldError[]): readonly string[] => errors.map(fieldErrorMessage);
+
+/** As it would be stored: decoded, defaulted, prepared. */
+export function stored(document: JsonObject): KubeObject {
+  const definition = definitionOf(document);
+  const object = decoded(document, definition);
+  definition.strategy.prepareForCreate(object, CONTEXT);
+  object.metadata.resourceVersion = '1';
+  return object;
+}
+
+/** What creating it would be refused for. */
+export function refusals(document: JsonObject): readonly string[] {
+  return said(definitionOf(document).strategy.validateCreate(stored(document), CONTEXT));
+}
+
+/** What replacing the first by the second would be refused for. Both are sent by clients, the status by itself. */
+export function changeRefusals(before: JsonObject, after: JsonObject, subresource = ''): readonly string[] {
+  const { object, old, form } = updated(before, after, subresource);
+  return said(form.validateUpdate(object, old, CONTEXT));
+}
+
+/** What is stored when the first is replaced by the second. */
+export const replaced = (before: JsonObject, after: JsonObject, subresource = ''): KubeObject =>
+  updated(before, after, subresource).object;
+
+function updated(before: JsonObject, after: JsonObject, subresource: string) {
+  const definition = definitionOf(before);
+  const old = stored(before);
+  const object = decoded(after, definition);
+  object.metadata.resourceVersion = '1';
+  const form =
+    subresource === ''
+      ? definition.strategy
+      : subresource === 'status'
+        ? definition.status
+        : definition.subresources?.[subresource];
+  assert.ok(form !== undefined, subresource);
+  form.prepareForUpdate(object, old, CONTEXT);
+  return { object, old, form };
+}
+
+/** The cells of the row that `kubectl get -o wide` shows. */
+export function row(document: JsonObject): Readonly<Record<string, unknown>> {
+  const definition = definitionOf(document);
+  const object = decoded(document, definition);
+  return Object.fromEntries(definition.columns.map(({ name, cell }) => [name, cell(object, CONTEXT)]));
+}
+
+/** Equal texts; an expected one that ends in `…` says how the text begins. */
+export function compareTexts(actual: readonly string[], expected: readonly string[], about: string): void {
+  const shortened = actual.map((line, i) => {
+    const wanted = expected[i] ?? '';
+    return wanted.endsWith('…') && line.startsWith(wanted.slice(0, -1)) ? wanted : line;
+  });
+  assert.deepEqual(shortened, expected, about);
+}

@@ -87,7 +87,7 @@ test('a volume that is not bound in time gives the place back, says so, and is t
   const condition = pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled');
   assert.deepEqual(
     [condition?.reason, condition?.message],
-    ['SchedulerError', 'binding volumes: context deadline exceeded'],
+    ['SchedulerError', 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'],
   );
   await clock.advance(10_000);
   assert.equal(schedulers[0]?.counters().assumed, 1, 'it is on its way again');

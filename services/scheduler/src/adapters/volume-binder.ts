@@ -18,6 +18,9 @@ export interface VolumeBinderDeps {
   readonly timeoutMs: number;
 }
 
+/** How users of Kubernetes know it. */
+const FAILED = 'running PreBind plugin "VolumeBinding": binding volumes';
+
 interface Reserved {
   readonly volumes: readonly PersistentVolume[];
   readonly claims: readonly PersistentVolumeClaim[];
@@ -66,7 +69,7 @@ export class VolumeBinder {
     for (const claim of reserved.claims) await client.update(PERSISTENT_VOLUME_CLAIMS, claim);
     const until = clock.monotonic() + timeoutMs;
     while (!this.#allBound(pod, reserved)) {
-      if (clock.monotonic() >= until) throw new Error('binding volumes: context deadline exceeded');
+      if (clock.monotonic() >= until) throw new Error(`${FAILED}: context deadline exceeded`);
       await clock.sleep(Math.min(VOLUME_BIND_CHECK_INTERVAL_MS, until - clock.monotonic()), signal);
     }
     this.#reserved.delete(pod.uid);
@@ -75,12 +78,12 @@ export class VolumeBinder {
   #allBound(pod: PodInfo, { claims, nodeName }: Reserved): boolean {
     return pod.claims.every(({ key, name }) => {
       const claim = this.#deps.volumes.claim(key);
-      if (claim === undefined) throw new Error(`binding volumes: persistentvolumeclaim "${name}" not found`);
+      if (claim === undefined) throw new Error(`${FAILED}: persistentvolumeclaim "${name}" not found`);
       if (isBound(claim)) return true;
       const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
       // The provisioner takes the annotation away when it cannot serve this node.
       if (provisioned && claim.metadata.annotations?.[SELECTED_NODE] !== nodeName) {
-        throw new Error(`binding volumes: provisioning failed for PVC "${name}"`);
+        throw new Error(`${FAILED}: provisioning failed for PVC "${name}"`);
       }
       return false;
     });

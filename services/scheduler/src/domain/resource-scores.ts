@@ -50,8 +50,10 @@ function useOf(name: string, pod: PodInfo, node: NodeInfo): { used: number; capa
   return { used, capacity };
 }
 
-/** What nodes may have besides what every node has. */
-export const isExtended = (name: string): boolean => !['cpu', 'memory', 'ephemeral-storage'].includes(name);
+const COMMON: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+
+/** What only some nodes have. */
+export const isExtended = (name: string): boolean => !COMMON.has(name);
 
 function resourceScore({ strategy, shape }: ResourceScoring): ResourceScore {
   switch (strategy) {

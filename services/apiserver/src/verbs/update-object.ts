@@ -1,9 +1,4 @@
-import {
-  commonMetadataErrors,
-  type KubeObject,
-  type ResourceDefinition,
-  type ValidationContext,
-} from '@holdfast/api';
+import { commonMetadataErrors, type KubeObject, type ResourceDefinition, type ValidationContext } from '@holdfast/api';
 import {
   badRequest,
   conflict,

@@ -1,5 +1,5 @@
+import { RecentMap } from '@holdfast/platform';
 import { EVENT_BURST, EVENT_CACHE_MAX, EVENT_REFILL_MS } from './limits.ts';
-import { createLruMap } from './lru-map.ts';
 
 interface Budget {
   tokens: number;
@@ -10,7 +10,7 @@ interface Budget {
 export type SpendEvent = (about: string, nowMs: number) => boolean;
 
 export function createEventBudgets(): SpendEvent {
-  const budgets = createLruMap<Budget>(EVENT_CACHE_MAX);
+  const budgets = new RecentMap<string, Budget>(EVENT_CACHE_MAX);
   return (about, nowMs) => {
     const budget = budgets.get(about) ?? { tokens: EVENT_BURST, refilledAtMs: nowMs };
     budgets.set(about, budget);

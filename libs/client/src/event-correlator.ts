@@ -1,8 +1,7 @@
 import type { Event, ObjectReference } from '@holdfast/api';
-import type { Clock } from '@holdfast/platform';
+import { type Clock, RecentMap } from '@holdfast/platform';
 import { createEventBudgets } from './event-budget.ts';
 import { EVENT_CACHE_MAX, EVENT_SIMILAR_MAX, EVENT_SIMILAR_WINDOW_MS } from './limits.ts';
-import { createLruMap } from './lru-map.ts';
 
 export interface RawEvent {
   readonly reference: ObjectReference;
@@ -53,8 +52,8 @@ interface Known {
 
 export function createEventCorrelator({ clock }: { readonly clock: Clock }): EventCorrelator {
   const spend = createEventBudgets();
-  const similar = createLruMap<Similar>(EVENT_CACHE_MAX);
-  const known = createLruMap<Known>(EVENT_CACHE_MAX);
+  const similar = new RecentMap<string, Similar>(EVENT_CACHE_MAX);
+  const known = new RecentMap<string, Known>(EVENT_CACHE_MAX);
 
   const combines = (kindOfEvent: string, event: RawEvent): boolean => {
     const seen = similar.get(kindOfEvent);
@@ -75,7 +74,7 @@ export function createEventCorrelator({ clock }: { readonly clock: Clock }): Eve
       const kindOfEvent = `${about}/${event.type}/${event.reason}`;
       const combined = combines(kindOfEvent, event);
       const key = combined ? kindOfEvent : `${kindOfEvent}/${event.reference.fieldPath ?? ''}/${event.message}`;
-      const before = known.get(key);
+      const before = known.touch(key);
       return {
         key,
         reference: event.reference,

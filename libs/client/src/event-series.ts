@@ -1,9 +1,8 @@
 import type { ObjectReference } from '@holdfast/api';
-import type { Clock } from '@holdfast/platform';
+import { type Clock, RecentMap } from '@holdfast/platform';
 import { createEventBudgets } from './event-budget.ts';
 import type { EventCorrelator, RawEvent } from './event-correlator.ts';
 import { EVENT_CACHE_MAX, EVENT_SERIES_END_MS } from './limits.ts';
-import { createLruMap } from './lru-map.ts';
 
 interface Series {
   readonly firstAtMs: number;
@@ -19,7 +18,7 @@ interface Series {
  */
 export function createEventSeries({ clock }: { readonly clock: Clock }): EventCorrelator {
   const spend = createEventBudgets();
-  const known = createLruMap<Series>(EVENT_CACHE_MAX);
+  const known = new RecentMap<string, Series>(EVENT_CACHE_MAX);
   return {
     correlate: (event) => {
       const { lastAtMs, times, atMs } = event;

@@ -8,6 +8,7 @@ export { opened, type Service, startAll } from './lifecycle.ts';
 export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
+export { RecentMap } from './recent-map.ts';
 export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';
 export {
   NO_TRACER,

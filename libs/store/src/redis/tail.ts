@@ -1,4 +1,4 @@
-import { type Clock, describeError, invariant, type Log, type Timer } from '@holdfast/platform';
+import { type Clock, describeError, type Log, RecentMap, type Timer } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import type { ChangeFeed } from '../internal/change-feed.ts';
 import {
@@ -28,7 +28,7 @@ export interface TailOptions {
 /** The one reader of the server's history in this process: checks it and feeds it to all followers. */
 export class Tail {
   readonly #options: TailOptions;
-  readonly #writeIds = new Map<string, Revision>();
+  readonly #writeIds = new RecentMap<string, Revision>(WATCHED_WRITE_IDS);
   #brokenSince: number | undefined;
   #endFollowers: Timer | undefined;
 
@@ -104,21 +104,12 @@ export class Tail {
     if (earlier !== undefined && earlier !== revision - 1) {
       throw standing.halt(`write ${writeId} was applied at revisions ${earlier} and ${revision}`);
     }
-    this.#watch(writeId, revision);
+    this.#writeIds.set(writeId, revision);
     const before = feed.at(previousRevision);
     if (before !== undefined && (before.key !== key || before.kind === 'deleted')) {
       throw standing.halt(`the change of ${key} at ${revision} replaces a revision of something else`);
     }
     return Object.freeze(before === undefined ? change : { ...change, previousValue: before.value });
-  }
-
-  #watch(writeId: string, revision: Revision): void {
-    this.#writeIds.delete(writeId);
-    this.#writeIds.set(writeId, revision);
-    if (this.#writeIds.size <= WATCHED_WRITE_IDS) return;
-    const oldest = this.#writeIds.keys().next().value;
-    invariant(oldest !== undefined, 'a full map has a first key');
-    this.#writeIds.delete(oldest);
   }
 
   #broken(): void {

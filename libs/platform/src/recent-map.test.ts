@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { RecentMap } from './recent-map.ts';
+
+test('a full map forgets what was set or touched before all others', () => {
+  const map = new RecentMap<string, number>(2);
+  map.set('a', 1);
+  map.set('b', 2);
+  assert.equal(map.touch('a'), 1);
+  assert.equal(map.get('b'), 2);
+  map.set('c', 3);
+  assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [1, undefined, 3, 2]);
+});
+
+test('it holds what a list in order of use would hold, whatever is done to it', () => {
+  const step = fc.record({ key: fc.nat(12), touches: fc.boolean() });
+  const property = fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 200 }), (max, steps) => {
+    const map = new RecentMap<number, number>(max);
+    let model: { key: number; value: number }[] = [];
+    steps.forEach(({ key, touches }, value) => {
+      const before = model.find((entry) => entry.key === key);
+      if (touches) assert.equal(map.touch(key), before?.value);
+      else map.set(key, value);
+      if (touches && before === undefined) return;
+      const entry = touches && before !== undefined ? before : { key, value };
+      model = [...model.filter((other) => other.key !== key), entry].slice(-max);
+      assert.deepEqual(
+        Array.from({ length: 13 }, (_, each) => map.get(each)),
+        Array.from({ length: 13 }, (_, each) => model.find((other) => other.key === each)?.value),
+      );
+    });
+  });
+  fc.assert(property);
+});

@@ -174,7 +174,7 @@ class NatsBus implements Bus {
           handlers.onInterruption();
           void stream.establish(connection);
         });
-        await stream?.establish(connection);
+        await (stream?.establish(connection) ?? reached(connection));
       },
       stop: () => {
         stopListening();
@@ -293,6 +293,11 @@ function listen(
     if (connection.isClosed()) return;
     for (const subscription of subscriptions) subscription.unsubscribe();
   };
+}
+
+/** What was asked for so far is known to the server, or the connection is lost and the next one asks again. */
+async function reached(connection: NatsConnection): Promise<void> {
+  await connection.flush().catch(() => undefined);
 }
 
 function requestOn(connection: NatsConnection): Request {

@@ -15,14 +15,15 @@ function script(source: string): Script {
  * Redis has no rollback, so a write begins with nothing before its last operation is judged, and XADD comes first: it is the only
  * step that can fail (memory, an ID that does not grow), and only for the first write of a script.
  *
- * KEYS  meta, history, then per write: write ids now, write ids before, per operation of it: object hash, index
+ * KEYS  meta, history, write ids now, write ids before, then per operation: object hash, index
  * ARGV  epoch, deadline (ms, Redis time), number of writes, then per write: write id, attempt, number of operations, per
  *       operation of it: op, expected revision or '', value, key, member
  *
  * Answers one refusal for all, or a list with an answer for each.
  *
- * A refusal is recorded under the write id when an earlier attempt may still be on its way: a create that was answered
- * with "exists" must not be executed by a late packet after the object was deleted.
+ * Attempts are 'first' or 'again'. A refusal is recorded under the write id when an earlier attempt may still be on its way: a
+ * create that was answered with "exists" must not be executed by a late packet after the object was deleted. So a first attempt
+ * looks for an answer too. 'only' is a first one under an id of which all attempts name the same write ids as those of now.
  */
 export const COMMIT = script(`
 local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'state')
@@ -32,12 +33,11 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now > tonumber(ARGV[2]) then return {'EXPIRED', string.format('%.0f', now)} end
 local last = tonumber(head[1])
-local expires = {}
-local function remember(ids, id, answer)
-  redis.call('HSET', ids, id, answer)
-  if expires[ids] then return end
-  expires[ids] = true
-  if redis.call('HLEN', ids) == 1 then redis.call('EXPIRE', ids, ${REDIS_WRITE_ID_EXPIRY_SECONDS}) end
+local remembered, answerOf = {}, {}
+local function remember(id, answer)
+  remembered[#remembered + 1] = id
+  remembered[#remembered + 1] = answer
+  answerOf[id] = answer
 end
 local function judge(count, k, a, previous)
   for i = 0, count - 1 do
@@ -75,28 +75,33 @@ local function apply(id, count, k, a, previous)
     end
   end
   last = last + count
-  redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', last))
   return string.format('OK %.0f %.0f', first, last)
 end
 local answers = {}
-local k, a = 3, 4
+local k, a = 5, 4
 for write = 1, tonumber(ARGV[3]) do
-  local ids, id, count = KEYS[k], ARGV[a], tonumber(ARGV[a + 2])
-  local done = redis.call('HGET', ids, id) or redis.call('HGET', KEYS[k + 1], id)
+  local id, attempt, count = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
+  local done = answerOf[id] or redis.call('HGET', KEYS[3], id)
+  if not done and attempt ~= 'only' then done = redis.call('HGET', KEYS[4], id) end
   if done then
     answers[write] = {'DONE', done, 'again'}
   else
     local previous = {}
-    local answer = judge(count, k + 2, a + 3, previous)
+    local answer = judge(count, k, a + 3, previous)
     if answer then
-      if ARGV[a + 1] ~= '1' then remember(ids, id, answer) end
+      if attempt == 'again' then remember(id, answer) end
     else
-      answer = apply(id, count, k + 2, a + 3, previous)
-      remember(ids, id, answer)
+      answer = apply(id, count, k, a + 3, previous)
+      remember(id, answer)
     end
     answers[write] = {'DONE', answer}
   end
-  k, a = k + 2 + count * 2, a + 3 + count * 5
+  k, a = k + count * 2, a + 3 + count * 5
+end
+if #remembered > 0 then
+  redis.call('HSET', KEYS[3], unpack(remembered))
+  if redis.call('HLEN', KEYS[3]) * 2 == #remembered then redis.call('EXPIRE', KEYS[3], ${REDIS_WRITE_ID_EXPIRY_SECONDS}) end
+  redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', last))
 end
 return answers
 `);

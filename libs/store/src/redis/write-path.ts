@@ -34,6 +34,8 @@ type Attempt =
 
 interface Write {
   readonly writeId: string;
+  /** Made here for this write alone: all its attempts have the same bucket. */
+  readonly isOwnId: boolean;
   readonly operations: readonly WriteOperation[];
   /** Fixed for all attempts, so that each looks where the others have left their answer. */
   readonly bucket: number;
@@ -47,6 +49,7 @@ interface Write {
 /** Attempts that share a script. */
 interface Batch {
   readonly redis: Redis;
+  readonly bucket: number;
   readonly writes: Write[];
   readonly replies: Promise<readonly CommitReply[]>;
   characters: number;
@@ -72,18 +75,27 @@ export class WritePath {
     if (this.#inFlight >= REDIS_WRITES_IN_FLIGHT) throw new StoreUnavailable('too many writes are in flight');
     this.#inFlight += 1;
     try {
-      return await this.#resolve(this.#newWrite(operations, writeId ?? `${this.#ownIds}.${this.#written++}`));
+      return await this.#resolve(this.#newWrite(operations, writeId));
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  #newWrite(operations: readonly WriteOperation[], writeId: string): Write {
+  #newWrite(operations: readonly WriteOperation[], givenId: string | undefined): Write {
     const { serverTime, clock, writeDeadlineMs } = this.#options;
     this.#bucket = Math.max(this.#bucket, Math.floor(serverTime.now() / REDIS_WRITE_ID_BUCKET_MS));
     const deadline = clock.monotonic() + writeDeadlineMs;
     const characters = operations.reduce((sum, { value }) => sum + value.length, 0);
-    return { writeId, operations, bucket: this.#bucket, deadline, characters, attempts: 0, possiblyExecuted: false };
+    return {
+      writeId: givenId ?? `${this.#ownIds}.${this.#written++}`,
+      isOwnId: givenId === undefined,
+      operations,
+      bucket: this.#bucket,
+      deadline,
+      characters,
+      attempts: 0,
+      possiblyExecuted: false,
+    };
   }
 
   async #resolve(write: Write): Promise<WriteResult> {
@@ -150,23 +162,24 @@ export class WritePath {
     return reply;
   }
 
-  #batchFor(redis: Redis, { characters }: Write): Batch {
+  #batchFor(redis: Redis, { bucket, characters }: Write): Batch {
     const open = this.#batch;
     const fits =
       open !== undefined &&
       open.redis === redis &&
+      open.bucket === bucket &&
       open.writes.length < REDIS_WRITES_TOGETHER &&
       open.characters + characters <= REDIS_CHARACTERS_TOGETHER;
-    return fits ? open : this.#newBatch(redis);
+    return fits ? open : this.#newBatch(redis, bucket);
   }
 
-  #newBatch(redis: Redis): Batch {
+  #newBatch(redis: Redis, bucket: number): Batch {
     const writes: Write[] = [];
     const send = async (): Promise<readonly CommitReply[]> => {
       if (this.#batch?.writes === writes) this.#batch = undefined;
-      return decodeCommits(await callScript(redis, this.#call(writes)), writes.length);
+      return decodeCommits(await callScript(redis, this.#call(bucket, writes)), writes.length);
     };
-    return { redis, writes, replies: atEndOfTurn(redis, send), characters: 0 };
+    return { redis, bucket, writes, replies: atEndOfTurn(redis, send), characters: 0 };
   }
 
   #failed(redis: Redis, error: unknown): Attempt {
@@ -203,14 +216,13 @@ export class WritePath {
     return remaining;
   }
 
-  #call(writes: readonly Write[]) {
+  #call(bucket: number, writes: readonly Write[]) {
     const { standing, serverTime } = this.#options;
-    const keys = [META_KEY, HISTORY_KEY];
+    const keys = [META_KEY, HISTORY_KEY, writeIdsKey(bucket), writeIdsKey(bucket - 1)];
     const validUntil = serverTime.now() + REDIS_ATTEMPT_VALID_MS;
     const parameters: (string | number)[] = [standing.epoch, validUntil, writes.length];
     for (const write of writes) {
-      keys.push(writeIdsKey(write.bucket), writeIdsKey(write.bucket - 1));
-      parameters.push(write.writeId, write.attempts, write.operations.length);
+      parameters.push(write.writeId, attemptOf(write), write.operations.length);
       for (const operation of write.operations) {
         const { resource, member } = splitKey(operation.key);
         keys.push(objectHashKey(operation.key), indexKey(resource));
@@ -220,6 +232,11 @@ export class WritePath {
     }
     return { script: COMMIT, keys, arguments: parameters };
   }
+}
+
+function attemptOf({ isOwnId, attempts }: Write): 'only' | 'first' | 'again' {
+  if (attempts > 1) return 'again';
+  return isOwnId ? 'only' : 'first';
 }
 
 const OPERATION_CODES = { create: 'c', update: 'u', delete: 'd' } as const satisfies Record<

@@ -48,6 +48,9 @@ const RULES_MAX = 20;
 const EXIT_CODES_MAX = 255;
 const PATTERNS_MAX = 20;
 const INDEXES_BYTES_MAX = 64 * 1024;
+const validValues = (words: readonly string[]): string =>
+  `valid values: [${words.map((word) => JSON.stringify(word)).join(' ')}]`;
+
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 
 export function validatePodFailurePolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
@@ -67,8 +70,7 @@ interface FailureRule {
 
 function validateFailureRule(out: FieldError[], path: string, { rule, spec, names }: FailureRule): void {
   const action = rule.action ?? '';
-  if (action === '')
-    out.push(required(`${path}.action`, `valid values: ${ACTIONS.map((a) => JSON.stringify(a)).join(', ')}`));
+  if (action === '') out.push(required(`${path}.action`, validValues(ACTIONS)));
   else if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined) {
     out.push(invalid(`${path}.action`, action, 'requires the backoffLimitPerIndex to be set'));
   } else if (!ACTIONS.includes(action)) out.push(notSupported(`${path}.action`, action, ACTIONS));
@@ -93,7 +95,7 @@ function validatePatterns(
     validateQualifiedName(out, `${path}[${i}].type`, type ?? '');
     const words = ['False', 'True', 'Unknown'];
     if (!status) {
-      out.push(required(`${path}[${i}].status`, `valid values: ${words.map((w) => JSON.stringify(w)).join(', ')}`));
+      out.push(required(`${path}[${i}].status`, validValues(words)));
     } else if (!words.includes(status)) out.push(notSupported(`${path}[${i}].status`, status, words));
   }
 }
@@ -106,7 +108,7 @@ function validateExitCodes(
 ): void {
   const operator = codes.operator ?? '';
   const values = codes.values ?? [];
-  if (operator === '') out.push(required(`${path}.operator`, 'valid values: "In", "NotIn"'));
+  if (operator === '') out.push(required(`${path}.operator`, validValues(['In', 'NotIn'])));
   else if (operator !== 'In' && operator !== 'NotIn')
     out.push(notSupported(`${path}.operator`, operator, ['In', 'NotIn']));
   if (codes.containerName !== undefined && !names.has(codes.containerName)) {

@@ -149,11 +149,11 @@ function validateIndexes(out: FieldError[], change: Change): void {
 
 function validateLivePods(out: FieldError[], change: Change): void {
   const { status } = change;
-  const { terminating = 0, ready = 0, active = 0 } = status;
+  const { terminating = 0, ready, active = 0 } = status;
   if ((finishedTurned(change) || changed(change, 'terminating')) && terminating > 0 && isFinished(status)) {
     out.push(invalid('status.terminating', terminating, 'terminating>0 is invalid for finished job'));
   }
-  if (changed(change, 'ready', 'active') && ready > active) {
+  if (changed(change, 'ready', 'active') && ready !== undefined && ready > active) {
     out.push(invalid('status.ready', ready, 'cannot set more ready pods than active'));
   }
 }

@@ -146,7 +146,7 @@ function tryNode(node: NodeInfo, { pod, filters, budgets, nominated }: Try): Tri
   for (const trial of trials) for (const each of removable) trial.remove(each);
   const still = firstOf(trials);
   if (still !== undefined) return still;
-  const { violating, others } = budgets.split(removable.toSorted(byImportance));
+  const { violating, others } = budgets.split(byImportance(removable));
   const spare = (each: PodInfo): boolean => {
     for (const trial of trials) trial.add(each);
     if (firstOf(trials) === undefined) return true;
@@ -154,7 +154,7 @@ function tryNode(node: NodeInfo, { pod, filters, budgets, nominated }: Try): Tri
     return false;
   };
   const violations = violating.filter((each) => !spare(each));
-  const victims = [...violations, ...others.filter((each) => !spare(each))].toSorted(byImportance);
+  const victims = byImportance([...violations, ...others.filter((each) => !spare(each))]);
   return { nodeName: node.name, victims, violations: violations.length };
 }
 
@@ -179,9 +179,14 @@ function lowerPriority(node: NodeInfo | undefined, pod: PodInfo): readonly PodIn
   return [...(node?.pods.values() ?? [])].filter((placed) => placed.priority < pod.priority);
 }
 
-/** Higher priority first, then who runs longer. */
-function byImportance(a: PodInfo, b: PodInfo): number {
-  return b.priority - a.priority || compareText(startOf(a), startOf(b)) || compareText(a.key, b.key);
+/**
+ * Higher priority first, then who runs longer. Of those who have not started the last to come is spared first: Kubernetes gives
+ * each of them the time of the question, which turns their order round.
+ */
+function byImportance(pods: readonly PodInfo[]): readonly PodInfo[] {
+  const started = pods.filter((pod) => startOf(pod) !== NOT_STARTED);
+  const waiting = pods.filter((pod) => startOf(pod) === NOT_STARTED).reverse();
+  return [...started, ...waiting].toSorted((a, b) => b.priority - a.priority || compareText(startOf(a), startOf(b)));
 }
 
 /** What makes every priority of a sum count as positive, so that fewer victims sum up to less. */
@@ -221,10 +226,10 @@ function earliestStart({ victims }: Candidate): string {
   return important.map(startOf).toSorted(compareText)[0] ?? '';
 }
 
-/** Who has not started yet runs for the shortest time, however long it waits; any time sorts before such a text. */
-function startOf({ pod }: PodInfo): string {
-  return pod.status.startTime ?? `not yet, ${pod.metadata.creationTimestamp ?? ''}`;
-}
+/** Who has not started yet runs for the shortest time, however long it waits: any time sorts before this text. */
+const NOT_STARTED = 'not yet';
+
+const startOf = ({ pod }: PodInfo): string => pod.status.startTime ?? NOT_STARTED;
 
 function compareText(a: string, b: string): number {
   if (a === b) return 0;

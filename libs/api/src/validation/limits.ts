@@ -13,6 +13,8 @@ export const TOKEN_EXPIRATION_SECONDS_MIN = 600;
 export const DNS_NAMESERVERS_MAX = 3;
 export const DNS_SEARCH_PATHS_MAX = 32;
 export const DNS_SEARCH_LIST_CHARS_MAX = 2048;
+/** PATH_MAX less the byte that ends it. */
+export const APP_ARMOR_PROFILE_BYTES_MAX = 4095;
 /** Parameters of a storage class, and the bytes of all their keys and values. */
 export const STORAGE_PARAMETERS_MAX = 512;
 export const STORAGE_PARAMETER_BYTES_MAX = 256 * 1024;

@@ -1,6 +1,7 @@
-import { badRequest, type FieldError, invalid, invalidObject, StatusError } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, invalidObject, StatusError } from '@holdfast/machinery';
 import { decodePod } from '../admission/decode.ts';
 import { textAnswer } from '../http/answers.ts';
+import { readInt64 } from '../http/query-values.ts';
 import { isTrue } from '../http/request-info.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
@@ -12,9 +13,9 @@ import type { Handler, Subresource } from './port.ts';
 const get: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const { query, signal } = context.request;
+  const options = readLogOptions(query, name);
   const object = await readLatest(core, keyOf(definition, namespace, name));
   if (object === undefined) throw missing(definition, name);
-  const options = readLogOptions(query);
   const pod = decodePod(object.object);
   const container = containerOf(pod, query.get('container') ?? '');
   const node = pod.spec?.nodeName ?? '';
@@ -35,29 +36,31 @@ export const podLog: Subresource = {
   verbs: { get },
 };
 
+/** In the order in which they are looked at. */
 const NUMBERS = [
-  ['sinceSeconds', 1],
   ['tailLines', 0],
   ['limitBytes', 1],
+  ['sinceSeconds', 1],
 ] as const;
 const SWITCHES = ['follow', 'previous', 'timestamps'] as const;
 
-function readLogOptions(query: URLSearchParams): URLSearchParams {
+function readLogOptions(query: URLSearchParams, pod: string): URLSearchParams {
   const options = new URLSearchParams();
   const errors: FieldError[] = [];
   for (const name of SWITCHES) if (isTrue(query.get(name))) options.set(name, 'true');
   for (const [name, least] of NUMBERS) {
     const text = query.get(name);
-    if (text === null || text === '') continue;
-    const number = Number(text);
-    if (!Number.isSafeInteger(number)) throw badRequest(`${name} must be an integer, not ${JSON.stringify(text)}`);
-    if (number < least)
+    if (text === null) continue;
+    const number = readInt64(text);
+    if (name === 'sinceSeconds' && query.has('sinceTime')) {
+      errors.push(forbidden('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
+    } else if (number < least)
       errors.push(invalid(name, number, `must be greater than ${least === 0 ? 'or equal to ' : ''}0`));
     options.set(name, String(number));
   }
   const sinceTime = query.get('sinceTime');
   if (sinceTime !== null && sinceTime !== '') options.set('sinceTime', sinceTime);
-  if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions', name: '' }, errors);
+  if (errors.length > 0) throw invalidObject({ group: '', kind: 'PodLogOptions', name: pod }, errors);
   return options;
 }
 

@@ -331,3 +331,28 @@ test('defaults of every part of a pod', () => {
     { name: 'h', scaleIO: { gateway: '', system: '', secretRef: {}, storageMode: 'ThinProvisioned', fsType: 'xfs' } },
   ]);
 });
+
+test('a profile of AppArmor is told both ways, for old nodes and for new ones', () => {
+  const prefix = 'container.apparmor.security.beta.kubernetes.io/';
+  const told = (spec: JsonObject, annotations?: JsonObject): readonly unknown[] => {
+    const object = stored(pod(spec, annotations === undefined ? {} : { annotations }));
+    const [first] = fieldsOf(object, 'spec')['containers'] as readonly JsonObject[];
+    return [object.metadata.annotations, fieldsOf(first, 'securityContext')['appArmorProfile']];
+  };
+  const own = (appArmorProfile: JsonObject): JsonObject => ({
+    containers: [container({ securityContext: { appArmorProfile } })],
+  });
+  const local = { type: 'Localhost', localhostProfile: 'a' };
+  assert.deepEqual(told({}), [undefined, undefined]);
+  assert.deepEqual(told(own(local)), [{ [`${prefix}c`]: 'localhost/a' }, local]);
+  assert.deepEqual(told({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }), [
+    { [`${prefix}c`]: 'unconfined' },
+    undefined,
+  ]);
+  const annotated = { [`${prefix}c`]: 'runtime/default' };
+  assert.deepEqual(told({}, annotated), [annotated, { type: 'RuntimeDefault' }]);
+  assert.deepEqual(told(own(local), annotated), [annotated, local]);
+  assert.deepEqual(told({ os: { name: 'windows' } }, annotated), [annotated, undefined]);
+  const wrong = { [`${prefix}c`]: 'localhost/' };
+  assert.deepEqual(told({}, wrong), [wrong, undefined]);
+});

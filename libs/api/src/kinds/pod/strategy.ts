@@ -3,6 +3,7 @@ import { formatTime } from '@holdfast/platform';
 import { DEFAULT_FEATURES, type Features } from '../../features.ts';
 import type { EphemeralContainer, Pod, PodCondition } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
+import { alignAppArmorProfiles } from './app-armor.ts';
 import { dropDisabledPodFields, dropDisabledStatusFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
 import { qosClassOf } from './qos.ts';
@@ -18,6 +19,7 @@ export const podStrategy: Strategy<Pod> = {
     dropDisabledPodFields(pod.spec, undefined, features);
     setPositiveGracePeriod(pod);
     addMatchLabelKeys(pod);
+    alignAppArmorProfiles(pod);
     pod.status = { phase: 'Pending', qosClass: qosClassOf(pod) };
     const gated = schedulingGatedCondition(pod, now);
     if (gated !== undefined) pod.status.conditions = [gated];

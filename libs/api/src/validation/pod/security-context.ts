@@ -9,6 +9,7 @@ import type {
 import { validateRequiredText, validateWord } from '../check.ts';
 import { byteLength, unixIdErrors } from '../formats.ts';
 import { goPointer, goStruct } from '../go-text.ts';
+import { APP_ARMOR_PROFILE_BYTES_MAX } from '../limits.ts';
 import { validateDescendingPath } from '../paths.ts';
 import { validateWindowsOptions } from './windows.ts';
 
@@ -86,9 +87,6 @@ function validateSeccomp(out: FieldError[], path: string, profile: Readonly<Secc
     out.push(invalid(at, shown, 'can only be set when seccomp type is Localhost'));
   }
 }
-
-/** PATH_MAX less the byte that ends it. */
-const APP_ARMOR_PROFILE_BYTES_MAX = 4095;
 
 function validateAppArmor(out: FieldError[], path: string, profile: Readonly<AppArmorProfile> | undefined): void {
   if (profile === undefined) return;

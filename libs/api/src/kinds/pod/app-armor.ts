@@ -1,0 +1,51 @@
+import type { AppArmorProfile, Container, EphemeralContainer, Pod } from '../../generated/types.ts';
+import { byteLength } from '../../validation/formats.ts';
+import { APP_ARMOR_PROFILE_BYTES_MAX } from '../../validation/limits.ts';
+
+const ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
+const LOCALHOST = 'localhost/';
+
+/** A profile is a field by now and was an annotation: who says one has said both, so that old nodes obey as well. */
+export function alignAppArmorProfiles(pod: Pod): void {
+  const { spec } = pod;
+  if (spec.os?.name === 'windows') return;
+  for (const containers of [spec.initContainers, spec.containers, spec.ephemeralContainers]) {
+    for (const container of containers ?? []) align(pod, container, spec.securityContext?.appArmorProfile);
+  }
+}
+
+function align(pod: Pod, container: Container | EphemeralContainer, ofPod: AppArmorProfile | undefined): void {
+  const own = container.securityContext?.appArmorProfile;
+  const key = `${ANNOTATION}${container.name}`;
+  const annotation = pod.metadata.annotations?.[key];
+  if (annotation === undefined) {
+    const text = annotationOf(own ?? ofPod);
+    if (text !== undefined) (pod.metadata.annotations ??= {})[key] = text;
+  } else if (own === undefined) {
+    const profile = profileOf(annotation);
+    if (profile === undefined || isSame(profile, ofPod)) return;
+    container.securityContext = { ...container.securityContext, appArmorProfile: profile };
+  }
+}
+
+function annotationOf(profile: AppArmorProfile | undefined): string | undefined {
+  if (profile?.type === 'Unconfined') return 'unconfined';
+  if (profile?.type === 'RuntimeDefault') return 'runtime/default';
+  if (profile?.type !== 'Localhost' || profile.localhostProfile === undefined) return undefined;
+  return `${LOCALHOST}${profile.localhostProfile}`;
+}
+
+function profileOf(annotation: string): AppArmorProfile | undefined {
+  if (annotation === 'unconfined') return { type: 'Unconfined' };
+  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (!annotation.startsWith(LOCALHOST)) return undefined;
+  const localhostProfile = annotation.slice(LOCALHOST.length);
+  const isValid =
+    localhostProfile !== '' &&
+    localhostProfile.trim() === localhostProfile &&
+    byteLength(localhostProfile) <= APP_ARMOR_PROFILE_BYTES_MAX;
+  return isValid ? { type: 'Localhost', localhostProfile } : undefined;
+}
+
+const isSame = (profile: AppArmorProfile, other: AppArmorProfile | undefined): boolean =>
+  profile.type === other?.type && profile.localhostProfile === other.localhostProfile;

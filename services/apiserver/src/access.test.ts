@@ -337,13 +337,13 @@ describe('a kubelet', () => {
   test('gets tokens only for pods that it runs', async () => {
     await api.call('POST', ACCOUNTS, { body: { metadata: { name: 'default' } } });
     for (const name of ['a', 'b']) await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } });
-    await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });
+    const made = await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });
     const order = (who: string, boundObjectRef?: object) =>
       api.call('POST', `${ACCOUNTS}/default/token`, {
         as: who,
         body: { spec: boundObjectRef === undefined ? {} : { boundObjectRef } },
       });
-    const pod = { kind: 'Pod', apiVersion: 'v1', name: 'mine' };
+    const pod = { kind: 'Pod', apiVersion: 'v1', name: 'mine', uid: made.textAt('metadata.uid') };
     assert.equal((await order('node-a', pod)).status, 201);
     assert.equal((await order('node-b', pod)).status, 403);
     assert.equal((await order('node-a')).status, 403);

@@ -10,14 +10,22 @@ export function authorize(
   info: RequestInfo,
 ): Promise<void> | undefined {
   const reason = isAllowed(authorizers, user, info);
-  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, user, info));
-  refuseWithout(reason, user, info);
+  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, authorizers, user, info));
+  refuseWithout(reason, authorizers, user, info);
   return undefined;
 }
 
-function refuseWithout(reason: string | undefined, user: User, info: RequestInfo): void {
-  if (reason === undefined) throw refusal(user, info);
+function refuseWithout(
+  reason: string | undefined,
+  authorizers: readonly Authorizer[],
+  ...[user, info]: readonly [User, RequestInfo]
+): void {
+  if (reason === undefined) throw refusal(user, info, whyNot(authorizers, user, info));
 }
+
+/** What the authorizers say of a request that none of them allows; '' when they are silent. */
+export const whyNot = (authorizers: readonly Authorizer[], user: User, info: RequestInfo): string =>
+  authorizers.flatMap((each) => each.whyNot?.(user, info) ?? []).join('\n');
 
 /** Why it is allowed; at once, unless an authorizer has to look something up. */
 export function isAllowed(
@@ -35,13 +43,14 @@ export function isAllowed(
   return undefined;
 }
 
-function refusal(user: User, info: RequestInfo): StatusError {
+function refusal(user: User, info: RequestInfo, why: string): StatusError {
+  const because = why === '' ? '' : `: ${why}`;
   const who = `User ${JSON.stringify(user.name)} cannot ${info.verb}`;
   if (info.kind === 'path') {
     return new StatusError({
       code: 403,
       reason: 'Forbidden',
-      message: `forbidden: ${who} path ${JSON.stringify(info.path)}`,
+      message: `forbidden: ${escaped(`${who} path ${JSON.stringify(info.path)}`)}${because}`,
       details: {},
     });
   }
@@ -49,7 +58,7 @@ function refusal(user: User, info: RequestInfo): StatusError {
   return new StatusError({
     code: 403,
     reason: 'Forbidden',
-    message: `${head}: ${who} resource ${JSON.stringify(resourceOf(info))} in API group ${JSON.stringify(info.group)} ${scopeOf(info)}`,
+    message: `${head}: ${escaped(`${who} resource ${JSON.stringify(resourceOf(info))} in API group ${JSON.stringify(info.group)} ${scopeOf(info)}`)}${because}`,
     details: {
       ...(info.name === '' ? {} : { name: info.name }),
       ...(info.group === '' ? {} : { group: info.group }),
@@ -57,6 +66,9 @@ function refusal(user: User, info: RequestInfo): StatusError {
     },
   });
 }
+
+/** Browsers may show it. */
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const resourceOf = (info: ResourceRequest): string =>
   info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`;

@@ -3,6 +3,7 @@ import { type FieldSelectorMatcher, parseFieldSelector, SelectorError } from '@h
 import type { ResourceRequest } from '../http/request-info.ts';
 import { nodeOf } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
+import { nodeRefusal } from './node-refusals.ts';
 import type { Authorizer } from './port.ts';
 
 const KUBELET = 'kubelet of its node';
@@ -17,11 +18,17 @@ export const createNodeAuthorizer = (reader: ObjectReader): Authorizer => ({
     if (node === undefined || info.kind !== 'resource') return undefined;
     return mayNode(reader, node, info) ? KUBELET : undefined;
   },
+  whyNot: (user, info) => {
+    const node = nodeOf(user);
+    return node === undefined || info.kind !== 'resource' ? undefined : nodeRefusal(node, info);
+  },
 });
 
 function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
   const asked = `${info.verb} ${info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`}`;
   if (ALWAYS.has(asked)) return true;
+  if (info.resource === 'leases') return info.namespace === LEASES && (info.verb === 'create' || isOwn(node, info));
+  if (info.resource === 'csinodes') return isOwn(node, info);
   if (!READS.has(info.verb)) return false;
   switch (info.resource) {
     case 'nodes':
@@ -37,6 +44,12 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
   }
 }
 
+/** What a node does to what bears its name; which name that is at its creation, only admission can see. */
+const OWN: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
+const LEASES = 'kube-node-lease';
+
+const isOwn = (node: string, { verb, name }: ResourceRequest): boolean => OWN.has(verb) && name === node;
+
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
 const verbs = (resource: string, ...each: readonly string[]): readonly string[] =>
@@ -48,8 +61,7 @@ const ALWAYS: ReadonlySet<string> = new Set([
   ...verbs('nodes/status', 'get', 'update', 'patch'),
   ...verbs('pods', 'create', 'delete'),
   ...verbs('pods/status', 'get', 'update', 'patch'),
-  ...verbs('leases', 'get', 'create', 'update', 'patch', 'delete'),
-  ...verbs('csinodes', 'get', 'create', 'update', 'patch', 'delete'),
+  ...verbs('csinodes', 'create'),
   ...verbs('events', 'create', 'update', 'patch'),
   ...verbs('services', ...READS),
   ...verbs('runtimeclasses', ...READS),

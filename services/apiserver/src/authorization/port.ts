@@ -5,4 +5,6 @@ import type { User } from '../identity.ts';
 export interface Authorizer {
   /** The reason for allowing, or `undefined` for no opinion. */
   authorize(user: User, info: RequestInfo): Promise<string | undefined> | string | undefined;
+  /** What it has to say of a request that nobody allows. */
+  whyNot?(user: User, info: RequestInfo): string | undefined;
 }

@@ -36,10 +36,13 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
     if (index === undefined || !same) index = buildIndex(deps.reader, state);
     return index;
   };
-  const rulesOf = (roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined =>
-    roleRef.kind === 'ClusterRole'
-      ? (deps.reader.cached(CLUSTER_ROLES, { name: roleRef.name })?.rules ?? existing(deps.reader, roleRef))
-      : deps.reader.cached(ROLES, { namespace, name: roleRef.name })?.rules;
+  const rulesOf = ({ kind, name }: RoleRef, namespace: string): readonly PolicyRule[] | undefined => {
+    const { reader } = deps;
+    const role =
+      kind === 'ClusterRole' ? reader.cached(CLUSTER_ROLES, { name }) : reader.cached(ROLES, { namespace, name });
+    // A role without rules exists all the same.
+    return role === undefined ? undefined : (role.rules ?? []);
+  };
   const granted = function* (user: User, namespace: string): Iterable<Grant> {
     for (const subject of subjectsOf(user)) {
       yield* current().clusterWide.get(subject) ?? [];
@@ -57,12 +60,20 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
       }
       return undefined;
     },
+    whyNot: (user, info) => {
+      const gone = new Set<string>();
+      for (const { roleRef, namespace } of granted(user, info.kind === 'path' ? '' : info.namespace)) {
+        if (rulesOf(roleRef, namespace) === undefined)
+          gone.add(`${singular(roleRef)} ${JSON.stringify(roleRef.name)} not found`);
+      }
+      const [only] = gone;
+      if (only === undefined) return undefined;
+      return `RBAC: ${gone.size === 1 ? only : `[${[...gone].join(', ')}]`}`;
+    },
   };
 }
 
-/** A role without rules exists all the same. */
-const existing = (reader: ObjectReader, roleRef: RoleRef): readonly PolicyRule[] | undefined =>
-  reader.cached(CLUSTER_ROLES, { name: roleRef.name }) === undefined ? undefined : [];
+const singular = ({ kind }: RoleRef): string => `${kind.toLowerCase()}.rbac.authorization.k8s.io`;
 
 interface Grant {
   /** For the reason of a decision: `ClusterRoleBinding "x" of ClusterRole "y" to User "z"`. */

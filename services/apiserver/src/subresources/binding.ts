@@ -23,9 +23,7 @@ const bind: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'CreateOptions');
   const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
   if (wanted.name !== '' && wanted.name !== context.info.name) {
-    throw badRequest(
-      `the name of the object (${wanted.name}) does not match the name on the URL (${context.info.name})`,
-    );
+    throw badRequest('name in URL does not match name in Binding object');
   }
   await updateObject(core, context, {
     definition,
@@ -65,12 +63,8 @@ interface Wanted {
 function readBinding(document: JsonObject): Wanted {
   const metadata = isJsonObject(document['metadata']) ? document['metadata'] : {};
   const target = isJsonObject(document['target']) ? document['target'] : {};
-  const kind = textOf(target['kind']);
-  if (kind !== '' && kind !== 'Node') {
-    throw invalidTarget(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);
-  }
   const node = textOf(target['name']);
-  if (node === '') throw invalidTarget('target.name: Required value');
+  refuseTarget(textOf(target['kind']), node);
   return {
     name: textOf(metadata['name']),
     uid: textOf(metadata['uid']),
@@ -91,7 +85,16 @@ function textMap(value: unknown): Readonly<Record<string, string>> {
 }
 
 /** Kubernetes answers a malformed target with 500; clients have learned to live with it. */
-const invalidTarget = (message: string): StatusError => unclassifiedError(message);
+function refuseTarget(kind: string, node: string): void {
+  const problems = [
+    ...(kind === '' || kind === 'Node'
+      ? []
+      : [`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`]),
+    ...(node === '' ? ['target.name: Required value'] : []),
+  ];
+  if (problems.length > 0)
+    throw unclassifiedError(problems.length === 1 ? problems.join('') : `[${problems.join(', ')}]`);
+}
 
 /** The pod on its node; what does not change is the stored pod's. */
 function assigned(pod: Pod, wanted: Wanted, now: string): KubeObject {

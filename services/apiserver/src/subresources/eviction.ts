@@ -106,7 +106,8 @@ async function remove({ core, context, deletion }: EvictionRequest, pod: Pod, ab
   try {
     await deleteObject(core, context, { ...deletion, options });
   } catch (error) {
-    const lost = about === 'this state' && error instanceof StatusError && error.reason === 'Conflict';
+    const isOther = named?.uid !== undefined && named.uid !== pod.metadata.uid;
+    const lost = about === 'this state' && !isOther && error instanceof StatusError && error.reason === 'Conflict';
     throw lost ? new PodChanged('the pod changed', { cause: error }) : error;
   }
 }

@@ -1,4 +1,12 @@
-import { type BoundObjectReference, NODES, PODS, type ResourceRef, SECRETS, type TokenRequest } from '@holdfast/api';
+import {
+  type BoundObjectReference,
+  type KubeObject,
+  NODES,
+  PODS,
+  type ResourceRef,
+  SECRETS,
+  type TokenRequest,
+} from '@holdfast/api';
 import {
   badRequest,
   conflict,
@@ -7,11 +15,13 @@ import {
   invalidObject,
   type JsonObject,
   notFound,
+  type StatusError,
 } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
 import { notServed } from '../http/not-served.ts';
-import { nodeOf, type User } from '../identity.ts';
+import { nodeOf } from '../identity.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import type { BoundObject } from '../tokens/service-account-tokens.ts';
@@ -31,14 +41,16 @@ const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const review = readReview(context, KIND);
   const { spec } = review as TokenRequest;
+  refuseOtherSubject(review, context);
   const account = await readLatest(core, keyOf(definition, namespace, name));
   if (account === undefined) throw missing(definition, name);
   const { uid = '' } = account.object.metadata;
   const seconds = spec.expirationSeconds ?? DEFAULT_SECONDS;
   checkSeconds(seconds);
+  refuseUnbound(context, spec);
   const bound: Partial<Bound> =
     spec.boundObjectRef === undefined ? {} : await findBound(core, namespace, name, spec.boundObjectRef);
-  refuseForeignNode(context.user, bound);
+  refuseForeignNode(context, bound);
   const audiences = (spec.audiences ?? []).length > 0 ? spec.audiences : tokens.audiences;
   const now = core.clock.now();
   const token = tokens.issue({ namespace, account: { name, uid }, audiences, seconds, ...bound });
@@ -63,15 +75,32 @@ export const token: Subresource = {
   body: KIND,
 };
 
-/** A kubelet gets tokens for the pods that it runs, and for nothing else. */
-function refuseForeignNode(user: User, bound: Partial<Bound>): void {
-  const node = nodeOf(user);
-  if (node === undefined || (bound.boundTo?.kind === 'pod' && bound.node?.name === node)) return;
-  throw forbiddenError(
-    { group: '', resource: 'serviceaccounts', name: '' },
-    `node ${JSON.stringify(node)} may only request tokens that are bound to a pod running on it`,
-  );
+/** The body need not say whose token it is. */
+function refuseOtherSubject({ metadata }: KubeObject, { info }: ResourceContext): void {
+  for (const part of ['name', 'namespace'] as const) {
+    const sent = metadata[part] ?? '';
+    if (sent === '' || sent === info[part]) continue;
+    const why = `must match the service account ${part} if specified`;
+    throw invalidObject({ ...KIND, name: info.name }, [invalid(`metadata.${part}`, sent, why)]);
+  }
 }
+
+/** A kubelet gets tokens for the pods that it runs, and for nothing else. */
+function refuseUnbound(context: ResourceContext, { boundObjectRef: ref }: TokenRequest['spec']): void {
+  if (nodeOf(context.user) === undefined) return;
+  const isPod = ref?.apiVersion === 'v1' && ref.kind === 'Pod' && (ref.name ?? '') !== '';
+  if (!isPod) throw refusalFor(context, 'node requested token not bound to a pod');
+  if ((ref.uid ?? '') === '') throw refusalFor(context, 'node requested token with a pod binding without a uid');
+}
+
+function refuseForeignNode(context: ResourceContext, bound: Partial<Bound>): void {
+  const node = nodeOf(context.user);
+  if (node === undefined || bound.node?.name === node) return;
+  throw refusalFor(context, 'node requested token bound to a pod scheduled on a different node');
+}
+
+const refusalFor = ({ info: { name } }: ResourceContext, why: string): StatusError =>
+  forbiddenError({ group: '', resource: 'serviceaccounts', name }, why);
 
 const boundRefOf = (ref: BoundObjectReference | undefined): JsonObject | null =>
   ref === undefined ? null : Object.fromEntries(Object.entries(ref));
@@ -96,10 +125,11 @@ interface Bound {
 }
 
 async function findBound(core: Core, namespace: string, account: string, ref: BoundObjectReference): Promise<Bound> {
-  const known = BOUND_KINDS.get(ref.kind ?? '');
+  const isCore = ref.apiVersion?.includes('/') !== true;
+  const known = isCore ? BOUND_KINDS.get(ref.kind ?? '') : undefined;
   if (known === undefined)
     throw badRequest(
-      `cannot bind token to object of type ${ref.apiVersion?.includes('/') === true ? ref.apiVersion : `/${ref.apiVersion ?? ''}`}, Kind=${ref.kind ?? ''}`,
+      `cannot bind token to object of type ${isCore ? `/${ref.apiVersion ?? ''}` : ref.apiVersion}, Kind=${ref.kind ?? ''}`,
     );
   const [kind, resource] = known;
   const name = ref.name ?? '';
@@ -108,7 +138,7 @@ async function findBound(core: Core, namespace: string, account: string, ref: Bo
   const { uid = '' } = object.metadata;
   if (ref.uid !== undefined && ref.uid !== '' && ref.uid !== uid) {
     throw conflict(
-      { group: '', resource: resource.plural, name },
+      { group: '', resource: ref.kind ?? '', name },
       `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );
   }

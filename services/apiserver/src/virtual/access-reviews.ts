@@ -9,7 +9,7 @@ import {
   StatusError,
   Verbatim,
 } from '@holdfast/machinery';
-import { isAllowed } from '../authorization/chain.ts';
+import { isAllowed, whyNot } from '../authorization/chain.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import type { RequestInfo } from '../http/request-info.ts';
@@ -135,7 +135,8 @@ async function decide(
 ): Promise<ApiResponse> {
   const info = infoOf(question.asked ?? {});
   const reason = await isAllowed(core.access.authorizers, question.user, info);
-  const told = reason === undefined || reason.startsWith('member of') ? {} : { reason };
+  const why = reason ?? whyNot(core.access.authorizers, question.user, info);
+  const told = why === '' || why.startsWith('member of') ? {} : { reason: why };
   const status: JsonObject = { allowed: reason !== undefined, ...told };
   return reviewAnswer(core, context, review, { status });
 }

@@ -1,6 +1,8 @@
+import type { Pod } from '@holdfast/api';
 import { deepEqual, forbiddenError, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../identity.ts';
 import { decodeNode, decodePod } from '../decode.ts';
+import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
@@ -14,6 +16,7 @@ export const createNodeRestriction = (_deps: AdmissionDeps): AdmissionPlugin => 
     if (isCore(request, 'nodes')) checkNode(request, node);
     else if (isCore(request, 'pods')) checkPod(request, node);
     else if (request.definition.group === 'coordination.k8s.io') checkLease(request, node);
+    else if (request.definition.plural === 'csinodes') checkDriver(request, node);
   },
 });
 
@@ -71,12 +74,22 @@ function mayNodeSet(key: string): boolean {
 const isWithin = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
 
 function checkPod(request: AdmissionRequest, node: string): void {
-  if (request.operation === 'CREATE' && request.subresource === '') return checkMirror(request, node);
-  if (request.operation === 'UPDATE' && request.subresource !== 'status') {
-    throw refuse(request, `node "${node}" may only update the status of a pod`);
+  const { operation, subresource } = request;
+  if (operation === 'CREATE' && subresource === '') return checkMirror(request, node);
+  if (subresource !== '' && subresource !== 'status') {
+    const why = `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`;
+    throw refuse(request, why);
   }
-  if (request.old !== undefined && decodePod(request.old).spec?.nodeName !== node) {
-    throw refuse(request, `node "${node}" can only touch pods with spec.nodeName set to itself`);
+  if (operation === 'UPDATE' && subresource === '') {
+    throw refuse(request, `unexpected operation "UPDATE", node "${node}" can only create and delete mirror pods`);
+  }
+  const old = request.old === undefined ? undefined : decodePod(request.old);
+  if (old !== undefined && old.spec?.nodeName !== node) {
+    const what = operation === 'DELETE' ? 'delete pods' : 'update pod status for pods';
+    throw refuse(request, `node "${node}" can only ${what} with spec.nodeName set to itself`);
+  }
+  if (operation === 'UPDATE' && !deepEqual(request.object?.metadata.labels ?? {}, old?.metadata.labels ?? {})) {
+    throw refuse(request, `node "${node}" cannot update labels through pod status`);
   }
 }
 
@@ -91,17 +104,31 @@ function checkMirror(request: AdmissionRequest, node: string): void {
   if (pod.spec.nodeName !== node) {
     throw refuse(request, `node "${node}" can only create pods with spec.nodeName set to itself`);
   }
-  const [owner, ...more] = pod.metadata.ownerReferences ?? [];
-  if (more.length > 0 || (owner !== undefined && (owner.kind !== 'Node' || owner.name !== node))) {
-    throw refuse(request, `node "${node}" can only create pods with an owner reference set to itself`);
+  const wrongOwner = ownerProblem(pod, node);
+  if (wrongOwner !== undefined) throw refuse(request, `node "${node}" ${wrongOwner}`);
+  const foreign = (pod.spec.serviceAccountName ?? '') === '' ? referenceOf(pod) : 'a service account';
+  if (foreign !== undefined) throw refuse(request, `node "${node}" can not create pods that reference ${foreign}`);
+}
+
+function ownerProblem({ metadata: { ownerReferences = [] } }: Pod, node: string): string | undefined {
+  const [owner, ...more] = ownerReferences;
+  if (more.length > 0) return 'can only create pods with a single owner reference set to itself';
+  if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+    return 'can only create pods with an owner reference set to itself';
   }
-  if ((pod.spec.serviceAccountName ?? '') !== '') {
-    throw refuse(request, `node "${node}" can not create pods that reference a service account`);
-  }
+  if (owner.controller !== true) return 'can only create pods with a controller owner reference set to itself';
+  return owner.blockOwnerDeletion === true ? 'must not set blockOwnerDeletion on an owner reference' : undefined;
 }
 
 function checkLease(request: AdmissionRequest, node: string): void {
-  if (request.namespace !== NODE_LEASES_NAMESPACE || request.name !== node) {
-    throw refuse(request, `node "${node}" can only touch the lease "${node}" in ${NODE_LEASES_NAMESPACE}`);
+  if (request.namespace !== NODE_LEASES_NAMESPACE) {
+    throw refuse(request, `can only access leases in the "${NODE_LEASES_NAMESPACE}" system namespace`);
   }
+  if (request.name === node) return;
+  throw refuse(request, 'can only access node lease with the same name as the requesting node');
+}
+
+function checkDriver(request: AdmissionRequest, node: string): void {
+  if (request.name === node) return;
+  throw refuse(request, 'can only access CSINode with the same name as the requesting node');
 }

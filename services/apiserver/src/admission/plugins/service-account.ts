@@ -8,9 +8,13 @@ import {
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { decodePod } from '../decode.ts';
+import { projectsToken, referenceOf, type SecretUse, secretUses } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const DEFAULT_ACCOUNT = 'default';
+/** What Go reads as true. */
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+const ONLY_OWN_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Seconds; a kubelet renews at 80 %, and an hour of the old token is left when it is late. */
@@ -32,18 +36,37 @@ export const createServiceAccount = (deps: AdmissionDeps): AdmissionPlugin => ({
 
 function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> | undefined {
   const { spec } = pod;
-  if (spec === undefined || pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) return undefined;
+  if (spec === undefined) return undefined;
+  if (pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) {
+    refuseReferences(request, pod);
+    return undefined;
+  }
   spec.serviceAccountName = spec.serviceAccountName || DEFAULT_ACCOUNT;
   spec.serviceAccount = spec.serviceAccountName;
   const target = { namespace: request.namespace, name: spec.serviceAccountName };
   const known = deps.reader.cached(SERVICE_ACCOUNTS, target);
   if (known === undefined)
-    return findAccount(deps, request, target.name).then((account) => useAccount(deps, spec, account));
-  useAccount(deps, spec, known);
+    return findAccount(deps, request, target.name).then((account) => useAccount(deps, request, pod, account));
+  useAccount(deps, request, pod, known);
   return undefined;
 }
 
-function useAccount(deps: AdmissionDeps, spec: PodSpec, account: ServiceAccount | undefined): void {
+/** What stands in a file of a node refers to nothing of the cluster. */
+function refuseReferences(request: AdmissionRequest, pod: Pod): void {
+  const refuse = (what: string): Error => forbiddenError(subjectOfRequest(request), `a mirror pod may not ${what}`);
+  if ((pod.spec.serviceAccountName ?? '') !== '') throw refuse('reference service accounts');
+  const reference = referenceOf(pod);
+  if (reference !== undefined) throw refuse(`reference ${reference}`);
+  if (projectsToken(pod)) throw refuse('use ServiceAccountToken volume projections');
+}
+
+function useAccount(
+  deps: AdmissionDeps,
+  request: AdmissionRequest,
+  ...[pod, account]: readonly [Pod, ServiceAccount | undefined]
+): void {
+  const { spec } = pod;
+  if (account?.metadata.annotations?.[ONLY_OWN_SECRETS] !== undefined) refuseOtherSecrets(request, pod, account);
   if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) {
     mountToken(spec, `kube-api-access-${deps.ids.suffix(SUFFIX_CHARS)}`);
   }
@@ -52,6 +75,30 @@ function useAccount(deps: AdmissionDeps, spec: PodSpec, account: ServiceAccount 
     spec.imagePullSecrets = secrets.map(({ name }) => (name === undefined ? {} : { name }));
   }
 }
+
+/** An account may say that its pods use no secrets but those it names. */
+function refuseOtherSecrets(request: AdmissionRequest, pod: Pod, account: ServiceAccount): void {
+  const { annotations, name = '' } = account.metadata;
+  if (!TRUE.has(annotations?.[ONLY_OWN_SECRETS] ?? '')) return;
+  const own = new Set((account.secrets ?? []).map((each) => each.name));
+  const pulls = new Set((account.imagePullSecrets ?? []).map((each) => each.name));
+  let pull = -1;
+  for (const use of secretUses(pod)) {
+    if (use.kind === 'pull') pull += 1;
+    if ((use.kind === 'pull' ? pulls : own).has(use.name)) continue;
+    const end = `is not allowed because service account ${name} does not reference that`;
+    const why =
+      use.kind === 'pull'
+        ? `imagePullSecrets[${pull}].name="${use.name}" ${end} imagePullSecret`
+        : `${placeOf(use)} ${end} secret`;
+    throw forbiddenError(subjectOfRequest(request), why);
+  }
+}
+
+const placeOf = ({ kind, name, container, variable }: SecretUse): string =>
+  kind === 'volume'
+    ? `volume with secret.secretName="${name}"`
+    : `${kind} ${container} with envVar ${variable} referencing secret.secretName="${name}"`;
 
 /** A namespace's default account follows the namespace in a moment; a pod need not wait for it, its token will. */
 async function findAccount(

@@ -1,0 +1,72 @@
+import type { Container, Pod, Volume } from '@holdfast/api';
+
+/** A place in a pod that names a secret. */
+export interface SecretUse {
+  readonly name: string;
+  readonly kind: 'volume' | 'container' | 'init container' | 'ephemeral container' | 'pull';
+  /** Which container, and which variable of it. */
+  readonly container: string;
+  readonly variable: string;
+}
+
+/** What a pod of a node's own file cannot have, as nobody but the node knows of it; `undefined` when there is none. */
+export function referenceOf(pod: Pod): string | undefined {
+  const volumes = pod.spec.volumes ?? [];
+  if (secretUses(pod).length > 0 || volumes.some(projects('secret'))) return 'secrets';
+  if (
+    volumes.some(({ configMap }) => configMap !== undefined) ||
+    volumes.some(projects('configMap')) ||
+    readsConfig(pod)
+  ) {
+    return 'configmaps';
+  }
+  const isClaim = ({ persistentVolumeClaim, ephemeral }: Volume): boolean =>
+    persistentVolumeClaim !== undefined || ephemeral !== undefined;
+  return volumes.some(isClaim) ? 'persistentvolumeclaims' : undefined;
+}
+
+const projects =
+  (what: 'secret' | 'configMap' | 'serviceAccountToken') =>
+  ({ projected }: Volume): boolean =>
+    (projected?.sources ?? []).some((source) => source[what] !== undefined);
+
+export const projectsToken = ({ spec }: Pod): boolean => (spec.volumes ?? []).some(projects('serviceAccountToken'));
+
+function readsConfig({ spec }: Pod): boolean {
+  return [...spec.containers, ...(spec.initContainers ?? [])].some(
+    ({ env = [], envFrom = [] }) =>
+      env.some(({ valueFrom }) => valueFrom?.configMapKeyRef !== undefined) ||
+      envFrom.some(({ configMapRef }) => configMapRef !== undefined),
+  );
+}
+
+/** In the order of the pod: volumes, containers of each kind, secrets to pull with. */
+export function secretUses({ spec }: Pod): readonly SecretUse[] {
+  const volumes = (spec.volumes ?? []).flatMap(({ secret }) =>
+    secret === undefined ? [] : [useOf('volume', secret.secretName)],
+  );
+  return [
+    ...volumes,
+    ...(spec.initContainers ?? []).flatMap((each) => inContainer('init container', each)),
+    ...spec.containers.flatMap((each) => inContainer('container', each)),
+    ...(spec.ephemeralContainers ?? []).flatMap((each) => inContainer('ephemeral container', each)),
+    ...(spec.imagePullSecrets ?? []).map(({ name }) => useOf('pull', name)),
+  ];
+}
+
+const useOf = (kind: SecretUse['kind'], name = '', container = '', variable = ''): SecretUse => ({
+  kind,
+  name,
+  container,
+  variable,
+});
+
+function inContainer(
+  kind: SecretUse['kind'],
+  { name, env = [] }: Pick<Container, 'name' | 'env'>,
+): readonly SecretUse[] {
+  return env.flatMap((variable) => {
+    const key = variable.valueFrom?.secretKeyRef;
+    return key === undefined ? [] : [useOf(kind, key.name, name, variable.name)];
+  });
+}

@@ -1,0 +1,428 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '@holdfast/machinery';
+import { changeRefusals, compareTexts, refusals, row, stored } from './testing.ts';
+
+type Case = readonly [document: JsonObject, errors: readonly string[]];
+const check = (cases: readonly Case[]): void => {
+  for (const [document, errors] of cases) compareTexts(refusals(document), errors, JSON.stringify(document));
+};
+const cluster = (apiVersion: string, kind: string, rest: JsonObject, name = 'x'): JsonObject => ({
+  apiVersion,
+  kind,
+  metadata: { name },
+  ...rest,
+});
+const storage = (kind: string, rest: JsonObject, name = 'x'): JsonObject =>
+  cluster('storage.k8s.io/v1', kind, rest, name);
+
+test('storage classes: what is refused', () => {
+  const named = (rest: JsonObject): JsonObject => storage('StorageClass', { provisioner: 'a.b/c', ...rest });
+  const term = (...expressions: JsonObject[]): JsonObject => ({ matchLabelExpressions: expressions });
+  const zone = { key: 'zone', values: ['a', 'a'] };
+  const T = 'allowedTopologies';
+  check([
+    [named({ provisioner: '' }), ['provisioner: Required value']],
+    [named({ provisioner: 'a b' }), ['provisioner: Invalid value: "a b": name part must…']],
+    [
+      named({ reclaimPolicy: 'Recycle' }),
+      ['reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"'],
+    ],
+    [named({ reclaimPolicy: '' }), []],
+    [
+      named({ volumeBindingMode: 'A' }),
+      ['volumeBindingMode: Unsupported value: "A": supported values: "Immediate", "WaitForFirstConsumer"'],
+    ],
+    [
+      named({ volumeBindingMode: '' }),
+      ['volumeBindingMode: Unsupported value: "": supported values: "Immediate", "WaitForFirstConsumer"'],
+    ],
+    [named({ parameters: { '': 'a' } }), ['parameters: Invalid value: "": field can not be empty.']],
+    [
+      named({ parameters: Object.fromEntries(Array.from({ length: 513 }, (_, i) => [`k${i}`, ''])) }),
+      ['parameters: Too long: may not be more than 512 bytes'],
+    ],
+    [
+      named({ [T]: [term(zone, { key: 'zone', values: [] })] }),
+      [
+        `${T}[0].matchLabelExpressions[0].values[1]: Duplicate value: "a"`,
+        `${T}[0].matchLabelExpressions[1].values: Required value`,
+        `${T}[0].matchLabelExpressions[1].key: Duplicate value: "zone"`,
+      ],
+    ],
+    [
+      named({ [T]: [term({ key: 'a', values: ['1', '2'] }), term({ key: 'a', values: ['2', '1'] })] }),
+      [`${T}[1].matchLabelExpressions: Duplicate value: ""`],
+    ],
+    [named({ [T]: [{}] }), [`${T}[0].matchLabelExpressions: Duplicate value: ""`]],
+  ]);
+  const changed = named({
+    provisioner: 'd',
+    parameters: { a: 'b' },
+    reclaimPolicy: 'Retain',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  });
+  assert.deepEqual(changeRefusals(named({}), changed), [
+    'parameters: Forbidden: updates to parameters are forbidden.',
+    'provisioner: Forbidden: updates to provisioner are forbidden.',
+    'reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.',
+    'volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable',
+  ]);
+});
+
+test('CSI drivers and nodes: what is refused, what can change', () => {
+  const driver = (spec: JsonObject): JsonObject => storage('CSIDriver', { spec });
+  const requests = (...tokenRequests: JsonObject[]): JsonObject => driver({ tokenRequests });
+  const R = 'spec.tokenRequests';
+  check([
+    [driver({}), []],
+    [
+      driver({ fsGroupPolicy: 'A', volumeLifecycleModes: ['B'] }),
+      [
+        'spec.fsGroupPolicy: Unsupported value: "A": supported values: "File", "None", "ReadWriteOnceWithFSType"',
+        'spec.volumeLifecycleModes: Unsupported value: "B": supported values: "Persistent", "Ephemeral"',
+      ],
+    ],
+    [
+      requests({ audience: 'a' }, { audience: 'a', expirationSeconds: 1 }, { audience: 'b', expirationSeconds: 2 }),
+      [
+        `${R}[1].audience: Duplicate value: "a"`,
+        `${R}[2].expirationSeconds: Invalid value: 2: may not specify a duration less than 10 minutes`,
+      ],
+    ],
+  ]);
+  assert.equal((stored(driver({})) as unknown as { spec: JsonObject }).spec['seLinuxMount'], false);
+  assert.equal(stored(driver({})).metadata.generation, undefined);
+  assert.deepEqual(
+    changeRefusals(
+      driver({}),
+      driver({
+        attachRequired: false,
+        volumeLifecycleModes: ['Ephemeral'],
+        fsGroupPolicy: 'None',
+        podInfoOnMount: true,
+      }),
+    ),
+    [
+      'spec.attachedRequired: Invalid value: false: field is immutable',
+      'spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{"Ephemeral"}: field is immutable',
+    ],
+  );
+  const node = (...drivers: JsonObject[]): JsonObject => storage('CSINode', { spec: { drivers } });
+  const D = 'spec.drivers';
+  check([
+    [
+      node({ name: '', nodeID: '' }),
+      [
+        `${D}[0].name: Required value`,
+        `${D}[0].name: Invalid value: "": a lowercase RFC 1123 subdomain…`,
+        `${D}[0].nodeID: Required value`,
+      ],
+    ],
+    [node({ name: 'a', nodeID: 'x'.repeat(256) }), []],
+    [
+      node({ name: 'a', nodeID: 'x'.repeat(257) }),
+      [`${D}[0].nodeID: Invalid value: "${'x'.repeat(257)}": must be 256 characters or less`],
+    ],
+    [
+      node(
+        { name: 'a', nodeID: 'i', allocatable: { count: -1 } },
+        { name: 'a', nodeID: 'i', topologyKeys: ['k', 'k'] },
+      ),
+      [
+        `${D}[0].allocatable.count: Invalid value: -1: must be greater than or equal to 0`,
+        `${D}[1].name: Duplicate value: "a"`,
+        `${D}[1]: Duplicate value: "k"`,
+      ],
+    ],
+  ]);
+  assert.deepEqual(changeRefusals(node({ name: 'a', nodeID: 'i' }), node({ name: 'a', nodeID: 'j' })), [
+    'spec.drivers: Invalid value: storage.CSINodeDriver{Name:"a", NodeID:"j", TopologyKeys:[]string(nil), Allocatable:(*storage.VolumeNodeResources)(nil)}: field is immutable',
+  ]);
+});
+
+test('attachments and capacities: what is refused', () => {
+  const attachment = (spec: JsonObject): JsonObject => storage('VolumeAttachment', { spec });
+  const good = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } };
+  check([
+    [
+      attachment({}),
+      [
+        'spec.attacher: Required value',
+        'spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName',
+        'spec.nodeName: Invalid value: "": a lowercase RFC 1123 subdomain…',
+        'spec.attacher: Required value',
+        'spec.attacher: Invalid value: "": a lowercase RFC 1123 subdomain…',
+      ],
+    ],
+    [
+      attachment({ ...good, source: { persistentVolumeName: '' } }),
+      [
+        'spec.source.persistentVolumeName: Required value: must specify non empty persistentVolumeName',
+        'spec.source.persistentVolumeName: Invalid value: "": a lowercase RFC 1123 subdomain…',
+      ],
+    ],
+    [
+      attachment({ ...good, source: { persistentVolumeName: 'p', inlineVolumeSpec: {} } }),
+      ['spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName'],
+    ],
+  ]);
+  compareTexts(
+    changeRefusals(attachment(good), attachment({ ...good, nodeName: 'm' })),
+    [
+      'spec: Invalid value: storage.VolumeAttachmentSpec{Attacher:"a", Source:storage.VolumeAttachmentSource{PersistentVolumeName:(*string)(0x…',
+    ],
+    'attachments',
+  );
+  const status = { attached: true, attachError: { message: 'x'.repeat(1025) } };
+  const long = 'status.attachError.message: Too long: may not be more than 262144 bytes';
+  assert.deepEqual(changeRefusals(attachment(good), { ...attachment(good), status }, 'status'), [long, long]);
+  const capacity = (rest: JsonObject): JsonObject => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIStorageCapacity',
+    metadata: { name: 'x', namespace: 'n' },
+    ...rest,
+  });
+  check([
+    [
+      capacity({ storageClassName: '', capacity: '-1' }),
+      [
+        'storageClassName: Invalid value: "": a lowercase RFC 1123 subdomain…',
+        'capacity: Invalid value: "-1": must be greater than or equal to 0',
+      ],
+    ],
+  ]);
+  assert.deepEqual(changeRefusals(capacity({ storageClassName: 'a' }), capacity({ storageClassName: 'b' })), [
+    'storageClassName: Invalid value: "b": field is immutable',
+  ]);
+});
+
+test('runtime classes: what is refused', () => {
+  const runtime = (rest: JsonObject): JsonObject =>
+    cluster('node.k8s.io/v1', 'RuntimeClass', { handler: 'h', ...rest });
+  const toleration = { key: 'a', operator: 'Exists' };
+  check([
+    [runtime({ handler: '' }), ['handler: Invalid value: "": a lowercase RFC 1123 label…']],
+    [
+      runtime({ overhead: { podFixed: { cpu: '-1' } } }),
+      ['overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0'],
+    ],
+    [
+      runtime({ scheduling: { nodeSelector: { 'a b': 'c' }, tolerations: [toleration, toleration] } }),
+      [
+        'scheduling.nodeSelector: Invalid value: "a b": name part must…',
+        'scheduling.tolerations[1]: Duplicate value: core.Toleration{Key:"a", Operator:"Exists", Value:"", Effect:"", TolerationSeconds:(*int64)(nil)}',
+      ],
+    ],
+  ]);
+  assert.deepEqual(changeRefusals(runtime({}), runtime({ handler: 'g' })), [
+    'handler: Invalid value: "g": field is immutable',
+  ]);
+});
+
+test('roles and bindings: an update says everything thrice', () => {
+  const rbac = (kind: string, rest: JsonObject): JsonObject => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata: { name: 'A:b', ...(kind.startsWith('Cluster') ? {} : { namespace: 'n' }) },
+    ...rest,
+  });
+  const ref = (kind: string, name = 'r'): JsonObject => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name });
+  const verbs = 'rules[0].verbs: Required value: verbs must contain at least one value';
+  check([
+    [
+      rbac('Role', { rules: [{}] }),
+      [
+        verbs,
+        'rules[0].apiGroups: Required value: resource rules must supply at least one api group',
+        'rules[0].resources: Required value: resource rules must supply at least one resource',
+      ],
+    ],
+    [
+      rbac('Role', { rules: [{ verbs: ['get'], nonResourceURLs: ['/a'], resources: ['b'] }] }),
+      [
+        'rules[0].nonResourceURLs: Invalid value: []string{"/a"}: namespaced rules cannot apply to non-resource URLs',
+        'rules[0].nonResourceURLs: Invalid value: []string{"/a"}: rules cannot apply to both regular resources and non-resource URLs',
+      ],
+    ],
+    [
+      rbac('ClusterRole', { aggregationRule: {} }),
+      [
+        'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
+      ],
+    ],
+    [
+      rbac('ClusterRole', {
+        aggregationRule: { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'B' }] }] },
+      }),
+      [
+        'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "B": not a valid selector operator',
+        'aggregationRule.clusterRoleSelectors[0]: Invalid value: "null": invalid label selector.',
+      ],
+    ],
+    [
+      rbac('RoleBinding', {
+        roleRef: {},
+        subjects: [
+          { kind: 'A', name: '' },
+          { kind: 'ServiceAccount', name: 'B', apiGroup: 'c' },
+          { kind: 'User', name: 'u', apiGroup: 'c' },
+        ],
+      }),
+      [
+        'roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole"',
+        'roleRef.name: Required value',
+        'subjects[0].name: Required value',
+        'subjects[0].kind: Unsupported value: "A": supported values: "ServiceAccount", "User", "Group"',
+        'subjects[1].name: Invalid value: "B": a lowercase RFC 1123 subdomain…',
+        'subjects[1].apiGroup: Unsupported value: "c": supported values: ""',
+        'subjects[2].apiGroup: Unsupported value: "c": supported values: "rbac.authorization.k8s.io"',
+      ],
+    ],
+    [
+      rbac('ClusterRoleBinding', { roleRef: ref('Role'), subjects: [{ kind: 'ServiceAccount', name: 'a' }] }),
+      [
+        'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
+        'subjects[0].namespace: Required value',
+      ],
+    ],
+  ]);
+  const rule = { rules: [{ apiGroups: [''], resources: ['a'] }] };
+  assert.deepEqual(changeRefusals(rbac('Role', {}), rbac('Role', rule)), [verbs, verbs]);
+  assert.deepEqual(
+    changeRefusals(rbac('RoleBinding', { roleRef: ref('Role') }), rbac('RoleBinding', { roleRef: ref('Role', 'q') })),
+    [
+      'roleRef: Invalid value: rbac.RoleRef{APIGroup:"rbac.authorization.k8s.io", Kind:"Role", Name:"q"}: cannot change roleRef',
+    ],
+  );
+});
+
+const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n').toString(
+  'base64',
+);
+
+test('certificate signing requests: what is refused', () => {
+  const csr = (spec: JsonObject = {}, status: JsonObject = {}, name = 'x'): JsonObject =>
+    cluster(
+      'certificates.k8s.io/v1',
+      'CertificateSigningRequest',
+      { spec: { request, signerName: 'a.b/c', usages: ['any'], ...spec }, status },
+      name,
+    );
+  const signer = (signerName: string): JsonObject => csr({ signerName });
+  const S = 'spec.signerName: ';
+  check([
+    [csr({}, {}, 'Any Name'), []],
+    [
+      csr({ request: 'eA==' }),
+      ['spec.request: Invalid value: []byte{0x78}: PEM block type must be CERTIFICATE REQUEST'],
+    ],
+    [
+      csr({ usages: ['a', 'any', 'any'], expirationSeconds: 599 }),
+      [
+        'spec.usages[0]: Unsupported value: "a": supported values: "any", "cert sign"…',
+        'spec.usages[2]: Duplicate value: "any"',
+        'spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)',
+      ],
+    ],
+    [signer(''), [`${S}Required value`]],
+    [
+      signer('kubernetes.io/legacy-unknown'),
+      [`${S}Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version`],
+    ],
+    [
+      signer('a.b'),
+      [`${S}Invalid value: "a.b": must be a fully qualified domain and path of the form 'example.com/signer-name'`],
+    ],
+    [
+      signer('A/B'),
+      [
+        `${S}Invalid value: "A": validating label "A": a lowercase RFC 1123 label…`,
+        `${S}Invalid value: "A": should be a domain with at least two segments separated by dots`,
+        `${S}Invalid value: "B": validating label "B": a lowercase RFC 1123 subdomain…`,
+      ],
+    ],
+  ]);
+  const is = (...types: string[]): JsonObject => ({ conditions: types.map((type) => ({ type, status: 'True' })) });
+  const C = 'status.conditions';
+  assert.deepEqual(changeRefusals(csr(), csr({}, is('Approved', 'Denied')), 'approval'), [
+    `${C}[1].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`,
+  ]);
+  assert.deepEqual(
+    changeRefusals(
+      csr(),
+      csr(
+        {},
+        {
+          conditions: [
+            { type: 'Failed', status: 'False' },
+            { type: '', status: 'x' },
+          ],
+        },
+      ),
+      'status',
+    ),
+    [
+      `${C}[0].status: Unsupported value: "False": supported values: "True"`,
+      `${C}[1].type: Required value`,
+      `${C}[1].status: Unsupported value: "x": supported values: "False", "True", "Unknown"`,
+    ],
+  );
+  assert.deepEqual(changeRefusals(csr(), csr({}, { certificate: 'eA==' }), 'status'), [
+    'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
+  ]);
+});
+
+test('API services: what is refused', () => {
+  const service = (spec: JsonObject, name = 'v1.a.b'): JsonObject =>
+    cluster(
+      'apiregistration.k8s.io/v1',
+      'APIService',
+      { spec: { group: 'a.b', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1, ...spec } },
+      name,
+    );
+  const remote = { namespace: 'n', name: 's' };
+  check([
+    [service({}, 'x'), ['metadata.name: Invalid value: "x": must be `spec.version+"."+spec.group`: "v1.a.b"']],
+    [
+      service({ group: '', version: 'v2' }, 'v2.'),
+      ['spec.group: Required value: only v1 may have an empty group and it better be legacy kube'],
+    ],
+    [
+      service({ groupPriorityMinimum: 20_001, versionPriority: 0 }),
+      [
+        'spec.groupPriorityMinimum: Invalid value: 20001: must be positive and less than 20000',
+        'spec.versionPriority: Invalid value: 0: must be positive and less than 1000',
+      ],
+    ],
+    [
+      service({ caBundle: 'eHl6', insecureSkipTLSVerify: true }),
+      [
+        'spec.caBundle: Invalid value: "3 bytes": local APIServices may not have a caBundle',
+        'spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify',
+      ],
+    ],
+    [
+      service({ service: { port: 70_000 } }),
+      [
+        'spec.service.namespace: Required value',
+        'spec.service.name: Required value',
+        'spec.service.port: Invalid value: 70000: port is not valid: must be between 1 and 65535, inclusive',
+      ],
+    ],
+    [
+      service({ service: remote, caBundle: 'eHl6', insecureSkipTLSVerify: true }),
+      ['spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present'],
+    ],
+  ]);
+  assert.deepEqual(
+    changeRefusals(service({}), { ...service({}), status: { conditions: [{ type: 'A', status: 'B' }] } }, 'status'),
+    ['status.conditions[0].status: Unsupported value: "B": supported values: "True", "False", "Unknown"'],
+  );
+  assert.deepEqual(row(service({ service: remote })), {
+    Name: 'v1.a.b',
+    Service: 'n/s',
+    Available: 'Unknown',
+    Age: '<unknown>',
+  });
+});

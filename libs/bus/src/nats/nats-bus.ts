@@ -319,9 +319,16 @@ function isNoResponders(error: unknown): boolean {
   return error instanceof NatsError && error.code === '503';
 }
 
+/** A text of this size is a piece of a shared buffer; the library's way takes memory of its own for each. */
+class PooledHeaders extends MsgHdrsImpl {
+  override encode(): Uint8Array {
+    return Buffer.from(this.toString());
+  }
+}
+
 /** All of these names and values are ours: what the library does to check and to find them would cost more than the publish. */
 function headersOf(wire: WireMessage, more: WireMessage['headers'] = []): MsgHdrs {
-  const headers = new MsgHdrsImpl();
+  const headers = new PooledHeaders();
   for (const [name, value] of wire.headers) headers.headers.set(name, [value]);
   for (const [name, value] of more) headers.headers.set(name, [value]);
   return headers;

@@ -38,7 +38,7 @@ export class StoreRequests {
   send(subject: string, body: string, headers: MsgHdrs): Promise<string> {
     const token = String(this.#next++);
     return new Promise((resolve, reject) => {
-      this.#connection.publish(subject, body, { reply: `${this.#inbox}.${token}`, headers });
+      this.#connection.publish(subject, Buffer.from(body), { reply: `${this.#inbox}.${token}`, headers });
       this.#waiting.set(token, { resolve, reject, overdueAt: this.#clock.monotonic() + NATS_REQUEST_TIMEOUT_MS });
       this.#timer ??= this.#clock.timer(NATS_REQUEST_TIMEOUT_MS, () => this.#failOverdue());
     });

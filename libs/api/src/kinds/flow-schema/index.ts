@@ -163,8 +163,8 @@ function urlProblem(url: string): string | undefined {
 
 function validateVerbs(out: FieldError[], path: string, verbs: readonly string[]): void {
   if (verbs.length === 0) out.push(required(path, 'verbs must contain at least one value'));
-  else if (verbs.length > 1 && verbs.includes('*')) {
-    out.push(invalid(path, goStrings(verbs), "if '*' is present, must not specify other verbs"));
+  else if (verbs.includes('*')) {
+    if (verbs.length > 1) out.push(invalid(path, goStrings(verbs), onlyAll('verbs')));
   } else if (!verbs.every((verb) => VERBS.includes(verb))) out.push(notSupported(path, goStrings(verbs), VERBS));
 }
 

@@ -11,9 +11,9 @@ export interface LongBody {
 export function longBody(body: ResponseBody, method: string): LongBody | undefined {
   switch (body.kind) {
     case 'watch':
-      return { headers: {}, chunks: body.frames };
+      return { headers: {}, chunks: method === 'HEAD' ? [] : body.frames };
     case 'stream':
-      return { headers: {}, chunks: body.chunks };
+      return { headers: {}, chunks: method === 'HEAD' ? [] : body.chunks };
     case 'json':
       return longDocument(body.pieces?.() ?? whole(body.bytes()), method);
     case 'text':
@@ -26,6 +26,12 @@ export function longBody(body: ResponseBody, method: string): LongBody | undefin
 function longDocument({ length, pieces, release }: JsonPieces, method: string): LongBody | undefined {
   if (length <= PIECE_BYTES) return undefined;
   return { headers: { 'content-length': String(length) }, chunks: method === 'HEAD' ? [] : pieces, release };
+}
+
+/** Whoever would have gone on sending it is let go. */
+export async function discard(body: ResponseBody): Promise<void> {
+  const chunks = body.kind === 'watch' ? body.frames : body.kind === 'stream' ? body.chunks : undefined;
+  await chunks?.[Symbol.asyncIterator]().return?.();
 }
 
 export function shortBody(body: ResponseBody): Uint8Array {

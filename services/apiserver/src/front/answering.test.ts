@@ -121,6 +121,26 @@ test('a watch whose client takes nothing waits, goes on when it takes, and ends 
   assert.equal(said.at(-1)?.kind, 'cut');
 });
 
+test('of an endless answer to HEAD the head alone is sent, and whoever streams it is let go', async () => {
+  const called: string[] = [];
+  const chunks: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        called.push('next');
+        return { done: false, value: Buffer.alloc(10) };
+      },
+      return: async () => {
+        called.push('return');
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  const { receive, kinds } = answering(async () => ({ status: 200, headers: {}, body: { kind: 'stream', chunks } }));
+  receive({ ...REQUEST, method: 'HEAD' });
+  await settle();
+  assert.deepEqual([kinds(), called], [['begin', 'end'], ['return']]);
+});
+
 test('a watch ends in order when the server stops, and one that comes later ends at once', async () => {
   let ended = 0;
   const { side, receive, kinds } = answering(async ({ signal }) => ({

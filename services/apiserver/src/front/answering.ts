@@ -2,7 +2,7 @@ import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
 import { describeError, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
-import { type LongBody, longBody, shortBody } from './answer-bodies.ts';
+import { discard, type LongBody, longBody, shortBody } from './answer-bodies.ts';
 import { Exchange } from './exchange.ts';
 import { ForwardedConnection } from './forwarded-connection.ts';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
@@ -114,7 +114,8 @@ export class Answering {
     const long = longBody(body, method);
     if (long === undefined) return outbox.push({ kind: 'answer', id, status, headers }, shortBody(body));
     outbox.push({ kind: 'begin', id, status, headers: { ...headers, ...long.headers } });
-    return this.#sendChunks(id, long, exchange);
+    const sent = this.#sendChunks(id, long, exchange);
+    return method === 'HEAD' ? sent.then(() => discard(body)) : sent;
   }
 
   async #sendChunks(id: number, { chunks, release }: LongBody, exchange: Exchange): Promise<void> {
@@ -149,10 +150,9 @@ export class Answering {
     await closed;
   }
 
-  async #drop(id: number, body: ResponseBody): Promise<void> {
+  #drop(id: number, body: ResponseBody): Promise<void> {
     this.#deps.outbox.push({ kind: 'cut', id });
-    const chunks = body.kind === 'watch' ? body.frames : body.kind === 'stream' ? body.chunks : undefined;
-    await chunks?.[Symbol.asyncIterator]().return?.();
+    return discard(body);
   }
 }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { Clock, Timer } from '@holdfast/platform/clock';
 import type { Asker, Question } from './remote-pipeline.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
 
 export type RawResponse = ServerResponse | Http2ServerResponse;
 type Headers = Readonly<Record<string, string>>;
@@ -11,6 +12,7 @@ export interface AnswerOptions {
   /** A client that takes nothing for this long is cut off. */
   readonly stallMs: number;
   readonly clock: Clock;
+  readonly unread: UnreadAnswers;
   /** Called once: the pipeline has said its last word, or its first of several. */
   readonly onAnswer: () => void;
 }
@@ -35,6 +37,7 @@ export class ClientAnswer implements Asker {
     // Every answer ends with a close; only one that came too early is of interest to whoever is still at work.
     raw.once('close', () => {
       this.#stalled?.cancel();
+      options.unread.left(raw);
       if (!this.#isAnswered || this.#lent > 0) this.#question?.gone();
     });
   }
@@ -50,13 +53,14 @@ export class ClientAnswer implements Asker {
     if (body.length > 0 || !BODYLESS.has(status)) raw.setHeader('content-length', body.length);
     if (this.#options.headOnly || body.length === 0) raw.end();
     else raw.end(body);
+    this.#options.unread.add(raw);
   }
 
   /** The client of a quiet watch must learn that it is open before the first event. */
   begin(status: number, headers: Headers): void {
     this.#begun();
     const raw = this.#head(status, headers);
-    if (raw instanceof Http2ServerResponse) raw.writeHead(status);
+    if (raw instanceof Http2ServerResponse) raw.writeHead(raw.statusCode);
     else raw.flushHeaders();
     this.#follow();
   }
@@ -115,7 +119,7 @@ export class ClientAnswer implements Asker {
 
   #head(status: number, headers: Headers): RawResponse {
     const raw = this.#raw;
-    raw.statusCode = status;
+    raw.statusCode = raw instanceof Http2ServerResponse && status > HTTP2_STATUS_MAX ? BAD_GATEWAY : status;
     for (const name in headers) raw.setHeader(name, headers[name] ?? '');
     raw.setHeader('cache-control', 'no-cache, private');
     return raw;
@@ -141,4 +145,7 @@ export class ClientAnswer implements Asker {
 }
 
 const NOTHING_TO_DO = (): void => {};
+/** Programs behind a proxy may answer with more, and Node writes no such status over HTTP/2. */
+const HTTP2_STATUS_MAX = 599;
+const BAD_GATEWAY = 502;
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);

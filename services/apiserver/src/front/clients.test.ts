@@ -87,12 +87,39 @@ test('what clients sent who did not wait for their answer makes room for others'
 
 test('a status or header that cannot be written costs that answer, and nobody else', async (t) => {
   const port = await serve(t, async ({ path }) => {
-    if (path === '/status') return answered(999);
+    if (path === '/status') return answered(99);
     return path === '/header' ? answered(200, { warning: '\u65e5' }) : answered();
   });
   assert.equal(await http1(port, '/header'), 'ECONNRESET');
   assert.equal(await http2(port, '/status'), 'closed');
   assert.equal(await http1(port, '/'), 200);
+});
+
+test('a status of a program behind us that HTTP/2 has no room for is told as a bad gateway', async (t) => {
+  const chunks = async function* () {
+    yield Buffer.from('x');
+  };
+  const port = await serve(t, async ({ path }) => {
+    const body = path === '/long' ? ({ kind: 'stream', chunks: chunks() } as const) : ({ kind: 'empty' } as const);
+    return { status: 999, headers: {}, body };
+  });
+  for (const path of ['/long', '/short'])
+    assert.deepEqual([await http1(port, path), await http2(port, path)], [999, 502]);
+});
+
+test('a short answer that its client does not read is cut off', async (t) => {
+  const answer: ApiResponse = {
+    status: 200,
+    headers: {},
+    body: { kind: 'json', bytes: () => Buffer.from('1'), value: () => 1 },
+  };
+  const port = await serve(t, async () => answer, { writeStallMs: 100 });
+  const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate, settings: { initialWindowSize: 0 } });
+  t.after(() => session.destroy());
+  let isClosed = false;
+  const stream = session.request({ ':path': '/' });
+  stream.on('error', () => {}).on('close', () => (isClosed = true));
+  await eventually(() => isClosed, 'the answer is cut off');
 });
 
 test('what is no media type is left to those who know which are taken', async (t) => {

@@ -16,6 +16,7 @@ import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 import { serveUpgrades } from './upgrades.ts';
 
 export interface HttpsListenerDeps {
@@ -51,14 +52,15 @@ export interface HttpsListener {
 /** HTTPS in front of the request pipeline: HTTP/2 and HTTP/1.1 on one port. No decision is made here. */
 export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
   const { clock, limits } = deps;
-  const serving: Serving = { ...deps, bodies: createBodyReceiver(clock, limits) };
+  const unread = new UnreadAnswers(clock, limits.writeStallMs);
+  const serving: Serving = { ...deps, unread, bodies: createBodyReceiver(clock, limits) };
   const server = createFastify(serving);
   const guard = guardConnections(server.server, clock, limits);
   server.all('/*', (request, reply) => serve(serving, request, reply));
   const upgrades = serveUpgrades(server.server, {
     ask: (raw, asker) => deps.ask(askedBy(raw, undefined), asker),
     answer: (raw) =>
-      new ClientAnswer(raw, { headOnly: false, stallMs: limits.writeStallMs, clock, onAnswer: NOTHING_TO_DO }),
+      new ClientAnswer(raw, { headOnly: false, stallMs: limits.writeStallMs, clock, unread, onAnswer: NOTHING_TO_DO }),
   });
   return {
     listen: async () => {
@@ -71,6 +73,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
       guard.stop();
       upgrades.stop();
       await server.close();
+      unread.stop();
     },
   };
 }
@@ -92,6 +95,7 @@ interface Reply {
 
 interface Serving extends HttpsListenerDeps {
   readonly bodies: BodyReceiver;
+  readonly unread: UnreadAnswers;
 }
 
 function createFastify(serving: Serving) {
@@ -161,7 +165,7 @@ const lengthOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : undefined;
 
 /** The client may still be sending what nobody will read: after the answer it has to stop. */
-function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits }: Serving): void {
+function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits, unread }: Serving): void {
   if (!('stream' in raw)) {
     raw.setHeader('connection', 'close');
     if (raw.socket !== null) closeAfterReading(raw.socket, clock);
@@ -175,13 +179,14 @@ function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits 
     headOnly: false,
     stallMs: limits.writeStallMs,
     clock,
+    unread,
     onAnswer: NOTHING_TO_DO,
   });
   answer.answer(body.code, headers, Buffer.from(JSON.stringify(body)));
   if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
 }
 
-function serve({ ask, bodies, clock, limits }: Serving, request: Request, reply: Reply): void {
+function serve({ ask, bodies, clock, limits, unread }: Serving, request: Request, reply: Reply): void {
   const { raw, method } = request;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   reply.hijack();
@@ -190,6 +195,7 @@ function serve({ ask, bodies, clock, limits }: Serving, request: Request, reply:
     headOnly: method === 'HEAD',
     stallMs: limits.writeStallMs,
     clock,
+    unread,
     onAnswer,
   });
   answer.asks(ask(askedBy(raw, body), answer));

@@ -6,7 +6,7 @@ import { run } from './docker.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const TOOLCHAIN = 'scripts/toolchain.json';
 const FILES = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'Dockerfile', 'test/package.json', TOOLCHAIN];
-const SOURCES = ['libs', 'services'];
+const SOURCES = ['libs', 'services', 'scripts/sources'];
 
 /** `holdfast:dev` of the sources as they are now. The dependencies are installed out here, so the build needs no network. */
 export function buildHoldfastImage(): void {

@@ -61,7 +61,7 @@ const isReady = ({ status }: Pod): boolean =>
 const stateOf = ({ status }: Pod) => status.containerStatuses?.[0]?.state;
 
 async function remove(name: string): Promise<void> {
-  await kubectl.run('delete', 'pod', name, '--wait=true', '--timeout=30s');
+  await kubectl.run('delete', 'pod', name, '--wait=true', '--timeout=50s');
 }
 
 const node = async (): Promise<Node> => JSON.parse(await kubectl.run('get', 'node', NODE, '-o', 'json')) as Node;
@@ -108,7 +108,7 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
       },
     },
   });
-  await kubectl.run('rollout', 'status', 'deployment/web', '--timeout=40s');
+  await kubectl.run('rollout', 'status', 'deployment/web', '--timeout=50s');
   const pods = (JSON.parse(await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'json')) as { items: Pod[] }).items;
   const addresses = pods.map(({ status }) => status.podIP ?? '');
   assert.equal(new Set(addresses).size, 2, addresses.join());
@@ -120,10 +120,10 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
     const [first] = status.containerStatuses ?? [];
     assert.match(first?.containerID ?? '', /^containerd:\/\/[0-9a-f]{64}$/);
     assert.match(first?.imageID ?? '', /sha256:/);
-    assert.equal(await kubectl.run('logs', metadata.name ?? ''), 'listening\n');
+    await waitFor('its log', async () => (await kubectl.run('logs', metadata.name ?? '')) === 'listening\n');
     assert.equal(await kubectl.run('exec', metadata.name ?? '', '--', 'cat', '/www/index.html'), 'hello\n');
   }
-  await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=40s');
+  await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=50s');
 });
 
 test('[TERM-01] a deleted pod gets its stop signal and its grace, and nothing of it is left in the runtime', async () => {
@@ -328,7 +328,7 @@ test('containers of a pod share its network, and its processes when it says so',
     const { stdout } = await kubectl.attempt('logs', 'shared', '-c', 'client');
     return /ours\n[^]*httpd -f/.test(stdout);
   });
-  await kubectl.run('delete', 'pod', 'shared', '--grace-period=1', '--timeout=30s');
+  await kubectl.run('delete', 'pod', 'shared', '--grace-period=1', '--timeout=50s');
 });
 
 test('[TEST-05] kill -9 of the cluster leaves containers alone; the next start finds them', async () => {

@@ -56,7 +56,7 @@ test('https: reads and writes move on from servers that cannot be reached, and s
   await gone.close();
   const hole = await startBlackHole();
   const well = await startTestServer(async () => text('well'), certificate);
-  const transport = connect([gone.url, hole.url, well.url], { connectTimeoutMs: 1_000 });
+  const transport = connect([gone.url, hole.url, well.url], { connectTimeoutMs: 3_000 });
   assert.equal(textOf(await transport.request(request('POST'))), 'well');
   assert.equal(textOf(await transport.request(request('GET'))), 'well');
   await transport.close();
@@ -81,7 +81,7 @@ test('https: a write that may have been sent is never sent again, a read is', as
 
 test('https: an answer that does not come ends at the deadline', async () => {
   const slow = await startTestServer(() => new Promise(() => {}), certificate);
-  const transport = connect([slow.url], { requestDeadlineMs: 2_000 });
+  const transport = connect([slow.url], { requestDeadlineMs: 5_000 });
   await assert.rejects(transport.request(request('POST')), (e) => e instanceof TransportError && e.possiblySent);
   await transport.close();
   await slow.close();

@@ -42,6 +42,10 @@ test('metadata of every kind', () => {
       ],
     ],
     [
+      map({ ownerReferences: [{ ...owner, apiVersion: 'a/b/c' }] }),
+      ['metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty'],
+    ],
+    [
       map({ ownerReferences: [owner, { ...owner, name: 'q' }] }),
       ['metadata.ownerReferences: Invalid value: []v1.OwnerReference{v1.OwnerReference{APIVersion:"v1", Kind:"Pod"…'],
     ],
@@ -254,6 +258,7 @@ test('quotas', () => {
     `${S}: Invalid value: []core.ResourceQuotaScope(nil): field is immutable`,
   ]);
   const used = row({ ...quota({}), status: { hard: { 'limits.cpu': '2', pods: '1', cpu: '1' }, used: { pods: '1' } } });
+  assert.deepEqual(Object.keys(used), ['Name', 'Age', 'Request', 'Limit']);
   assert.deepEqual([used['Request'], used['Limit']], ['cpu: 0/1, pods: 1/1', 'limits.cpu: 0/2']);
 });
 

@@ -210,10 +210,6 @@ test('storage, services and accounts say what of them is deprecated or ignored',
       warnings: ['spec.externalID: this field is deprecated, and is unused by Kubernetes'],
     },
     {
-      object: object('v1', 'ResourceQuota', { hard: { cpu: '2', 'limits.cpu': '1', 'limits.memory': '1' } }),
-      warnings: ['ResourceQuota cpu (2) should be less than limits.cpu (1)'],
-    },
-    {
       object: object('v1', 'ServiceAccount', {}, { 'kubernetes.io/enforce-mountable-secrets': 'true' }),
       warnings: [
         'metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets',

@@ -80,7 +80,8 @@ function validateOwnerReferences(
 
 function validateOwnerReference(out: FieldError[], path: string, reference: OwnerReference): void {
   const apiVersion = reference.apiVersion ?? '';
-  const version = apiVersion.includes('/') ? apiVersion.slice(apiVersion.lastIndexOf('/') + 1) : apiVersion;
+  const [first = '', second, ...more] = apiVersion.split('/');
+  const version = more.length > 0 ? '' : (second ?? first);
   if (version === '') out.push(invalid(`${path}.apiVersion`, apiVersion, 'version must not be empty'));
   if (!reference.kind) out.push(invalid(`${path}.kind`, reference.kind ?? '', 'kind must not be empty'));
   if (!reference.name) out.push(invalid(`${path}.name`, reference.name ?? '', 'name must not be empty'));

@@ -86,9 +86,25 @@ export class MetricRegistry {
 
   /** Read when somebody asks. */
   gauge(name: string, help: string, read: () => readonly (readonly [labels: string, value: number])[]): void {
+    this.#readWhenAsked(name, help, { type: 'gauge', read });
+  }
+
+  /** A counter that somebody else keeps, because counting here would cost too much. */
+  counted(name: string, help: string, read: () => readonly (readonly [labels: string, value: number])[]): void {
+    this.#readWhenAsked(name, help, { type: 'counter', read });
+  }
+
+  #readWhenAsked(
+    name: string,
+    help: string,
+    {
+      type,
+      read,
+    }: { readonly type: string; readonly read: () => readonly (readonly [labels: string, value: number])[] },
+  ): void {
     this.#families.push({
       render: () => [
-        ...head(name, help, 'gauge'),
+        ...head(name, help, type),
         ...read().map(([labels, value]) => `${name}${braces(labels)} ${value}`),
       ],
     });

@@ -517,7 +517,7 @@ test('what is measured has the names that dashboards know, and the cache is what
     'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 1',
     'scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",profile="default-scheduler",status="Success"} 2',
     'scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"} 1',
-    'scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 2',
+    'scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 2',
     'scheduler_cache_size{type="pods"} 1',
     'scheduler_preemption_attempts_total 1',
   ]) {

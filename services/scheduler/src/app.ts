@@ -10,6 +10,7 @@ import { BindingResults } from './binding-results.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { DecideLoop } from './decide-loop.ts';
 import { Decider } from './decider.ts';
+import { createEventTiming } from './event-timing.ts';
 import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { Outcomes } from './outcomes.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
@@ -75,14 +76,16 @@ class RunningScheduler implements Scheduler {
       cache,
       note: (kind, about) => state.note(kind, about),
       onPod: (change) => pods.changed(change),
+      timed: createEventTiming(metrics, () => clock.monotonic()),
     });
     const budgets = () => this.#feed.budgets();
     const decider = new Decider({ cache, metrics, extenders, clock, random, log, budgets });
     const parts = { state, pods, decider, writer: this.#writer, evictor: this.#evictor };
     const outcomes = new Outcomes(parts);
     const results = new BindingResults({ ...parts, outcomes });
-    this.#bindings = new Bindings({ client, recorders, extenders, clock, random, log, tracer }, results);
+    this.#bindings = new Bindings({ client, recorders, metrics, extenders, clock, random, log, tracer }, results);
     this.#elector = deps.leaderElection === true ? this.#createElector() : undefined;
+    state.outside = { bindings: () => this.#bindings.underWay(), isLeader: () => this.#elector?.isLeader() };
     this.#loop = new DecideLoop({
       ...parts,
       outcomes,

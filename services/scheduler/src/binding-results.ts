@@ -25,29 +25,29 @@ export class BindingResults implements BindingOutcomes {
     this.#state = parts.state;
   }
 
-  onBound({ pod, profile, attempts, addedMs }: Placed): void {
+  onBound({ pod, profile, attempts, addedMs, startedMs }: Placed): void {
     this.#state.totals.bound++;
     this.#state.queue.delete(pod.uid);
     const nowMs = this.#state.deps.clock.monotonic();
     this.#state.cache.bindingAnswered(pod.uid, nowMs);
-    const seconds = (nowMs - addedMs) / 1_000;
-    this.#state.metrics.attempt(profile.schedulerName, 'scheduled', seconds);
-    this.#state.metrics.bound(attempts, seconds);
+    this.#state.metrics.attempt(profile.schedulerName, 'scheduled', (nowMs - startedMs) / 1_000);
+    this.#state.metrics.bound(attempts, (nowMs - addedMs) / 1_000);
   }
 
   /** Nothing was written that binds the pod: its place is free again. */
   onGivenUp(
-    { pod, nodeName, profile }: Placed,
+    { pod, nodeName, profile, startedMs }: Placed,
     { message, plugin }: Parameters<BindingOutcomes['onGivenUp']>[1],
   ): void {
     this.#parts.decider.unreserve(profile, pod, nodeName);
     this.#forget(pod);
+    const seconds = (this.#state.deps.clock.monotonic() - startedMs) / 1_000;
     if (plugin === undefined) {
-      this.#state.metrics.attempt(profile.schedulerName, 'error', 0);
+      this.#state.metrics.attempt(profile.schedulerName, 'error', seconds);
       this.#parts.outcomes.fail(pod, profile, message);
       return;
     }
-    this.#state.metrics.attempt(profile.schedulerName, 'unschedulable', 0);
+    this.#state.metrics.attempt(profile.schedulerName, 'unschedulable', seconds);
     this.#state.queue.unschedulable(pod.uid, new Set([plugin]), this.#state.deps.clock.monotonic());
     this.#parts.writer.notScheduled(pod, { reason: 'Unschedulable', message }, undefined);
     this.#state.recorders.failed(pod.pod, profile.schedulerName, message);

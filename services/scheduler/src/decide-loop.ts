@@ -61,7 +61,7 @@ export class DecideLoop {
     const outcome = decided instanceof Promise ? await decided : decided;
     const seconds = (this.#state.deps.clock.monotonic() - startedMs) / 1_000;
     this.#state.metrics.algorithm(seconds);
-    const placed = this.#parts.outcomes.apply(next, profile, outcome);
+    const placed = this.#parts.outcomes.apply({ next, startedMs }, profile, outcome);
     if (placed !== undefined) this.#parts.bindings.start(placed);
     if (outcome.kind === 'place') return;
     this.#state.metrics.attempt(profile.schedulerName, outcome.kind === 'error' ? 'error' : 'unschedulable', seconds);

@@ -4,13 +4,15 @@ import type { PermitWait } from './adapters/binding.ts';
 import type { Extender } from './adapters/extender.ts';
 import type { ClusterCache } from './domain/cluster-cache.ts';
 import { fitMessage, NO_NODES } from './domain/fit-message.ts';
+import type { NodeInfo } from './domain/node-info.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import { type Candidate, pickCandidate } from './domain/preemption.ts';
 import { type Decision, type Refusal, schedule } from './domain/schedule.ts';
 import { candidatesOfExtenders, scheduleWithExtenders } from './extended-decision.ts';
-import type { PostFiltered } from './framework/plugin.ts';
+import type { Cycle, PostFiltered } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
-import type { ExtensionTimer } from './framework/timing.ts';
+import type { ExtensionTimer, PluginTimer, StepStatus } from './framework/timing.ts';
+import { PLUGINS_TIMED_INTERVAL_MS, TIMED_EVERY } from './limits.ts';
 import type { SchedulerMetrics } from './metrics.ts';
 
 export interface DeciderDeps {
@@ -23,10 +25,13 @@ export interface DeciderDeps {
   readonly log: Log;
 }
 
-export type Outcome =
-  | { readonly kind: 'place'; readonly nodeName: string; readonly waits: readonly PermitWait[] }
-  | Refused
-  | { readonly kind: 'error'; readonly message: string };
+export type Outcome = Permitted | Refused | { readonly kind: 'error'; readonly message: string };
+
+export interface Permitted {
+  readonly kind: 'place';
+  readonly nodeName: string;
+  readonly waits: readonly PermitWait[];
+}
 
 export interface Refused {
   readonly kind: 'refuse';
@@ -47,10 +52,15 @@ const NO_PREEMPTION: Preemption = { kind: 'none', message: '', keeps: true };
 export class Decider {
   readonly #deps: DeciderDeps;
   readonly #timers = new Map<Profile, ExtensionTimer>();
+  readonly #pluginTimer: PluginTimer;
   #startAt = 0;
+  #decisions = 0;
+  #nextTimedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: DeciderDeps) {
     this.#deps = deps;
+    const { metrics, clock } = deps;
+    this.#pluginTimer = metrics.pluginTimer(() => clock.monotonic());
   }
 
   decide(pod: PodInfo, profile: Profile): Outcome | Promise<Outcome> {
@@ -64,8 +74,10 @@ export class Decider {
     }
   }
 
-  unreserve({ reserves }: Profile, pod: PodInfo, nodeName: string): void {
-    for (const { unreserve } of reserves.toReversed()) unreserve?.(pod, nodeName);
+  unreserve(profile: Profile, pod: PodInfo, nodeName: string): void {
+    this.#timerOf(profile)('Unreserve', () => {
+      for (const { unreserve } of profile.reserves.toReversed()) unreserve?.(pod, nodeName);
+    });
   }
 
   async #decideWithExtenders(pod: PodInfo, profile: Profile): Promise<Outcome> {
@@ -83,8 +95,17 @@ export class Decider {
     }
   }
 
+  #isTimed(): boolean {
+    if (this.#decisions++ % TIMED_EVERY !== 0) return false;
+    const nowMs = this.#deps.clock.monotonic();
+    if (nowMs < this.#nextTimedAtMs) return false;
+    this.#nextTimedAtMs = nowMs + PLUGINS_TIMED_INTERVAL_MS;
+    return true;
+  }
+
   #optionsFor(profile: Profile): Parameters<typeof schedule>[2] {
-    return { profile, random: this.#deps.random, startAt: this.#startAt, time: this.#timerOf(profile) };
+    const plugins = this.#isTimed() ? this.#pluginTimer : undefined;
+    return { profile, random: this.#deps.random, startAt: this.#startAt, time: this.#timerOf(profile), plugins };
   }
 
   /** Reserve and Permit: what was taken for the pod is given back when a later plugin refuses. */
@@ -93,21 +114,13 @@ export class Decider {
     const node = cache.node(nodeName);
     if (node === undefined) return { kind: 'error', message: `node "${nodeName}" not found` };
     this.#startAt = (this.#startAt + looked) % cache.nodes.length;
-    for (const { name, reserve } of profile.reserves) {
-      const problem = reserve?.({ pod, snapshot: cache }, node);
-      if (problem === undefined) continue;
-      this.unreserve(profile, pod, nodeName);
-      return refusedBy(name, problem);
-    }
-    const waits: PermitWait[] = [];
-    for (const { name, call } of profile.permits) {
-      const permission = call(pod, nodeName);
-      if (permission.kind === 'wait') waits.push({ plugin: name, ...permission });
-      if (permission.kind !== 'reject') continue;
-      this.unreserve(profile, pod, nodeName);
-      return refusedBy(name, permission.message);
-    }
-    return { kind: 'place', nodeName, waits };
+    const time = this.#timerOf(profile);
+    const cycle = { pod, snapshot: cache };
+    const refused = time('Reserve', () => reserveFor(cycle, node, profile), statusOfRefused);
+    const permit = (): Permitted | Refused => permitFor(pod, nodeName, profile);
+    const settled = refused ?? (profile.permits.length === 0 ? permit() : time('Permit', permit, statusOfPermit));
+    if (settled.kind !== 'place') this.unreserve(profile, pod, nodeName);
+    return settled;
   }
 
   #preempt(pod: PodInfo, refusal: Refusal, profile: Profile): Preemption {
@@ -119,14 +132,17 @@ export class Decider {
     if (cache.nodes.length === 0 || profile.postFilters.length === 0) return undefined;
     metrics.preemptionTried();
     const context = { pod, snapshot: cache, refusal, filters: refusal.filters, budgets: budgets(), random };
-    return this.#timerOf(profile)('PostFilter', () => {
+    const run = (): PostFiltered | undefined => {
       let found: PostFiltered | undefined;
       for (const { call } of profile.postFilters) {
         found = call(context);
         if (found.kind === 'candidates') break;
       }
       return found;
-    });
+    };
+    return this.#timerOf(profile)('PostFilter', run, (found) =>
+      found?.kind === 'candidates' ? 'Success' : 'Unschedulable',
+    );
   }
 
   #timerOf(profile: Profile): ExtensionTimer {
@@ -153,4 +169,30 @@ function pick(found: PostFiltered | undefined): Preemption {
 
 function refusedBy(plugin: string, message: string): Refused {
   return { kind: 'refuse', plugins: new Set([plugin]), message, preemption: NO_PREEMPTION };
+}
+
+function reserveFor(cycle: Cycle, node: NodeInfo, { reserves }: Profile): Refused | undefined {
+  for (const { name, reserve } of reserves) {
+    const problem = reserve?.(cycle, node);
+    if (problem !== undefined) return refusedBy(name, problem);
+  }
+  return undefined;
+}
+
+function permitFor(pod: PodInfo, nodeName: string, { permits }: Profile): Permitted | Refused {
+  const waits: PermitWait[] = [];
+  for (const { name, call } of permits) {
+    const permission = call(pod, nodeName);
+    if (permission.kind === 'reject') return refusedBy(name, permission.message);
+    if (permission.kind === 'wait') waits.push({ plugin: name, ...permission });
+  }
+  return { kind: 'place', nodeName, waits };
+}
+
+const statusOfRefused = (refused: Refused | undefined): StepStatus =>
+  refused === undefined ? 'Success' : 'Unschedulable';
+
+function statusOfPermit(settled: Permitted | Refused): StepStatus {
+  if (settled.kind === 'refuse') return 'Unschedulable';
+  return settled.waits.length > 0 ? 'Wait' : 'Success';
 }

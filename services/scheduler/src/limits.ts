@@ -41,6 +41,13 @@ export const SEARCH_PERCENT_MIN = 5;
 export const PREEMPTION_CANDIDATES_MIN = 100;
 export const PREEMPTION_CANDIDATES_PERCENT = 10;
 
+/** Of so many decisions one may measure its plugins; of so many questions to queueing hints and changes taken in, one is measured. */
+export const TIMED_EVERY = 10;
+/** Where decisions follow each other fast, plugins are measured once in so long: reading a clock costs more than many a call. */
+export const PLUGINS_TIMED_INTERVAL_MS = 10;
+/** Nodes for which the calls of a plugin are measured in such a decision. */
+export const NODE_CALLS_TIMED_MAX = 2;
+
 /** Highest score a plugin gives a node. */
 export const NODE_SCORE_MAX = 100;
 

@@ -1,7 +1,7 @@
 import type { Placed } from './adapters/binding.ts';
 import type { Evictor } from './adapters/evictor.ts';
 import type { PodWriter } from './adapters/pod-writer.ts';
-import type { Decider, Outcome, Refused } from './decider.ts';
+import type { Decider, Outcome, Permitted, Refused } from './decider.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import type { Popped } from './domain/pod-queue.ts';
 import type { Profile } from './framework/profile.ts';
@@ -12,6 +12,11 @@ export interface OutcomeParts {
   readonly decider: Decider;
   readonly writer: PodWriter;
   readonly evictor: Evictor;
+}
+
+export interface Attempt {
+  readonly next: Popped;
+  readonly startedMs: number;
 }
 
 /** What follows from a decision: in the cache and the queue at once, in the API in the background. */
@@ -25,7 +30,7 @@ export class Outcomes {
   }
 
   /** What is to be bound now. */
-  apply(next: Popped, profile: Profile, outcome: Outcome): Placed | undefined {
+  apply({ next, startedMs }: Attempt, profile: Profile, outcome: Outcome): Placed | undefined {
     const { pod } = next;
     if (!this.#state.queue.has(pod.uid)) {
       // Deleted or bound while extenders were asked: nobody has to make room for it any more.
@@ -35,7 +40,7 @@ export class Outcomes {
     }
     switch (outcome.kind) {
       case 'place':
-        return this.#place(next, profile, outcome);
+        return { ...this.#place(next, profile, outcome), startedMs };
       case 'refuse':
         this.#refuse(pod, profile, outcome);
         return undefined;
@@ -46,7 +51,7 @@ export class Outcomes {
     }
   }
 
-  #place(next: Popped, profile: Profile, { nodeName, waits }: Extract<Outcome, { kind: 'place' }>): Placed {
+  #place(next: Popped, profile: Profile, { nodeName, waits }: Permitted): Omit<Placed, 'startedMs'> {
     const { pod, attempts, addedMs } = next;
     this.#state.queue.placed();
     this.#state.cache.nominations.clear(pod.uid);

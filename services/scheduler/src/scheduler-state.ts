@@ -2,11 +2,13 @@ import type { Pod } from '@holdfast/api';
 import { defaultConfiguration, type SchedulerConfiguration } from './configuration/configuration.ts';
 import { ClusterCache } from './domain/cluster-cache.ts';
 import { PodQueue } from './domain/pod-queue.ts';
+import type { Asked } from './framework/asked.ts';
 import { buildProfile } from './framework/build-profile.ts';
 import type { EventKind, EventSubjects, Queueable } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
 import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { createSchedulerMetrics, type SchedulerMetrics } from './metrics.ts';
+import type { SchedulerGauges } from './metrics-gauges.ts';
 import { Recorders } from './recorders.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 
@@ -19,6 +21,8 @@ export class SchedulerState {
   readonly queue: PodQueue;
   readonly recorders: Recorders;
   readonly metrics: SchedulerMetrics;
+  /** Who holds the lease and what is being bound are known where that is done. */
+  outside: Pick<SchedulerGauges, 'bindings' | 'isLeader'> = { bindings: () => 0, isLeader: () => undefined };
   readonly totals = { decisions: 0, bound: 0, refused: 0, unconfirmed: 0, preemptions: 0 };
   #onWork: (() => void) | undefined;
 
@@ -71,7 +75,20 @@ export class SchedulerState {
       hintsOf: ({ pod }, plugin) => this.profileOf(pod)?.hints.get(plugin),
       backoff: this.configuration.backoff,
       onIncoming: (queue, event) => this.metrics.incoming(queue, event),
+      timeHint: (plugin, event, ask) => this.#timeHint(plugin, event, ask),
     });
+  }
+
+  #timeHint(plugin: string, event: string, ask: () => boolean): boolean {
+    const { clock } = this.deps;
+    const startedMs = clock.monotonic();
+    const helps = ask();
+    this.metrics.hint(plugin, event, helps, (clock.monotonic() - startedMs) / 1_000);
+    return helps;
+  }
+
+  *#asked(): Generator<readonly [profile: string, plugin: string, asked: Asked]> {
+    for (const [name, { asked }] of this.profiles) for (const [plugin, counts] of asked) yield [name, plugin, counts];
   }
 
   #createMetrics(): SchedulerMetrics {
@@ -81,6 +98,10 @@ export class SchedulerState {
         return { active, backoff, unschedulable, gated };
       },
       unschedulableByPlugin: () => this.queue.unschedulableByPlugin(),
+      inFlightEvents: () => this.queue.eventsInFlight(),
+      asked: () => this.#asked(),
+      bindings: () => this.outside.bindings(),
+      isLeader: () => this.outside.isLeader(),
       cacheSizes: () => this.cache.sizes(),
       events: () => this.recorders.counts(),
     });

@@ -13,6 +13,7 @@ import { Bindings, type PermitWait } from './binding.ts';
 interface Bench {
   readonly clock: VirtualClock;
   readonly steps: string[];
+  readonly measured: string[];
   readonly start: (profile: Partial<Profile>, waits?: readonly PermitWait[]) => void;
   readonly stop: () => Promise<void>;
 }
@@ -20,6 +21,7 @@ interface Bench {
 function bench(): Bench {
   const clock = createVirtualClock();
   const steps: string[] = [];
+  const measured: string[] = [];
   const client = createApiClient({
     transport: createDirectTransport(() => Promise.reject(new Error('down'))),
     userAgent: 't',
@@ -29,6 +31,10 @@ function bench(): Bench {
       client,
       clock,
       recorders: { of: () => ({ event: (_, { reason }) => steps.push(`event ${reason}`) }) },
+      metrics: {
+        permitWait: (result, seconds) => measured.push(`${result} after ${seconds} s`),
+        step: (_, point, status) => measured.push(`${point} ${status}`),
+      },
       extenders: [],
       random: createSeededRandom(1, 'b'),
       log: createSilentLog(),
@@ -43,6 +49,7 @@ function bench(): Bench {
   return {
     clock,
     steps,
+    measured,
     start: (profile, waits = []) =>
       bindings.start({
         pod: createPodInfo(buildPod('p')),
@@ -51,13 +58,14 @@ function bench(): Bench {
         waits,
         attempts: 1,
         addedMs: 0,
+        startedMs: 0,
       }),
     stop: () => bindings.stop(),
   };
 }
 
 test('PreBind, Bind and PostBind run in this order; a plugin may leave the binding to the next', async () => {
-  const { clock, steps, start, stop } = bench();
+  const { clock, steps, measured, start, stop } = bench();
   const noting = (name: string, answer: 'bound' | 'skip') => ({
     name,
     call: async () => {
@@ -72,11 +80,12 @@ test('PreBind, Bind and PostBind run in this order; a plugin may leave the bindi
   });
   await clock.advance(10);
   assert.deepEqual(steps, ['prepare', 'passes', 'binds', 'bound', 'event Scheduled', 'after']);
+  assert.deepEqual(measured, ['PreBind Success', 'Bind Success']);
   await stop();
 });
 
 test('Permit may hold a pod back: until it is allowed, until it is refused, or until time is up', async () => {
-  const { clock, steps, start, stop } = bench();
+  const { clock, steps, measured, start, stop } = bench();
   const binds = [{ name: 'binds', call: async () => 'bound' as const }];
   const wait = (answer: Promise<string | undefined>): PermitWait => ({
     kind: 'wait',
@@ -99,15 +108,20 @@ test('Permit may hold a pod back: until it is allowed, until it is refused, or u
   assert.deepEqual(steps.splice(0), [
     'given up by Quota: rejected due to timeout after waiting 5000 ms at plugin Quota',
   ]);
+  assert.deepEqual(
+    measured.filter((each) => each.includes('after')),
+    ['Success after 4 s', 'Unschedulable after 0 s', 'Unschedulable after 5 s'],
+  );
   start({ binds }, [wait(new Promise(() => {}))]);
   await stop();
   assert.deepEqual(steps, [], 'a stop waits for nobody and blames nobody');
 });
 
 test('a failure before the binding gives the place back without asking the API', async () => {
-  const { clock, steps, start, stop } = bench();
+  const { clock, steps, measured, start, stop } = bench();
   start({ preBinds: [{ name: 'broken', call: () => Promise.reject(new Error('no disk')) }] });
   await clock.advance(10);
   assert.deepEqual(steps, ['given up by failure: no disk']);
+  assert.deepEqual(measured, ['PreBind Error']);
   await stop();
 });

@@ -5,7 +5,9 @@ import { type Clock, describeError, type Log, type Random, type Tracer } from '@
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Permission, Placing } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
+import type { StepStatus } from '../framework/timing.ts';
 import { BINDINGS_IN_FLIGHT_MAX, PERMIT_WAIT_MAX_MS, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
+import type { SchedulerMetrics } from '../metrics.ts';
 import type { Recorders } from '../recorders.ts';
 import type { Extender } from './extender.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
@@ -13,6 +15,7 @@ import { createLimiter, type Limiter } from './limiter.ts';
 export interface BindingDeps {
   readonly client: ApiClient;
   readonly recorders: Pick<Recorders, 'of'>;
+  readonly metrics: Pick<SchedulerMetrics, 'permitWait' | 'step'>;
   readonly extenders: readonly Extender[];
   readonly clock: Clock;
   readonly random: Random;
@@ -29,6 +32,8 @@ export interface Placed {
   readonly waits: readonly PermitWait[];
   readonly attempts: number;
   readonly addedMs: number;
+  /** When the decision began. */
+  readonly startedMs: number;
 }
 
 export interface PermitWait extends Extract<Permission, { kind: 'wait' }> {
@@ -78,6 +83,11 @@ export class Bindings {
     this.#outcomes = outcomes;
   }
 
+  /** Those that wait for Permit or PreBind included. */
+  underWay(): number {
+    return this.#limiter.active() + this.#waiting.size;
+  }
+
   /** Resolves when another binding may start. */
   place(): Promise<void> {
     return this.#limiter.place();
@@ -125,11 +135,12 @@ export class Bindings {
 
   /** `first`: what the PreBind before number `from` waits for. */
   async #await(placed: Placed, from: number, first: Promise<void> | undefined): Promise<void> {
-    const { profile, waits } = placed;
     try {
-      await first;
-      for (const wait of waits) await this.#permitted(wait);
-      for (const { call } of profile.preBinds.slice(from)) await call(this.#placing(placed));
+      if (placed.waits.length > 0) await this.#permittedByAll(placed);
+      await this.#timed(placed, 'PreBind', async () => {
+        await first;
+        for (const { call } of placed.profile.preBinds.slice(from)) await call(this.#placing(placed));
+      });
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const plugin = error instanceof Refused ? { plugin: error.plugin } : {};
@@ -141,6 +152,30 @@ export class Bindings {
 
   #placing({ pod, nodeName }: Placed): Placing {
     return { pod, nodeName, signal: this.#stopping.signal };
+  }
+
+  async #permittedByAll({ waits }: Placed): Promise<void> {
+    const { clock, metrics } = this.#deps;
+    const startedMs = clock.monotonic();
+    let result: 'Success' | 'Unschedulable' = 'Unschedulable';
+    try {
+      for (const wait of waits) await this.#permitted(wait);
+      result = 'Success';
+    } finally {
+      metrics.permitWait(result, (clock.monotonic() - startedMs) / 1_000);
+    }
+  }
+
+  async #timed({ profile }: Placed, point: string, run: () => Promise<void>): Promise<void> {
+    const { clock, metrics } = this.#deps;
+    const startedMs = clock.monotonic();
+    let status: StepStatus = 'Error';
+    try {
+      await run();
+      status = 'Success';
+    } finally {
+      metrics.step(profile.schedulerName, point, status, (clock.monotonic() - startedMs) / 1_000);
+    }
   }
 
   async #permitted({ plugin, answer, timeoutMs }: PermitWait): Promise<void> {
@@ -166,7 +201,7 @@ export class Bindings {
     const { pod, nodeName, profile } = placed;
     if (this.#stopping.signal.aborted) return;
     try {
-      await this.#bindBy(placed);
+      await this.#timed(placed, 'Bind', () => this.#bindBy(placed));
       this.#outcomes.onBound(placed);
       const message = `Successfully assigned ${pod.key} to ${nodeName}`;
       const recorder = recorders.of(profile.schedulerName);

@@ -2,6 +2,8 @@
 export interface Limiter {
   /** Starts the task now or when a place is free. The task must not reject. */
   start(task: () => Promise<void>): void;
+  /** Tasks under way. */
+  active(): number;
   /** Resolves when a place is free. */
   place(): Promise<void>;
   /** Resolves when nothing is under way or waiting. */
@@ -35,6 +37,7 @@ export function createLimiter(max: number): Limiter {
       if (active < max) run(task);
       else waiting.push(task);
     },
+    active: () => active,
     place: () => changed(() => active < max),
     idle: () => changed(() => active === 0 && waiting.length === 0),
   };

@@ -1,7 +1,8 @@
 import { invariant, type Random } from '@holdfast/platform';
+import type { Asked } from '../framework/asked.ts';
 import type { Cycle, NodeScorer } from '../framework/plugin.ts';
-import type { Profile } from '../framework/profile.ts';
-import { untimed } from '../framework/timing.ts';
+import type { Profile, ScorePlugin } from '../framework/profile.ts';
+import { type PluginTimer, statusOfScorer, succeeded, untimed } from '../framework/timing.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { ScheduleOptions } from './schedule.ts';
 
@@ -26,14 +27,17 @@ export function pickBest(feasible: readonly NodeInfo[], totals: readonly number[
 export function totalScores(
   cycle: Cycle,
   feasible: readonly NodeInfo[],
-  { profile, time = untimed }: Pick<ScheduleOptions, 'profile' | 'time'>,
+  { profile, time = untimed, plugins }: Pick<ScheduleOptions, 'profile' | 'time' | 'plugins'>,
 ): number[] {
-  const { local, others } = time('PreScore', () => scorersOf(cycle, feasible, profile));
+  const { local, others } = time('PreScore', () => scorersOf({ cycle, feasible, profile, plugins }));
   return time('Score', () => {
     const totals = sharedScores(cycle, feasible, { profile, scorers: local });
-    for (const { scorer, weight } of others) {
+    for (const { scorer, weight, plugin, asked } of others) {
+      asked.score += feasible.length;
       const scores = feasible.map((node) => scorer.score(node));
-      scorer.normalize?.(scores, feasible);
+      const normalize = (): void => scorer.normalize?.(scores, feasible);
+      if (plugins === undefined || scorer.normalize === undefined) normalize();
+      else plugins.run({ plugin, point: 'ScoreExtensionNormalize', statusOf: succeeded }, normalize);
       for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (scores[i] ?? 0);
     }
     return totals;
@@ -43,6 +47,8 @@ export function totalScores(
 interface Weighted {
   readonly scorer: NodeScorer;
   readonly weight: number;
+  readonly plugin: string;
+  readonly asked: Asked;
 }
 
 interface Scorers {
@@ -51,14 +57,37 @@ interface Scorers {
   readonly others: readonly Weighted[];
 }
 
-function scorersOf(cycle: Cycle, feasible: readonly NodeInfo[], { scorers }: Profile): Scorers {
+interface Scoring {
+  readonly cycle: Cycle;
+  readonly feasible: readonly NodeInfo[];
+  readonly profile: Profile;
+  readonly plugins: PluginTimer | undefined;
+}
+
+function scorersOf({ cycle, feasible, profile, plugins }: Scoring): Scorers {
   const local: Weighted[] = [];
   const others: Weighted[] = [];
-  for (const { call, weight, local: isLocal } of scorers) {
-    const scorer = call(cycle, feasible);
-    if (scorer !== undefined) (isLocal ? local : others).push({ scorer, weight });
+  for (const plugin of profile.scorers) {
+    const { name, weight, asked } = plugin;
+    const scorer =
+      plugins === undefined ? plugin.call(cycle, feasible) : timedScorer(plugins, plugin, { cycle, feasible });
+    if (scorer === undefined) continue;
+    asked.preScore++;
+    (plugin.local ? local : others).push({ scorer, weight, plugin: name, asked });
   }
   return { local, others };
+}
+
+function timedScorer(
+  timer: PluginTimer,
+  { name: plugin, call }: ScorePlugin,
+  { cycle, feasible }: Pick<Scoring, 'cycle' | 'feasible'>,
+): NodeScorer | undefined {
+  const prepare = { plugin, point: 'PreScore', statusOf: statusOfScorer };
+  const scorer = timer.run(prepare, () => call(cycle, feasible));
+  if (scorer === undefined) return undefined;
+  timer.few({ plugin, point: 'Score', statusOf: succeeded }, (node: NodeInfo) => scorer.score(node), feasible);
+  return scorer;
 }
 
 /** What equal pods found is true until the node changes. */
@@ -70,7 +99,10 @@ function sharedScores(
   const results = snapshot.sharedBy(profile, pod);
   const score = (node: NodeInfo): number => {
     let total = 0;
-    for (const { scorer, weight } of scorers) total += weight * scorer.score(node);
+    for (const { scorer, weight, asked } of scorers) {
+      asked.score++;
+      total += weight * scorer.score(node);
+    }
     return total;
   };
   const totals: number[] = [];

@@ -1,6 +1,12 @@
 import { deepEqual } from '@holdfast/machinery';
 import { type EventKind, type EventSubjects, type Hints, helps, type Queueable } from '../framework/plugin.ts';
-import { DEFAULT_SCHEDULER_NAME, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS, UNSCHEDULABLE_MAX_MS } from '../limits.ts';
+import {
+  DEFAULT_SCHEDULER_NAME,
+  POD_BACKOFF_BASE_MS,
+  POD_BACKOFF_MAX_MS,
+  TIMED_EVERY,
+  UNSCHEDULABLE_MAX_MS,
+} from '../limits.ts';
 import { Heap } from './heap.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -10,7 +16,7 @@ interface Queued extends Queueable {
   pod: PodInfo;
   /** Who failed waits behind who came meanwhile. */
   order: number;
-  readonly addedMs: number;
+  addedMs: number;
   attempts: number;
   state: State;
   sinceMs: number;
@@ -33,6 +39,8 @@ export interface PodQueueOptions {
   readonly backoff?: BackoffLimits;
   /** Told of every pod that enters a queue, and by what. */
   readonly onIncoming?: (queue: 'active' | 'backoff' | 'unschedulable' | 'gated', event: string) => void;
+  /** Asks a queueing hint and measures it; some of the questions go through it. */
+  readonly timeHint?: (plugin: string, event: string, ask: () => boolean) => boolean;
 }
 
 export interface BackoffLimits {
@@ -63,7 +71,8 @@ export class PodQueue {
   readonly #counts: Record<State, number> = { active: 0, backoff: 0, unschedulable: 0, gated: 0, 'in-flight': 0 };
   #orders = 0;
   /** Events since the decision under way began: it looked at an older cluster. */
-  #sincePop: ((queued: Queued) => boolean)[] | undefined;
+  #sincePop: Overtaking[] | undefined;
+  #hints = 0;
 
   constructor(options: PodQueueOptions) {
     this.#options = options;
@@ -80,9 +89,11 @@ export class PodQueue {
     }
     const rethink = known.state === 'unschedulable' && hasDifferentNeeds(known.pod, pod);
     known.pod = pod;
-    if (gated && known.state !== 'in-flight') this.#enter(known, 'gated', 'UnscheduledPodUpdate');
-    else if (!gated && known.state === 'gated') this.#enter(known, 'active', 'UnscheduledPodUpdate');
-    else if (rethink) this.#wake(known, nowMs, 'UnscheduledPodUpdate');
+    if (gated && known.state !== 'in-flight') this.#enter(known, 'gated', POD_UPDATE);
+    else if (!gated && known.state === 'gated') {
+      if (known.attempts === 0) known.addedMs = nowMs;
+      this.#enter(known, 'active', POD_UPDATE);
+    } else if (rethink) this.#wake(known, nowMs, POD_UPDATE);
   }
 
   delete(uid: string): void {
@@ -126,7 +137,7 @@ export class PodQueue {
     queued.plugins = plugins;
     queued.sinceMs = nowMs;
     queued.order = this.#orders++;
-    const overtaken = since.some((concerns) => concerns(queued));
+    const overtaken = since.some(({ concerns }) => concerns(queued));
     this.#enter(queued, overtaken ? 'backoff' : 'unschedulable', 'ScheduleAttemptFailure');
   }
 
@@ -143,13 +154,13 @@ export class PodQueue {
   /** What the pod waited for will not come: another try may find something else. */
   reconsider(uid: string, nowMs: number): void {
     const queued = this.#pods.get(uid);
-    if (queued?.state === 'unschedulable') this.#wake(queued, nowMs, 'UnscheduledPodUpdate');
+    if (queued?.state === 'unschedulable') this.#wake(queued, nowMs, POD_UPDATE);
   }
 
   /** Something in the cluster changed: pods that it can help are tried again. */
   note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
     const concerns = (queued: Queued): boolean => this.#concerns(queued, kind, about);
-    this.#sincePop?.push(concerns);
+    this.#sincePop?.push({ event: EVENT_NAMES[kind], concerns });
     for (const [plugin, waiting] of this.#byPlugin) {
       for (const queued of waiting) {
         const woken = plugin === ANY_EVENT || this.#helps(queued, plugin, { kind, about });
@@ -178,9 +189,17 @@ export class PodQueue {
     return { ...this.#counts };
   }
 
+  /** Events that the decision under way could not see, by name. */
+  eventsInFlight(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { event } of this.#sincePop ?? []) counts.set(event, (counts.get(event) ?? 0) + 1);
+    return counts;
+  }
+
   /** How many pods of each scheduler wait because of each plugin. */
   *unschedulableByPlugin(): Iterable<readonly [plugin: string, schedulerName: string, pods: number]> {
     for (const [plugin, waiting] of this.#byPlugin) {
+      if (plugin === ANY_EVENT) continue;
       const pods = new Map<string, number>();
       for (const { pod } of waiting) {
         const { schedulerName = DEFAULT_SCHEDULER_NAME } = pod.pod.spec;
@@ -202,7 +221,7 @@ export class PodQueue {
     };
     this.#pods.set(pod.uid, queued);
     this.#counts['in-flight']++;
-    this.#enter(queued, gated ? 'gated' : 'active', 'UnscheduledPodAdd');
+    this.#enter(queued, gated ? 'gated' : 'active', POD_ADD);
   }
 
   #tickBackoff(nowMs: number): number | undefined {
@@ -231,8 +250,11 @@ export class PodQueue {
     plugin: string,
     { kind, about }: { readonly kind: K; readonly about: EventSubjects[K] },
   ): boolean {
-    const hints = this.#options.hintsOf(pod, plugin);
-    return hints === undefined || helps(hints, kind, pod, about);
+    const { hintsOf, timeHint } = this.#options;
+    const hints = hintsOf(pod, plugin);
+    if (hints?.[kind] === undefined) return hints === undefined;
+    if (timeHint === undefined || this.#hints++ % TIMED_EVERY !== 0) return helps(hints, kind, pod, about);
+    return timeHint(plugin, EVENT_NAMES[kind], () => helps(hints, kind, pod, about));
   }
 
   #wake(queued: Queued, nowMs: number, event: string): void {
@@ -271,6 +293,11 @@ export class PodQueue {
   }
 }
 
+interface Overtaking {
+  readonly event: string;
+  readonly concerns: (queued: Queued) => boolean;
+}
+
 interface Due {
   readonly queued: Queued;
   readonly dueMs: number;
@@ -287,20 +314,23 @@ function hasDifferentNeeds(before: PodInfo, after: PodInfo): boolean {
   return !deepEqual(before.labels, after.labels) || !deepEqual(before.pod.spec, after.pod.spec);
 }
 
+const POD_ADD = 'UnschedulablePodAdd';
+const POD_UPDATE = 'UnschedulablePodUpdate';
+
 /** As the metrics of Kubernetes call them. */
 const EVENT_NAMES: Readonly<Record<EventKind, string>> = {
   'node-added': 'NodeAdd',
   'node-removed': 'NodeDelete',
-  'node-labels': 'NodeLabelChange',
-  'node-taints': 'NodeTaintChange',
-  'node-allocatable': 'NodeAllocatableChange',
+  'node-labels': 'NodeUpdateNodeLabel',
+  'node-taints': 'NodeUpdateNodeTaint',
+  'node-allocatable': 'NodeUpdateNodeAllocatable',
   'pod-placed': 'AssignedPodAdd',
   'pod-removed': 'AssignedPodDelete',
-  'pod-labels': 'AssignedPodUpdate',
-  'pod-smaller': 'AssignedPodUpdate',
-  'claim-changed': 'PvcUpdate',
-  'volume-changed': 'PvUpdate',
-  'class-changed': 'StorageClassAdd',
-  'csi-changed': 'CSINodeUpdate',
+  'pod-labels': 'AssignedPodUpdatePodLabel',
+  'pod-smaller': 'AssignedPodUpdatePodScaleDown',
+  'claim-changed': 'PersistentVolumeClaimUpdate',
+  'volume-changed': 'PersistentVolumeUpdate',
+  'class-changed': 'storage.k8s.io/StorageClassAdd',
+  'csi-changed': 'storage.k8s.io/CSINodeUpdate',
   'namespace-changed': 'NamespaceUpdate',
 };

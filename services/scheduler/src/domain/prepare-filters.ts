@@ -1,6 +1,7 @@
 import { type Cycle, type PreFiltered, SKIP } from '../framework/plugin.ts';
 import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
 import type { FilterPlugin } from '../framework/profile.ts';
+import { type PluginTimer, statusOfPreFiltered, statusOfRejection } from '../framework/timing.ts';
 
 export type Prepared =
   | { readonly kind: 'rejected'; readonly rejection: NodeRejection }
@@ -16,14 +17,15 @@ export type Prepared =
 export type Ready = Extract<Prepared, { kind: 'ready' }>;
 
 /** Asks every plugin once. Those that have nothing to check take no further part in the decision. */
-export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): Prepared {
+export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[], timer?: PluginTimer): Prepared {
   const filters: NamedFilter[] = [];
   const narrowedBy: string[] = [];
   let shared = 0;
   let only: ReadonlySet<string> | undefined;
   for (const plugin of plugins) {
-    const prepared = preparedBy(plugin, cycle);
+    const prepared = timer === undefined ? preparedBy(plugin, cycle) : timedBy(timer, plugin, cycle);
     if (prepared.kind === 'skip') continue;
+    plugin.asked.preFilter++;
     if (prepared.kind === 'reject') {
       return { kind: 'rejected', rejection: { plugin: plugin.name, ...prepared.rejection } };
     }
@@ -34,7 +36,8 @@ export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): 
     if (plugin.runs === 'preFilter only') continue;
     const { check, fork } = prepared;
     if (plugin.local) shared++;
-    filters.push({ plugin: plugin.name, check, local: plugin.local, ...(fork === undefined ? {} : { fork }) });
+    const { name, local, asked } = plugin;
+    filters.push({ plugin: name, check, local, asked, ...(fork === undefined ? {} : { fork }) });
   }
   if (only?.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
   return { kind: 'ready', filters, shared, only, narrowedBy };
@@ -43,6 +46,15 @@ export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[]): 
 function preparedBy({ name, call, runs }: FilterPlugin, cycle: Cycle): PreFiltered {
   if (runs !== 'filter only') return call(cycle) ?? SKIP;
   throw new Error(`running "${name}" filter plugin: reading "PreFilter${name}" from cycleState: not found`);
+}
+
+function timedBy(timer: PluginTimer, plugin: FilterPlugin, cycle: Cycle): PreFiltered {
+  const about = { plugin: plugin.name, point: 'PreFilter', statusOf: statusOfPreFiltered };
+  const prepared = timer.run(about, () => preparedBy(plugin, cycle));
+  if (prepared.kind !== 'check') return prepared;
+  const eachNode = { plugin: plugin.name, point: 'Filter', statusOf: statusOfRejection };
+  timer.few(eachNode, prepared.check, cycle.snapshot.nodes);
+  return prepared;
 }
 
 function nothingLeft(plugins: readonly string[]): NodeRejection {

@@ -2,12 +2,18 @@ import type { Random } from '@holdfast/platform';
 import type { Cycle, Snapshot } from '../framework/plugin.ts';
 import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
 import type { Profile } from '../framework/profile.ts';
-import { type ExtensionTimer, untimed } from '../framework/timing.ts';
+import {
+  type ExtensionTimer,
+  type PluginTimer,
+  type StepStatus,
+  statusOfRejection,
+  untimed,
+} from '../framework/timing.ts';
 import { pickBest, totalScores } from './choose-node.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { NodeResults, SharedRefusal } from './node-results.ts';
 import type { PodInfo } from './pod-info.ts';
-import { prepareFilters, type Ready } from './prepare-filters.ts';
+import { type Prepared, prepareFilters, type Ready } from './prepare-filters.ts';
 import { type Search, searchNodes } from './search-nodes.ts';
 
 export type Decision = Placement | Refusal;
@@ -41,6 +47,8 @@ export interface ScheduleOptions {
   /** Where to start looking when a large cluster is not searched whole. */
   readonly startAt?: number;
   readonly time?: ExtensionTimer;
+  /** Present when the calls of single plugins are measured in this decision. */
+  readonly plugins?: PluginTimer | undefined;
 }
 
 /** Nodes that pass, or why none does. */
@@ -59,8 +67,8 @@ export function schedule(snapshot: Snapshot, pod: PodInfo, options: ScheduleOpti
 }
 
 export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
-  const { profile, time = untimed } = options;
-  const prepared = time('PreFilter', () => prepareFilters(cycle, profile.filters));
+  const { profile, time = untimed, plugins: timer } = options;
+  const prepared = time('PreFilter', () => prepareFilters(cycle, profile.filters, timer), statusOfPrepared);
   if (prepared.kind === 'rejected') return refuseAll(prepared.rejection);
   const results = cycle.snapshot.sharedBy(profile, cycle.pod);
   const known = isShared(prepared, cycle) ? results.refusal : undefined;
@@ -75,6 +83,9 @@ export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
   if (isShared(prepared, cycle)) results.refusal = told;
   return { ...refusalOf(told, filters, results), others };
 }
+
+const statusOfPrepared = (prepared: Prepared): StepStatus =>
+  statusOfRejection(prepared.kind === 'rejected' ? prepared.rejection : undefined);
 
 /** Every node was looked at, alone: pods with equal needs are told the same until one of them changes. */
 function isShared({ filters, shared, only }: Ready, { snapshot }: Cycle): boolean {

@@ -2,7 +2,7 @@ import { firstRejection, type NamedFilter, type NodeRejection } from '../framewo
 import type { MutableNodeInfo, NodeInfo } from './node-info.ts';
 import { type PodInfo, placedOn } from './pod-info.ts';
 
-interface TrialFilter extends Pick<NamedFilter, 'plugin' | 'check'> {
+interface TrialFilter extends Pick<NamedFilter, 'plugin' | 'check' | 'asked'> {
   readonly adjust?: (pod: PodInfo, node: NodeInfo, by: 1 | -1) => void;
 }
 
@@ -16,7 +16,7 @@ export class Trial {
 
   constructor(filters: readonly NamedFilter[], node: NodeInfo) {
     this.#node = node.copy();
-    this.#filters = filters.map(({ plugin, check, fork }) => ({ plugin, check, ...fork?.() }));
+    this.#filters = filters.map(({ plugin, check, asked, fork }) => ({ plugin, check, asked, ...fork?.() }));
   }
 
   add(pod: PodInfo): void {

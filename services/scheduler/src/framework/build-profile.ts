@@ -1,3 +1,4 @@
+import { type Asked, neverAsked } from './asked.ts';
 import type { PluginDefinition, PluginFactory, PluginHandle } from './definition.ts';
 import { EXTENSION_POINTS, type ExtensionPoint, type Hints, type Plugin } from './plugin.ts';
 import type { FilterPlugin, Profile } from './profile.ts';
@@ -24,6 +25,7 @@ export interface PointChoice {
 
 export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profile {
   const made = new Map([...choice.plugins].map(([name, { create }]) => [name, create(handle)] as const));
+  const asked = new Map([...made.keys()].map((name) => [name, neverAsked()] as const));
   const at = <K extends ExtensionPoint & keyof Plugin>(point: K): { name: string; call: NonNullable<Plugin[K]> }[] =>
     choice.points[point].flatMap(({ name }) => {
       const call = made.get(name)?.[point];
@@ -35,11 +37,11 @@ export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profi
     percentageOfNodesToScore: choice.percentageOfNodesToScore,
     compare: sort?.call ?? ((a, b) => a.order - b.order),
     preEnqueue: at('preEnqueue'),
-    filters: filtersOf(choice, made),
+    filters: filtersOf(choice, made, asked),
     postFilters: at('postFilter'),
     scorers: choice.points.score.flatMap(({ name, weight }) => {
       const { preScore: call, localScore: local = false } = made.get(name) ?? {};
-      return call === undefined ? [] : [{ name, call, weight, local }];
+      return call === undefined ? [] : [{ name, call, weight, local, asked: asked.get(name) ?? neverAsked() }];
     }),
     reserves: choice.points.reserve.map(({ name }) => {
       const plugin = made.get(name);
@@ -50,11 +52,16 @@ export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profi
     binds: at('bind'),
     postBinds: at('postBind'),
     hints: hintsOf(made),
+    asked,
   };
 }
 
 /** In the order of `filter`; what prepares without filtering comes first. */
-function filtersOf({ points, plugins }: ProfileChoice, made: ReadonlyMap<string, Plugin>): readonly FilterPlugin[] {
+function filtersOf(
+  { points, plugins }: ProfileChoice,
+  made: ReadonlyMap<string, Plugin>,
+  counts: ReadonlyMap<string, Asked>,
+): readonly FilterPlugin[] {
   const preFilters = new Set(points.preFilter.map(({ name }) => name));
   const filters = new Set(points.filter.map(({ name }) => name));
   let allLocal = true;
@@ -63,8 +70,9 @@ function filtersOf({ points, plugins }: ProfileChoice, made: ReadonlyMap<string,
     if (call === undefined) return [];
     if (filters.has(name) && !localFilter) allLocal = false;
     const prepares = plugins.get(name)?.definition.points.includes('preFilter') === true;
-    if (!filters.has(name)) return [{ name, call, local: false, runs: 'preFilter only' }];
-    return [{ name, call, local: allLocal, runs: prepares && !preFilters.has(name) ? 'filter only' : 'both' }];
+    const asked = counts.get(name) ?? neverAsked();
+    if (!filters.has(name)) return [{ name, call, asked, local: false, runs: 'preFilter only' }];
+    return [{ name, call, asked, local: allLocal, runs: prepares && !preFilters.has(name) ? 'filter only' : 'both' }];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { NodeInfo } from '../domain/node-info.ts';
+import type { Asked } from './asked.ts';
 import type { Fork, NodeFilter, Rejection } from './plugin.ts';
 
 /** The check that one plugin prepared for one decision. */
@@ -8,6 +9,7 @@ export interface NamedFilter {
   readonly fork?: () => Fork;
   /** Pods with equal needs share the check. */
   readonly local: boolean;
+  readonly asked: Asked;
 }
 
 export interface NodeRejection extends Rejection {
@@ -15,10 +17,11 @@ export interface NodeRejection extends Rejection {
 }
 
 export function firstRejection(
-  filters: readonly Pick<NamedFilter, 'plugin' | 'check'>[],
+  filters: readonly Pick<NamedFilter, 'plugin' | 'check' | 'asked'>[],
   node: NodeInfo,
 ): NodeRejection | undefined {
-  for (const { plugin, check } of filters) {
+  for (const { plugin, check, asked } of filters) {
+    asked.filter++;
     const rejection = check(node);
     if (rejection !== undefined) return { plugin, reasons: rejection.reasons, resolvable: rejection.resolvable };
   }

@@ -1,3 +1,4 @@
+import type { Asked } from './asked.ts';
 import type { ExtensionPoint, Hints, Plugin, Queueable } from './plugin.ts';
 
 /** A plugin at one extension point of a profile. */
@@ -10,9 +11,10 @@ export interface Enabled<P extends ExtensionPoint> {
 type Called<P extends ExtensionPoint> = P extends 'filter' ? 'preFilter' : P extends 'score' ? 'preScore' : P;
 
 export interface FilterPlugin extends Enabled<'preFilter'> {
-  /** `preFilter` alone may still reject or narrow; `filter` without its `preFilter` cannot work. */
   /** Checks that pods with equal needs share; only those before the first that is not shared. */
   readonly local: boolean;
+  readonly asked: Asked;
+  /** `preFilter` alone may still reject or narrow; `filter` without its `preFilter` cannot work. */
   readonly runs: 'both' | 'preFilter only' | 'filter only';
 }
 
@@ -20,6 +22,7 @@ export interface ScorePlugin extends Enabled<'preScore'> {
   readonly weight: number;
   /** Scores that pods with equal needs share. */
   readonly local: boolean;
+  readonly asked: Asked;
 }
 
 /** How pods of one `schedulerName` are scheduled. */
@@ -38,6 +41,8 @@ export interface Profile {
   readonly binds: readonly Enabled<'bind'>[];
   readonly postBinds: readonly Enabled<'postBind'>[];
   readonly hints: ReadonlyMap<string, Hints>;
+  /** By plugin. */
+  readonly asked: ReadonlyMap<string, Asked>;
 }
 
 export interface ReservePlugin {

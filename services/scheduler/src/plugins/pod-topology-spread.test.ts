@@ -4,6 +4,7 @@ import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { prepareFilters } from '../domain/prepare-filters.ts';
 import { SpreadState } from '../domain/spread-state.ts';
+import { neverAsked } from '../framework/asked.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';
 import { POD_TOPOLOGY_SPREAD, topologyWeight } from './pod-topology-spread.ts';
@@ -251,7 +252,10 @@ test('[SPREAD-28] nothing to check is skipped; Filter without its PreFilter is a
   const call = plugin.preFilter;
   assert.ok(call !== undefined);
   assert.throws(
-    () => prepareFilters(cycle, [{ name: 'PodTopologySpread', call, local: false, runs: 'filter only' }]),
+    () =>
+      prepareFilters(cycle, [
+        { name: 'PodTopologySpread', call, asked: neverAsked(), local: false, runs: 'filter only' },
+      ]),
     /reading "PreFilterPodTopologySpread" from cycleState: not found/,
   );
 });

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TIMED_EVERY } from './limits.ts';
+import { createSchedulerMetrics } from './metrics.ts';
+import { rig } from './testing/rig.ts';
+
+/** The number behind a series, 0 where there is none. */
+function valueOf(metrics: string, series: string): number {
+  const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? 0);
+}
+
+const noGauges = {
+  pending: () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 }),
+  unschedulableByPlugin: () => [],
+  cacheSizes: () => ({}),
+  events: () => ({ waiting: 0, dropped: 0 }),
+  inFlightEvents: () => [],
+  asked: () => [],
+  bindings: () => 0,
+  isLeader: () => undefined,
+};
+
+test('plugins are counted whenever they are asked, and measured in some of the decisions', async (t) => {
+  const { clock, schedulers, addNode, addPod, stop } = await rig();
+  t.after(stop);
+  addNode('n1');
+  addNode('n2');
+  await clock.advance(10);
+  const pods = TIMED_EVERY + 1;
+  for (let i = 0; i < pods; i++) {
+    addPod(`p${i}`, { cpu: '10m' });
+    await clock.advance(100);
+  }
+  const metrics = schedulers[0]?.metrics() ?? '';
+  const asked = (point: string): number =>
+    valueOf(
+      metrics,
+      `scheduler_plugin_evaluation_total{extension_point="${point}",plugin="NodeResourcesFit",profile="default-scheduler"}`,
+    );
+  assert.equal(asked('PreFilter'), pods);
+  assert.equal(asked('PreScore'), pods);
+  // Both nodes for the first pod; of those that follow each asks only about the node that took the last one.
+  assert.equal(asked('Filter'), 2 + pods - 1);
+  assert.ok(metrics.includes('# TYPE scheduler_plugin_evaluation_total counter'));
+  const timed = (point: string, status: string, plugin = 'NodeResourcesFit'): number =>
+    valueOf(
+      metrics,
+      `scheduler_plugin_execution_duration_seconds_count{extension_point="${point}",plugin="${plugin}",status="${status}"}`,
+    );
+  assert.equal(timed('PreFilter', 'Success'), 2, 'the first decision and the eleventh');
+  assert.equal(timed('PreFilter', 'Skip', 'NodePorts'), 2);
+  assert.equal(timed('Filter', 'Success'), 4, 'on both nodes');
+  assert.equal(timed('Score', 'Success', 'ImageLocality') + timed('PreScore', 'Skip', 'ImageLocality') > 0, true);
+});
+
+test('what is done while a pod waits is measured: hints, changes of the cluster, steps of the binding', async (t) => {
+  const { clock, schedulers, addNode, addPod, stop } = await rig();
+  t.after(stop);
+  addPod('waits', { cpu: '4' });
+  await clock.advance(100);
+  addNode('small', { cpu: '1' });
+  await clock.advance(20_000);
+  addNode('large', { cpu: '8' });
+  await clock.advance(20_000);
+  const metrics = schedulers[0]?.metrics() ?? '';
+  const count = (series: string): number => valueOf(metrics, series);
+  assert.ok(
+    metrics.includes('scheduler_queueing_hint_execution_duration_seconds_count{event="NodeAdd",hint='),
+    metrics,
+  );
+  assert.equal(count('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}'), 1, 'one of two');
+  assert.equal(count('scheduler_event_handling_duration_seconds_count{event="UnschedulablePodAdd"}'), 1);
+  const step = (point: string): number =>
+    count(
+      `scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",profile="default-scheduler",status="Success"}`,
+    );
+  assert.deepEqual([step('Reserve'), step('Bind')], [1, 1]);
+  for (const line of [
+    'scheduler_goroutines{operation="binding"} 0',
+    'scheduler_scheduler_cache_size{type="nodes"} 2',
+  ]) {
+    assert.ok(metrics.split('\n').includes(line), line);
+  }
+  assert.ok(metrics.includes('# TYPE scheduler_inflight_events gauge'));
+});
+
+test('the time of an attempt begins with its decision, and that of a pod when its gates are open', async (t) => {
+  const { clock, schedulers, addNode, addPod, stop } = await rig();
+  t.after(stop);
+  addPod('late', { cpu: '1' });
+  addPod('gated', { cpu: '1', spec: { schedulingGates: [{ name: 'g' }] } });
+  await clock.advance(100_000);
+  addNode('n1');
+  await clock.advance(10_000);
+  addPod('gated', { cpu: '1' });
+  await clock.advance(1_000);
+  const metrics = schedulers[0]?.metrics() ?? '';
+  const scheduled = '{profile="default-scheduler",result="scheduled"}';
+  assert.equal(valueOf(metrics, `scheduler_scheduling_attempt_duration_seconds_count${scheduled}`), 2);
+  const attempts = valueOf(metrics, `scheduler_scheduling_attempt_duration_seconds_sum${scheduled}`);
+  assert.ok(attempts < 5, `${attempts} s: only decisions and bindings`);
+  assert.ok(
+    valueOf(metrics, 'scheduler_pod_scheduling_sli_duration_seconds_sum{attempts="1"}') < 5,
+    'gates do not count',
+  );
+});
+
+test('pods that needed fifteen tries or more share a series, and who leads is told where one is elected', () => {
+  const metrics = createSchedulerMetrics({ ...noGauges, isLeader: () => true });
+  for (const attempts of [14, 15, 40]) metrics.bound(attempts, 1);
+  const text = metrics.render();
+  assert.equal(valueOf(text, 'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="14"}'), 1);
+  assert.equal(valueOf(text, 'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"}'), 2);
+  assert.equal(valueOf(text, 'leader_election_master_status{name="kube-scheduler"}'), 1);
+  assert.ok(!createSchedulerMetrics(noGauges).render().includes('leader_election_master_status{'));
+});

@@ -53,6 +53,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/integration/scheduler.test.ts': 'the nodes exist in the API only',
 
   // Pods that grant themselves no time: a plain deletion of such a pod removes it at once.
+  'libs/api/src/kinds/pod/odd-pods.test.ts': 'a probe that grants no time is refused',
   'libs/api/src/kinds/pod/validation.test.ts': 'a probe that grants no time is refused',
   'test/integration/kubelet-cri.test.ts': 'the runtime is asked to kill without grace',
   'test/integration/node-port.test.ts': 'nothing runs after this pod',

@@ -8,13 +8,13 @@ const RUN_SERVICE = new URL('./run-service.ts', import.meta.url).href;
 const PLATFORM = new URL('./index.ts', import.meta.url).href;
 
 /** A program of its own, whose start and stop are given as text. */
-function program(t: TestContext, { start, stop = '' }: { start: string; stop?: string }) {
+function program(t: TestContext, { start, stop = '', more = '' }: { start: string; stop?: string; more?: string }) {
   const text = `
     import { OperatorError } from '${PLATFORM}';
     import { runService } from '${RUN_SERVICE}';
     setInterval(() => {}, 1000);
     await runService({
-      name: 'sample', settings: {},
+      name: 'sample', settings: {}, ${more}
       readConfig: () => ({ logLevel: 'info' }),
       start: async (config, log) => { ${start}; return { name: 'sample', start: async () => {}, stop: async () => { ${stop} } } },
     });`;
@@ -55,6 +55,18 @@ test('a stop that fails is told by the exit code', async (t) => {
   child.kill('SIGTERM');
   assert.equal(await ended, 1);
   assert.match(output(), /still held/);
+});
+
+test('a service that does not come to its end is ended', async (t) => {
+  const { child, ended, output } = program(t, {
+    start: '',
+    stop: 'await new Promise(() => {})',
+    more: 'stopDeadlineMs: 10,',
+  });
+  await eventually(() => output().includes('started'), 'started');
+  child.kill('SIGTERM');
+  assert.equal(await ended, 1);
+  assert.match(output(), /did not stop in time/);
 });
 
 test('an operator reads what is wrong and what to do', async (t) => {

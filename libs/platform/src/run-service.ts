@@ -13,11 +13,12 @@ export interface ServiceProgram<Config extends { readonly logLevel: LogLevel }> 
     argv: readonly string[];
     env: NodeJS.ProcessEnv;
   }): Config | undefined | Promise<Config | undefined>;
+  /** A service that takes longer to end in order is ended. */
+  readonly stopDeadlineMs?: number;
   /** Resolves when the service does its work. */
   start(config: Config, log: Log): Promise<Service>;
 }
 
-/** A service that takes longer to end in order is ended. */
 const STOP_DEADLINE_MS = 30_000;
 
 /** The whole of a service's `main.ts`: settings, log, start, errors that tell an operator what to do, and signals. */
@@ -26,7 +27,8 @@ export async function runService<Config extends { readonly logLevel: LogLevel }>
 ): Promise<void> {
   let log = createSilentLog();
   let running: Service | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop(signal, log, running));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void stop(signal, log, running, program.stopDeadlineMs));
   process.on('uncaughtException', fail);
   try {
     const config = await program.readConfig({ argv: process.argv.slice(2), env: process.env });
@@ -50,12 +52,17 @@ function fail(error: unknown): never {
 }
 
 /** A service that still waits for what it needs has nothing to end in order. */
-async function stop(signal: string, log: Log, running: Service | undefined): Promise<never> {
+async function stop(
+  signal: string,
+  log: Log,
+  running: Service | undefined,
+  deadlineMs = STOP_DEADLINE_MS,
+): Promise<never> {
   log.info('stopping', { signal });
   const deadline = setTimeout(() => {
-    log.error('the process did not stop in time', { deadlineMs: STOP_DEADLINE_MS });
+    log.error('the process did not stop in time', { deadlineMs });
     process.exit(1);
-  }, STOP_DEADLINE_MS);
+  }, deadlineMs);
   try {
     await running?.stop();
     clearTimeout(deadline);

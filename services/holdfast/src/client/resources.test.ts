@@ -6,17 +6,30 @@ import type { Session } from './session.ts';
 const POD = { resource: 'pods', responseKind: { kind: 'Pod' }, scope: 'Namespaced', singularResource: 'pod' };
 const CORE = { metadata: { name: '' }, versions: [{ version: 'v1', resources: [{ ...POD, shortNames: ['po'] }] }] };
 
-/** An API server that has pods and nothing else. */
+const POD_METRICS = {
+  resource: 'pods',
+  responseKind: { kind: 'PodMetrics' },
+  scope: 'Namespaced',
+  singularResource: 'pod',
+};
+const METRICS = { metadata: { name: 'metrics.k8s.io' }, versions: [{ version: 'v1beta1', resources: [POD_METRICS] }] };
+
+/** An API server that has pods, of two kinds, and nothing else. */
 const resolve = async (...words: readonly string[]): Promise<readonly string[]> => {
-  const read = (path: string): Promise<unknown> => Promise.resolve({ items: path === '/api' ? [CORE] : [] });
-  const { named } = await resolveWords(words, { read } as unknown as Session);
-  return named.map(({ resource, name }) => `${resource.plural}/${name}`);
+  const read = (path: string): Promise<unknown> => Promise.resolve({ items: path === '/api' ? [CORE] : [METRICS] });
+  const { named, resource: type } = await resolveWords(words, { read } as unknown as Session);
+  return named.length === 0 ? [type.kind] : named.map(({ resource, name }) => `${resource.plural}/${name}`);
 };
 
 test('objects are named after their resource, or together with it', async () => {
   assert.deepEqual(await resolve('po', 'a', 'b'), ['pods/a', 'pods/b']);
   assert.deepEqual(await resolve('pod/a', 'Pods/b'), ['pods/a', 'pods/b']);
-  assert.deepEqual(await resolve('pods'), []);
+  assert.deepEqual(await resolve('pods'), ['Pod']);
+});
+
+test('of two resources with one name the core group has it, unless the group is said', async () => {
+  assert.deepEqual(await resolve('Pods.Metrics.k8s.io'), ['PodMetrics']);
+  await assert.rejects(resolve('pods.apps'), { exitCode: 2 });
 });
 
 test('what names no object exactly is refused: nothing is guessed from a part of it', async () => {

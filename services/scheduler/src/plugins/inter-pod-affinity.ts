@@ -42,12 +42,15 @@ function createInterPodAffinity(args: InterPodAffinityArgs): Plugin {
     preScore: (cycle) => scorePreferred(cycle, args),
     wakesOn: {
       'node-added': true,
+      // Its pods are nobody's neighbours any more.
+      'node-removed': true,
       'node-labels': true,
       'pod-placed': (pod, other) => pod.affinity.required.some((term) => mayMatch(term, other)),
       'pod-labels': true,
       'pod-removed': (pod, other) =>
         pod.affinity.requiredAnti.some((term) => mayMatch(term, other)) ||
-        other.affinity.requiredAnti.some((term) => mayMatch(term, pod)),
+        other.affinity.requiredAnti.some((term) => mayMatch(term, pod)) ||
+        mayComeFirst(pod, other),
       'namespace-changed': (pod) => [...pod.affinity.required, ...pod.affinity.requiredAnti].some(asksNamespaces),
     },
   };
@@ -59,6 +62,12 @@ const asksNamespaces = ({ namespaceSelector }: AffinityTerm): boolean => namespa
 function mayMatch(term: AffinityTerm, { namespace, labels }: PodInfo): boolean {
   const inReach = term.namespaces.has(namespace) || term.namespaceSelector.empty || asksNamespaces(term);
   return inReach && term.selector.matches(labels);
+}
+
+/** With the last pod gone that was wanted near, one that wants its own like may begin anywhere. */
+function mayComeFirst(pod: PodInfo, gone: PodInfo): boolean {
+  const { required } = pod.affinity;
+  return required.length > 0 && required.every((term) => mayMatch(term, gone) && mayMatch(term, pod));
 }
 
 /** What the decision rests on: counts by topology key and value. */

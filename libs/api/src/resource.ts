@@ -64,6 +64,8 @@ export interface ValidationContext {
   readonly requester?: Requester;
   /** Absent: DEFAULT_FEATURES. */
   readonly features?: Features;
+  /** Takes what is to be said of an object as it came, before it is prepared; absent where nobody listens. */
+  readonly warn?: (text: string) => void;
   /** An object whose spec `saysTheSame` has passed every check. */
   readonly isSpecValid?: boolean;
   /** And there was nothing to warn of. */

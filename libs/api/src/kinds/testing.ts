@@ -29,11 +29,11 @@ function decoded(document: JsonObject, definition: ResourceDefinition): KubeObje
 
 const said = (errors: readonly FieldError[]): readonly string[] => errors.map(fieldErrorMessage);
 
-/** As it would be stored: decoded, defaulted, prepared. */
-export function stored(document: JsonObject): KubeObject {
+/** As it would be stored: decoded, defaulted, prepared. `warn` hears what preparing it warns of. */
+export function stored(document: JsonObject, warn: (text: string) => void = () => undefined): KubeObject {
   const definition = definitionOf(document);
   const object = decoded(document, definition);
-  definition.strategy.prepareForCreate(object, CONTEXT);
+  definition.strategy.prepareForCreate(object, { ...CONTEXT, warn });
   object.metadata.resourceVersion = '1';
   return object;
 }

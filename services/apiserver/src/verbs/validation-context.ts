@@ -4,10 +4,11 @@ import type { ResourceContext } from '../http/context.ts';
 import type { User } from '../identity.ts';
 
 /** What validation may know of the request: when it came and from whom. */
-export const validationContext = (core: Core, { user }: ResourceContext): ValidationContext => ({
+export const validationContext = (core: Core, { user, warn }: ResourceContext): ValidationContext => ({
   now: core.clock.now(),
   requester: requesterOf(user),
   features: core.features,
+  warn,
 });
 
 function requesterOf({ name, uid, groups, extra }: User): Requester {

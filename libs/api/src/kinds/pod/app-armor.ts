@@ -5,27 +5,36 @@ import { APP_ARMOR_PROFILE_BYTES_MAX } from '../../validation/limits.ts';
 const ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST = 'localhost/';
 
-/** A profile is a field by now and was an annotation: who says one has said both, so that old nodes obey as well. */
-export function alignAppArmorProfiles(pod: Pod): void {
+/** A profile is a field by now and was an annotation: who says one has said both, so that old nodes obey as well. Returns what to warn of. */
+export function alignAppArmorProfiles(pod: Pod): readonly string[] {
   const { spec } = pod;
-  if (spec.os?.name === 'windows') return;
+  const warnings: string[] = [];
+  if (spec.os?.name === 'windows') return warnings;
   for (const containers of [spec.initContainers, spec.containers, spec.ephemeralContainers]) {
-    for (const container of containers ?? []) align(pod, container, spec.securityContext?.appArmorProfile);
+    for (const container of containers ?? []) {
+      if (!align(pod, container, spec.securityContext?.appArmorProfile)) continue;
+      const annotation = `metadata.annotations[${ANNOTATION}${container.name}]`;
+      warnings.push(`${annotation}: deprecated since v1.30; use the "appArmorProfile" field instead`);
+    }
   }
+  return warnings;
 }
 
-function align(pod: Pod, container: Container | EphemeralContainer, ofPod: AppArmorProfile | undefined): void {
+/** True when only the annotation says what the container gets. */
+function align(pod: Pod, container: Container | EphemeralContainer, ofPod: AppArmorProfile | undefined): boolean {
   const own = container.securityContext?.appArmorProfile;
   const key = `${ANNOTATION}${container.name}`;
   const annotation = pod.metadata.annotations?.[key];
   if (annotation === undefined) {
     const text = annotationOf(own ?? ofPod);
     if (text !== undefined) (pod.metadata.annotations ??= {})[key] = text;
-  } else if (own === undefined) {
-    const profile = profileOf(annotation);
-    if (profile === undefined || isSame(profile, ofPod)) return;
-    container.securityContext = { ...container.securityContext, appArmorProfile: profile };
   }
+  if (annotation === undefined || own !== undefined) return false;
+  const profile = profileOf(annotation);
+  if (profile === undefined) return true;
+  if (isSame(profile, ofPod)) return false;
+  container.securityContext = { ...container.securityContext, appArmorProfile: profile };
+  return true;
 }
 
 function annotationOf(profile: AppArmorProfile | undefined): string | undefined {

@@ -335,9 +335,10 @@ test('defaults of every part of a pod', () => {
 test('a profile of AppArmor is told both ways, for old nodes and for new ones', () => {
   const prefix = 'container.apparmor.security.beta.kubernetes.io/';
   const told = (spec: JsonObject, annotations?: JsonObject): readonly unknown[] => {
-    const object = stored(pod(spec, annotations === undefined ? {} : { annotations }));
+    const warnings: string[] = [];
+    const object = stored(pod(spec, annotations === undefined ? {} : { annotations }), (text) => warnings.push(text));
     const [first] = fieldsOf(object, 'spec')['containers'] as readonly JsonObject[];
-    return [object.metadata.annotations, fieldsOf(first, 'securityContext')['appArmorProfile']];
+    return [object.metadata.annotations, fieldsOf(first, 'securityContext')['appArmorProfile'], ...warnings];
   };
   const own = (appArmorProfile: JsonObject): JsonObject => ({
     containers: [container({ securityContext: { appArmorProfile } })],
@@ -350,9 +351,12 @@ test('a profile of AppArmor is told both ways, for old nodes and for new ones', 
     undefined,
   ]);
   const annotated = { [`${prefix}c`]: 'runtime/default' };
-  assert.deepEqual(told({}, annotated), [annotated, { type: 'RuntimeDefault' }]);
+  const deprecated = `metadata.annotations[${prefix}c]: deprecated since v1.30; use the "appArmorProfile" field instead`;
+  assert.deepEqual(told({}, annotated), [annotated, { type: 'RuntimeDefault' }, deprecated]);
+  const ofPod = { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } };
+  assert.deepEqual(told(ofPod, annotated), [annotated, undefined]);
   assert.deepEqual(told(own(local), annotated), [annotated, local]);
   assert.deepEqual(told({ os: { name: 'windows' } }, annotated), [annotated, undefined]);
   const wrong = { [`${prefix}c`]: 'localhost/' };
-  assert.deepEqual(told({}, wrong), [wrong, undefined]);
+  assert.deepEqual(told({}, wrong), [wrong, undefined, deprecated]);
 });

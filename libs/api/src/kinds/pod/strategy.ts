@@ -15,11 +15,11 @@ import { validatePodCreate } from './validation.ts';
 import { podWarnings } from './warnings.ts';
 
 export const podStrategy: Strategy<Pod> = {
-  prepareForCreate: (pod, { now, features = DEFAULT_FEATURES }) => {
+  prepareForCreate: (pod, { now, warn, features = DEFAULT_FEATURES }) => {
     dropDisabledPodFields(pod.spec, undefined, features);
     setPositiveGracePeriod(pod);
     addMatchLabelKeys(pod);
-    alignAppArmorProfiles(pod);
+    for (const text of alignAppArmorProfiles(pod)) warn?.(text);
     pod.status = { phase: 'Pending', qosClass: qosClassOf(pod) };
     const gated = schedulingGatedCondition(pod, now);
     if (gated !== undefined) pod.status.conditions = [gated];

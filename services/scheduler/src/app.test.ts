@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NODES, type Pod } from '@holdfast/api';
+import { type Lease, NODES, type Pod } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import { type FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
+import { decodeConfiguration } from './configuration/configuration.ts';
 import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import { buildPod } from './testing/builders.ts';
 import { asPod, nodeOf, podPath, rig, slowDeletions } from './testing/rig.ts';
@@ -252,6 +253,22 @@ test('with leader election one works and the other takes over', async () => {
   addPod('b');
   await clock.advance(10_000);
   assert.equal(nodeOf(pod('b')), 'n1');
+  await stop();
+});
+
+test('the lease of the configuration is the one that is held', async () => {
+  const file = {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    leaderElection: { leaseDuration: '40s', resourceName: 'mine', resourceNamespace: 'tools' },
+  };
+  const { clock, api, stop } = await rig(1, { leaderElection: true, configuration: decodeConfiguration(file) });
+  await clock.advance(5_000);
+  const leases = [...api.objects().values()].filter(({ kind }) => kind === 'Lease') as Lease[];
+  assert.deepEqual(
+    leases.map(({ metadata, spec }) => [metadata.namespace, metadata.name, spec.leaseDurationSeconds]),
+    [['tools', 'mine', 40]],
+  );
   await stop();
 });
 

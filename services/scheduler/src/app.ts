@@ -137,10 +137,12 @@ class RunningScheduler implements Scheduler {
 
   #createElector(): LeaderElector {
     const { client, clock, random, log, ids } = this.#deps;
+    const { lease, leaderElect: _asked, ...times } = this.#state.configuration.leaderElection;
     const [name = DEFAULT_SCHEDULER_NAME] = this.#state.profiles.keys();
     return createLeaderElector({
       client,
-      lease: { namespace: 'kube-system', name: 'kube-scheduler' },
+      lease,
+      ...times,
       identity: `${name}_${ids.uuid()}`,
       clock,
       random,

@@ -25,6 +25,13 @@ export const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
 export const ASSUMPTION_MAX_MS = 30_000;
 export const ASSUMPTION_CHECK_INTERVAL_MS = 5_000;
 
+/** The election of kube-scheduler. */
+export const LEASE_NAMESPACE = 'kube-system';
+export const LEASE_NAME = 'kube-scheduler';
+export const LEASE_DURATION = '15s';
+export const LEASE_RENEW_DEADLINE = '10s';
+export const LEASE_RETRY_PERIOD = '2s';
+
 /** Bindings and status writes under way at once. */
 export const BINDINGS_IN_FLIGHT_MAX = 128;
 export const STATUS_WRITES_IN_FLIGHT_MAX = 32;

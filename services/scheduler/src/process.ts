@@ -17,7 +17,7 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
     file === undefined ? defaultConfiguration(settings['scheduler-name']) : await readConfigurationFile(file);
   const { podPriority } = readFeatures(settings['feature-gates']);
   const { connection, ...tools } = await openComponent(settings, { name: 'scheduler', log });
-  const leaderElection = settings['leader-elect'] || configuration.leaderElect === true;
+  const leaderElection = settings['leader-elect'] || configuration.leaderElection.leaderElect === true;
   const scheduler = createScheduler({ ...tools, host: hostname(), configuration, leaderElection, podPriority });
   return startAll(scheduler.name, [connection, ...statusServers(settings, { ...tools, scheduler }), scheduler]);
 }

@@ -71,7 +71,9 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
     client,
     host: hostname(),
     podPriority: config.features.podPriority,
-    ...(scheduling === undefined ? {} : { configuration: scheduling }),
+    ...(scheduling === undefined
+      ? {}
+      : { configuration: scheduling, leaderElection: scheduling.leaderElection.leaderElect === true }),
   });
   const address = config.schedulerStatusAddress;
   if (address === undefined) return [scheduler];

@@ -283,6 +283,62 @@ test('extenders are checked', () => {
     'extenders[0].urlPrefix: Required value: must be an http or https URL',
     'extenders[0].weight: Invalid value: 0: must have a positive weight applied to it',
     'extenders[0].httpTimeout: Invalid value: "soon": must be a duration such as 500ms, 5s or 1m',
-    'extenders[1].managedResources[0].name: Invalid value: "cpu": must be an extended resource name',
+    'extenders[1].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
   ]);
+});
+
+test('the election of a leader is read, and checked in the words of kube-scheduler', () => {
+  const { leaderElection: none } = decodeConfiguration({ ...V1 });
+  assert.deepEqual(none, {
+    leaderElect: undefined,
+    lease: { namespace: 'kube-system', name: 'kube-scheduler' },
+    leaseDurationMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryPeriodMs: 2_000,
+  });
+  const own = { leaderElect: true, leaseDuration: '1m', renewDeadline: '40s', retryPeriod: '5s' };
+  const { leaderElection } = decodeConfiguration({
+    ...V1,
+    leaderElection: { ...own, resourceLock: 'leases', resourceName: 'mine', resourceNamespace: 'tools' },
+  });
+  assert.deepEqual(leaderElection, {
+    leaderElect: true,
+    lease: { namespace: 'tools', name: 'mine' },
+    leaseDurationMs: 60_000,
+    renewDeadlineMs: 40_000,
+    retryPeriodMs: 5_000,
+  });
+  const bad = { leaseDuration: '5s', retryPeriod: '20s', resourceLock: 'endpoints' };
+  assert.deepEqual(mistakes({ ...V1, leaderElection: bad, clientConnection: { burst: -1 } }), [
+    'clientConnection.burst: Invalid value: -1: must be non-negative',
+    'leaderElection.leaseDuration: Invalid value: "5s": LeaseDuration must be greater than RenewDeadline',
+    'leaderElection.renewDeadline: Invalid value: "10s": RenewDeadline must be greater than RetryPeriod',
+    'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"',
+  ]);
+  assert.deepEqual(mistakes({ ...V1, leaderElection: { leaseDuration: '0s', retryPeriod: 'soon' } }), [
+    'leaderElection.leaseDuration: Invalid value: "0s": must be greater than zero',
+    'leaderElection.retryPeriod: Invalid value: "soon": must be a duration such as 15s',
+  ]);
+});
+
+test('what extenders manage is named once, is no resource of Kubernetes, and HTTPS is said where it is meant', () => {
+  const managing = (name: string) => ({ urlPrefix: 'https://x', managedResources: [{ name }] });
+  assert.deepEqual(
+    mistakes({ ...V1, extenders: [managing('a.b/c'), managing('a.b/c'), managing('x.kubernetes.io/y')] }),
+    [
+      'extenders[1].managedResources[0].name: Invalid value: "a.b/c": duplicate extender managed resource name',
+      'extenders[2].managedResources[0].name: Invalid value: "x.kubernetes.io/y": is an invalid extended resource name',
+    ],
+  );
+  assert.deepEqual(mistakes({ ...V1, extenders: [{ urlPrefix: 'http://x', enableHTTPS: true }] }), [
+    'extenders[0].enableHTTPS: Invalid value: true: the urlPrefix has to begin with https://',
+  ]);
+  const checks = (tlsConfig: JsonObject) =>
+    decodeConfiguration({ ...V1, extenders: [{ urlPrefix: 'https://x', enableHTTPS: true, tlsConfig }] }).extenders[0]
+      ?.tls?.insecure !== true;
+  assert.deepEqual(
+    [checks({}), checks({ caData: 'AA==' })],
+    [false, true],
+    'as kube-scheduler: only with an authority',
+  );
 });

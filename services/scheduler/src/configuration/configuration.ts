@@ -12,6 +12,7 @@ import type { ProfileChoice } from '../framework/build-profile.ts';
 import { DEFAULT_SCHEDULER_NAME, POD_BACKOFF_BASE_MS, POD_BACKOFF_MAX_MS } from '../limits.ts';
 import { checkStruct, outside } from '../plugins/args/decode-args.ts';
 import { decodeExtenders, type ExtenderConfig } from './extenders.ts';
+import { decodeLeaderElection, type LeaderElectionChoice } from './leader-election.ts';
 import { chooseProfiles } from './profiles.ts';
 import { CONFIGURATION, FIRST_CONFIGURATION } from './schema.ts';
 import type { WireConfiguration, WireProfile } from './wire.ts';
@@ -21,12 +22,14 @@ export interface SchedulerConfiguration {
   readonly profiles: readonly ProfileChoice[];
   readonly extenders: readonly ExtenderConfig[];
   readonly backoff: BackoffLimits;
-  /** Absent = the command line decides. */
-  readonly leaderElect: boolean | undefined;
+  readonly parallelism: number;
+  readonly leaderElection: LeaderElectionChoice;
 }
 
 const GROUP = 'kubescheduler.config.k8s.io';
 const VERSIONS = ['v1', 'v1beta3', 'v1beta2', 'v1beta1', 'v1alpha2', 'v1alpha1'];
+/** What kube-scheduler takes when nothing is said; one thread decides here. */
+const PARALLELISM = 16;
 const PROVIDERS = ['DefaultProvider', 'ClusterAutoscalerProvider'];
 
 export function defaultConfiguration(schedulerName: string = DEFAULT_SCHEDULER_NAME): SchedulerConfiguration {
@@ -48,7 +51,9 @@ export function decodeConfiguration(file: Json): SchedulerConfiguration {
     errors,
   }) as WireConfiguration;
   if (errors.length > 0) throw new ConfigurationError(errors.join('\n'));
-  errors.push(...mistakesOf(wire).map(fieldErrorMessage));
+  const mistakes = [...mistakesOf(wire)];
+  const leaderElection = decodeLeaderElection(wire.leaderElection ?? {}, mistakes);
+  errors.push(...mistakes.map(fieldErrorMessage));
   const extenders = decodeExtenders(wire.extenders ?? [], errors);
   const profiles = chooseProfiles(profilesOf(wire), {
     percentageOfNodesToScore: wire.percentageOfNodesToScore ?? 0,
@@ -56,7 +61,13 @@ export function decodeConfiguration(file: Json): SchedulerConfiguration {
     errors,
   });
   if (errors.length > 0) throw new ConfigurationError(errors.join('\n'));
-  return { profiles, extenders, backoff: backoffOf(wire), leaderElect: wire.leaderElection?.leaderElect };
+  return {
+    profiles,
+    extenders,
+    backoff: backoffOf(wire),
+    parallelism: wire.parallelism ?? PARALLELISM,
+    leaderElection,
+  };
 }
 
 function refuseOtherKinds(file: Readonly<Record<string, Json>>): void {
@@ -72,7 +83,8 @@ function refuseOtherKinds(file: Readonly<Record<string, Json>>): void {
 }
 
 function mistakesOf(wire: WireConfiguration): readonly FieldError[] {
-  const { parallelism = 16, percentageOfNodesToScore = 0, algorithmSource } = wire;
+  const { parallelism = PARALLELISM, percentageOfNodesToScore = 0, algorithmSource } = wire;
+  const { burst = 0 } = wire.clientConnection ?? {};
   const { baseMs, maxMs } = backoffOf(wire);
   const provider = algorithmSource?.provider ?? 'DefaultProvider';
   return [
@@ -84,6 +96,7 @@ function mistakesOf(wire: WireConfiguration): readonly FieldError[] {
     ...(maxMs >= baseMs
       ? []
       : [invalid('podMaxBackoffSeconds', maxMs / 1_000, 'must be greater than or equal to PodInitialBackoffSeconds')]),
+    ...(burst >= 0 ? [] : [invalid('clientConnection.burst', burst, 'must be non-negative')]),
     ...(PROVIDERS.includes(provider) ? [] : [notSupported('algorithmSource.provider', provider, PROVIDERS)]),
     ...(algorithmSource?.policy === undefined
       ? []

@@ -31,6 +31,13 @@ export function decodeExtenders(extenders: readonly WireExtender[], errors: stri
       ),
     );
   }
+  const managed = extenders.flatMap(({ managedResources = [] }, i) =>
+    managedResources.map(({ name = '' }, j) => ({ name, at: `extenders[${i}].managedResources[${j}].name` })),
+  );
+  for (const [k, { name, at }] of managed.entries()) {
+    if (managed.findIndex((other) => other.name === name) === k) continue;
+    errors.push(fieldErrorMessage(invalid(at, name, 'duplicate extender managed resource name')));
+  }
   return extenders.map((extender, i) => decodeExtender(extender, `extenders[${i}]`, errors));
 }
 
@@ -41,16 +48,18 @@ function decodeExtender(wire: WireExtender, path: string, errors: string[]): Ext
   if (prioritizeVerb !== '' && weight <= 0) {
     errors.push(fieldErrorMessage(invalid(`${path}.weight`, weight, 'must have a positive weight applied to it')));
   }
+  if (wire.enableHTTPS === true && urlPrefix.startsWith('http:')) {
+    errors.push(fieldErrorMessage(invalid(`${path}.enableHTTPS`, true, 'the urlPrefix has to begin with https://')));
+  }
   if (timeoutMs === undefined) {
     errors.push(
       fieldErrorMessage(invalid(`${path}.httpTimeout`, httpTimeout, 'must be a duration such as 500ms, 5s or 1m')),
     );
   }
   for (const [j, { name = '' }] of managedResources.entries()) {
-    if (/^[^/]+\/[^/]+$/.test(name)) continue;
-    errors.push(
-      fieldErrorMessage(invalid(`${path}.managedResources[${j}].name`, name, 'must be an extended resource name')),
-    );
+    if (isExtendedName(name)) continue;
+    const at = `${path}.managedResources[${j}].name`;
+    errors.push(fieldErrorMessage(invalid(at, name, 'is an invalid extended resource name')));
   }
   return {
     urlPrefix: urlPrefix.replace(/\/+$/, ''),
@@ -66,9 +75,19 @@ function decodeExtender(wire: WireExtender, path: string, errors: string[]): Ext
       managedResources.filter((each) => each.ignoredByScheduler === true).map(({ name = '' }) => name),
     ),
     ignorable: wire.ignorable === true,
-    tls: wire.tlsConfig,
+    tls: tlsOf(wire),
   };
 }
+
+/** As kube-scheduler: who only says that it is HTTPS, and names no authority, does not get certificates checked. */
+function tlsOf({ enableHTTPS = false, tlsConfig }: WireExtender): WireTls | undefined {
+  if (!enableHTTPS || tlsConfig?.caFile !== undefined || tlsConfig?.caData !== undefined) return tlsConfig;
+  return { ...tlsConfig, insecure: true };
+}
+
+/** Names of Kubernetes' own resources, and those that quotas give to requests, are no extended resources. */
+const isExtendedName = (name: string): boolean =>
+  /^[^/]+\/[^/]+$/.test(name) && !/^([^/]*\.)?kubernetes\.io\//.test(name) && !name.startsWith('requests.');
 
 const isUrl = (text: string): boolean => /^https?:\/\/[^/]/.test(text);
 

@@ -6,7 +6,8 @@ export interface WireConfiguration {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly parallelism?: number;
-  readonly leaderElection?: { readonly leaderElect?: boolean };
+  readonly leaderElection?: WireLeaderElection;
+  readonly clientConnection?: { readonly burst?: number };
   readonly percentageOfNodesToScore?: number;
   readonly podInitialBackoffSeconds?: number;
   readonly podMaxBackoffSeconds?: number;
@@ -17,6 +18,16 @@ export interface WireConfiguration {
   readonly algorithmSource?: { readonly provider?: string; readonly policy?: unknown };
   readonly hardPodAffinitySymmetricWeight?: number;
   readonly bindTimeoutSeconds?: number;
+}
+
+export interface WireLeaderElection {
+  readonly leaderElect?: boolean;
+  readonly leaseDuration?: string;
+  readonly renewDeadline?: string;
+  readonly retryPeriod?: string;
+  readonly resourceLock?: string;
+  readonly resourceName?: string;
+  readonly resourceNamespace?: string;
 }
 
 export interface WireProfile {

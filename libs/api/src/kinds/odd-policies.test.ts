@@ -163,6 +163,8 @@ test('scalers: a table without measurements', () => {
   assert.equal(targets(scaler({})), 'cpu: <unknown>/80%');
   const pods = { type: 'Pods', pods: { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '5' } } };
   assert.equal(targets(scaler({ metrics: [pods] })), '<unknown>/5');
+  const external = { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '5' } };
+  assert.equal(targets(scaler({ metrics: [{ type: 'External', external }] })), '<unknown>/5 (avg)');
   assert.equal(targets(scaler({ metrics: [pods, pods, pods] })), '<unknown>/5, <unknown>/5 + 1 more...');
 });
 

@@ -213,7 +213,7 @@ function parseUrl(text: string): Url | string {
   };
 }
 
-function validateReviewVersions(out: FieldError[], path: string, versions: readonly string[]): void {
+export function validateReviewVersions(out: FieldError[], path: string, versions: readonly string[]): void {
   if (versions.length === 0) {
     out.push(required(path, `must specify one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`));
     return;

@@ -29,7 +29,7 @@ export const csiStorageCapacityResource = defineResource(CSI_STORAGE_CAPACITIES,
   columns: [
     nameColumn,
     textColumn('StorageClassName', 'The class that has the capacity', (capacity) => capacity.storageClassName),
-    textColumn('Capacity', 'How much is left', (capacity) => capacity.capacity ?? '0'),
+    textColumn('Capacity', 'How much is left', (capacity) => capacity.capacity ?? '<unset>'),
   ],
 });
 

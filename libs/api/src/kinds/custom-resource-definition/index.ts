@@ -5,14 +5,15 @@ import type { CustomResourceDefinition } from '../../generated/types.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus, specChanged, warnAtCreate } from '../strategy.ts';
-import { crdChecks, validateCrdStatusUpdate } from './validation.ts';
+import { validateCrdCreate, validateCrdStatusUpdate, validateCrdUpdate } from './validation.ts';
 
 export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
   setDefaults: setCrdDefaults,
   strategy: {
     prepareForCreate: (crd) => {
       crd.status = noStatus();
-      crd.status.storedVersions = (crd.spec.versions ?? []).filter((v) => v.storage).map((v) => v.name);
+      const storage = crd.spec.versions?.find((version) => version.storage);
+      if (storage !== undefined) crd.status.storedVersions = [storage.name];
     },
     prepareForUpdate: (crd, old) => {
       keepStatus(crd, old);
@@ -21,7 +22,8 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
       if (storage === undefined || stored.includes(storage)) return;
       crd.status = { ...old.status, storedVersions: [...stored, storage] };
     },
-    ...crdChecks,
+    validateCreate: validateCrdCreate,
+    validateUpdate: validateCrdUpdate,
     generationChanges: specChanged,
     warnings: warnAtCreate('this API server serves no custom resources yet: the definition is kept and has no effect'),
     allowUnconditionalUpdate: false,

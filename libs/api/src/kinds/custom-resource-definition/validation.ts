@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, required, semanticEqual, type Verbatim } from '@holdfast/machinery';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinition,
@@ -6,98 +6,178 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../../generated/types.ts';
-import {
-  validateDnsSubdomain,
-  validateRequiredText,
-  validateRequiredWord,
-  validateText,
-} from '../../validation/check.ts';
-import { type Check, dns1035LabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { validateRequiredText, validateRequiredWord } from '../../validation/check.ts';
+import { byteLength, type Check, dns1035LabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { goStrings } from '../../validation/go-text.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
-import { validateClientConfig } from '../../validation/webhooks.ts';
-import { checked, checkedUpdate } from '../checked.ts';
+import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+import { validateClientConfig, validateReviewVersions } from '../../validation/webhooks.ts';
+import { validateStructure } from './structure.ts';
 
-/** What the name must be is checked against the spec. */
-const anyName: Check = (name) => dnsSubdomainErrors(name);
-const META = { namespaced: false, name: anyName, standardFinalizers: false } as const;
+type Crd = Readonly<CustomResourceDefinition>;
 
-export const crdChecks = checked<CustomResourceDefinition>(META, (out, crd, old) => {
-  const { spec } = crd;
+const metaOf = ({ spec }: Crd): MetaRules => {
   const expected = `${spec.names.plural ?? ''}.${spec.group ?? ''}`;
-  if (old === undefined && crd.metadata.name !== expected) {
-    out.push(invalid('metadata.name', crd.metadata.name ?? '', 'must be spec.names.plural+"."+spec.group'));
-  }
-  validateSpec(out, spec);
-  if (old !== undefined) validateChange(out, spec, old.spec);
-});
+  const name: Check = (given) =>
+    given === expected
+      ? dnsSubdomainErrors(given)
+      : [...dnsSubdomainErrors(given), 'must be spec.names.plural+"."+spec.group'];
+  return { namespaced: false, name, standardFinalizers: false };
+};
 
-export const validateCrdStatusUpdate = checkedUpdate<CustomResourceDefinition>((out, crd) => {
-  const stored = crd.status.storedVersions ?? [];
-  if (stored.length === 0)
-    out.push(invalid('status.storedVersions', goStrings(stored), 'must have at least one stored version'));
-  const names = (crd.spec.versions ?? []).map((version) => version.name);
-  for (const [i, version] of stored.entries()) {
-    if (!names.includes(version)) {
-      out.push(invalid(`status.storedVersions[${i}]`, version, 'must appear in spec.versions'));
+export function validateCrdCreate(crd: Crd): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMeta(out, crd.metadata, metaOf(crd));
+  validateSpec(out, crd.spec);
+  validateStatus(out, crd);
+  return out;
+}
+
+export function validateCrdUpdate(crd: Crd, old: Crd): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
+  validateSpec(out, crd.spec);
+  validateChange(out, crd.spec, old);
+  validateStatus(out, crd);
+  return out;
+}
+
+export function validateCrdStatusUpdate(crd: Crd, old: Crd): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
+  return out;
+}
+
+/** Objects may still be kept in versions that are no longer listed. */
+function validateStatus(out: FieldError[], { spec, status }: Crd): void {
+  const path = 'status.storedVersions';
+  const stored = status.storedVersions ?? [];
+  if (stored.length === 0) {
+    out.push(invalid(path, goStrings(status.storedVersions ?? undefined), 'must have at least one stored version'));
+    return;
+  }
+  for (const { name, storage } of spec.versions ?? []) {
+    if (storage && !stored.includes(name)) {
+      out.push(invalid(path, goStrings(stored), `must have the storage version ${name}`));
     }
   }
-});
+  const names = new Set((spec.versions ?? []).map((version) => version.name));
+  for (const [i, name] of stored.entries()) {
+    if (names.has(name)) continue;
+    const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
+    out.push(invalid(`${path}[${i}]`, name, detail));
+  }
+}
 
 function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>): void {
-  if (validateRequiredText(out, 'spec.group', spec.group)) {
-    validateDnsSubdomain(out, 'spec.group', spec.group);
-    if (!spec.group.includes('.')) {
-      out.push(invalid('spec.group', spec.group, 'should be a domain with at least one dot'));
-    }
+  const group = spec.group ?? '';
+  if (validateRequiredText(out, 'spec.group', group)) {
+    const errors = dnsSubdomainErrors(group);
+    if (errors.length > 0) out.push(invalid('spec.group', group, errors.join(',')));
+    else if (!group.includes('.')) out.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
   }
   validateRequiredWord(out, 'spec.scope', spec.scope, ['Cluster', 'Namespaced']);
+  const shared = validateVersions(out, spec);
+  for (const key of ['plural', 'singular', 'kind', 'listKind'] as const) {
+    validateRequiredText(out, `spec.names.${key}`, spec.names[key]);
+  }
+  validateNames(out, 'spec.names', spec.names);
+  for (const validate of shared) validate();
+  if (spec.preserveUnknownFields === true && spec.conversion !== undefined && spec.conversion.strategy !== 'None') {
+    const detail = 'must be None if spec.preserveUnknownFields is true';
+    out.push(invalid('spec.conversion.strategy', spec.conversion.strategy, detail));
+  }
+  validateConversion(out, spec);
   if (spec.preserveUnknownFields === true) {
-    const detail = 'must be false in order to use defaults in the schema';
+    const detail =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
     out.push(invalid('spec.preserveUnknownFields', true, detail));
   }
-  validateVersions(out, spec);
-  validateNames(out, 'spec.names', spec.names);
-  validateConversion(out, spec);
 }
 
-function validateVersions(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>): void {
+/** What all versions say alike is told of the definition, behind the rest: the checks of that are returned. */
+function validateVersions(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>): readonly (() => void)[] {
   const versions = spec.versions ?? [];
-  const names = new Set<string>();
+  for (const [i, { schema }] of versions.entries()) {
+    if (schema?.openAPIV3Schema !== undefined) continue;
+    out.push(required(`spec.versions[${i}].schema.openAPIV3Schema`, 'schemas are required'));
+  }
+  const [first] = versions;
+  const alike = PARTS.filter(({ key }) => versions.every((version) => semanticEqual(version[key], first?.[key])));
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
-    if (names.has(version.name)) out.push(invalid(`${path}.name`, version.name, 'must contain unique version names'));
-    names.add(version.name);
-    validateText(out, `${path}.name`, version.name ?? '', dns1035LabelErrors);
-    validateVersion(out, path, version);
+    const errors = dns1035LabelErrors(version.name ?? '');
+    if (errors.length > 0) out.push(invalid(`${path}.name`, version.name ?? '', errors.join(',')));
+    validateDeprecation(out, `${path}.deprecationWarning`, version);
+    for (const part of PARTS) if (!alike.includes(part)) part.validate(out, `${path}.${part.key}`, version);
   }
-  const storing = versions.filter((version) => version.storage).length;
-  const shown = goStrings(versions.map((version) => version.name));
-  if (storing !== 1)
-    out.push(invalid('spec.versions', shown, 'must have exactly one version marked as storage version'));
+  const refuse = (detail: string): void => {
+    out.push(invalid('spec.versions', goVersions(versions, alike), detail));
+  };
+  const names = versions.map((version) => version.name);
+  if (new Set(names).size < names.length) refuse('must contain unique version names');
+  if (versions.filter((version) => version.storage).length !== 1) {
+    refuse('must have exactly one version marked as storage version');
+  }
+  return first === undefined ? [] : alike.map((part) => () => part.validate(out, `spec.${part.shared}`, first));
 }
 
-function validateVersion(out: FieldError[], path: string, version: Readonly<CustomResourceDefinitionVersion>): void {
-  const schema = version.schema?.openAPIV3Schema;
-  if (schema === undefined) out.push(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
+type Version = Readonly<CustomResourceDefinitionVersion>;
+
+/** The parts of a version that Kubernetes keeps once where all versions agree. */
+const PARTS: readonly {
+  readonly key: 'schema' | 'subresources' | 'additionalPrinterColumns';
+  readonly shared: string;
+  readonly validate: (out: FieldError[], path: string, version: Version) => void;
+}[] = [
+  {
+    key: 'schema',
+    shared: 'validation',
+    validate: (out, path, { schema }) => {
+      const root = schema?.openAPIV3Schema;
+      if (root !== undefined) validateStructure(out, `${path}.openAPIV3Schema`, root);
+    },
+  },
+  { key: 'subresources', shared: 'subresources', validate: validateSubresources },
+  {
+    key: 'additionalPrinterColumns',
+    shared: 'additionalPrinterColumns',
+    validate: (out, path, { additionalPrinterColumns = [] }) => {
+      for (const [i, column] of additionalPrinterColumns.entries()) validateColumn(out, `${path}[${i}]`, column);
+    },
+  },
+];
+
+/** Without what is kept of them in one place. */
+function goVersions(versions: readonly Version[], alike: readonly { readonly key: keyof Version }[]): Verbatim {
+  const keys = new Set<string>(alike.map(({ key }) => key));
+  const own = versions.map((version) => Object.fromEntries(Object.entries(version).filter(([key]) => !keys.has(key))));
+  return goValue('[]apiextensions.CustomResourceDefinitionVersion', own);
+}
+
+const DEPRECATION_CHARS_MAX = 256;
+
+function validateDeprecation(out: FieldError[], path: string, version: Version): void {
+  const text = version.deprecationWarning;
+  if (text === undefined) return;
+  const refuse = (detail: string): void => {
+    out.push(invalid(path, text, detail));
+  };
+  if (version.deprecated !== true) refuse('can only be set for deprecated versions');
   else {
-    const at = `${path}.schema.openAPIV3Schema`;
-    if (!schema.type) out.push(required(`${at}.type`, 'must not be empty at the root'));
-    else if (schema.type !== 'object') out.push(invalid(`${at}.type`, schema.type, 'must be object at the root'));
+    if (byteLength(text) > DEPRECATION_CHARS_MAX) refuse(`must be <= ${DEPRECATION_CHARS_MAX} characters long`);
+    if (text === '') refuse('must not be an empty string');
+    const odd = text.search(/[^\P{C}\n]|[\n\p{Zl}\p{Zp}]/u);
+    if (odd >= 0) refuse(`must only contain printable UTF-8 characters; non-printable character found at index ${odd}`);
   }
-  const scale = version.subresources?.scale;
-  if (scale !== undefined) {
-    validateJsonPath(out, `${path}.subresources.scale.specReplicasPath`, scale.specReplicasPath, '.spec.');
-    validateJsonPath(out, `${path}.subresources.scale.statusReplicasPath`, scale.statusReplicasPath, '.status.');
-  }
-  for (const [i, column] of (version.additionalPrinterColumns ?? []).entries()) {
-    validateColumn(out, `${path}.additionalPrinterColumns[${i}]`, column);
-  }
-  if (version.deprecationWarning !== undefined && version.deprecated !== true) {
-    out.push(
-      invalid(`${path}.deprecationWarning`, version.deprecationWarning, 'can only be set for deprecated versions'),
-    );
-  }
+}
+
+function validateSubresources(out: FieldError[], path: string, { subresources }: Version): void {
+  const scale = subresources?.scale;
+  if (scale === undefined) return;
+  validateJsonPath(out, `${path}.scale.specReplicasPath`, scale.specReplicasPath, '.spec.');
+  validateJsonPath(out, `${path}.scale.statusReplicasPath`, scale.statusReplicasPath, '.status.');
 }
 
 function validateJsonPath(out: FieldError[], path: string, value: string | undefined, root: string): void {
@@ -121,19 +201,19 @@ function validateColumn(out: FieldError[], path: string, column: Readonly<Custom
 }
 
 function validateNames(out: FieldError[], path: string, names: Readonly<CustomResourceDefinitionNames>): void {
-  validateText(out, `${path}.plural`, names.plural ?? '', dns1035LabelErrors);
-  if (names.singular) validateText(out, `${path}.singular`, names.singular, dns1035LabelErrors);
-  validateText(out, `${path}.kind`, names.kind ?? '', lowered(dns1035LabelErrors));
-  for (const [i, name] of (names.shortNames ?? []).entries()) {
-    validateText(out, `${path}.shortNames[${i}]`, name, dns1035LabelErrors);
-  }
-  for (const [i, name] of (names.categories ?? []).entries()) {
-    validateText(out, `${path}.categories[${i}]`, name, dns1035LabelErrors);
-  }
-  if (names.listKind) validateText(out, `${path}.listKind`, names.listKind, lowered(dns1035LabelErrors));
-  if (names.listKind && names.listKind === names.kind) {
+  const check = (at: string, value: string | undefined, rule: Check): void => {
+    const errors = value ? rule(value) : [];
+    if (errors.length > 0) out.push(invalid(`${path}.${at}`, value, errors.join(',')));
+  };
+  check('plural', names.plural, dns1035LabelErrors);
+  check('singular', names.singular, dns1035LabelErrors);
+  check('kind', names.kind, lowered(dns1035LabelErrors));
+  check('listKind', names.listKind, lowered(dns1035LabelErrors));
+  for (const [i, name] of (names.shortNames ?? []).entries()) check(`shortNames[${i}]`, name, dns1035LabelErrors);
+  if (names.kind && names.listKind === names.kind) {
     out.push(invalid(`${path}.listKind`, names.listKind, 'kind and listKind may not be the same'));
   }
+  for (const [i, name] of (names.categories ?? []).entries()) check(`categories[${i}]`, name, dns1035LabelErrors);
 }
 
 const lowered =
@@ -146,32 +226,35 @@ const lowered =
 function validateConversion(out: FieldError[], { conversion }: Readonly<CustomResourceDefinitionSpec>): void {
   const path = 'spec.conversion';
   if (conversion === undefined) return;
-  if (!conversion.strategy) out.push(required(`${path}.strategy`));
-  else if (!['None', 'Webhook'].includes(conversion.strategy)) {
-    out.push(notSupported(`${path}.strategy`, conversion.strategy, ['None', 'Webhook']));
-  }
-  const webhook = conversion.webhook;
+  validateRequiredWord(out, `${path}.strategy`, conversion.strategy, ['None', 'Webhook']);
+  const { clientConfig, conversionReviewVersions = [] } = conversion.webhook ?? {};
   if (conversion.strategy === 'Webhook') {
-    if (webhook?.clientConfig === undefined) {
-      out.push(required(`${path}.webhook.clientConfig`, 'required when strategy is set to Webhook'));
-    } else validateClientConfig(out, `${path}.webhook.clientConfig`, webhook.clientConfig);
-    if ((webhook?.conversionReviewVersions ?? []).length === 0) {
-      out.push(required(`${path}.webhook.conversionReviewVersions`));
-    }
-  } else if (webhook !== undefined) {
-    out.push(forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook'));
+    const at = `${path}.webhookClientConfig`;
+    if (clientConfig === undefined) out.push(required(at, 'required when strategy is set to Webhook'));
+    else validateClientConfig(out, at, clientConfig);
+    if (conversionReviewVersions.length === 0) out.push(required(`${path}.conversionReviewVersions`));
+    else validateReviewVersions(out, `${path}.conversionReviewVersions`, conversionReviewVersions);
+    return;
   }
+  const detail = 'should not be set when strategy is not set to Webhook';
+  if (clientConfig !== undefined) out.push(forbidden(`${path}.webhookClientConfig`, detail));
+  if (conversionReviewVersions.length > 0) out.push(forbidden(`${path}.conversionReviewVersions`, detail));
 }
 
 /** Objects that exist were stored under these. */
 function validateChange(
   out: FieldError[],
   spec: Readonly<CustomResourceDefinitionSpec>,
-  old: Readonly<CustomResourceDefinitionSpec>,
+  { spec: old, status }: Crd,
 ): void {
-  if (spec.scope !== old.scope) out.push(invalid('spec.scope', spec.scope, IMMUTABLE_TEXT));
-  if (spec.group !== old.group) out.push(invalid('spec.group', spec.group, IMMUTABLE_TEXT));
-  for (const key of ['kind', 'plural'] as const) {
-    if (spec.names[key] !== old.names[key]) out.push(invalid(`spec.names.${key}`, spec.names[key], IMMUTABLE_TEXT));
+  const keep = (path: string, value: string | undefined, before: string | undefined): void => {
+    if ((value ?? '') !== (before ?? '')) out.push(invalid(`spec.${path}`, value ?? '', IMMUTABLE_TEXT));
+  };
+  const conditions = status.conditions ?? [];
+  if (conditions.some((condition) => condition.type === 'Established' && condition.status === 'True')) {
+    keep('scope', spec.scope, old.scope);
+    keep('names.kind', spec.names.kind, old.names.kind);
   }
+  keep('group', spec.group, old.group);
+  keep('names.plural', spec.names.plural, old.names.plural);
 }

@@ -2,6 +2,7 @@ import { type FieldError, invalid, required, semanticEqual } from '@holdfast/mac
 import type { Event } from '../../generated/types.ts';
 import { byteLength, dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
+import { goInstant } from '../../validation/go-text.ts';
 import { EVENT_NOTE_BYTES_MAX, EVENT_TEXT_BYTES_MAX } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -45,9 +46,11 @@ export function validateEventsCreate(event: Readonly<Event>): readonly FieldErro
 export function validateEventsUpdate(event: Readonly<Event>, old: Readonly<Event>): readonly FieldError[] {
   const out = commonErrors(event, 'reportingController');
   validateObjectMetaUpdate(out, event.metadata, old.metadata);
-  validateSeries(out, event);
+  if (!semanticEqual(event.series, old.series)) validateSeries(out, event);
   for (const key of IMMUTABLE_FIELDS) {
-    if (!semanticEqual(event[key], old[key])) out.push(invalid(key, shownField(event, key), IMMUTABLE_TEXT));
+    if (semanticEqual(event[key], old[key])) continue;
+    const path = key === 'reportingComponent' ? 'reportingController' : key;
+    out.push(invalid(path, shownField(event, key), IMMUTABLE_TEXT));
   }
   return out;
 }
@@ -60,9 +63,14 @@ const IMMUTABLE_FIELDS = [
   'firstTimestamp',
   'lastTimestamp',
   'count',
-  'related',
+  // Twice, as in Kubernetes.
+  'reason',
   'type',
   'eventTime',
+  'action',
+  'related',
+  'reportingComponent',
+  'reportingInstance',
 ] as const;
 
 function commonErrors(event: Readonly<Event>, controllerPath: string): FieldError[] {
@@ -111,5 +119,8 @@ function shownField(event: Readonly<Event>, key: (typeof IMMUTABLE_FIELDS)[numbe
   if (key === 'involvedObject' || key === 'related') {
     return event[key] === undefined ? undefined : goValue('core.ObjectReference', event[key]);
   }
-  return key === 'source' ? goValue('core.EventSource', event.source) : event[key];
+  if (key === 'source') return goValue('core.EventSource', event.source);
+  if (key !== 'eventTime' && key !== 'firstTimestamp' && key !== 'lastTimestamp')
+    return event[key] ?? (key === 'count' ? 0 : '');
+  return goInstant(event[key] ?? '0001-01-01T00:00:00Z');
 }

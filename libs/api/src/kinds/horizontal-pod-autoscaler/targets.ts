@@ -27,18 +27,21 @@ function metricText(spec: Readonly<MetricSpec>, status: Readonly<MetricStatus> |
     case 'Pods':
       return pair(spec.pods?.target, status?.pods?.current);
     case 'Object':
-      return pair(spec.object?.target, status?.object?.current);
+      return pair(spec.object?.target, status?.object?.current, ' (avg)');
     case 'External':
-      return pair(spec.external?.target, status?.external?.current);
+      return pair(spec.external?.target, status?.external?.current, ' (avg)');
     default:
       return '<unknown type>';
   }
 }
 
-function pair(target: Readonly<MetricTarget> | undefined, current: Readonly<MetricValueStatus> | undefined): string {
+function pair(
+  target: Readonly<MetricTarget> | undefined,
+  current: Readonly<MetricValueStatus> | undefined,
+  average = '',
+): string {
   if (target?.averageValue !== undefined) {
-    const suffix = target.type === 'AverageValue' && target.value === undefined ? '' : ' (avg)';
-    return `${current?.averageValue ?? UNKNOWN}/${target.averageValue}${suffix}`;
+    return `${current?.averageValue ?? UNKNOWN}/${target.averageValue}${average}`;
   }
   if (target?.averageUtilization !== undefined) {
     const now = current?.averageUtilization;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_MAPS, LEASES, NAMESPACES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { CONFIG_MAPS, LEASES, NAMESPACES, NO_NODE_INFO, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { startCluster } from '../support/controller-cluster.ts';
@@ -13,18 +13,7 @@ const node = (name: string): Node => ({
   spec: {},
   status: {
     daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
-    nodeInfo: {
-      architecture: 'amd64',
-      bootID: '',
-      containerRuntimeVersion: '',
-      kernelVersion: '',
-      kubeProxyVersion: '',
-      kubeletVersion: '',
-      machineID: '',
-      operatingSystem: 'linux',
-      osImage: '',
-      systemUUID: '',
-    },
+    nodeInfo: { ...NO_NODE_INFO, architecture: 'amd64', operatingSystem: 'linux' },
   },
 });
 

@@ -1,4 +1,4 @@
-import { NODES, type Node, PODS, type Pod, type PodSpec } from '@holdfast/api';
+import { NO_NODE_INFO, NODES, type Node, PODS, type Pod, type PodSpec } from '@holdfast/api';
 import { createApiServer } from '@holdfast/apiserver';
 import { type ApiClient, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
@@ -60,18 +60,7 @@ export async function addNode(
     spec: {},
     status: {
       daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
-      nodeInfo: {
-        architecture: 'amd64',
-        bootID: '',
-        containerRuntimeVersion: '',
-        kernelVersion: '',
-        kubeProxyVersion: '',
-        kubeletVersion: '',
-        machineID: '',
-        operatingSystem: 'linux',
-        osImage: '',
-        systemUUID: '',
-      },
+      nodeInfo: { ...NO_NODE_INFO, architecture: 'amd64', operatingSystem: 'linux' },
     },
   };
   const created = await admin.create(NODES, node);

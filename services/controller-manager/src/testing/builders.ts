@@ -1,16 +1,17 @@
-import type {
-  CronJob,
-  DaemonSet,
-  Deployment,
-  HorizontalPodAutoscaler,
-  Job,
-  MetricSpec,
-  Node,
-  Pod,
-  PodTemplateSpec,
-  ReplicaSet,
-  ReplicationController,
-  StatefulSet,
+import {
+  type CronJob,
+  type DaemonSet,
+  type Deployment,
+  type HorizontalPodAutoscaler,
+  type Job,
+  type MetricSpec,
+  NO_NODE_INFO,
+  type Node,
+  type Pod,
+  type PodTemplateSpec,
+  type ReplicaSet,
+  type ReplicationController,
+  type StatefulSet,
 } from '@holdfast/api';
 
 export const podTemplate = (labels: Record<string, string> = { app: 'web' }, image = 'web:1'): PodTemplateSpec => ({
@@ -167,18 +168,7 @@ export const node = (
   status: {
     conditions: [{ type: 'Ready', status: options.ready ?? 'True', reason: 'KubeletReady' }],
     daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
-    nodeInfo: {
-      architecture: '',
-      bootID: '',
-      containerRuntimeVersion: '',
-      kernelVersion: '',
-      kubeProxyVersion: '',
-      kubeletVersion: '',
-      machineID: '',
-      operatingSystem: '',
-      osImage: '',
-      systemUUID: '',
-    },
+    nodeInfo: { ...NO_NODE_INFO },
   },
 });
 

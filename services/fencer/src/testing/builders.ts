@@ -1,4 +1,4 @@
-import type { Node, PersistentVolume, Pod, PodDisruptionBudget } from '@holdfast/api';
+import { NO_NODE_INFO, type Node, type PersistentVolume, type Pod, type PodDisruptionBudget } from '@holdfast/api';
 import { decodeConfiguration, type FencerConfiguration } from '../configuration/configuration.ts';
 import type { FenceSnapshot } from '../domain/decide.ts';
 import { CLAIM, encodeClaim, type FenceClaim } from '../domain/marks.ts';
@@ -36,18 +36,7 @@ export function node(sketch: NodeSketch = {}): Node {
       ],
       volumesInUse: [...volumesInUse],
       daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
-      nodeInfo: {
-        architecture: '',
-        bootID: '',
-        containerRuntimeVersion: '',
-        kernelVersion: '',
-        kubeProxyVersion: '',
-        kubeletVersion: '',
-        machineID: '',
-        operatingSystem: '',
-        osImage: '',
-        systemUUID: '',
-      },
+      nodeInfo: { ...NO_NODE_INFO },
     },
   };
 }

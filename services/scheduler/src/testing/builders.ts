@@ -1,4 +1,4 @@
-import type { Affinity, Node, Pod, PodSpec, Taint } from '@holdfast/api';
+import { type Affinity, NO_NODE_INFO, type Node, type Pod, type PodSpec, type Taint } from '@holdfast/api';
 
 export interface NodeShape {
   readonly cpu?: string;
@@ -12,19 +12,6 @@ export interface NodeShape {
   /** More of what it has: devices, ephemeral storage. */
   readonly resources?: Readonly<Record<string, string>>;
 }
-
-const NO_NODE_INFO: Node['status']['nodeInfo'] = {
-  architecture: '',
-  bootID: '',
-  containerRuntimeVersion: '',
-  kernelVersion: '',
-  kubeProxyVersion: '',
-  kubeletVersion: '',
-  machineID: '',
-  operatingSystem: '',
-  osImage: '',
-  systemUUID: '',
-};
 
 /** A ready node of 4 cpus and 8 Gi that carries its hostname label. */
 export function buildNode(name: string, shape: NodeShape = {}): Node {

@@ -5,6 +5,7 @@ import { NODES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
 import { nodeColumns } from './columns.ts';
+import { NO_NODE_INFO } from './node-info.ts';
 import { nodeChecks, validateNodeStatusUpdate } from './validation.ts';
 
 export const nodeResource = defineResource(NODES, {
@@ -41,28 +42,15 @@ function nodeWarnings({ spec }: Readonly<Node>): readonly string[] {
   return out;
 }
 
-const NODE_INFO = {
-  architecture: '',
-  bootID: '',
-  containerRuntimeVersion: '',
-  kernelVersion: '',
-  kubeProxyVersion: '',
-  kubeletVersion: '',
-  machineID: '',
-  operatingSystem: '',
-  osImage: '',
-  systemUUID: '',
-};
-
 function setNodeDefaults(node: Node): void {
   setDefault(node, 'spec', {});
   syncPodCidrs(node);
-  setDefault(node, 'status', { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: { ...NODE_INFO } });
+  setDefault(node, 'status', { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: { ...NO_NODE_INFO } });
   const { status } = node;
   setConditionTimes(status.conditions, 'lastHeartbeatTime', 'lastTransitionTime');
   setDefault(status, 'daemonEndpoints', { kubeletEndpoint: { Port: 0 } });
   setDefault(status.daemonEndpoints, 'kubeletEndpoint', { Port: 0 });
-  status.nodeInfo = { ...NODE_INFO, ...status.nodeInfo };
+  status.nodeInfo = { ...NO_NODE_INFO, ...status.nodeInfo };
   setResourceListDefaults(status.capacity);
   setResourceListDefaults(status.allocatable);
   // What is not said to be set aside can all be used.

@@ -100,23 +100,25 @@ const TOO_FAST_DOWN: Said = {
 type Limited = Said & { readonly replicas: number };
 
 function plainLimits({ current, min, max }: Wish, wanted: number): Limited {
-  const limit = scaleUpLimit(current);
-  const most = Math.min(max, limit);
   if (wanted < min) return { replicas: min, ...TOO_FEW };
-  if (wanted > most) return { replicas: most, ...(max > limit ? TOO_FAST_UP : TOO_MANY) };
-  return { replicas: wanted, ...WITHIN_RANGE };
+  return atMost(wanted, max, scaleUpLimit(current));
 }
 
 function ruledLimits({ current, min, max, behavior, nowMs }: Wish, wanted: number, memory: Memory): Limited {
-  if (wanted > current) {
-    const limit = upLimitOf(current, behavior?.scaleUp ?? {}, memory, nowMs);
-    const most = Math.min(max, limit);
-    if (wanted > most) return { replicas: most, ...(max > limit ? TOO_FAST_UP : TOO_MANY) };
-  }
-  if (wanted < current) {
-    const limit = downLimitOf(current, behavior?.scaleDown ?? {}, memory, nowMs);
-    const fewest = Math.max(min, limit);
-    if (wanted < fewest) return { replicas: fewest, ...(min < limit ? TOO_FAST_DOWN : TOO_FEW) };
-  }
+  if (wanted > current) return atMost(wanted, max, upLimitOf(current, behavior?.scaleUp ?? {}, memory, nowMs));
+  if (wanted < current) return atLeast(wanted, min, downLimitOf(current, behavior?.scaleDown ?? {}, memory, nowMs));
   return { replicas: wanted, ...WITHIN_RANGE };
+}
+
+/** `limit` is how far one step may go. */
+function atMost(wanted: number, max: number, limit: number): Limited {
+  const most = Math.min(max, limit);
+  if (wanted <= most) return { replicas: wanted, ...WITHIN_RANGE };
+  return { replicas: most, ...(max > limit ? TOO_FAST_UP : TOO_MANY) };
+}
+
+function atLeast(wanted: number, min: number, limit: number): Limited {
+  const fewest = Math.max(min, limit);
+  if (wanted >= fewest) return { replicas: wanted, ...WITHIN_RANGE };
+  return { replicas: fewest, ...(min < limit ? TOO_FAST_DOWN : TOO_FEW) };
 }

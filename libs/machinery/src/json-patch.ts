@@ -33,7 +33,9 @@ export interface DecodedJsonPatch {
 const OPERATION_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
 /** Throws StatusError 400 or 413. */
-export function decodeJsonPatch(body: Json): DecodedJsonPatch {
+export function decodeJsonPatch(body: Json, fields: 'checked' | 'ignored' = 'checked'): DecodedJsonPatch {
+  if (body === null) return { operations: [], strictErrors: [] };
+  if (fields === 'ignored') refuseUnreadable(body);
   if (!isJsonArray(body)) {
     throw decodingError(`cannot unmarshal ${jsonTypeName(body)} into Go value of type []handlers.jsonPatchOp`);
   }
@@ -49,12 +51,32 @@ export function decodeJsonPatch(body: Json): DecodedJsonPatch {
           .map((key) => `json patch unknown field "[${index}].${key}"`)
       : [],
   );
-  return { operations: body.map(decodeOperation), strictErrors: strictErrors.slice(0, MAX_STRICT_ERRORS) };
+  const decode = fields === 'checked' ? decodeOperation : readOperation;
+  return { operations: body.map(decode), strictErrors: strictErrors.slice(0, MAX_STRICT_ERRORS) };
+}
+
+/** Where nobody asks about fields the library that patches is the first to read it. */
+function refuseUnreadable(body: Json): void {
+  const refuse = (value: Json, type: string): Error =>
+    badRequest(`json: cannot unmarshal ${jsonTypeName(value)} into Go value of type jsonpatch.${type}`);
+  if (!isJsonArray(body)) throw refuse(body, 'Patch');
+  for (const each of body) if (each !== null && !isJsonObject(each)) throw refuse(each, 'Operation');
+}
+
+/** What is no text says nothing, which does not apply. */
+function readOperation(operation: Json): JsonPatchOperation {
+  const fields = isJsonObject(operation) ? operation : {};
+  const text = (field: string): string => {
+    const value = ownValue(fields, field);
+    return typeof value === 'string' ? value : '';
+  };
+  return { op: text('op'), path: text('path'), from: text('from'), value: ownValue(fields, 'value') ?? null };
 }
 
 const decodingError = (why: string): Error => badRequest(`error decoding patch: json: ${why}`);
 
 function decodeOperation(operation: Json): JsonPatchOperation {
+  if (operation === null) return readOperation(operation);
   if (!isJsonObject(operation)) {
     throw decodingError(`cannot unmarshal ${jsonTypeName(operation)} into Go value of type handlers.jsonPatchOp`);
   }

@@ -220,3 +220,104 @@ test('who wants groups without a user gets no Status: nobody knows yet who asks'
     ],
   );
 });
+
+test('a patch that is nothing, or leaves nothing, is told in the words of whoever reads it first', () => {
+  const patch = (type: string, body: string, answer: Asked['answer'], query = ''): Asked => ({
+    method: 'PATCH',
+    url: `${MAPS}/a${query}`,
+    type: `application/${type}`,
+    body,
+    answer,
+  });
+  const rejected = 'the server rejected our request due to an error in our request';
+  const unchecked = '?fieldValidation=Ignore';
+  const struct =
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  const applied = (more: string, answer: Asked['answer'], query = ''): Asked =>
+    patch('apply-patch+yaml', `{apiVersion: v1, ${more}`, answer, `?fieldManager=odd${query}`);
+  return compare([
+    patch('json-patch+json', 'null', [200, undefined]),
+    patch('json-patch+json', '[null]', [422, rejected]),
+    patch(
+      'json-patch+json',
+      '{}',
+      [400, 'json: cannot unmarshal object into Go value of type jsonpatch.Patch'],
+      unchecked,
+    ),
+    patch(
+      'json-patch+json',
+      '[5]',
+      [400, 'json: cannot unmarshal number into Go value of type jsonpatch.Operation'],
+      unchecked,
+    ),
+    patch('json-patch+json', '[{"op":5}]', [422, rejected], unchecked),
+    patch('json-patch+json', '[{"op":"replace","path":"","value":[]}]', [
+      422,
+      ` "" is invalid: patch: Invalid value: "[]": couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type ${struct}`,
+    ]),
+    patch('merge-patch+json', 'null', [400, 'Invalid JSON Patch']),
+    patch('merge-patch+json', '{', [400, 'Invalid JSON Patch'], unchecked),
+    patch('strategic-merge-patch+json', 'null', [200, undefined]),
+    applied('metadata: {name: a}}', [
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=): no corresponding type for /v1, Kind=',
+    ]),
+    applied('kind: Foo, metadata: {name: a}}', [
+      500,
+      'failed to create typed patch object (/a; /v1, Kind=Foo): no corresponding type for /v1, Kind=Foo',
+    ]),
+    applied(
+      'kind: ConfigMap, metadata: {name: a}, data: {q: "1", q: "2"}, foo: 1}',
+      [500, 'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .foo: field not declared in schema'],
+      '&fieldValidation=Strict',
+    ),
+  ]);
+});
+
+test('discovery says under which version a kind is kept', async () => {
+  const hashesIn = async (path: string): Promise<ReadonlyMap<unknown, unknown>> => {
+    const { body } = await api.call('GET', path);
+    const { resources } = body as { resources: readonly { name: string; storageVersionHash?: string }[] };
+    return new Map(resources.map(({ name, storageVersionHash }) => [name, storageVersionHash]));
+  };
+  const core = await hashesIn('/api/v1');
+  const of = (name: string): unknown => core.get(name);
+  assert.deepEqual(
+    [of('configmaps'), of('events'), of('pods/status'), of('bindings')],
+    ['qFsyl6wFWjQ=', 'r2yiGXH7wu8=', undefined, undefined],
+  );
+  const events = await hashesIn('/apis/events.k8s.io/v1');
+  assert.equal(events.get('events'), of('events'));
+});
+
+test('what belongs to no namespace stands in none, and a group has a name', async () => {
+  const none = 'the server could not find the requested resource';
+  await compare([
+    { url: '/api/v1/namespaces/default/nodes', answer: [404, none] },
+    { url: '/api/v1/namespaces/default/nodes/n', answer: [404, none] },
+    { url: '/api/v1/namespaces/default/namespaces/other', answer: [404, none] },
+    { method: 'POST', url: '/api/v1/namespaces/default/persistentvolumes', body: '{}', answer: [404, none] },
+    { url: '/api/v1/namespaces/default', answer: [200, undefined] },
+  ]);
+  for (const path of ['/apis//v1', '/apis//v1/configmaps']) {
+    const { status, body } = await api.call('GET', path);
+    assert.deepEqual([status, body], [404, '404 page not found\n'], path);
+  }
+});
+
+test('nobody streams YAML', async () => {
+  await compare([
+    {
+      url: `${MAPS}?watch=1`,
+      accept: 'application/yaml',
+      answer: [406, undefined],
+    },
+    {
+      url: `${MAPS}?watch=1`,
+      accept: 'application/yaml;q=0.9, text/html',
+      answer: [406, undefined],
+    },
+  ]);
+  const frames = await api.watch(`${MAPS}?watch=1`, 1, { headers: { accept: 'application/yaml, application/json' } });
+  assert.equal(frames[0]?.type, 'ADDED');
+});

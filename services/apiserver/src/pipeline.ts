@@ -11,7 +11,7 @@ import { isServedGroup } from './endpoints/served-kinds.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
-import { negotiate, negotiateList, negotiateWithoutTable } from './http/negotiation.ts';
+import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
@@ -122,8 +122,11 @@ function internalError({ path, query }: ApiRequest, why: string): ApiResponse {
   return textAnswer(500, `${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}\n`);
 }
 
-/** What stands at the path of a list. */
-const LISTS: ReadonlySet<string> = new Set(['list', 'watch']);
+/** Of what stands at the path of a list. */
+const NEGOTIATIONS: ReadonlyMap<string, typeof negotiate> = new Map([
+  ['list', negotiateList],
+  ['watch', negotiateWatch],
+]);
 
 async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request, user, warnings } = incoming;
@@ -141,7 +144,7 @@ async function answerResource(core: Core, incoming: Incoming, info: ResourceRequ
   if (definition !== undefined) {
     const handler = routeResource(info, definition);
     refuseName(info.name);
-    return handler(core, contextOf(LISTS.has(info.verb) ? negotiateList : negotiate), definition);
+    return handler(core, contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate), definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
   if (virtual === undefined) return unknownResource(info);

@@ -19,7 +19,7 @@ export function discoveryAnswer(request: ApiRequest, checks: readonly HealthChec
   }
   const [, root = '', first = '', second = ''] = path.split('/');
   if (root === 'api' && second === '') return resourceList('', first);
-  if (root !== 'apis') return undefined;
+  if (root !== 'apis' || first === '') return undefined;
   return second === '' ? groupAnswer(first) : resourceList(first, second);
 }
 
@@ -86,8 +86,16 @@ function resourceList(group: string, version: string): ApiResponse | undefined {
 }
 
 function legacyEntries(served: ServedKind): readonly object[] {
-  const { plural, singular, namespaced, kind, verbs, shortNames, categories } = served;
-  const own = { name: plural, singularName: singular, namespaced, kind, verbs, ...names(shortNames, categories) };
+  const { plural, singular, namespaced, kind, verbs, shortNames, categories, storageVersionHash } = served;
+  const own = {
+    name: plural,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs,
+    ...names(shortNames, categories),
+    ...(storageVersionHash === undefined ? {} : { storageVersionHash }),
+  };
   const below = served.subresources.map((sub) => ({
     name: `${plural}/${sub.name}`,
     singularName: '',

@@ -55,5 +55,5 @@ function isDiscovery(path: string): boolean {
 /** Below a group that is served an unknown path is told in a `Status`; elsewhere there is no API that could. */
 function isBelowServedGroup(path: string): boolean {
   const [, root, group = ''] = path.split('/');
-  return root === 'api' || root === 'version' || (root === 'apis' && isServedGroup(group));
+  return root === 'api' || root === 'version' || (root === 'apis' && group !== '' && isServedGroup(group));
 }

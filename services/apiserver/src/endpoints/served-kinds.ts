@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { allResources, type KindInfo, type ResourceDefinition } from '@holdfast/api';
 import { type ServedSubresource, subresourcesOf } from '../subresources/served-subresources.ts';
 import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
@@ -5,6 +6,8 @@ import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
 /** What discovery says of one resource, stored or not. */
 export interface ServedKind extends Omit<KindInfo, 'struct' | 'subresources'> {
   readonly subresources: readonly ServedSubresource[];
+  /** Under which version it is kept, in the form in which clients compare that; absent when nothing is kept. */
+  readonly storageVersionHash?: string;
 }
 
 /** Groups in the order in which Kubernetes lists them; clients that know a kind by its name alone take the first match. */
@@ -70,8 +73,16 @@ function storedKind(definition: ResourceDefinition): ServedKind {
     categories,
     verbs: verbs.toSorted(),
     subresources: subresourcesOf(definition),
+    storageVersionHash: hashOf(definition.storedAs ?? definition),
   };
 }
+
+type Stored = Pick<ResourceDefinition, 'group' | 'version' | 'kind'>;
+
+const hashOf = ({ group, version, kind }: Stored): string =>
+  createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, HASH_BYTES).toString('base64');
+
+const HASH_BYTES = 8;
 
 function placeOf(group: string): number {
   const place = GROUP_ORDER.indexOf(group);

@@ -69,8 +69,12 @@ export function parseRefusing(text: string, format: BodyFormat, refused: Refusal
   if (isJsonObject(value)) return { value, duplicates };
   // In Go, null fills nothing in.
   if (value === null) return { value: {}, duplicates };
-  throw refused(`${NO_KIND}json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${KINDS}`);
+  throw refused(noObject(value));
 }
+
+/** Why a value that is neither an object nor null has no kind. */
+export const noObject = (value: Json): string =>
+  `${NO_KIND}json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${KINDS}`;
 
 type Refusal = (why: string) => StatusError;
 

@@ -30,6 +30,15 @@ export const negotiate = (accept: string | undefined): Representation => negotia
 export const negotiateList = (accept: string | undefined): Representation =>
   negotiateAmong(accept, [...SERVED, ...STREAMS], () => true);
 
+/** Of lists that are watched: nobody streams YAML. */
+export function negotiateWatch(accept: string | undefined): Representation {
+  const wanted = negotiateList(accept);
+  if (wanted.encoding === 'json') return wanted;
+  const [other] = encodingsOf(accept ?? '').filter((encoding) => encoding === 'json');
+  if (other === undefined) throw onlyAccepted(STREAMS);
+  return { ...wanted, encoding: other, contentType: 'application/json' };
+}
+
 /** For answers that have no columns: a client that takes nothing but a table gets 406. */
 export const negotiateWithoutTable = (accept: string | undefined): Representation =>
   negotiateAmong(accept, SERVED, ({ form }) => form !== 'table');
@@ -80,11 +89,11 @@ function clausesOf(accept: string): readonly Clause[] {
 
 const wildcards = ({ type }: Clause): number => type.split('*').length;
 
-const onlyAccepted = (): StatusError =>
+const onlyAccepted = (types: readonly string[] = SERVED): StatusError =>
   new StatusError({
     code: 406,
     reason: 'NotAcceptable',
-    message: `only the following media types are accepted: ${SERVED.join(', ')}`,
+    message: `only the following media types are accepted: ${types.join(', ')}`,
   });
 
 const FORMS: ReadonlyMap<string, Representation['form']> = new Map([

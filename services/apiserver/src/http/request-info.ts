@@ -39,7 +39,7 @@ export function readRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'q
   if (segments.at(-1) === '') segments.pop();
   const [root, ...below] = segments;
   if (root === 'api' && below.length >= 2) return resourceRequest(request, '', below[0] ?? '', below.slice(1));
-  if (root === 'apis' && below.length >= 3) {
+  if (root === 'apis' && below.length >= 3 && below[0] !== '') {
     return resourceRequest(request, below[0] ?? '', below[1] ?? '', below.slice(2));
   }
   return { kind: 'path', verb: request.method.toLowerCase(), path: request.path };

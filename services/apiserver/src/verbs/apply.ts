@@ -8,13 +8,15 @@ import {
   isJsonObject,
   type JsonObject,
   jsonTypeName,
+  unclassifiedError,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import { asKind, bodyText, type ParsedDocument, refuseTooDeep } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { isKnownKind } from '../http/known-kinds.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { parseYamlText, YamlSyntaxError } from '../http/yaml.ts';
-import { subjectOf } from '../served.ts';
+import { groupVersion, subjectOf } from '../served.ts';
 import { createObject } from './create.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
@@ -32,11 +34,13 @@ export async function apply(
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'PatchOptions');
   const { value: config, duplicates } = parseConfiguration(bodyText(context.request));
-  reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
   checkConfiguredName(config, context);
   const { subresource, name } = context.info;
-  const applyTo = (live: KubeObject | undefined): KubeObject =>
-    appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
+  const applyTo = (live: KubeObject | undefined): KubeObject => {
+    const applied = appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
+    reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
+    return applied;
+  };
   const { object, created } = await updateObject(core, context, {
     definition,
     form: formFor(definition, subresource),
@@ -80,6 +84,7 @@ interface Application {
 function appliedObject(core: Core, application: Application, live: KubeObject | undefined): KubeObject {
   const { context, definition, options, config } = application;
   const { subresource } = context.info;
+  refuseUnknown(config, definition);
   const writer = { definition, subresource, fieldManager: options.fieldManager, now: core.clock.now() };
   const { object } = applyServerSide({
     ...identityOf(writer),
@@ -95,6 +100,20 @@ function refuseUid({ metadata: { uid = '' } }: KubeObject, definition: ResourceD
   if (uid === '') return;
   const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
   throw conflict(subjectOf(definition, name), why);
+}
+
+/** Of the right version, and of a kind that has no fields to own. */
+function refuseUnknown(config: JsonObject, definition: ResourceDefinition): void {
+  const { apiVersion, kind = '', metadata = {} } = config;
+  if (apiVersion !== groupVersion(definition) || typeof kind !== 'string' || isKnownKind(apiVersion, kind)) return;
+  const type = `${definition.group}/${definition.version}, Kind=${kind}`;
+  const text = (part: 'namespace' | 'name'): string => {
+    const value = isJsonObject(metadata) ? metadata[part] : undefined;
+    return typeof value === 'string' ? value : '';
+  };
+  throw unclassifiedError(
+    `failed to create typed patch object (${text('namespace')}/${text('name')}; ${type}): no corresponding type for ${type}`,
+  );
 }
 
 function checkConfiguredName(config: JsonObject, context: ResourceContext): void {

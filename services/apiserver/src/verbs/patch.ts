@@ -20,7 +20,7 @@ import {
   type StructSchema,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, type Kind, mediaTypeOf, unfitKind } from '../http/body.ts';
+import { asKind, bodyText, type Kind, mediaTypeOf, noObject, unfitKind } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { apply } from './apply.ts';
@@ -69,13 +69,17 @@ export async function patch(
 
 export function readPatch(context: ResourceContext, schema: StructSchema): Patch {
   const type = requirePatchType(context);
-  const refused = (why: string): StatusError =>
-    badRequest(type === STRATEGIC_MERGE_PATCH ? why : `error decoding patch: ${why}`);
+  const isUnchecked = context.request.query.get('fieldValidation') === 'Ignore';
+  const refused = (why: string): StatusError => {
+    if (type === MERGE_PATCH && isUnchecked) return badRequest(NO_MERGE_PATCH);
+    return badRequest(type === STRATEGIC_MERGE_PATCH || isUnchecked ? why : `error decoding patch: ${why}`);
+  };
   const { value, duplicates } = parsePatch(context, refused);
   if (type === JSON_PATCH) {
-    const { operations, strictErrors } = decodeJsonPatch(value);
+    const { operations, strictErrors } = decodeJsonPatch(value, isUnchecked ? 'ignored' : 'checked');
     return { apply: (current) => applyJsonPatch(current, operations), strictErrors: [...duplicates, ...strictErrors] };
   }
+  if (type === MERGE_PATCH && value === null) throw badRequest(NO_MERGE_PATCH);
   const body = value ?? {};
   if (!isJsonObject(body)) {
     throw refused(`json: cannot unmarshal ${jsonTypeName(body)} into Go value of type map[string]interface {}`);
@@ -95,6 +99,8 @@ function requirePatchType({ request }: ResourceContext): string {
   if (type !== JSON_PATCH && type !== MERGE_PATCH && type !== STRATEGIC_MERGE_PATCH) throw unsupportedPatch();
   return type;
 }
+
+const NO_MERGE_PATCH = 'Invalid JSON Patch';
 
 const unsupportedPatch = (): StatusError =>
   new StatusError({
@@ -125,7 +131,7 @@ export interface Patching {
 export function patched(context: ResourceContext, options: WriteOptions, patching: Patching): JsonObject {
   const { patch, kind } = patching;
   const result = patch.apply(patching.current);
-  if (!isJsonObject(result)) throw badRequest('the patch does not leave an object');
+  if (!isJsonObject(result)) throw invalidPatch(patch, result, noObject(result));
   const document = patch.strategic === undefined ? result : keepKind(result, patching.current);
   const refusal = (why: string): StatusError => invalidPatch(patch, document, why);
   const otherKind = kind === undefined ? undefined : unfitKind(document, kind);
@@ -148,8 +154,9 @@ function keepKind(result: JsonObject, { apiVersion = null, kind = null }: JsonOb
   return { ...result, apiVersion, kind };
 }
 
-function invalidPatch({ strategic }: Patch, result: JsonObject, why: string): StatusError {
-  const shown = strategic === undefined ? JSON.stringify(sortKeys(result)) : printGo(strategic);
+function invalidPatch({ strategic }: Patch, result: Json, why: string): StatusError {
+  const sorted = isJsonObject(result) ? sortKeys(result) : result;
+  const shown = strategic === undefined ? JSON.stringify(sorted) : printGo(strategic);
   const message = `Invalid value: ${JSON.stringify(shown)}: ${why}`;
   return new StatusError({
     code: 422,

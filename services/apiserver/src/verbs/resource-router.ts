@@ -31,6 +31,7 @@ const ON_ITEMS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete
 
 /** The handler of a request; 404 for a subresource that the kind does not have, 405 for a verb. */
 export function routeResource(info: ResourceRequest, definition: ResourceDefinition): Handler {
+  if (!definition.namespaced && isInNamespace(info)) throw notServed();
   if (info.subresource !== '') return routeSubresource(info, definition);
   if (!isVerb(info.verb) || !definition.verbs.includes(info.verb)) throw methodNotAllowed();
   const addressesItem = info.name !== '';
@@ -42,6 +43,10 @@ export function routeResource(info: ResourceRequest, definition: ResourceDefinit
   }
   return VERBS[info.verb];
 }
+
+/** A namespace stands at a path of its own. */
+const isInNamespace = ({ resource, namespace, name }: ResourceRequest): boolean =>
+  namespace !== '' && (resource !== 'namespaces' || namespace !== name);
 
 function routeSubresource(info: ResourceRequest, definition: ResourceDefinition): Handler {
   if (isWholeObject(definition, info.subresource)) {

@@ -112,7 +112,8 @@ function apply(cluster: ClusterCache, change: Change, incoming: Incoming): reado
       const gone = cluster.removeNode(`n${change.at}`);
       return gone === undefined ? [] : [{ kind: 'node-removed', about: gone }];
     }
-    default: {
+    case 'adds':
+    case 'changes': {
       const name = change.kind === 'adds' ? 'n9' : `n${change.at}`;
       const kinds = cluster.setNode(nodeOf(change.node, name));
       const about = cluster.node(name);

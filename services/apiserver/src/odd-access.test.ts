@@ -257,7 +257,14 @@ test('bindings and logs say everything that is wrong with them', async () => {
     [
       'POST',
       `${CORE}/pods/on-b/binding`,
-      { metadata: { name: 'x' }, target: { name: 'n' } },
+      { metadata: { name: 'x' }, target: { kind: 'Foo' } },
+      400,
+      'name in URL does not match name in Binding object',
+    ],
+    [
+      'POST',
+      `${CORE}/pods/on-b/binding`,
+      { target: { name: 'n' } },
       400,
       'name in URL does not match name in Binding object',
     ],

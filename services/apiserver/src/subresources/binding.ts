@@ -22,9 +22,8 @@ import type { Handler, Subresource } from './port.ts';
 const bind: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'CreateOptions');
   const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
-  if (wanted.name !== '' && wanted.name !== context.info.name) {
-    throw badRequest('name in URL does not match name in Binding object');
-  }
+  if (wanted.name !== context.info.name) throw badRequest('name in URL does not match name in Binding object');
+  refuseTarget(wanted);
   await updateObject(core, context, {
     definition,
     form: { subresource: 'binding', prepare: () => {}, validate: () => [] },
@@ -55,6 +54,7 @@ interface Wanted {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
+  readonly kind: string;
   readonly node: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -63,13 +63,12 @@ interface Wanted {
 function readBinding(document: JsonObject): Wanted {
   const metadata = isJsonObject(document['metadata']) ? document['metadata'] : {};
   const target = isJsonObject(document['target']) ? document['target'] : {};
-  const node = textOf(target['name']);
-  refuseTarget(textOf(target['kind']), node);
   return {
     name: textOf(metadata['name']),
     uid: textOf(metadata['uid']),
     resourceVersion: textOf(metadata['resourceVersion']),
-    node,
+    kind: textOf(target['kind']),
+    node: textOf(target['name']),
     annotations: textMap(metadata['annotations']),
     labels: textMap(metadata['labels']),
   };
@@ -85,7 +84,7 @@ function textMap(value: unknown): Readonly<Record<string, string>> {
 }
 
 /** Kubernetes answers a malformed target with 500; clients have learned to live with it. */
-function refuseTarget(kind: string, node: string): void {
+function refuseTarget({ kind, node }: Wanted): void {
   const problems = [
     ...(kind === '' || kind === 'Node'
       ? []

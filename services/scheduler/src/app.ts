@@ -8,11 +8,13 @@ import { createExtenderPost } from './adapters/extender-post.ts';
 import { PodWriter } from './adapters/pod-writer.ts';
 import { BindingResults } from './binding-results.ts';
 import { ClusterFeed } from './cluster-feed.ts';
+import { shownConfiguration } from './configuration/shown.ts';
 import { DecideLoop } from './decide-loop.ts';
 import { Decider } from './decider.ts';
 import { createEventTiming } from './event-timing.ts';
 import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { Outcomes } from './outcomes.ts';
+import { renderPodResources } from './pod-resources.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 import { SchedulerState } from './scheduler-state.ts';
 import { SeenPods } from './seen-pods.ts';
@@ -21,6 +23,10 @@ export interface Scheduler extends Service {
   counters(): SchedulerCounters;
   /** In the text format of Prometheus. */
   metrics(): string;
+  /** What pods ask for, in the same format. */
+  resourceMetrics(): string;
+  /** The configuration that is used. */
+  shownConfiguration(): unknown;
   /** How what the scheduler believes differs from what the API says. */
   compareCache(): Promise<CacheComparison>;
   /** Whether the first lists are complete. */
@@ -102,6 +108,15 @@ class RunningScheduler implements Scheduler {
 
   metrics(): string {
     return this.#state.metrics.render();
+  }
+
+  resourceMetrics(): string {
+    const { cache, queue } = this.#state;
+    return renderPodResources([...cache.placedPods(), ...queue.pods()].map(({ pod }) => pod));
+  }
+
+  shownConfiguration(): unknown {
+    return shownConfiguration(this.#state.configuration);
   }
 
   compareCache(): Promise<CacheComparison> {

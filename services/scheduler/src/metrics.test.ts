@@ -106,6 +106,26 @@ test('the time of an attempt begins with its decision, and that of a pod when it
   );
 });
 
+test('what pods ask for and the configuration that is used can be read', async (t) => {
+  const { clock, schedulers, addNode, addPod, stop } = await rig();
+  t.after(stop);
+  addNode('n1', { cpu: '1' });
+  addPod('placed', { cpu: '500m', memory: '1Mi', spec: { priority: 7 } });
+  await clock.advance(1_000);
+  addPod('waits', { cpu: '4' });
+  await clock.advance(1_000);
+  const [scheduler] = schedulers;
+  const text = scheduler?.resourceMetrics() ?? '';
+  const series = (pod: string, node: string, priority: string, resource: string): string =>
+    `kube_pod_resource_request{namespace="default",pod="${pod}",node="${node}",scheduler="",priority="${priority}",${resource}}`;
+  assert.equal(valueOf(text, series('placed', 'n1', '7', 'resource="cpu",unit="cores"')), 0.5);
+  assert.equal(valueOf(text, series('placed', 'n1', '7', 'resource="memory",unit="bytes"')), 1_048_576);
+  assert.equal(valueOf(text, series('waits', '', '', 'resource="cpu",unit="cores"')), 4);
+  const shown = JSON.stringify(scheduler?.shownConfiguration());
+  assert.ok(shown.includes('{"name":"TaintToleration","weight":3}'), shown);
+  assert.ok(shown.includes('"resourceName":"kube-scheduler"'), shown);
+});
+
 test('pods that needed fifteen tries or more share a series, and who leads is told where one is elected', () => {
   const metrics = createSchedulerMetrics({ ...noGauges, isLeader: () => true });
   for (const attempts of [14, 15, 40]) metrics.bound(attempts, 1);

@@ -18,6 +18,8 @@ async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
   };
   const source = {
     metrics: () => 'scheduler_x 1\n',
+    resourceMetrics: () => 'kube_pod_x 1\n',
+    shownConfiguration: () => ({ parallelism: 16 }),
     isReady: () => state.ready,
     compareCache: () => state.compare(),
   };
@@ -39,6 +41,8 @@ async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
 test('serves what machines and people ask for, and nothing else', async (t) => {
   const { state, get } = await serve(t);
   assert.deepEqual(await get('/metrics', READER), [200, 'scheduler_x 1\n']);
+  assert.deepEqual(await get('/metrics/resources', READER), [200, 'kube_pod_x 1\n']);
+  assert.deepEqual(JSON.parse((await get('/configz', READER))[1]), { componentconfig: { parallelism: 16 } });
   assert.equal((await get('/healthz'))[0], 200);
   assert.equal((await get('/readyz'))[0], 503);
   state.ready = true;
@@ -51,7 +55,7 @@ test('serves what machines and people ask for, and nothing else', async (t) => {
 
 test('health is open, the rest is for those whom the API allows it', async (t) => {
   const { get } = await serve(t);
-  for (const path of ['/metrics', '/debug/cache']) {
+  for (const path of ['/metrics', '/metrics/resources', '/configz', '/debug/cache']) {
     assert.deepEqual([(await get(path))[0], (await get(path, 'Bearer other'))[0]], [401, 403]);
   }
   assert.deepEqual([(await get('/healthz'))[0], (await get('/livez'))[0]], [200, 200]);
@@ -75,7 +79,13 @@ test('with a certificate it speaks TLS', async (t) => {
 });
 
 test('an address that other machines see needs a certificate', () => {
-  const source = { metrics: () => '', isReady: () => true, compareCache: () => Promise.reject(new Error('no')) };
+  const source = {
+    metrics: () => '',
+    resourceMetrics: () => '',
+    shownConfiguration: () => ({}),
+    isReady: () => true,
+    compareCache: () => Promise.reject(new Error('no')),
+  };
   const create = (address: string): unknown => createStatusServer({ address, source, access: async () => 'allowed' });
   assert.throws(() => create('nowhere'), /form host:port, not "nowhere"/);
   for (const open of ['0.0.0.0:10259', '10.0.0.1:10259', '[::]:10259'])

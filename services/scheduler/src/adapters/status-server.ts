@@ -12,6 +12,8 @@ import type { StatusAccess } from './status-access.ts';
 
 export interface StatusSource {
   metrics(): string;
+  resourceMetrics(): string;
+  shownConfiguration(): unknown;
   isReady(): boolean;
   compareCache(): Promise<CacheComparison>;
 }
@@ -41,6 +43,10 @@ async function answerTo(
   switch (path) {
     case '/metrics':
       return (await refusalOf(path, access, authorization)) ?? metricsAnswer(source.metrics());
+    case '/metrics/resources':
+      return (await refusalOf(path, access, authorization)) ?? metricsAnswer(source.resourceMetrics());
+    case '/configz':
+      return (await refusalOf(path, access, authorization)) ?? json({ componentconfig: source.shownConfiguration() });
     case '/healthz':
     case '/livez':
       return statusText(200, 'ok');
@@ -49,7 +55,10 @@ async function answerTo(
     case '/debug/cache':
       return (await refusalOf(path, access, authorization)) ?? compared(source);
     default:
-      return statusText(404, 'there are /metrics, /healthz, /livez, /readyz and /debug/cache');
+      return statusText(
+        404,
+        'there are /metrics, /metrics/resources, /configz, /healthz, /livez, /readyz and /debug/cache',
+      );
   }
 }
 
@@ -71,9 +80,14 @@ async function refusalOf(
 
 async function compared(source: StatusSource): Promise<StatusAnswer> {
   try {
-    const body = `${JSON.stringify(await source.compareCache(), undefined, 2)}\n`;
-    return { status: 200, type: 'application/json', body };
+    return json(await source.compareCache());
   } catch (error) {
     return statusText(503, `the API could not be asked: ${describeError(error)}`);
   }
 }
+
+const json = (content: unknown): StatusAnswer => ({
+  status: 200,
+  type: 'application/json',
+  body: `${JSON.stringify(content, undefined, 2)}\n`,
+});

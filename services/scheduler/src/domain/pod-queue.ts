@@ -189,6 +189,10 @@ export class PodQueue {
     return { ...this.#counts };
   }
 
+  *pods(): Generator<PodInfo> {
+    for (const { pod } of this.#pods.values()) yield pod;
+  }
+
   /** Events that the decision under way could not see, by name. */
   eventsInFlight(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();

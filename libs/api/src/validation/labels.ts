@@ -30,8 +30,13 @@ export function validateLabelSelector(
   }
 }
 
-function validateRequirement(out: FieldError[], path: string, requirement: LabelSelectorRequirement): void {
-  if (!validateOperator(out, path, requirement)) refuseOperator(out, path, requirement.operator);
+export function validateRequirement(
+  out: FieldError[],
+  path: string,
+  requirement: LabelSelectorRequirement,
+  anyOperator = false,
+): void {
+  if (!validateOperator(out, path, requirement) && !anyOperator) refuseOperator(out, path, requirement.operator);
   validateLabelName(out, `${path}.key`, requirement.key ?? '');
   for (const [i, value] of (requirement.values ?? []).entries()) {
     for (const text of labelValueErrors(value)) out.push(invalid(`${path}.values[${i}]`, value, text));

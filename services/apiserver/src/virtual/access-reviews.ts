@@ -1,14 +1,12 @@
-import type { KubeObject, LocalSubjectAccessReview, SelfSubjectAccessReview, SubjectAccessReview } from '@holdfast/api';
-import type { ApiResponse } from '@holdfast/client';
 import {
-  badRequest,
-  type FieldError,
-  invalid,
-  invalidObject,
-  type JsonObject,
-  StatusError,
-  Verbatim,
-} from '@holdfast/machinery';
+  accessReviewErrors,
+  type KubeObject,
+  type LocalSubjectAccessReview,
+  type SelfSubjectAccessReview,
+  type SubjectAccessReview,
+} from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { badRequest, type FieldError, invalidObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import { isAllowed, whyNot } from '../authorization/chain.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -27,10 +25,9 @@ export const selfSubjectAccessReview: VirtualResource = {
   namespaced: false,
   verbs: {
     create: (core, context) => {
-      const review = readReview(context, selfSubjectAccessReview);
-      const { spec } = review as SelfSubjectAccessReview;
-      refuseWrong(questionErrors(spec));
-      return decide(core, context, review, { user: context.user, asked: spec });
+      const review = readReview(context, selfSubjectAccessReview) as SelfSubjectAccessReview;
+      refuseWrong(accessReviewErrors(review));
+      return decide(core, context, review, { user: context.user, asked: review.spec });
     },
   },
 };
@@ -43,10 +40,9 @@ export const subjectAccessReview: VirtualResource = {
   namespaced: false,
   verbs: {
     create: (core, context) => {
-      const review = readReview(context, subjectAccessReview);
-      const { spec } = review as SubjectAccessReview;
-      refuseWrong([...questionErrors(spec), ...subjectErrors(spec)]);
-      return decide(core, context, review, { user: subjectOf(spec), asked: spec });
+      const review = readReview(context, subjectAccessReview) as SubjectAccessReview;
+      refuseWrong(accessReviewErrors(review));
+      return decide(core, context, review, { user: subjectOf(review.spec), asked: review.spec });
     },
   },
 };
@@ -61,17 +57,13 @@ export const localSubjectAccessReview: VirtualResource = {
 };
 
 function reviewLocally(core: Core, context: ResourceContext): Promise<ApiResponse> {
-  const review = readReview(context, localSubjectAccessReview);
-  const { spec } = review as LocalSubjectAccessReview;
+  const review = readReview(context, localSubjectAccessReview) as LocalSubjectAccessReview;
+  const { spec, metadata } = review;
   const { namespace } = context.info;
-  refuseWrong([
-    ...questionErrors(spec),
-    ...subjectErrors(spec),
-    ...placeErrors(spec, review.metadata.namespace || namespace),
-  ]);
-  if (review.metadata.namespace !== undefined && review.metadata.namespace !== namespace) {
+  if (metadata.namespace && metadata.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
+  refuseWrong(accessReviewErrors(review, namespace));
   return decide(core, context, review, { user: subjectOf(spec), asked: spec });
 }
 
@@ -92,34 +84,6 @@ function invalidReview(errors: readonly FieldError[]): StatusError {
     details: { group: GROUP.group, causes: body.details?.causes ?? [] },
   });
 }
-
-function questionErrors({ resourceAttributes, nonResourceAttributes }: Asked = {}): readonly FieldError[] {
-  if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
-    const detail = 'cannot be specified in combination with resourceAttributes';
-    return [invalid('spec.nonResourceAttributes', goAttributes(nonResourceAttributes), detail)];
-  }
-  if (resourceAttributes !== undefined || nonResourceAttributes !== undefined) return [];
-  const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-  return [invalid('spec.resourceAttributes', null, detail)];
-}
-
-const subjectErrors = ({ user = '', groups = [] }: Partial<Spec> = {}): readonly FieldError[] =>
-  user === '' && groups.length === 0
-    ? [invalid('spec.user', user, 'at least one of user or group must be specified')]
-    : [];
-
-function placeErrors({ resourceAttributes, nonResourceAttributes }: Asked, namespace: string): readonly FieldError[] {
-  const asked = resourceAttributes?.namespace ?? '';
-  if (resourceAttributes !== undefined && asked !== namespace) {
-    return [invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace')];
-  }
-  if (nonResourceAttributes === undefined) return [];
-  const shown = goAttributes(nonResourceAttributes);
-  return [invalid('spec.nonResourceAttributes', shown, 'disallowed on this kind of request')];
-}
-
-const goAttributes = ({ path = '', verb = '' }: NonNullable<Asked['nonResourceAttributes']>): Verbatim =>
-  new Verbatim(`authorization.NonResourceAttributes{Path:${JSON.stringify(path)}, Verb:${JSON.stringify(verb)}}`);
 
 const subjectOf = ({ user = '', groups = [], uid }: Partial<Spec> = {}): User => ({
   name: user,

@@ -268,4 +268,8 @@ export const GO_STRUCTS: Readonly<Record<string, readonly (readonly [go: string,
     ['JSONPath', 'jsonPath', 'string'],
   ],
   'apiextensions.SelectableField': [['JSONPath', 'jsonPath', 'string']],
+  'authorization.NonResourceAttributes': [
+    ['Path', 'path', 'string'],
+    ['Verb', 'verb', 'string'],
+  ],
 };

@@ -321,3 +321,40 @@ test('nobody streams YAML', async () => {
   const frames = await api.watch(`${MAPS}?watch=1`, 1, { headers: { accept: 'application/yaml, application/json' } });
   assert.equal(frames[0]?.type, 'ADDED');
 });
+
+test('a dry run of a deletion shows what would become of the object', async () => {
+  const gone = await api.call('DELETE', `${MAPS}/a?dryRun=All&propagationPolicy=Foreground`);
+  assert.deepEqual(
+    [gone.at('kind'), gone.at('metadata.finalizers'), typeof gone.at('metadata.deletionTimestamp')],
+    ['ConfigMap', ['foregroundDeletion'], 'string'],
+  );
+  const still = await api.call('GET', `${MAPS}/a`);
+  assert.deepEqual([still.status, still.at('metadata.deletionTimestamp')], [200, undefined]);
+});
+
+test('fields that nobody knows are told of reviews too', async () => {
+  const url = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const body = '{"foo":1,"spec":{"resourceAttributes":{"verb":"get","verb":"list"}}}';
+  const why = 'duplicate field "spec.resourceAttributes.verb", unknown field "foo"';
+  const strict = await api.call('POST', `${url}?fieldValidation=Strict`, { body });
+  assert.deepEqual(
+    [strict.status, strict.at('message')],
+    [
+      400,
+      `SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: strict decoding error: ${why}`,
+    ],
+  );
+  const warned = await api.call('POST', url, { body });
+  assert.equal(warned.status, 201);
+  assert.match(warned.headers['warning'] ?? '', /unknown field \\"foo\\"/);
+  await compare([
+    {
+      method: 'POST',
+      body: '{"apiVersion":"core/v1","kind":"ConfigMap"}',
+      answer: [
+        400,
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "core/v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+      ],
+    },
+  ]);
+});

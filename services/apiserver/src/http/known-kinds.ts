@@ -60,8 +60,13 @@ export function isKnownKind(apiVersion: string, kind: string): boolean {
   const isServed = allResources().some(
     (each) => each.kind === kind && each.group === group && each.version === version,
   );
-  return isServed || schemaFor(group ?? '', version ?? '', kind) !== undefined;
+  return isServed || (isGroup(group ?? '') && schemaFor(group ?? '', version ?? '', kind) !== undefined);
 }
+
+/** Field tables are found by the beginning of a group's name alone. */
+const isGroup = (name: string): boolean => NEVER_STORED.has(name) || allResources().some(({ group }) => group === name);
+
+const NEVER_STORED: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
 /** Where the kinds of Kubernetes are listed is a part of what it says about one that is not. */
 export const notRegistered = (apiVersion: string, kind: string): string =>

@@ -2,7 +2,8 @@ import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/ap
 import type { ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { AdmissionRequest } from '../admission/port.ts';
-import type { CachedObject } from '../cache/cached-object.ts';
+import { CachedObject } from '../cache/cached-object.ts';
+import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
@@ -11,7 +12,7 @@ import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { readDeleteOptions } from './delete-options.ts';
-import { decideDeletion, orphansByDefault } from './deletion.ts';
+import { type DeletionStep, decideDeletion, orphansByDefault } from './deletion.ts';
 import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';
 
 export async function remove(
@@ -69,7 +70,7 @@ async function applyDeletion(core: Core, current: CachedObject, deletion: Deleti
   const now = core.clock.now();
   const step = decideDeletion({ definition, old: current.object, options, now });
   const { prepare = (object: KubeObject): KubeObject => object } = deletion;
-  if (deletion.dryRun) return { removed: step.kind === 'remove' || step.kind === 'markAndRemove', object: current };
+  if (deletion.dryRun) return asIfDone(current, step, (object) => prepare(object, now));
   switch (step.kind) {
     case 'keep':
       return { removed: false, object: current };
@@ -83,6 +84,12 @@ async function applyDeletion(core: Core, current: CachedObject, deletion: Deleti
     case 'markAndRemove':
       return markAndRemove(core, definition, { old: current, object: prepare(step.object, now) });
   }
+}
+
+function asIfDone(current: CachedObject, step: DeletionStep, prepare: (object: KubeObject) => KubeObject): Deleted {
+  const removed = step.kind === 'remove' || step.kind === 'markAndRemove';
+  if (step.kind === 'keep' || step.kind === 'remove') return { removed, object: current };
+  return { removed, object: new CachedObject(current.key, encodeStored(prepare(step.object)), current.revision) };
 }
 
 /** SAFE-09: watchers first see the object with grace 0, then its removal. */

@@ -6,6 +6,7 @@ import {
   decodeWithSchema,
   isJsonObject,
   type JsonObject,
+  type StatusError,
   trackUpdate,
 } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
@@ -14,7 +15,7 @@ import { asKind, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
 import { groupVersion } from '../served.ts';
-import { asJson } from '../verbs/decode-body.ts';
+import { asJson, reportStrict } from '../verbs/decode-body.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 
 export interface ReviewKind {
@@ -32,17 +33,21 @@ export function readReview(
   const schema = schemaFor(of.group, of.version, of.kind);
   invariant(schema !== undefined, 'every review has a field table', { kind: of.kind });
   const text = bodyText(context.request);
-  const sent = parseDocument(text, bodyFormat(context.request), of.kind).value;
+  const { value: sent, duplicates } = parseDocument(text, bodyFormat(context.request), of.kind);
+  const refused = (why: string): StatusError =>
+    badRequest(`${of.kind} in version "${of.version}" cannot be handled as a ${of.kind}: ${why}`);
   const isOther = others.some((each) => each === sent['apiVersion']);
   const document = isOther ? { ...sent, apiVersion: groupVersion(of) } : sent;
   try {
-    return asKind(decodeWithSchema(asJson(asKind(document, of)), schema).value, of);
+    const { value, unknownFields } = decodeWithSchema(asJson(asKind(document, of)), schema);
+    const options = readWriteOptions(context, 'CreateOptions');
+    reportStrict(context, options, [...duplicates, ...unknownFields], (why) =>
+      refused(`strict decoding error: ${why}`),
+    );
+    return asKind(value, of);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw badRequest(
-      `${of.kind} in version "${of.version}" cannot be handled as a ${of.kind}: ${error.message}`,
-      error,
-    );
+    throw refused(error.message);
   }
 }
 

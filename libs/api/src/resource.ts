@@ -119,8 +119,6 @@ export interface SubresourceStrategy<T> {
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
 }
 
-export type StatusStrategy<T> = SubresourceStrategy<T>;
-
 export interface ScaleAccess<T> {
   readonly replicas: (object: Readonly<T>) => number;
   readonly statusReplicas: (object: Readonly<T>) => number;

@@ -61,12 +61,6 @@ export const tooMany = (field: string, actual: number, maximum: number): FieldEr
   badValue: actual,
   detail: `must have at most ${maximum} items`,
 });
-export const typeInvalid = (field: string, badValue: unknown, detail: string): FieldError => ({
-  type: 'FieldValueTypeInvalid',
-  field,
-  badValue,
-  detail,
-});
 
 const TYPE_TEXT: Readonly<Record<FieldErrorType, string>> = {
   FieldValueNotFound: 'Not found',

@@ -186,10 +186,6 @@ export function subQuantities(a: Quantity, b: Quantity): Quantity {
   return { nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format };
 }
 
-export function negateQuantity(quantity: Quantity): Quantity {
-  return { nano: -quantity.nano, format: quantity.format };
-}
-
 /** Whole units, rounded away from zero; at most 2^63-1 (exact below 2^53). */
 export function value(quantity: Quantity): number {
   return scaled(quantity.nano, NANO_PER_UNIT);

@@ -4,8 +4,7 @@
 export const LEASE_DURATION_SECONDS = 40;
 /** A quarter of the lease: three renewals may be lost. */
 export const LEASE_RENEW_MS = 10_000;
-/** Conditions are compared this often; an unchanged node status is written only every `NODE_STATUS_REPORT_MS`. */
-export const NODE_STATUS_CHECK_MS = 10_000;
+/** A node status that did not change is written this often; one that changed, with the next lease. */
 export const NODE_STATUS_REPORT_MS = 300_000;
 /** Kubernetes' default for `maxPods`. */
 export const MAX_PODS_PER_NODE = 110;

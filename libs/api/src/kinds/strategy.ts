@@ -4,8 +4,6 @@ import type { KubeObject, SubresourceStrategy, ValidationContext } from '../reso
 /** For kinds that have nothing to clear or copy. */
 export const nothingToPrepare = (): void => {};
 
-export const noErrors = (): readonly FieldError[] => [];
-
 type WithSpec = KubeObject & { spec: unknown };
 type WithStatus = KubeObject & { status: unknown };
 

@@ -70,13 +70,6 @@ export const wildcardSubdomainErrors: Check = ruleCheck({
   maxLength: 253,
 });
 
-export const cIdentifierErrors: Check = ruleCheck({
-  pattern: '[A-Za-z_][A-Za-z0-9_]*',
-  message:
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-  examples: ['my_name', 'MY_NAME', 'MyName'],
-});
-
 export const httpHeaderNameErrors: Check = ruleCheck({
   pattern: '[-A-Za-z0-9]+',
   message: "a valid HTTP header must consist of alphanumeric characters or '-'",
@@ -130,8 +123,6 @@ export const MAX_UID = 2_147_483_647;
 
 export const unixIdErrors = (id: number): readonly string[] =>
   id >= 0 && id <= MAX_UID ? NONE : [rangeText(0, MAX_UID)];
-
-export const isDnsLabel = (value: string): boolean => dnsLabelErrors(value).length === 0;
 
 const BEYOND_ASCII = /[^ -~\s]/;
 

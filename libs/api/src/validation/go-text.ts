@@ -56,6 +56,3 @@ export const goStructText = (type: string, fields: Readonly<Record<string, strin
   `${type}{${Object.entries(fields)
     .map(([name, text]) => `${name}:${text}`)
     .join(', ')}}`;
-
-/** What a nil pointer prints. */
-export const GO_NULL = 'null';

@@ -45,7 +45,6 @@ export function isExtendedResource(name: string): boolean {
 
 export const isOvercommitAllowed = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
 export const isIntegerResource = (name: string): boolean => INTEGER_RESOURCES.has(name) || isExtendedResource(name);
-export const isObjectCount = (name: string): boolean => INTEGER_RESOURCES.has(name);
 
 /** `hugepages-2Mi` -> `2Mi` */
 export const hugePageSize = (name: string): string => name.slice(HUGE_PAGES.length);

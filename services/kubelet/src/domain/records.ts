@@ -1,4 +1,4 @@
-import type { ContainerStatus as ApiContainerStatus, Container, ContainerState, Pod } from '@holdfast/api';
+import type { ContainerStatus as ApiContainerStatus, Container, Pod } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
 import type { ContainerStatus, SandboxStatus } from '../runtime/port.ts';
 
@@ -96,7 +96,3 @@ function rememberedLife(status: ApiContainerStatus | undefined): ContainerLife |
 
 const timeOf = (text: string | undefined | null): number | undefined =>
   text === undefined || text === null ? undefined : parseTime(text);
-
-export function hasRun(state: ContainerState): boolean {
-  return state.running !== undefined || state.terminated !== undefined;
-}

@@ -1,5 +1,6 @@
+import type { SpanAttributes } from '@holdfast/platform';
 import type { Bindings } from './adapters/binding.ts';
-import type { Decider } from './decider.ts';
+import type { Decider, Outcome } from './decider.ts';
 import type { Popped } from './domain/pod-queue.ts';
 import { ASSUMPTION_CHECK_INTERVAL_MS, ASSUMPTION_MAX_MS, DECISIONS_PER_TURN } from './limits.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -56,7 +57,7 @@ export class DecideLoop {
     }
     this.#state.totals.decisions++;
     const startedMs = this.#state.deps.clock.monotonic();
-    const decided = this.#parts.decider.decide(next.pod, profile);
+    const decided = this.#traced(next, () => this.#parts.decider.decide(next.pod, profile));
     // Awaiting costs a turn of the queue of promises: only extenders make it necessary.
     const outcome = decided instanceof Promise ? await decided : decided;
     const seconds = (this.#state.deps.clock.monotonic() - startedMs) / 1_000;
@@ -65,6 +66,18 @@ export class DecideLoop {
     if (placed !== undefined) this.#parts.bindings.start(placed);
     if (outcome.kind === 'place') return;
     this.#state.metrics.attempt(profile.schedulerName, outcome.kind === 'error' ? 'error' : 'unschedulable', seconds);
+  }
+
+  /** Where somebody wants traces: a span of the name that kube-scheduler gives to a decision. */
+  #traced({ pod, attempts }: Popped, decide: () => Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
+    const { tracer } = this.#state.deps;
+    if (tracer === undefined) return decide();
+    const attributes = { 'holdfast.key': pod.key, 'holdfast.attempt': attempts };
+    return tracer.span('Scheduling', { kind: 'internal', root: true, attributes }, async (span) => {
+      const outcome = await decide();
+      span.set({ 'holdfast.result': outcome.kind, ...toldOf(outcome) });
+      return outcome;
+    });
   }
 
   /** Reads bindings that were answered and never seen: an assumption cannot leak. */
@@ -93,3 +106,6 @@ export class DecideLoop {
     timer?.cancel();
   }
 }
+
+const toldOf = (outcome: Outcome): SpanAttributes =>
+  outcome.kind === 'place' ? { 'holdfast.node': outcome.nodeName } : { 'holdfast.message': outcome.message };

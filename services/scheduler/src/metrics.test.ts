@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SpanAttributes, Tracer } from '@holdfast/platform';
 import { TIMED_EVERY } from './limits.ts';
 import { createSchedulerMetrics } from './metrics.ts';
 import { rig } from './testing/rig.ts';
@@ -104,6 +105,34 @@ test('the time of an attempt begins with its decision, and that of a pod when it
     valueOf(metrics, 'scheduler_pod_scheduling_sli_duration_seconds_sum{attempts="1"}') < 5,
     'gates do not count',
   );
+});
+
+test('where somebody wants traces, each decision is a span and so is each binding', async (t) => {
+  const spans: (readonly [name: string, told: SpanAttributes])[] = [];
+  const tracer: Tracer = {
+    span: (name, { attributes }, work) => {
+      const told = { ...attributes };
+      spans.push([name, told]);
+      return work({ set: (more) => void Object.assign(told, more) });
+    },
+    traceparent: () => undefined,
+  };
+  const { clock, addNode, addPod, stop } = await rig(1, { tracer });
+  t.after(stop);
+  addPod('a', { cpu: '1' });
+  await clock.advance(1_000);
+  addNode('n1');
+  await clock.advance(20_000);
+  const key = 'default/a';
+  const message = 'no nodes available to schedule pods';
+  assert.deepEqual(spans, [
+    [
+      'Scheduling',
+      { 'holdfast.key': key, 'holdfast.attempt': 1, 'holdfast.result': 'refuse', 'holdfast.message': message },
+    ],
+    ['Scheduling', { 'holdfast.key': key, 'holdfast.attempt': 2, 'holdfast.result': 'place', 'holdfast.node': 'n1' }],
+    ['bind pod', { 'holdfast.key': key, 'holdfast.node': 'n1' }],
+  ]);
 });
 
 test('what pods ask for and the configuration that is used can be read', async (t) => {

@@ -14,7 +14,6 @@ export const MAY_IMPORT = {
   'controller-manager': ['platform', 'machinery', 'api', 'bus', 'client'],
   kubelet: ['platform', 'machinery', 'api', 'bus', 'client'],
   fencer: ['platform', 'machinery', 'api', 'bus', 'client'],
-  'storage-server': ['platform'],
   holdfast: [
     'platform',
     'machinery',
@@ -27,7 +26,6 @@ export const MAY_IMPORT = {
     'controller-manager',
     'kubelet',
     'fencer',
-    'storage-server',
   ],
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflict } from '@holdfast/machinery';
 import { createSilentLog } from '@holdfast/platform';
-import { runController } from './controller.ts';
+import { createController } from './controller.ts';
 import type { ReconcileResult } from './port.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { createWorkQueue } from './work-queue.ts';
@@ -11,7 +11,8 @@ function rig(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileR
   const clock = createVirtualClock();
   const queue = createWorkQueue({ clock });
   const log = createSilentLog();
-  const controller = runController({ name: 'test', queue, workers, reconcile, clock, log, deadlineMs: 1_000 });
+  const controller = createController({ name: 'test', queue, workers, reconcile, clock, log, deadlineMs: 1_000 });
+  void controller.start();
   return { clock, queue, controller };
 }
 

@@ -36,13 +36,6 @@ export interface Controller extends Service {
   counters(): ControllerCounters;
 }
 
-/** Creates the controller and starts its workers. */
-export function runController(options: ControllerOptions): Controller {
-  const controller = createController(options);
-  void controller.start();
-  return controller;
-}
-
 export function createController(options: ControllerOptions): Controller {
   return new ControllerLoop(options);
 }

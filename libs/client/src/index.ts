@@ -13,7 +13,6 @@ export {
   type ControllerOptions,
   createController,
   type Reconcile,
-  runController,
 } from './controller.ts';
 export { jsonOf, revisionOf, statusErrorOf } from './decode.ts';
 export { createEventRecorder, type EventRecorderOptions, type RunningEventRecorder } from './event-recorder.ts';

@@ -175,8 +175,28 @@ class Scanner {
   }
 }
 
+/** Go reads bytes: of a character that has several it names the first, as if that were one. */
 function quoteCharacter(char: string): string {
-  if (char === "'") return `'\\''`;
-  if (char === '"') return `'"'`;
-  return `'${JSON.stringify(char).slice(1, -1)}'`;
+  const byte = Buffer.from(char)[0] ?? 0;
+  const named = NAMED.get(byte);
+  if (named !== undefined) return `'${named}'`;
+  if (byte < 0x20 || byte === 0x7f) return `'\\x${hex(byte, 2)}'`;
+  return isPrintable(byte) ? `'${String.fromCharCode(byte)}'` : `'\\u${hex(byte, 4)}'`;
 }
+
+const NAMED: ReadonlyMap<number, string> = new Map([
+  [0x07, '\\a'],
+  [0x08, '\\b'],
+  [0x09, '\\t'],
+  [0x0a, '\\n'],
+  [0x0b, '\\v'],
+  [0x0c, '\\f'],
+  [0x0d, '\\r'],
+  [0x27, "\\'"],
+  [0x5c, '\\\\'],
+]);
+
+const hex = (byte: number, digits: number): string => byte.toString(16).padStart(digits, '0');
+
+/** Neither a control character nor a space or hyphen that is not seen. */
+const isPrintable = (byte: number): boolean => byte < 0x7f || (byte > 0xa0 && byte !== 0xad);

@@ -25,7 +25,8 @@ export function bodyText(request: ApiRequest): string {
   return typeof body === 'string' ? body : UTF8.decode(body);
 }
 
-const UTF8 = new TextDecoder();
+/** A mark of the byte order is no part of JSON. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export function mediaTypeOf(request: ApiRequest): string {
   const type = request.headers['content-type'] ?? '';

@@ -116,12 +116,49 @@ test('config maps and secrets', () => {
   assert.equal(fieldsOf({ secret: replaced(secret('a', {}), object('Secret')) }, 'secret')['type'], 'Opaque');
 });
 
+const ALPHA = 'scheduler.alpha.kubernetes.io/';
+const AVOID = '{"preferAvoidPods":[{},{"podSignature":{"podController":{"controller":false}}}]}';
+
+test('annotations of any JSON harm nobody', () => {
+  const values = ['5', '"x"', 'null', '[]', '{}', '[5]', '[null]', '[{"key":5,"effect":null,"operator":{}}]', '{"a":'];
+  const nested = values.flatMap((value) => [
+    value,
+    `{"preferAvoidPods":${value}}`,
+    `{"preferAvoidPods":[{"podSignature":${value}},{"podSignature":{"podController":${value}}}]}`,
+  ]);
+  for (const value of nested) {
+    const annotations = {
+      [`${ALPHA}taints`]: value,
+      [`${ALPHA}preferAvoidPods`]: value,
+      [`${ALPHA}tolerations`]: value,
+    };
+    assert.ok(Array.isArray(refusals(object('Node', {}, { annotations }))), value);
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    assert.ok(Array.isArray(refusals(object('Pod', { spec }, { annotations }))), value);
+  }
+});
+
 test('nodes', () => {
   const node = (spec: JsonObject, status: JsonObject = {}): JsonObject => object('Node', { spec, status });
   const T = 'metadata.taints';
   const CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
   const taint = { key: 'k', value: 'v', effect: 'NoSchedule' };
   check([
+    [
+      object('Node', {}, { annotations: { [`${ALPHA}taints`]: '[{"key":"k"}]', [`${ALPHA}preferAvoidPods`]: '[]' } }),
+      [
+        `metadata.annotations.${ALPHA}taints[0].effect: Required value`,
+        `metadata.annotations.AvoidPods: Invalid value: "${ALPHA}preferAvoidPods": json: cannot unmarshal array into Go value of type v1.AvoidPods`,
+      ],
+    ],
+    [
+      object('Node', {}, { annotations: { [`${ALPHA}taints`]: '{}', [`${ALPHA}preferAvoidPods`]: AVOID } }),
+      [
+        `metadata.annotations: Invalid value: "${ALPHA}taints": json: cannot unmarshal object into Go value of type []core.Taint`,
+        `metadata.annotations.${ALPHA}preferAvoidPods[0].PodSignature: Required value`,
+        `metadata.annotations.${ALPHA}preferAvoidPods[1].PodSignature.PodController.Controller: Invalid value: false: must point to a controller`,
+      ],
+    ],
     [
       node({
         taints: [

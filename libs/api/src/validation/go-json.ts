@@ -14,6 +14,16 @@ export function goJsonProblem(text: string, type: string): string | undefined {
   return `json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`;
 }
 
+/** The items of a list that was written as JSON by anybody, with what of each is text. */
+export function textsOfItems(text: string): readonly Readonly<Record<string, string>>[] {
+  const list: unknown = JSON.parse(text);
+  if (!Array.isArray(list)) return [];
+  return list.map((item: unknown) => {
+    const members: readonly [string, unknown][] = isObject(item) && item !== null ? Object.entries(Object(item)) : [];
+    return Object.fromEntries(members.filter((member): member is [string, string] => typeof member[1] === 'string'));
+  });
+}
+
 const isObject = (value: unknown): boolean => typeof value === 'object' && !Array.isArray(value);
 
 const goJsonType = (value: unknown): string =>

@@ -1,20 +1,20 @@
 import { duplicate, type FieldError, forbidden, invalid, required, Verbatim } from '@holdfast/machinery';
-import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from '../../generated/types.ts';
+import type { ConfigMapNodeConfigSource, Node, NodeConfigSource } from '../../generated/types.ts';
 import { validateCidr, validateDnsLabel, validateDnsSubdomain, validateText } from '../../validation/check.ts';
-import { configMapKeyErrors, dnsSubdomainErrors, labelValueErrors } from '../../validation/formats.ts';
+import { configMapKeyErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goString, goStringsText, goStructText } from '../../validation/go-text.ts';
 import { parseCidr } from '../../validation/ip.ts';
-import { validateLabelName } from '../../validation/labels.ts';
-import { validateTaintEffect } from '../../validation/pod/tolerations.ts';
 import { validateResourceAmount } from '../../validation/quantities.ts';
 import { checkedInSteps, checkedUpdate } from '../checked.ts';
+import { validateNodeAnnotations, validateTaints } from './taints.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
 /** An update is checked as a new node first, and then as a change; one of the status is only a change. */
 export const nodeChecks = checkedInSteps<Node>(META, {
   whole: (out, node) => {
-    validateTaints(out, node.spec.taints ?? []);
+    validateNodeAnnotations(out, 'metadata.annotations', node.metadata.annotations);
+    validateTaints(out, 'metadata.taints', node.spec.taints ?? []);
     validateResources(out, node);
     validatePodCidrs(out, node.spec.podCIDRs ?? []);
   },
@@ -29,33 +29,6 @@ function validateResources(out: FieldError[], { status }: Readonly<Node>): void 
     for (const [name, amount] of Object.entries(status[list] ?? {})) {
       validateResourceAmount(out, `status.${list}.${name}`, name, amount);
     }
-  }
-}
-
-const goTaint = ({ key, value, effect, timeAdded }: Readonly<Taint>): Verbatim =>
-  new Verbatim(
-    goStructText('core.Taint', {
-      Key: goString(key),
-      Value: goString(value),
-      Effect: goString(effect),
-      TimeAdded: timeAdded === undefined ? '<nil>' : timeAdded,
-    }),
-  );
-
-/** The clients of old look for them under metadata. */
-function validateTaints(out: FieldError[], taints: readonly Taint[]): void {
-  const seen = new Set<string>();
-  for (const [i, taint] of taints.entries()) {
-    const path = `metadata.taints[${i}]`;
-    validateLabelName(out, `${path}.key`, taint.key ?? '');
-    const errors = labelValueErrors(taint.value ?? '');
-    if (errors.length > 0) out.push(invalid(`${path}.value`, taint.value, errors.join(';')));
-    validateTaintEffect(out, `${path}.effect`, taint.effect);
-    const key = `${taint.effect}/${taint.key}`;
-    if (seen.has(key)) {
-      out.push({ ...duplicate(path, goTaint(taint)), detail: 'taints must be unique by key and effect pair' });
-    }
-    seen.add(key);
   }
 }
 
@@ -75,6 +48,7 @@ function validatePodCidrs(out: FieldError[], cidrs: readonly string[]): void {
 
 /** What other parts of the cluster rely on is given once. */
 function validateChange(out: FieldError[], node: Readonly<Node>, old: Readonly<Node>): void {
+  validateNodeAnnotations(out, 'metadata.annotations', node.metadata.annotations);
   validateResources(out, node);
   const addresses = new Set<string>();
   for (const [i, { type, address }] of (node.status.addresses ?? []).entries()) {
@@ -96,7 +70,7 @@ function validateChange(out: FieldError[], node: Readonly<Node>, old: Readonly<N
     const source = node.status.config?.[key];
     if (source !== undefined) validateConfigSource(out, `status.config.${key}`, source, true);
   }
-  validateTaints(out, node.spec.taints ?? []);
+  validateTaints(out, 'metadata.taints', node.spec.taints ?? []);
   if ((node.spec.externalID ?? '') !== (old.spec.externalID ?? '')) {
     out.push(forbidden('spec.externalID', 'may not be updated'));
   }

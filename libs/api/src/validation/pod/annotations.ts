@@ -1,6 +1,6 @@
 import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
 import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile, Toleration } from '../../generated/types.ts';
-import { goJsonProblem } from '../go-json.ts';
+import { goJsonProblem, textsOfItems } from '../go-json.ts';
 import { validateDescendingPath } from '../paths.ts';
 import { validateTolerations } from './tolerations.ts';
 import { allContainers } from './windows.ts';
@@ -52,9 +52,7 @@ function validateTolerationsText(out: FieldError[], path: string, text: string):
     out.push(invalid(path, TOLERATIONS, problem));
     return;
   }
-  const list: unknown = JSON.parse(text);
-  const tolerations = Array.isArray(list) ? list.map((item) => ({ ...Object(item) }) as Toleration) : [];
-  validateTolerations(out, `${path}.${TOLERATIONS}`, tolerations);
+  validateTolerations(out, `${path}.${TOLERATIONS}`, textsOfItems(text) as readonly Toleration[]);
 }
 
 function isInt32Text(text: string): boolean {

@@ -358,3 +358,34 @@ test('fields that nobody knows are told of reviews too', async () => {
     },
   ]);
 });
+
+test('a scale is read like any object, and stays with its own', async () => {
+  const url = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { selector: { matchLabels: { a: 'b' } }, template };
+  assert.equal((await api.call('POST', url, { body: { metadata: { name: 'd' }, spec } })).status, 201);
+  await compare([
+    {
+      method: 'PUT',
+      url: `${url}/d/scale`,
+      body: '{"metadata":{"name":"d","namespace":"other"}}',
+      answer: [400, 'the namespace of the provided object does not match the namespace sent on the request'],
+    },
+    {
+      method: 'PUT',
+      url: `${url}/d/scale`,
+      body: '{"metadata":{"name":"d"},"spec":{"replicas":"x"}}',
+      answer: [
+        400,
+        'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32',
+      ],
+    },
+    { method: 'PATCH', url: `${url}/none/scale`, body: '{', answer: [404, 'deployments.apps "none" not found'] },
+    {
+      method: 'PUT',
+      url: `${url}/d/scale`,
+      body: '{"metadata":{"name":"d"},"spec":{"replicas":2}}',
+      answer: [200, undefined],
+    },
+  ]);
+});

@@ -13,7 +13,7 @@ import {
 import { invariant } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { asKind, bodyFormat, bodyText, mediaTypeOf, parseDocument } from '../http/body.ts';
+import { asKind, bodyText, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
 import { catchUp } from '../reader.ts';
@@ -22,11 +22,13 @@ import { asServed } from '../stored-form.ts';
 import { parseConfiguration } from '../verbs/apply.ts';
 import { asJson, decodeStoredForm } from '../verbs/decode-body.ts';
 import { identityOf } from '../verbs/field-ownership.ts';
-import { patched, readPatch } from '../verbs/patch.ts';
+import { type Patch, patched, readPatch, requirePatchType } from '../verbs/patch.ts';
+import { placeInNamespace } from '../verbs/place-in-namespace.ts';
 import { formFor } from '../verbs/update-forms.ts';
 import { changeable, updateObject } from '../verbs/update-object.ts';
 import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
 import { missing, nameless, uidMismatch } from '../verbs/write-results.ts';
+import { readReview } from '../virtual/review.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const get: Handler = async (core, context, definition) => {
@@ -38,19 +40,23 @@ const get: Handler = async (core, context, definition) => {
 
 const put: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'UpdateOptions');
-  const document = parseDocument(bodyText(context.request), bodyFormat(context.request), SCALE.kind).value;
-  const isOlder = OLDER_SCALES.some((each) => each === document['apiVersion']);
-  const sent = asJson(asKind(isOlder ? { ...document, apiVersion: 'autoscaling/v1' } : document, SCALE));
+  const review = readReview(context, SCALE, OLDER_SCALES);
+  placeInNamespace(review, context.info.namespace, definition);
+  const sent = asJson(review);
   return change(core, context, definition, { ...options, wanted: () => sent });
 };
 
 const patch: Handler = async (core, context, definition) => {
   if (mediaTypeOf(context.request) === APPLY_PATCH) return applyScale(core, context, definition);
+  requirePatchType(context);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaFor('autoscaling', 'v1', 'Scale');
   invariant(schema !== undefined, 'there is a field table for Scale');
-  const sent = readPatch(context, schema);
-  const wanted = (current: JsonObject): JsonObject => patched(context, options, { current, patch: sent, schema });
+  let sent: Patch | undefined;
+  const wanted = (current: JsonObject): JsonObject => {
+    sent ??= readPatch(context, schema);
+    return patched(context, options, { current, patch: sent, schema });
+  };
   return change(core, context, definition, { ...options, wanted });
 };
 

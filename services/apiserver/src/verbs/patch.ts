@@ -94,7 +94,7 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
   };
 }
 
-function requirePatchType({ request }: ResourceContext): string {
+export function requirePatchType({ request }: ResourceContext): string {
   const type = mediaTypeOf(request);
   if (type !== JSON_PATCH && type !== MERGE_PATCH && type !== STRATEGIC_MERGE_PATCH) throw unsupportedPatch();
   return type;

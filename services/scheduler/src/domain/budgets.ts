@@ -18,8 +18,6 @@ export class Budgets {
     for (const budget of budgets) {
       const { namespace = '' } = budget.metadata;
       const selector = compileOrNothing(() => compileLabelSelector(budget.spec.selector));
-      // Evictions are held up by a budget of everything; Kubernetes' scheduler takes it for one of nothing.
-      if (selector.empty) continue;
       byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), { budget, selector }]);
     }
     this.#byNamespace = byNamespace;
@@ -52,7 +50,6 @@ export class Budgets {
 
   #of({ namespace, labels }: PodInfo): readonly CompiledBudget[] {
     const those = this.#byNamespace.get(namespace);
-    if (those === undefined || Object.keys(labels).length === 0) return [];
-    return those.filter(({ selector }) => selector.matches(labels));
+    return those === undefined ? [] : those.filter(({ selector }) => selector.matches(labels));
   }
 }

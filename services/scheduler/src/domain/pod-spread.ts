@@ -111,13 +111,12 @@ function selectorOf(pod: Pod, constraint: TopologySpreadConstraint): LabelSelect
   });
 }
 
-/** Pods that are going away do not count: their place is about to be free. Nor does any for the selector of everything. */
+/** Pods that are going away do not count: their place is about to be free. */
 function groupOf(namespace: string, selector: LabelSelectorMatcher, selects: SpreadConstraint['selects']): PodGroup {
-  const counts = !selector.empty;
   return {
-    key: `spread\n${namespace}\n${selector === NOTHING || !counts ? '!' : `=${selector.text}`}`,
+    key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,
     namespace,
     pair: pairOf(selector),
-    includes: (placed) => counts && !placed.terminating && selects(placed),
+    includes: (placed) => !placed.terminating && selects(placed),
   };
 }

@@ -99,7 +99,7 @@ test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption 
   assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, both)), 'a: guarded');
 });
 
-test('[PREEMPT-16] a budget without a selector or with an empty one guards nobody, and a pod without labels has none', () => {
+test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with an empty selector everybody, as for evictions', () => {
   const on = (name: string, priority: number, nodeName: string, labels: Record<string, string>): Pod =>
     withPriority(name, priority, { nodeName, cpu: '4', labels });
   const nodes = [buildNode('a'), buildNode('b')];
@@ -112,13 +112,14 @@ test('[PREEMPT-16] a budget without a selector or with an empty one guards nobod
   const chosen = (selector: PodDisruptionBudget['spec']['selector'], placed = pods): string =>
     told(tryPreempt(clusterOf(nodes, placed), x, [selecting(selector)]));
   assert.equal(chosen({ matchLabels: { app: 'x' } }), 'b: second');
-  assert.equal(chosen({}), 'a: first');
   assert.equal(chosen(undefined), 'a: first');
+  const guardsFirst = { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['y'] }] };
   const unlabelled = [on('first', 1, 'a', {}), on('second', 3, 'b', { app: 'y' })];
-  assert.equal(
-    chosen({ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['y'] }] }, unlabelled),
-    'a: first',
+  assert.equal(chosen(guardsFirst, unlabelled), 'b: second');
+  const elsewhere = unlabelled.map((pod) =>
+    pod.metadata.name === 'second' ? { ...pod, metadata: { ...pod.metadata, namespace: 'other' } } : pod,
   );
+  assert.equal(chosen({}, elsewhere), 'b: second');
 });
 
 test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest running', () => {

@@ -118,20 +118,20 @@ test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace,
   assert.ok(passing({ nodes, pods: [matching('1', 'a')] }, onlyA).includes('a'), 'zoneB does not exist for this pod');
 });
 
-test('[SPREAD-08] under a selector of everything nobody counts but the incoming pod, under none nobody', () => {
+test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent one nobody', () => {
   const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
-  const pods = ['a', 'a', 'a'].map((name, i) => matching(`p${i}`, name));
+  const labelled = ['a', 'a', 'a'].map((name, i) => matching(`p${i}`, name));
+  const bare = buildPod('bare', { nodeName: 'a' });
   const selecting = (labelSelector: NonNullable<TopologySpreadConstraint['labelSelector']> | undefined): Pod => {
     const { topologyKey, whenUnsatisfiable, maxSkew } = constraint('zone');
     return incoming([{ topologyKey, whenUnsatisfiable, maxSkew, ...(labelSelector && { labelSelector }) }]);
   };
-  assert.deepEqual(passing({ nodes, pods }, selecting({})), ['a', 'b']);
+  const pods = [...labelled, bare];
+  assert.deepEqual(passing({ nodes, pods }, selecting({})), ['b']);
+  assert.deepEqual(passing({ nodes, pods: [bare] }, selecting({})), ['b']);
   assert.deepEqual(passing({ nodes, pods }, selecting(undefined)), ['a', 'b']);
-  assert.deepEqual(passing({ nodes, pods }, selecting({ matchExpressions: [{ key: 'foo', operator: 'Exists' }] })), [
-    'b',
-  ]);
-  const soft = (labelSelector: object): Pod => incoming([{ ...constraint('zone', SOFT), labelSelector }]);
-  assert.deepEqual(scores({ nodes, pods }, soft({})), { raw: [0, 0], normalized: [100, 100] });
+  const exists: TopologySpreadConstraint['labelSelector'] = { matchExpressions: [{ key: 'foo', operator: 'Exists' }] };
+  assert.deepEqual(passing({ nodes, pods }, selecting(exists)), ['b']);
 });
 
 test('[SPREAD-18] a leaving pod that does not count is subtracted all the same when its going is tried', () => {

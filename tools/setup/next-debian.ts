@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runApt } from './apt.ts';
 
 /** Debian's release whose packages are taken where those of the stable one are too old. */
 const SUITE = 'trixie';
@@ -33,8 +34,14 @@ export function unpackFromNextDebian(wanted: WantedFile): void {
   const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-debian-'));
   try {
     const options = aptOptions(scratch, wanted);
-    run('apt-get', [...options, 'update', '-q'], scratch, wanted);
-    run('apt-get', [...options, 'download', `${wanted.packageName}/${SUITE}`], scratch, wanted);
+    const steps = [
+      ['update', '-q'],
+      ['download', `${wanted.packageName}/${SUITE}`],
+    ];
+    runApt(
+      steps.map((step) => [...options, ...step]),
+      { byHand: wanted.byHand, cwd: scratch },
+    );
     const archive = readdirSync(scratch).find((file) => file.endsWith('.deb'));
     if (archive === undefined) throw new Error(`apt-get downloaded nothing. ${wanted.byHand}`);
     run('dpkg-deb', ['-x', archive, scratch], scratch, wanted);

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { runApt } from './apt.ts';
 import { unpackFromNextDebian } from './next-debian.ts';
 
 /** Programs that tests start. The servers are Debian packages of the same name. */
@@ -45,12 +45,11 @@ export function findOnPath(program: string): string | undefined {
 
 function installFromApt(packages: readonly string[], byHand: string): void {
   process.stdout.write(`installing ${packages.join(', ')}\n`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of [
-    ['update', '-q'],
-    ['install', '-y', '-q', '--no-install-recommends', ...packages],
-  ]) {
-    const result = spawnSync('apt-get', args, { env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-    if (result.status !== 0) throw new Error(`apt-get ${args.join(' ')} failed: ${result.stderr}. ${byHand}`);
-  }
+  runApt(
+    [
+      ['update', '-q'],
+      ['install', '-y', '-q', '--no-install-recommends', ...packages],
+    ],
+    { byHand },
+  );
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { RecentMap } from './recent-map.ts';
 
@@ -32,4 +34,19 @@ test('it holds what a list in order of use would hold, whatever is done to it', 
     });
   });
   fc.assert(property);
+});
+
+test('what is touched again and again takes no more memory', () => {
+  setFlagsFromString('--expose-gc');
+  const heapBytes = (): number => {
+    runInNewContext('gc()');
+    return process.memoryUsage().heapUsed;
+  };
+  const map = new RecentMap<number, number>(20_000);
+  for (let key = 0; key < 1_000; key++) map.set(key, key);
+  const before = heapBytes();
+  for (let i = 0; i < 400_000; i++) map.touch(i % 1_000);
+  const grown = heapBytes() - before;
+  assert.ok(grown < 8_000_000, `${grown} bytes`);
+  assert.equal(map.size, 1_000);
 });

@@ -14,7 +14,7 @@ export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly minDomains: number;
   readonly group: PodGroup;
-  /** Selector and namespace alone: what counts when pods come and go on trial. */
+  /** Selector and namespace alone: pods that are going away as well. */
   readonly selects: (pod: PodInfo) => boolean;
   /** Whether the incoming pod counts itself. */
   readonly includesSelf: boolean;

@@ -99,6 +99,26 @@ test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption 
   assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, both)), 'a: guarded');
 });
 
+test('[PREEMPT-03] [SPREAD-08] nobody goes for a pod that would be one too many there still: who leaves does not count already', () => {
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'zone',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: { app: 'x' } },
+  };
+  const nodes = ['a', 'b'].map((zone) => buildNode(zone, { cpu: '4', labels: { zone } }));
+  const leaving = withPriority('leaving', 1, { nodeName: 'b', labels: { app: 'x' } });
+  const cluster = clusterOf(nodes, [
+    withPriority('important', 9, { nodeName: 'a', cpu: '4' }),
+    withPriority('stays', 9, { nodeName: 'b', labels: { app: 'x' } }),
+    { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    withPriority('harmless', 1, { nodeName: 'b', cpu: '4' }),
+  ]);
+  const x = withPriority('x', 5, { cpu: '1', labels: { app: 'x' }, spec: { topologySpreadConstraints: [spread] } });
+  const result = tryPreempt(cluster, x);
+  assert.equal(result.kind, 'none', told(result));
+});
+
 test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with an empty selector everybody, as for evictions', () => {
   const on = (name: string, priority: number, nodeName: string, labels: Record<string, string>): Pod =>
     withPriority(name, priority, { nodeName, cpu: '4', labels });

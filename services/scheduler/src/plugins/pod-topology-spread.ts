@@ -63,7 +63,7 @@ function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
         check: checkOf(hard.constraints, forks),
         adjust: (pod, node, by) => {
           for (const [i, constraint] of hard.constraints.entries()) {
-            if (constraint.selects(pod) && constraint.view.counted?.(node) === true) forks[i]?.adjust(node, by);
+            if (constraint.group.includes(pod) && constraint.view.counted?.(node) === true) forks[i]?.adjust(node, by);
           }
         },
       };

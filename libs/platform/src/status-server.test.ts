@@ -24,6 +24,20 @@ test('answers by the path alone, from start to stop', async (t) => {
   await assert.rejects(fetch(url));
 });
 
+test('an answer that fails is told to the one who asked, and the next is answered', async (t) => {
+  const answer = (path: string) => {
+    if (path === '/healthz') return statusText(200, 'ok');
+    throw new Error('no such count');
+  };
+  const server = createStatusServer({ component: 'clock', address: '127.0.0.1:0', answer });
+  t.after(() => server.stop());
+  await server.start();
+  const url = `http://127.0.0.1:${server.port}`;
+  const failed = await fetch(`${url}/metrics`);
+  assert.deepEqual([failed.status, await failed.text()], [500, 'no such count\n']);
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+});
+
 test('what is no address, or one that others see without a certificate, is told with the next step', () => {
   assert.throws(() => serverAt('nowhere'), /form host:port, not "nowhere"/);
   const refused = (error: unknown): boolean => error instanceof OperatorError && /Give --cert, or/.test(error.nextStep);

@@ -80,8 +80,21 @@ async function serve(
   options: StatusServerOptions,
 ): Promise<void> {
   const [path = ''] = url.split('?', 1);
-  const { status, type, body } = await options.answer(path, headers);
+  const { status, type, body } = await answerTo(path, headers, options);
   response.writeHead(status, { 'content-type': type }).end(body);
+}
+
+/** What fails is told to the one who asked: a mistake in an answer is no reason to end the component. */
+async function answerTo(
+  path: string,
+  headers: IncomingHttpHeaders,
+  { answer }: StatusServerOptions,
+): Promise<StatusAnswer> {
+  try {
+    return await answer(path, headers);
+  } catch (error) {
+    return statusText(500, describeError(error));
+  }
 }
 
 function parseAddress({ address, component }: StatusServerOptions): { readonly host: string; readonly port: number } {

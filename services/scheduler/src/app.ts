@@ -112,7 +112,9 @@ class RunningScheduler implements Scheduler {
 
   resourceMetrics(): string {
     const { cache, queue } = this.#state;
-    return renderPodResources([...cache.placedPods(), ...queue.pods()].map(({ pod }) => pod));
+    // Who is being bound is in both.
+    const waiting = [...queue.pods()].filter(({ uid }) => cache.placed(uid) === undefined);
+    return renderPodResources([...cache.placedPods(), ...waiting].map(({ pod }) => pod));
   }
 
   shownConfiguration(): unknown {

@@ -155,6 +155,21 @@ test('what pods ask for and the configuration that is used can be read', async (
   assert.ok(shown.includes('"resourceName":"kube-scheduler"'), shown);
 });
 
+test('what a pod asks for is told once while it is being bound', async (t) => {
+  const { clock, api, schedulers, addNode, addPod, stop } = await rig();
+  t.after(stop);
+  addNode('n1');
+  await clock.advance(10);
+  let meanwhile = '';
+  api.before = ({ path }) => {
+    if (path.endsWith('/binding')) meanwhile = schedulers[0]?.resourceMetrics() ?? '';
+  };
+  addPod('bound', { cpu: '1', memory: '0' });
+  await clock.advance(100);
+  const series = meanwhile.split('\n').filter((line) => line.startsWith('kube_pod_resource_request{'));
+  assert.equal(series.length, 1, meanwhile);
+});
+
 test('pods that needed fifteen tries or more share a series, and who leads is told where one is elected', () => {
   const metrics = createSchedulerMetrics({ ...noGauges, isLeader: () => true });
   for (const attempts of [14, 15, 40]) metrics.bound(attempts, 1);

@@ -88,10 +88,10 @@ async function serve(
 async function answerTo(
   path: string,
   headers: IncomingHttpHeaders,
-  { answer }: StatusServerOptions,
+  options: StatusServerOptions,
 ): Promise<StatusAnswer> {
   try {
-    return await answer(path, headers);
+    return await options.answer(path, headers);
   } catch (error) {
     return statusText(500, describeError(error));
   }

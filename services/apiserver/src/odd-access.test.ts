@@ -94,6 +94,10 @@ test('a kubelet is told why it may not write what is not its own', () => {
     ),
     make(mirror(owned, volume({ secret: { secretName: 's' } })), 'node "a" can not create pods that reference secrets'),
     make(
+      mirror(owned, { containers: [{ name: 'c', image: 'i', envFrom: [{ secretRef: { name: 's' } }] }] }),
+      'node "a" can not create pods that reference secrets',
+    ),
+    make(
       mirror(owned, volume({ projected: { sources: [{ configMap: { name: 'c' } }] } })),
       'node "a" can not create pods that reference configmaps',
     ),
@@ -240,6 +244,10 @@ test('pods of files refer to nothing, and accounts may bound what their pods ref
       strict({ containers: [{ name: 'c', image: 'i', env: [variable] }] }),
       `container c with envVar V referencing secret.secretName="other" ${end} secret`,
     ],
+    [
+      strict({ containers: [{ name: 'c', image: 'i', envFrom: [{ secretRef: { name: 'other' } }] }] }),
+      `container c with envFrom referencing secret.secretName="other" ${end} secret`,
+    ],
     [strict({ imagePullSecrets: [{ name: 'p' }] }), `imagePullSecrets[0].name="p" ${end} imagePullSecret`],
   ];
   for (const [extra, why] of cases) {
@@ -250,6 +258,15 @@ test('pods of files refer to nothing, and accounts may bound what their pods ref
     body: podBody('p', strict(volume({ secret: { secretName: 'own' } }))),
   });
   assert.equal(allowed.status, 201);
+  const debug = (name: string): Promise<unknown> => {
+    const container = { name: 'd', image: 'i', envFrom: [{ secretRef: { name } }] };
+    const url = `${CORE}/pods/p/ephemeralcontainers`;
+    const answer = mounting.call('PATCH', url, { body: { spec: { ephemeralContainers: [container] } } });
+    return answer.then((got) => [got.status, got.at('message')]);
+  };
+  const why = `ephemeral container d with envFrom referencing secret.secretName="other" ${end} secret`;
+  assert.deepEqual(await debug('other'), [403, `pods "p" is forbidden: ${why}`]);
+  assert.deepEqual(await debug('own'), [200, undefined]);
 });
 
 test('bindings and logs say everything that is wrong with them', async () => {

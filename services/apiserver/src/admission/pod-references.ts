@@ -4,7 +4,7 @@ import type { Container, Pod, Volume } from '@holdfast/api';
 export interface SecretUse {
   readonly name: string;
   readonly kind: 'volume' | 'container' | 'init container' | 'ephemeral container' | 'pull';
-  /** Which container, and which variable of it. */
+  /** Which container, and which variable of it; '' for all variables that a secret makes. */
   readonly container: string;
   readonly variable: string;
 }
@@ -33,7 +33,7 @@ const projects =
 export const projectsToken = ({ spec }: Pod): boolean => (spec.volumes ?? []).some(projects('serviceAccountToken'));
 
 function readsConfig({ spec }: Pod): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? [])].some(
+  return [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])].some(
     ({ env = [], envFrom = [] }) =>
       env.some(({ valueFrom }) => valueFrom?.configMapKeyRef !== undefined) ||
       envFrom.some(({ configMapRef }) => configMapRef !== undefined),
@@ -49,10 +49,13 @@ export function secretUses({ spec }: Pod): readonly SecretUse[] {
     ...volumes,
     ...(spec.initContainers ?? []).flatMap((each) => inContainer('init container', each)),
     ...spec.containers.flatMap((each) => inContainer('container', each)),
-    ...(spec.ephemeralContainers ?? []).flatMap((each) => inContainer('ephemeral container', each)),
+    ...ephemeralUses({ spec }),
     ...(spec.imagePullSecrets ?? []).map(({ name }) => useOf('pull', name)),
   ];
 }
+
+export const ephemeralUses = ({ spec }: Pick<Pod, 'spec'>): readonly SecretUse[] =>
+  (spec.ephemeralContainers ?? []).flatMap((each) => inContainer('ephemeral container', each));
 
 const useOf = (kind: SecretUse['kind'], name = '', container = '', variable = ''): SecretUse => ({
   kind,
@@ -63,10 +66,14 @@ const useOf = (kind: SecretUse['kind'], name = '', container = '', variable = ''
 
 function inContainer(
   kind: SecretUse['kind'],
-  { name, env = [] }: Pick<Container, 'name' | 'env'>,
+  { name, env = [], envFrom = [] }: Pick<Container, 'name' | 'env' | 'envFrom'>,
 ): readonly SecretUse[] {
-  return env.flatMap((variable) => {
+  const each = env.flatMap((variable) => {
     const key = variable.valueFrom?.secretKeyRef;
     return key === undefined ? [] : [useOf(kind, key.name, name, variable.name)];
   });
+  const whole = envFrom.flatMap(({ secretRef }) =>
+    secretRef === undefined ? [] : [useOf(kind, secretRef.name, name)],
+  );
+  return [...each, ...whole];
 }

@@ -8,7 +8,7 @@ import {
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { decodePod } from '../decode.ts';
-import { projectsToken, referenceOf, type SecretUse, secretUses } from '../pod-references.ts';
+import { ephemeralUses, projectsToken, referenceOf, type SecretUse, secretUses } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const DEFAULT_ACCOUNT = 'default';
@@ -28,11 +28,25 @@ export const createServiceAccount = (deps: AdmissionDeps): AdmissionPlugin => ({
   handles: (request) =>
     deps.serviceAccounts === 'mounted' &&
     isCore(request, 'pods') &&
-    request.operation === 'CREATE' &&
-    request.subresource === '',
-  admit: (request) =>
-    request.object === undefined ? undefined : giveAccount(deps, request, decodePod(request.object)),
+    ((request.operation === 'CREATE' && request.subresource === '') || addsContainers(request)),
+  admit: (request) => {
+    if (request.object === undefined) return undefined;
+    const pod = decodePod(request.object);
+    return addsContainers(request) ? judgeAdded(deps, request, pod) : giveAccount(deps, request, pod);
+  },
 });
+
+const addsContainers = ({ operation, subresource }: AdmissionRequest): boolean =>
+  operation === 'UPDATE' && subresource === 'ephemeralcontainers';
+
+/** Containers that come later use no other secrets than those that came with the pod. */
+async function judgeAdded(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
+  const name = decodePod(request.old ?? pod).spec.serviceAccountName ?? '';
+  const uses = ephemeralUses(pod);
+  if (name === '' || uses.length === 0) return;
+  const account = await findAccount(deps, request, name);
+  if (account !== undefined) refuseOtherSecrets(request, uses, account);
+}
 
 function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> | undefined {
   const { spec } = pod;
@@ -66,7 +80,9 @@ function useAccount(
   ...[pod, account]: readonly [Pod, ServiceAccount | undefined]
 ): void {
   const { spec } = pod;
-  if (account?.metadata.annotations?.[ONLY_OWN_SECRETS] !== undefined) refuseOtherSecrets(request, pod, account);
+  if (account?.metadata.annotations?.[ONLY_OWN_SECRETS] !== undefined) {
+    refuseOtherSecrets(request, secretUses(pod), account);
+  }
   if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) {
     mountToken(spec, `kube-api-access-${deps.ids.suffix(SUFFIX_CHARS)}`);
   }
@@ -77,13 +93,13 @@ function useAccount(
 }
 
 /** An account may say that its pods use no secrets but those it names. */
-function refuseOtherSecrets(request: AdmissionRequest, pod: Pod, account: ServiceAccount): void {
+function refuseOtherSecrets(request: AdmissionRequest, uses: readonly SecretUse[], account: ServiceAccount): void {
   const { annotations, name = '' } = account.metadata;
   if (!TRUE.has(annotations?.[ONLY_OWN_SECRETS] ?? '')) return;
   const own = new Set((account.secrets ?? []).map((each) => each.name));
   const pulls = new Set((account.imagePullSecrets ?? []).map((each) => each.name));
   let pull = -1;
-  for (const use of secretUses(pod)) {
+  for (const use of uses) {
     if (use.kind === 'pull') pull += 1;
     if ((use.kind === 'pull' ? pulls : own).has(use.name)) continue;
     const end = `is not allowed because service account ${name} does not reference that`;
@@ -95,10 +111,11 @@ function refuseOtherSecrets(request: AdmissionRequest, pod: Pod, account: Servic
   }
 }
 
-const placeOf = ({ kind, name, container, variable }: SecretUse): string =>
-  kind === 'volume'
-    ? `volume with secret.secretName="${name}"`
-    : `${kind} ${container} with envVar ${variable} referencing secret.secretName="${name}"`;
+function placeOf({ kind, name, container, variable }: SecretUse): string {
+  if (kind === 'volume') return `volume with secret.secretName="${name}"`;
+  const what = variable === '' ? 'envFrom' : `envVar ${variable}`;
+  return `${kind} ${container} with ${what} referencing secret.secretName="${name}"`;
+}
 
 /** A namespace's default account follows the namespace in a moment; a pod need not wait for it, its token will. */
 async function findAccount(

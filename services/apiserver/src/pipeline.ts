@@ -90,11 +90,10 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 async function route({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const { authorizers } = core.access;
-  const nobody = wantsToImpersonate(incoming.request) ? wantedOfNobody(incoming.request) : undefined;
+  const isForAnother = wantsToImpersonate(incoming.request);
+  const nobody = isForAnother ? wantedOfNobody(incoming.request) : undefined;
   if (nobody !== undefined) return internalError(incoming.request, nobody);
-  const user = wantsToImpersonate(incoming.request)
-    ? await impersonate(authorizers, incoming.user, incoming.request)
-    : incoming.user;
+  const user = isForAnother ? await impersonate(authorizers, incoming.user, incoming.request) : incoming.user;
   const asked = authorize(authorizers, user, info);
   if (asked !== undefined) await asked;
   if (info.kind === 'path') return answerPath(core, incoming.request, checks);
@@ -106,13 +105,16 @@ async function route({ core, checks }: Pipeline, incoming: Incoming, info: Reque
   );
 }
 
+const IS_NO_PART = /[/%]|^\.\.?$/;
+
 /** Names that are no part of a path in the store. */
 function refuseName(name: string): void {
+  if (!IS_NO_PART.test(name)) return;
   const why =
     name === '.' || name === '..'
       ? `may not be '${name}'`
       : ['/', '%'].flatMap((each) => (name.includes(each) ? [`may not contain '${each}'`] : [])).join(';');
-  if (why !== '') throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${why}`);
+  throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${why}`);
 }
 
 /** Before anybody knows who asks there is no Status. */

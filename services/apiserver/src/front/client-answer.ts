@@ -24,6 +24,7 @@ export class ClientAnswer implements Asker {
   #question: Question | undefined;
   #isAnswered = false;
   #isBegun = false;
+  #isClosed = false;
   #isFollowed = false;
   /** Written while the client was not taking: it is told when that has left. */
   #waiting = 0;
@@ -36,6 +37,7 @@ export class ClientAnswer implements Asker {
     this.#options = options;
     // Every answer ends with a close; only one that came too early is of interest to whoever is still at work.
     raw.once('close', () => {
+      this.#isClosed = true;
       this.#stalled?.cancel();
       options.unread.left(raw);
       if (!this.#isAnswered || this.#lent > 0) this.#question?.gone();
@@ -53,7 +55,8 @@ export class ClientAnswer implements Asker {
     if (body.length > 0 || !BODYLESS.has(status)) raw.setHeader('content-length', body.length);
     if (this.#options.headOnly || body.length === 0) raw.end();
     else raw.end(body);
-    this.#options.unread.add(raw);
+    // Whoever has gone already leaves no second time.
+    if (!this.#isClosed) this.#options.unread.add(raw);
   }
 
   /** The client of a quiet watch must learn that it is open before the first event. */

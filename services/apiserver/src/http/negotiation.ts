@@ -1,4 +1,5 @@
 import { StatusError } from '@holdfast/machinery';
+import { RecentMap } from '@holdfast/platform';
 
 /** How the client wants an object or a list. */
 export interface Representation {
@@ -49,8 +50,9 @@ function negotiateAmong(
   isServed: (wanted: Representation) => boolean,
 ): Representation {
   if (accept === undefined || accept === '' || accept === 'application/json') return PLAIN;
-  if (!takesAny(accept, SERVED)) throw notAcceptable(available);
-  for (const clause of clausesOf(accept)) {
+  const clauses = clausesOf(accept);
+  if (!leadsToAny(clauses, SERVED)) throw notAcceptable(available);
+  for (const clause of clauses) {
     const representation = readClause(clause);
     if (representation !== undefined && isServed(representation)) return representation;
   }
@@ -58,11 +60,10 @@ function negotiateAmong(
 }
 
 /** What leads to a route: a type by its name, or any. */
-export const takesAny = (accept: string, types: readonly string[]): boolean =>
-  accept.split(',').some((clause) => {
-    const type = (clause.split(';')[0] ?? '').trim();
-    return type === '*/*' || types.includes(type);
-  });
+export const takesAny = (accept: string, types: readonly string[]): boolean => leadsToAny(clausesOf(accept), types);
+
+const leadsToAny = (clauses: readonly Clause[], types: readonly string[]): boolean =>
+  clauses.some(({ type }) => type === '*/*' || types.includes(type));
 
 /** How a document without other forms is written. */
 export const encodingFor = (accept: string): 'json' | 'yaml' => encodingsOf(accept)[0] ?? 'json';
@@ -73,21 +74,39 @@ const encodingsOf = (accept: string): readonly ('json' | 'yaml')[] =>
 interface Clause {
   readonly type: string;
   readonly quality: number;
+  readonly wildcards: number;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The best first; of equally good ones the one that says more. */
+/** Clients say the same with every request. */
+const remembered = new RecentMap<string, readonly Clause[]>(100);
+const REMEMBERED_CHARS_MAX = 300;
+
 function clausesOf(accept: string): readonly Clause[] {
-  const clauses = accept.split(',').map((text): Clause => {
-    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
-    const parameters = new Map(rest.map(splitOnce));
-    const quality = parameters.get('q');
-    return { type, parameters, quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0 };
-  });
-  return clauses.toSorted((a, b) => b.quality - a.quality || wildcards(a) - wildcards(b));
+  const known = remembered.get(accept);
+  if (known !== undefined) return known;
+  const clauses = readClauses(accept);
+  if (accept.length <= REMEMBERED_CHARS_MAX) remembered.set(accept, clauses);
+  return clauses;
 }
 
-const wildcards = ({ type }: Clause): number => type.split('*').length;
+/** The best first; of equally good ones the one that says more. */
+function readClauses(accept: string): readonly Clause[] {
+  const clauses = accept.split(',').map((text): Clause => {
+    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+    const parameters = rest.length === 0 ? NO_PARAMETERS : new Map(rest.map(splitOnce));
+    const quality = parameters.get('q');
+    return {
+      type,
+      parameters,
+      quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0,
+      wildcards: type.split('*').length,
+    };
+  });
+  return clauses.toSorted((a, b) => b.quality - a.quality || a.wildcards - b.wildcards);
+}
+
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
 const onlyAccepted = (types: readonly string[] = SERVED): StatusError =>
   new StatusError({

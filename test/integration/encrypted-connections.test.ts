@@ -12,6 +12,7 @@ import { createIds, createSilentLog, createSystemClock, createSystemRandom } fro
 import type { TlsClient } from '@holdfast/platform/tls-client';
 import type { DurableStore } from '@holdfast/store';
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
+import { REDIS_DISCONNECT_TIMEOUT_MS } from '../../libs/store/src/limits.ts';
 import { createClusterPki, issueCertificate } from '../../services/holdfast/src/pki/cluster-pki.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -116,6 +117,20 @@ test('a Redis that cannot be trusted, or does not trust us, is refused with the 
     }),
   );
   await openStore(t, { url: strict.encrypted, tls: { ca: pki.ca, ...pki.client } });
+});
+
+test('a Redis that cannot be trusted, given up in the middle of a handshake, may still say something: nobody falls over it', async (t) => {
+  const pki = await createPki(t);
+  const other = await createPki(t);
+  const { encrypted } = await startTlsRedis(t, pki);
+  for (let round = 0; round < 8; round++) {
+    const opened = Array.from({ length: 8 }, (_, i) =>
+      createRedisStore({ url: encrypted, tls: { ca: other.ca }, clock, ids, log, startTimeoutMs: 1 + round + i }),
+    );
+    await Promise.all(opened.map((each) => assert.rejects(each, { code: 'STORE_UNREACHABLE' })));
+  }
+  // What is said late is said before the sockets are closed by force.
+  await clock.sleep(10 * REDIS_DISCONNECT_TIMEOUT_MS);
 });
 
 function openBus(t: TestContext, options: Pick<NatsBusOptions, 'servers' | 'tls' | 'user' | 'password'>) {

@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import { type Clock, describeError, type Log, nextTurn, type Timer } from '@holdfast/platform';
 import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
 import { Redis, type RedisOptions } from 'ioredis';
 import {
@@ -97,7 +97,9 @@ export class Link {
 
   async #open(redis: Redis): Promise<void> {
     try {
-      await redis.connect();
+      const connected = redis.connect();
+      void nextTurn().then(() => expectMoreErrors(redis));
+      await connected;
       await this.#options.admit(redis);
     } catch (error) {
       this.drop(redis, this.#lastError ?? error);
@@ -127,6 +129,14 @@ export class Link {
   #wakeWaiting(): void {
     for (const wake of this.#waiting) wake();
   }
+}
+
+/**
+ * A TLS socket whose server was not trusted may say a second error, what that server makes of the end. The client listens to the
+ * first only, and an error that nobody listens to ends the process. The socket is there after one turn, long before an answer.
+ */
+function expectMoreErrors({ stream }: Redis): void {
+  stream?.on('error', () => {});
 }
 
 /** A client that silently resends or queues would break the account of what may have been executed. */

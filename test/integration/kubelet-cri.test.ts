@@ -93,7 +93,7 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
     command: shell('mkdir -p /www && echo hello > /www/index.html && echo listening && exec httpd -f -p 8080 -h /www'),
     ports: [{ containerPort: 8080 }],
     readinessProbe: { httpGet: { path: '/index.html', port: 8080 }, periodSeconds: 1 },
-    livenessProbe: { exec: { command: ['cat', '/www/index.html'] }, periodSeconds: 1 },
+    livenessProbe: { exec: { command: ['cat', '/www/index.html'] }, periodSeconds: 1, timeoutSeconds: 30 },
   });
   await kubectl.send(['create'], {
     apiVersion: 'apps/v1',

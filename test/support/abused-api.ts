@@ -12,7 +12,7 @@ import { waitFor } from './wait.ts';
 
 const MAIN = path.resolve(import.meta.dirname, 'abused-api-main.ts');
 const clock = createSystemClock();
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 export interface Reply {
   readonly status: number;

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { createSystemClock } from '@holdfast/platform';
 import { NODE_FLAGS } from './node-flags.ts';
 
-const READY_DEADLINE_MS = 30_000;
-const STOP_DEADLINE_MS = 30_000;
+const READY_DEADLINE_MS = 60_000;
+const STOP_DEADLINE_MS = 60_000;
 const clock = createSystemClock();
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createSystemClock } from '@holdfast/platform';
 import { Redis } from 'ioredis';
 
-const START_DEADLINE_MS = 10_000;
+const START_DEADLINE_MS = 60_000;
 const POLL_MS = 10;
 
 /** The settings under which the store accepts a server. */

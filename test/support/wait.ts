@@ -4,5 +4,5 @@ import { eventually } from '@holdfast/platform/contract';
 export const waitFor = <T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = 30_000,
+  deadlineMs = 60_000,
 ): Promise<T> => eventually(probe, what, { deadlineMs, pollMs: 50 });

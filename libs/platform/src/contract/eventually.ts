@@ -7,7 +7,7 @@ export interface EventuallyOptions {
   readonly clock?: Clock;
 }
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const POLL_MS = 10;
 
 /**

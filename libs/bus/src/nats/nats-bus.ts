@@ -297,7 +297,8 @@ function listen(
 
 /** What was asked for so far is known to the server, or the connection is lost and the next one asks again. */
 async function reached(connection: NatsConnection): Promise<void> {
-  await connection.flush().catch(() => undefined);
+  // The library leaves a flush without an answer for ever when the connection is lost.
+  await Promise.race([connection.flush().catch(() => undefined), connection.closed()]);
 }
 
 function requestOn(connection: NatsConnection): Request {

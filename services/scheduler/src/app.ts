@@ -118,7 +118,7 @@ class RunningScheduler implements Scheduler {
   }
 
   shownConfiguration(): unknown {
-    return shownConfiguration(this.#state.configuration);
+    return shownConfiguration(this.#state.configuration, this.#elector !== undefined);
   }
 
   compareCache(): Promise<CacheComparison> {

@@ -155,6 +155,15 @@ test('what pods ask for and the configuration that is used can be read', async (
   assert.ok(shown.includes('"resourceName":"kube-scheduler"'), shown);
 });
 
+test('the configuration that is shown says whether a leader is elected, whoever asked for it', async (t) => {
+  for (const leaderElection of [true, false]) {
+    const { schedulers, stop } = await rig(1, { leaderElection });
+    t.after(stop);
+    const shown = JSON.stringify(schedulers[0]?.shownConfiguration());
+    assert.ok(shown.includes(`"leaderElect":${leaderElection}`), shown);
+  }
+});
+
 test('what a pod asks for is told once while it is being bound', async (t) => {
   const { clock, api, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);

@@ -2,10 +2,13 @@ import { EXTENSION_POINTS } from '../framework/plugin.ts';
 import type { SchedulerConfiguration } from './configuration.ts';
 import type { ExtenderConfig } from './extenders.ts';
 
-/** The configuration as it is used, for `/configz`: completed, plugins by extension point, and without keys. */
-export function shownConfiguration(used: SchedulerConfiguration): unknown {
+/**
+ * The configuration as it is used, for `/configz`: completed, plugins by extension point, and without keys. Whether a leader is
+ * elected may also be said by the command line.
+ */
+export function shownConfiguration(used: SchedulerConfiguration, leaderElect: boolean): unknown {
   const { profiles, extenders, backoff, parallelism, leaderElection } = used;
-  const { lease, leaderElect = false, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = leaderElection;
+  const { lease, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = leaderElection;
   return {
     apiVersion: 'kubescheduler.config.k8s.io/v1',
     kind: 'KubeSchedulerConfiguration',

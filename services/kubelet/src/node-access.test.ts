@@ -50,10 +50,12 @@ test('others pass by token or certificate when the API allows it; who is nobody 
   const { access, get, asked } = rig();
   await access(get('/metrics', 'Bearer ada'), undefined);
   await access(get('/run/x'), { user: 'ada', groups: ['h'] });
+  await access(get('/constructor/x'), { user: 'ada', groups: ['i'] });
   assert.deepEqual(
     asked.flatMap(({ spec: { user, resourceAttributes } }) => (user === undefined ? [] : [resourceAttributes])),
     [
       { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'metrics', name: 'node-1' },
+      { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'proxy', name: 'node-1' },
       { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'proxy', name: 'node-1' },
     ],
   );

@@ -58,10 +58,10 @@ const VERBS: Readonly<Record<string, string>> = {
 const verbOf = (method: string): string => VERBS[method] ?? 'get';
 
 /** The kubelet's own table: what is not listed is `proxy`. */
-const SUBRESOURCES: Readonly<Record<string, string>> = {
-  stats: 'stats',
-  metrics: 'metrics',
-  logs: 'log',
-  spec: 'spec',
-};
-const subresourceOf = (path: string): string => SUBRESOURCES[path.split('/')[1] ?? ''] ?? 'proxy';
+const SUBRESOURCES: ReadonlyMap<string, string> = new Map([
+  ['stats', 'stats'],
+  ['metrics', 'metrics'],
+  ['logs', 'log'],
+  ['spec', 'spec'],
+]);
+const subresourceOf = (path: string): string => SUBRESOURCES.get(path.split('/')[1] ?? '') ?? 'proxy';

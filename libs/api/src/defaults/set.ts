@@ -9,6 +9,12 @@ export function setDefaultOfZero<T, K extends keyof T>(target: T, key: K, value:
   if (current === undefined || current === null || current === 0 || current === '') target[key] = value;
 }
 
+/** Bytes that were sent as null are none. */
+export function setEmptyBytes(entries: Record<string, string> | undefined): void {
+  if (entries === undefined) return;
+  for (const key of Object.keys(entries)) entries[key] ??= '';
+}
+
 /** A zero time inside another object travels as null. */
 export function setZeroTime(metadata: { creationTimestamp?: string }): void {
   if (metadata.creationTimestamp === undefined) Object.assign(metadata, { creationTimestamp: null });

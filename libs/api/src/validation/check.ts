@@ -23,6 +23,12 @@ export function validateRequiredText(out: FieldError[], path: string, value: str
   return false;
 }
 
+/** Tells of one value after the other whether it came before. */
+export function repeats<T>(): (value: T) => boolean {
+  const seen = new Set<T>();
+  return (value) => seen.size === seen.add(value).size;
+}
+
 /** One of a few words; an empty one is missing rather than wrong. */
 export function validateRequiredWord(
   out: FieldError[],

@@ -15,6 +15,8 @@ export const DNS_SEARCH_PATHS_MAX = 32;
 export const DNS_SEARCH_LIST_CHARS_MAX = 2048;
 /** PATH_MAX less the byte that ends it. */
 export const APP_ARMOR_PROFILE_BYTES_MAX = 4095;
+/** Every pair of equal terms is an error, so a few kilobytes of terms would be millions: after so many no more are told. */
+export const TOPOLOGY_ERRORS_MAX = 1000;
 /** Parameters of a storage class, and the bytes of all their keys and values. */
 export const STORAGE_PARAMETERS_MAX = 512;
 export const STORAGE_PARAMETER_BYTES_MAX = 256 * 1024;

@@ -8,7 +8,7 @@ import type {
   ValidatingWebhook,
   WebhookClientConfig,
 } from '../generated/types.ts';
-import { validateQualifiedName, validateRequiredText, validateText, validateWord } from './check.ts';
+import { repeats, validateQualifiedName, validateRequiredText, validateText, validateWord } from './check.ts';
 import { dns1035LabelErrors, dnsSubdomainErrors } from './formats.ts';
 import { goStrings } from './go-text.ts';
 import { validateLabelSelector } from './labels.ts';
@@ -218,8 +218,9 @@ export function validateReviewVersions(out: FieldError[], path: string, versions
     out.push(required(path, `must specify one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`));
     return;
   }
+  const isRepeated = repeats<string>();
   for (const [i, version] of versions.entries()) {
-    if (versions.indexOf(version) < i) out.push(invalid(`${path}[${i}]`, version, 'duplicate version'));
+    if (isRepeated(version)) out.push(invalid(`${path}[${i}]`, version, 'duplicate version'));
     else validateText(out, `${path}[${i}]`, version, dns1035LabelErrors);
   }
   if (versions.some((version) => KNOWN_REVIEW_VERSIONS.includes(version))) return;
@@ -252,9 +253,10 @@ export function validateMatchResources(out: FieldError[], path: string, match: R
 
 function validateNamedRule(out: FieldError[], path: string, rule: Readonly<NamedRuleWithOperations>): void {
   const names = rule.resourceNames ?? [];
+  const isRepeated = repeats<string>();
   for (const [i, name] of names.entries()) {
     validateText(out, `${path}.resourceNames[${i}]`, name, pathSegmentErrors);
-    if (names.indexOf(name) < i) out.push(duplicate(`${path}.resourceNames[${i}]`, name));
+    if (isRepeated(name)) out.push(duplicate(`${path}.resourceNames[${i}]`, name));
   }
   validateRule(out, path, rule);
 }

@@ -1,9 +1,10 @@
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required, tooLong } from '@holdfast/machinery';
 import type { CertificateSigningRequest } from '../../generated/types.ts';
-import { validateRequiredWord } from '../../validation/check.ts';
+import { repeats, validateRequiredWord } from '../../validation/check.ts';
 import { byteLength, type Check, dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goBytes } from '../../validation/go-text.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
+import { pemBlocks } from '../../validation/pem.ts';
 import { checkedInSteps } from '../checked.ts';
 
 /** Nobody minds what requests are called. */
@@ -46,8 +47,9 @@ function validateWhole(out: FieldError[], csr: Readonly<CertificateSigningReques
   for (const [i, usage] of usages.entries()) {
     if (!USAGES.includes(usage)) out.push(notSupported(`spec.usages[${i}]`, usage, USAGES));
   }
+  const isRepeated = repeats<string>();
   for (const [i, usage] of usages.entries()) {
-    if (usages.indexOf(usage) < i) out.push(duplicate(`spec.usages[${i}]`, usage));
+    if (isRepeated(usage)) out.push(duplicate(`spec.usages[${i}]`, usage));
   }
   validateSigner(out, spec.signerName ?? '');
   const seconds = spec.expirationSeconds;
@@ -72,7 +74,7 @@ export const csrChecks = checkedInSteps<CertificateSigningRequest>(META, {
 
 function validateRequestText(out: FieldError[], request: string): void {
   const text = Buffer.from(request, 'base64').toString('latin1');
-  if (/-----BEGIN CERTIFICATE REQUEST-----[\s\S]*-----END CERTIFICATE REQUEST-----/.test(text)) return;
+  if (pemBlocks(text).some(({ type }) => type === 'CERTIFICATE REQUEST')) return;
   out.push(invalid('spec.request', goBytes(request), 'PEM block type must be CERTIFICATE REQUEST'));
 }
 
@@ -158,8 +160,8 @@ function validateCertificate(out: FieldError[], csr: Request, old: Request): voi
 function certificateProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const text = Buffer.from(base64, 'base64').toString('latin1');
-  const blocks = [...text.matchAll(/-----BEGIN ([^-\n]+)-----\r?\n([\s\S]*?)-----END \1-----/g)];
-  for (const [, type = '', body = ''] of blocks) {
+  const blocks = pemBlocks(text);
+  for (const { type, body } of blocks) {
     if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
     if (body.includes(':')) return 'no PEM block headers are permitted';
   }

@@ -1,11 +1,12 @@
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import { setEmptyBytes } from '../../defaults/set.ts';
 import { CONFIG_MAPS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 import { validateConfigMapCreate, validateConfigMapUpdate } from './validation.ts';
 
 export const configMapResource = defineResource(CONFIG_MAPS, {
-  setDefaults: nothingToPrepare,
+  setDefaults: ({ binaryData }) => setEmptyBytes(binaryData),
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,

@@ -47,9 +47,10 @@ export const csiNodeResource = defineResource(CSI_NODES, {
 
 /** What a driver said of itself stands; it may leave and come back. */
 function validateChange(out: FieldError[], { spec }: Readonly<CSINode>, old: Readonly<CSINode>): void {
+  const named = Map.groupBy(spec.drivers ?? [], ({ name }) => name);
   for (const before of old.spec.drivers ?? []) {
-    for (const driver of spec.drivers ?? []) {
-      if (driver.name !== before.name || semanticEqual(driver, before)) continue;
+    for (const driver of named.get(before.name) ?? []) {
+      if (semanticEqual(driver, before)) continue;
       out.push(invalid('spec.drivers', goValue('storage.CSINodeDriver', driver), IMMUTABLE_TEXT));
     }
   }

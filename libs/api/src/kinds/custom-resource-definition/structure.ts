@@ -40,7 +40,7 @@ function validateParts(out: FieldError[], path: string, schema: Readonly<JSONSch
   const items = asSchema(schema.items);
   if (items !== undefined) validateStructure(out, `${path}.items`, items, 'item');
   for (const name of Object.keys(schema.properties ?? {}).sort()) {
-    const property = schema.properties?.[name];
+    const property = asSchema(schema.properties?.[name]);
     if (property !== undefined) validateStructure(out, `${path}.properties[${name}]`, property, 'field');
   }
   const more = asSchema(schema.additionalProperties);

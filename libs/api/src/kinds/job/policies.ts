@@ -14,7 +14,7 @@ import type {
   PodFailurePolicyRule,
   SuccessPolicyRule,
 } from '../../generated/types.ts';
-import { validateDnsSubdomain, validateQualifiedName } from '../../validation/check.ts';
+import { repeats, validateDnsSubdomain, validateQualifiedName } from '../../validation/check.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
 import { countIndexes } from './indexes.ts';
@@ -118,9 +118,10 @@ function validateExitCodes(
   const at = `${path}.values`;
   if (values.length === 0) out.push(invalid(at, goValue('[]int32', codes.values), 'at least one value is required'));
   else if (values.length > EXIT_CODES_MAX) out.push(tooMany(at, values.length, EXIT_CODES_MAX));
+  const isRepeated = repeats<number>();
   for (const [i, value] of values.entries()) {
     if (operator === 'In' && value === 0) out.push(invalid(`${at}[${i}]`, value, 'must not be 0 for the In operator'));
-    if (values.indexOf(value) < i) out.push(duplicate(`${at}[${i}]`, value));
+    if (isRepeated(value)) out.push(duplicate(`${at}[${i}]`, value));
   }
   if (values.some((value, i) => (values[i - 1] ?? value) > value)) {
     out.push(invalid(at, goValue('[]int32', values), 'must be ordered'));

@@ -1,6 +1,6 @@
 import { duplicate, type FieldError, forbidden, invalid, required, Verbatim } from '@holdfast/machinery';
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource } from '../../generated/types.ts';
-import { validateCidr, validateDnsLabel, validateDnsSubdomain, validateText } from '../../validation/check.ts';
+import { repeats, validateCidr, validateDnsLabel, validateDnsSubdomain, validateText } from '../../validation/check.ts';
 import { configMapKeyErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goString, goStringsText, goStructText } from '../../validation/go-text.ts';
 import { parseCidr } from '../../validation/ip.ts';
@@ -41,8 +41,9 @@ function validatePodCidrs(out: FieldError[], cidrs: readonly string[]): void {
     const shown = new Verbatim(goStringsText(cidrs));
     out.push(invalid(path, shown, 'may specify no more than one CIDR for each IP family'));
   }
+  const isRepeated = repeats<string>();
   for (const [i, cidr] of cidrs.entries()) {
-    if (cidrs.indexOf(cidr) < i) out.push(duplicate(`${path}[${i}]`, cidr));
+    if (isRepeated(cidr)) out.push(duplicate(`${path}[${i}]`, cidr));
   }
 }
 

@@ -1,5 +1,5 @@
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
-import { setDefaultOfZero } from '../../defaults/set.ts';
+import { setDefaultOfZero, setEmptyBytes } from '../../defaults/set.ts';
 import type { Secret } from '../../generated/types.ts';
 import { SECRETS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
@@ -9,6 +9,7 @@ import { secretWarnings } from './warnings.ts';
 
 export const secretResource = defineResource(SECRETS, {
   setDefaults: (secret) => {
+    setEmptyBytes(secret.data);
     moveStringData(secret);
     setDefaultOfZero(secret, 'type', 'Opaque');
   },

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Secret } from '../../generated/types.ts';
+import { pemBlocks } from '../../validation/pem.ts';
 
 /** Of a pair of certificate and key that no server could use; said in the words of Go's TLS library. */
 export function secretWarnings({ type, data = {} }: Readonly<Secret>): readonly string[] {
@@ -44,14 +45,16 @@ function keyProblem(types: readonly string[]): string {
 const isKey = (type: string): boolean => type === 'PRIVATE KEY' || type.endsWith(' PRIVATE KEY');
 
 /** The types of the PEM blocks of a text. */
-const blocksOf = (text: string): readonly string[] =>
-  [...text.matchAll(/-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g)].map(([, type = '']) => type);
+const blocksOf = (text: string): readonly string[] => pemBlocks(text).map(({ type }) => type);
 
 function matches(leaf: X509Certificate, secret: KeyObject): string | undefined {
-  if (leaf.publicKey.asymmetricKeyType !== secret.asymmetricKeyType) {
+  // Of a kind that nobody knows a certificate may hold a key too.
+  const [expected, given] = [attempt(() => leaf.publicKey), attempt(() => createPublicKey(secret))];
+  if (expected === undefined || given === undefined) return 'tls: unknown public key algorithm';
+  if (expected.asymmetricKeyType !== given.asymmetricKeyType) {
     return 'tls: private key type does not match public key type';
   }
-  return leaf.publicKey.equals(createPublicKey(secret)) ? undefined : 'tls: private key does not match public key';
+  return expected.equals(given) ? undefined : 'tls: private key does not match public key';
 }
 
 function attempt<T>(make: () => T): T | undefined {

@@ -1,9 +1,9 @@
 import { duplicate, type FieldError, invalid, required, tooLong } from '@holdfast/machinery';
 import type { StorageClass, TopologySelectorTerm } from '../../generated/types.ts';
-import { validateQualifiedName, validateRequiredText, validateWord } from '../../validation/check.ts';
+import { repeats, validateQualifiedName, validateRequiredText, validateWord } from '../../validation/check.ts';
 import { byteLength } from '../../validation/formats.ts';
 import { validateLabelName } from '../../validation/labels.ts';
-import { STORAGE_PARAMETER_BYTES_MAX, STORAGE_PARAMETERS_MAX } from '../../validation/limits.ts';
+import { STORAGE_PARAMETER_BYTES_MAX, STORAGE_PARAMETERS_MAX, TOPOLOGY_ERRORS_MAX } from '../../validation/limits.ts';
 
 export function validateStorageClass(out: FieldError[], storageClass: Readonly<StorageClass>): void {
   const { provisioner } = storageClass;
@@ -31,16 +31,18 @@ function validateParameters(out: FieldError[], parameters: Readonly<Record<strin
 }
 
 function validateTopologies(out: FieldError[], terms: readonly TopologySelectorTerm[]): void {
-  const seen: string[] = [];
+  const seen = new Map<string, number>();
   for (const [i, term] of terms.entries()) {
     const path = `allowedTopologies[${i}]`;
     validateTerm(out, path, term);
     const key = termKey(term);
     // One that selects nothing counts as a double of each, itself included.
-    const doubles = key === '' ? terms.length + seen.filter((other) => other === '').length : 0;
-    const equals = key === '' ? doubles : seen.filter((other) => other === key).length;
-    for (let n = 0; n < equals; n++) out.push(duplicate(`${path}.matchLabelExpressions`, ''));
-    seen.push(key);
+    const before = seen.get(key) ?? 0;
+    const equals = key === '' ? terms.length + before : before;
+    for (let n = 0; n < equals && out.length < TOPOLOGY_ERRORS_MAX; n++) {
+      out.push(duplicate(`${path}.matchLabelExpressions`, ''));
+    }
+    seen.set(key, before + 1);
   }
 }
 
@@ -56,8 +58,9 @@ function validateTerm(out: FieldError[], path: string, term: Readonly<TopologySe
   for (const [i, { key, values }] of (term.matchLabelExpressions ?? []).entries()) {
     const at = `${path}.matchLabelExpressions[${i}]`;
     if ((values ?? []).length === 0) out.push(required(`${at}.values`));
+    const isRepeated = repeats<string>();
     for (const [j, value] of (values ?? []).entries()) {
-      if (values.indexOf(value) < j) out.push(duplicate(`${at}.values[${j}]`, value));
+      if (isRepeated(value)) out.push(duplicate(`${at}.values[${j}]`, value));
     }
     validateLabelName(out, `${at}.key`, key ?? '');
     if (keys.has(key)) out.push(duplicate(`${at}.key`, key));

@@ -5,6 +5,7 @@ import { setRuleDefaults } from '../../defaults/webhooks.ts';
 import type { ParamRef, ValidatingAdmissionPolicyBinding } from '../../generated/types.ts';
 import { VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../refs.ts';
 import {
+  repeats,
   validateDnsSubdomain,
   validateRequiredText,
   validateRequiredWord,
@@ -79,9 +80,10 @@ function validateParamRef(out: FieldError[], path: string, ref: Readonly<ParamRe
 
 function validateActions(out: FieldError[], actions: readonly string[]): void {
   const path = 'spec.validationActions';
+  const isRepeated = repeats<string>();
   for (const [i, action] of actions.entries()) {
     if (!ACTIONS.includes(action)) out.push(notSupported(`${path}[${i}]`, action, ACTIONS));
-    if (actions.indexOf(action) < i) out.push(duplicate(`${path}[${i}]`, action));
+    if (isRepeated(action)) out.push(duplicate(`${path}[${i}]`, action));
   }
   if (actions.includes('Deny') && actions.includes('Warn')) {
     const shown = goStrings(actions, 'admissionregistration.ValidationAction');

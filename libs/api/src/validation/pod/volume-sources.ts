@@ -48,11 +48,22 @@ interface Iscsi {
   readonly secretRef?: { readonly name?: string };
 }
 
-const IQN_FORMS: Readonly<Record<string, RegExp>> = {
-  iqn: /iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/,
-  eui: /^eui.[a-zA-Z0-9]{16}$/,
-  naa: /^naa.[a-zA-Z0-9]{32}$/,
+const IQN_FORMS: Readonly<Record<string, (name: string) => boolean>> = {
+  iqn: endsInIqn,
+  eui: (name) => /^eui.[a-zA-Z0-9]{16}$/.test(name),
+  naa: (name) => /^naa.[a-zA-Z0-9]{32}$/.test(name),
 };
+
+/**
+ * `/iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/`, as Kubernetes has it: not held at the beginning. An engine that
+ * goes back would start over at every `iqn` of a long name, so what may stand in it is taken apart here.
+ */
+function endsInIqn(name: string): boolean {
+  const parts = (name.split(/[,;*&$|\s]/).at(-1) ?? '').split(':');
+  const last = parts.pop();
+  if (last === '') parts.pop();
+  return parts.some((part) => /iqn\.\d{4}-\d{2}\.[a-zA-Z0-9.-]/.test(part.split(/[^a-zA-Z0-9.-]/).at(-1) ?? ''));
+}
 
 const MALFORMED = 'must be valid format';
 const UNKNOWN_FORM = `${MALFORMED} starting with iqn, eui, or naa`;
@@ -78,7 +89,7 @@ export const PERSISTENT_ISCSI_FORM = MALFORMED;
 function validateIqn(out: FieldError[], path: string, name: string, unknownForm: string): void {
   const form = IQN_FORMS[name.slice(0, 3)];
   if (form === undefined) out.push(invalid(path, name, unknownForm));
-  else if (!form.test(name)) out.push(invalid(path, name, MALFORMED));
+  else if (!form(name)) out.push(invalid(path, name, MALFORMED));
 }
 
 export const ISCSI_NAME_TOO_LONG =

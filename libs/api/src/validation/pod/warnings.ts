@@ -9,6 +9,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../generated/types.ts';
+import { repeats } from '../check.ts';
 import { claimSpecWarnings } from '../claim-warnings.ts';
 import { warnOfFraction } from '../fractions.ts';
 import { deprecatedNodeLabel, nodeSelectorTermWarnings } from '../node-labels.ts';
@@ -91,7 +92,8 @@ function warnOfEmptySelectors(out: string[], path: string, affinity: Readonly<Po
     out.push(`${path}.requiredDuringSchedulingIgnoredDuringExecution[${i}].labelSelector: ${NO_SELECTOR}`);
   }
   for (const [i, term] of (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-    if (term.podAffinityTerm.labelSelector !== undefined) continue;
+    // Pods of stateful sets are not checked before they are warned of.
+    if (term.podAffinityTerm?.labelSelector !== undefined) continue;
     out.push(
       `${path}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ${NO_SELECTOR}`,
     );
@@ -194,8 +196,10 @@ function warnOfRepeated(out: string[], path: string, spec: Readonly<PodSpec>): v
     addresses.add(ip);
   }
   const secrets = (spec.imagePullSecrets ?? []).map(({ name = '' }) => name);
+  if (secrets.length === 0) return;
+  const isRepeated = repeats<string>();
   for (const [i, name] of secrets.entries()) {
-    if (secrets.indexOf(name) < i) {
+    if (isRepeated(name)) {
       out.push(`${path}.imagePullSecrets[${i}].name: duplicate name ${JSON.stringify(name)}`);
     }
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '@holdfast/machinery';
+import { fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
+import { allResources } from '../registry.ts';
+import type { KubeObject } from '../resource.ts';
 import { changeRefusals, compareTexts, refusals, row, stored } from './testing.ts';
 
 type Case = readonly [spec: JsonObject, errors: readonly string[]];
@@ -418,4 +420,29 @@ test('cron jobs: what is refused', () => {
     Images: 'i',
     Selector: '<none>',
   });
+});
+
+test('a job that is resumed may start anew, and no other that runs', () => {
+  const conditions = (status: string): JsonObject => ({
+    conditions: [{ type: 'Suspended', status, lastProbeTime: null, lastTransitionTime: '2024-05-06T07:08:09Z' }],
+  });
+  const run = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+  const withStatus = (status: JsonObject): JsonObject => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'j', namespace: 'n', uid: 'u' },
+    spec: { template: { spec: run } },
+    status,
+  });
+  const [first, second] = [{ startTime: '2024-05-06T07:08:09Z' }, { startTime: '2024-05-06T08:08:09Z' }];
+  const refused = 'status.startTime: Required value: startTime cannot be removed for unsuspended job';
+  const said = (before: JsonObject, after: JsonObject): readonly string[] => {
+    const job = stored(withStatus({}));
+    const { validateUpdate } = allResources().find(({ kind }) => kind === 'Job')?.status ?? assert.fail();
+    const of = (status: JsonObject): KubeObject => Object.assign(structuredClone(job), { status });
+    return validateUpdate(of(after), of(before), { now: 0 }).map(fieldErrorMessage);
+  };
+  assert.deepEqual(said({ ...conditions('True'), ...first }, { ...conditions('False'), ...second }), []);
+  assert.deepEqual(said({ ...conditions('True'), ...first }, conditions('False')), [refused]);
+  assert.deepEqual(said({ ...conditions('False'), ...first }, { ...conditions('False'), ...second }), [refused]);
 });

@@ -185,7 +185,9 @@ function validateHistory(out: FieldError[], change: Change): void {
     const shown = goInstant(status.completionTime);
     out.push(invalid('status.completionTime', shown, 'completionTime cannot be mutated'));
   }
-  if (old.startTime !== undefined && changed(change, 'startTime') && job.spec.suspend !== true) {
+  // A job that goes on starts anew.
+  const isResumed = has(old, 'Suspended') && !has(status, 'Suspended') && status.startTime !== undefined;
+  if (old.startTime !== undefined && changed(change, 'startTime') && job.spec.suspend !== true && !isResumed) {
     out.push(required('status.startTime', 'startTime cannot be removed for unsuspended job'));
   }
   const [met, wasMet] = [has(status, 'SuccessCriteriaMet'), has(old, 'SuccessCriteriaMet')];

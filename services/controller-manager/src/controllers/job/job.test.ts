@@ -114,9 +114,18 @@ test('suspended: no pod and no start time; resumed, it starts anew; suspended at
   assert.deepEqual(of.world.api.list(PODS), []);
   assert.deepEqual([theJob(of.world).status.terminating, theJob(of.world).status.failed], [0, 1]);
   assert.deepEqual(eventsOf(of.world), ['Suspended', 'Resumed', 'SuccessfulCreate', 'Suspended', 'SuccessfulDelete']);
+  of.world.clock.advance(60_000);
   editJob(of.world, { suspend: false });
   await work(of);
   assert.equal(theJob(of.world).status.succeeded, 1);
+  assert.equal(theJob(of.world).status.startTime, '2026-01-01T00:02:00Z');
+});
+
+test('a Job that has nothing to do ends although it is suspended, and what has ended has a start', async () => {
+  const of = await worldWith({ completions: 0, suspend: true });
+  await of.controller.settle();
+  assert.equal(ended(theJob(of.world)), 'Complete CompletionsReached');
+  assert.equal(theJob(of.world).status.startTime, '2026-01-01T00:00:00Z');
 });
 
 test('a deadline ends the Job and its pods, and does not run while it is suspended', async () => {

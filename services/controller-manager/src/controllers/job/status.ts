@@ -63,7 +63,9 @@ function comparable(status: JobStatus): JobStatus {
 
 /** The Job starts, is suspended, or goes on. */
 function withTurns({ job, now }: Picture, verdict: Verdict | undefined, next: Next): Next {
-  if (verdict !== undefined || isTerminating(job)) return withStart(job, next, now);
+  // What has come to an end has begun: the API takes no end without a beginning, also of a Job that was suspended all its life.
+  if (verdict !== undefined) return withStart(job, next, now);
+  if (isTerminating(job)) return isSuspended(job) ? next : withStart(job, next, now);
   const suspended = findCondition(job.status.conditions, 'Suspended');
   if (isSuspended(job) && suspended?.status !== 'True') {
     const told = { reason: 'JobSuspended', message: 'Job suspended' };
@@ -75,13 +77,11 @@ function withTurns({ job, now }: Picture, verdict: Verdict | undefined, next: Ne
     // The time it was suspended does not count towards its deadline.
     return { ...resumed, status: { ...resumed.status, startTime: formatTime(now) } };
   }
-  return withStart(job, next, now);
+  return isSuspended(job) ? next : withStart(job, next, now);
 }
 
 const withStart = (job: Job, next: Next, now: number): Next =>
-  isSuspended(job) || job.status.startTime !== undefined
-    ? next
-    : { ...next, status: { ...next.status, startTime: formatTime(now) } };
+  job.status.startTime === undefined ? { ...next, status: { ...next.status, startTime: formatTime(now) } } : next;
 
 function withTurn({ status, events }: Next, changed: JobCondition, reason: string): Next {
   const conditions = [...withCondition(status.conditions ?? [], changed)];

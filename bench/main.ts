@@ -28,7 +28,7 @@ const SETTINGS = {
   connections: { kind: 'integer', help: 'Connections', default: 32, min: 1, max: 1000 },
   'warm-up': {
     kind: 'integer',
-    help: 'Rounds of create, get, list, patch and delete before the rows; the first is printed as "fresh"',
+    help: 'Rounds of create, get, lists, patch and delete before the rows; the first is printed as "fresh"',
     default: 2,
     min: 0,
     max: 100,
@@ -89,7 +89,7 @@ async function runRows(target: Target, pid: number | undefined): Promise<void> {
 /** V8 goes on compiling for the first ten thousands of requests. A server of another make needs none of it, and is not harmed. */
 async function warmUp(load: Load, pid: number | undefined): Promise<void> {
   for (let round = 0; round < settings['warm-up']; round++) {
-    for (const row of [createRow, getRow, listRow, patchRow, deleteRow]) {
+    for (const row of [createRow, getRow, listRow, labelListRow, patchRow, deleteRow]) {
       const figure = await measured(() => row(load), pid);
       if (round === 0) printFigure({ ...figure, row: `fresh ${figure.row}` });
     }

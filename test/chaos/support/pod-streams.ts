@@ -13,6 +13,8 @@ const NAMESPACE = 'default';
 const NAME = 'streams';
 const POD_PORT = 18_099;
 const READY_DEADLINE_MS = 60_000;
+/** A probe does not read what it is told, and its connection is reset: that must not end the server. */
+const SERVER = `require('net').createServer((s) => s.on('error', () => {}).end('served')).listen(${POD_PORT}, '127.0.0.1')`;
 
 /** One container that repeats what it is told, one that serves. */
 const pod: Pod = {
@@ -34,7 +36,7 @@ const pod: Pod = {
         name: 'web',
         image: 'node',
         resources: {},
-        command: ['node', '-e', `require('net').createServer((s) => s.end('served')).listen(${POD_PORT}, '127.0.0.1')`],
+        command: ['node', '-e', SERVER],
         readinessProbe: { tcpSocket: { host: '127.0.0.1', port: POD_PORT }, periodSeconds: 1 },
       },
     ],

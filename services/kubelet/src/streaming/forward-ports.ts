@@ -1,5 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { type Clock, describeError } from '@holdfast/platform';
+import { type Clock, describeError, type Timer } from '@holdfast/platform';
 import { FORWARDED_PORTS_MAX, STREAM_CREATION_MS } from './limits.ts';
 import { createSpdySession, type SpdySession, type SpdyStream } from './spdy/session.ts';
 import { acceptChannels, type ChannelEncoding } from './websocket/channels.ts';
@@ -12,7 +12,7 @@ export interface PortForwardDeps {
 
 /** One pair of streams per connection, opened by the client, over SPDY. Resolves when the client is gone. */
 export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: PortForwardDeps): Promise<void> {
-  const waiting = new Map<string, SpdyStream>();
+  const waiting = new Map<string, { readonly stream: SpdyStream; readonly deadline: Timer }>();
   const session: SpdySession = createSpdySession(socket, {
     role: 'server',
     clock: deps.clock,
@@ -21,16 +21,19 @@ export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: Po
       const request = stream.headers['requestid'] ?? String(stream.id - (stream.id % 4));
       const other = waiting.get(request);
       if (other === undefined) {
-        waiting.set(request, stream);
         const deadline = deps.clock.timer(STREAM_CREATION_MS, () => stream.destroy());
+        waiting.set(request, { stream, deadline });
         stream.once('close', () => {
           deadline.cancel();
-          if (waiting.get(request) === stream) waiting.delete(request);
+          if (waiting.get(request)?.stream === stream) waiting.delete(request);
         });
         return;
       }
+      // The deadline is for a pair to come together; the connection may last.
+      other.deadline.cancel();
       waiting.delete(request);
-      const [data, error] = other.headers['streamtype'] === 'data' ? [other, stream] : [stream, other];
+      const [data, error] =
+        other.stream.headers['streamtype'] === 'data' ? [other.stream, stream] : [stream, other.stream];
       void forwardPair(data, error, deps);
     },
   });

@@ -23,7 +23,8 @@ function handledClock(): {
   return {
     clock: { ...createSystemClock(), timer },
     pass: (delayMs) => {
-      for (const one of [...timers]) if (one.delayMs === delayMs && timers.delete(one)) one.run();
+      const due = [...timers].filter((one) => one.delayMs === delayMs);
+      for (const one of due) if (timers.delete(one)) one.run();
     },
     count: () => [...timers].filter(({ delayMs }) => delayMs === STREAM_CREATION_MS).length,
   };

@@ -33,8 +33,8 @@ export default async function* countReporter(source: AsyncIterable<TestEvent>): 
 }
 
 /** A suite or a parent that fails only because of a test in it would be told twice. */
-function isOwnFailure(test: FailedTest): boolean {
-  return test.todo === undefined && test.skip === undefined && failureType(test) !== 'subtestsFailed';
+function isOwnFailure(failed: FailedTest): boolean {
+  return failed.todo === undefined && failed.skip === undefined && failureType(failed) !== 'subtestsFailed';
 }
 
 function failureType(test: FailedTest): unknown {

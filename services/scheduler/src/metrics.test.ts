@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { SpanAttributes, Tracer } from '@holdfast/platform';
 import { TIMED_EVERY } from './limits.ts';
 import { createSchedulerMetrics } from './metrics.ts';
+import { NO_GAUGES } from './testing/cluster.ts';
 import { rig } from './testing/rig.ts';
 
 /** The number behind a series, 0 where there is none. */
@@ -10,17 +11,6 @@ function valueOf(metrics: string, series: string): number {
   const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
 }
-
-const noGauges = {
-  pending: () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 }),
-  unschedulableByPlugin: () => [],
-  cacheSizes: () => ({}),
-  events: () => ({ waiting: 0, dropped: 0 }),
-  inFlightEvents: () => [],
-  asked: () => [],
-  bindings: () => 0,
-  isLeader: () => undefined,
-};
 
 test('plugins are counted whenever they are asked, and measured in some of the decisions', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
@@ -180,11 +170,11 @@ test('what a pod asks for is told once while it is being bound', async (t) => {
 });
 
 test('pods that needed fifteen tries or more share a series, and who leads is told where one is elected', () => {
-  const metrics = createSchedulerMetrics({ ...noGauges, isLeader: () => true });
+  const metrics = createSchedulerMetrics({ ...NO_GAUGES, isLeader: () => true });
   for (const attempts of [14, 15, 40]) metrics.bound(attempts, 1);
   const text = metrics.render();
   assert.equal(valueOf(text, 'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="14"}'), 1);
   assert.equal(valueOf(text, 'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"}'), 2);
   assert.equal(valueOf(text, 'leader_election_master_status{name="kube-scheduler"}'), 1);
-  assert.ok(!createSchedulerMetrics(noGauges).render().includes('leader_election_master_status{'));
+  assert.ok(!createSchedulerMetrics(NO_GAUGES).render().includes('leader_election_master_status{'));
 });

@@ -17,6 +17,7 @@ import type { PluginDefinition, PluginHandle } from '../framework/definition.ts'
 import type { Plugin } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
 import { createSchedulerMetrics } from '../metrics.ts';
+import type { SchedulerGauges } from '../metrics-gauges.ts';
 
 export function clusterOf(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterCache {
   const cache = new ClusterCache();
@@ -109,16 +110,7 @@ export function deciderFor(
     cache: cluster,
     budgets: () => budgets,
     extenders: [],
-    metrics: createSchedulerMetrics({
-      pending: noPods,
-      unschedulableByPlugin: () => [],
-      cacheSizes: () => ({}),
-      events: () => ({ waiting: 0, dropped: 0 }),
-      inFlightEvents: () => [],
-      asked: () => [],
-      bindings: () => 0,
-      isLeader: () => undefined,
-    }),
+    metrics: createSchedulerMetrics(NO_GAUGES),
     clock: createVirtualClock(),
     random,
     log: createSilentLog(),
@@ -126,7 +118,17 @@ export function deciderFor(
   return (pod) => decider.decide(pod, profile);
 }
 
-const noPods = () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 });
+/** Of a scheduler that has nothing to do. */
+export const NO_GAUGES: SchedulerGauges = {
+  pending: () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 }),
+  unschedulableByPlugin: () => [],
+  cacheSizes: () => ({}),
+  events: () => ({ waiting: 0, dropped: 0 }),
+  inFlightEvents: () => [],
+  asked: () => [],
+  bindings: () => 0,
+  isLeader: () => undefined,
+};
 
 /** What the user is told, or the name of the node. */
 export function outcome(cluster: ClusterCache, pod: Pod, random?: Random): string {

@@ -11,7 +11,13 @@ export class NotExecuted extends Error {
 const BEFORE_EFFECT =
   /^-?(LOADING|BUSY|READONLY|OOM|NOREPLICAS|MISCONF|NOSCRIPT|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 
-const gathering = new WeakMap<Redis, (() => void)[]>();
+/** What leaves together. */
+interface Packet {
+  readonly sends: (() => void)[];
+  readonly uncork: () => void;
+}
+
+const gathering = new WeakMap<Redis, Packet>();
 
 /** What is called within one turn of the event loop leaves in one packet: a system call each would cost more than the rest. */
 export function gather(redis: Redis): Redis {
@@ -19,29 +25,39 @@ export function gather(redis: Redis): Redis {
   return redis;
 }
 
-/** Calls `send` at the end of this turn, as a part of its packet: what belongs together has come together by then. */
-export function atEndOfTurn<T>(redis: Redis, send: () => Promise<T>): Promise<T> {
+/** Calls `send` when the packet of this turn leaves, as a part of it: what belongs together has come together by then. */
+export function withPacket<T>(redis: Redis, send: () => Promise<T>): Promise<T> {
   const packet = packetOf(redis);
   if (packet === undefined) return send();
   return new Promise((resolve, reject) => {
-    packet.push(() => void send().then(resolve, reject));
+    packet.sends.push(() => void send().then(resolve, reject));
   });
 }
 
+/** What was gathered so far leaves at once; the turn goes on with a new packet. */
+export function leaveNow(redis: Redis): void {
+  const packet = gathering.get(redis);
+  if (packet !== undefined) leave(redis, packet);
+}
+
 /** `undefined` without a connection: what is called then fails at once. */
-function packetOf(redis: Redis): (() => void)[] | undefined {
+function packetOf(redis: Redis): Packet | undefined {
   const begun = gathering.get(redis);
   const { stream } = redis;
   if (begun !== undefined || stream === undefined || stream === null) return begun;
-  const packet: (() => void)[] = [];
+  const packet: Packet = { sends: [], uncork: () => stream.uncork() };
   gathering.set(redis, packet);
   stream.cork();
   void nextTurn().then(() => {
-    for (const send of packet) send();
-    gathering.delete(redis);
-    stream.uncork();
+    if (gathering.get(redis) === packet) leave(redis, packet);
   });
   return packet;
+}
+
+function leave(redis: Redis, packet: Packet): void {
+  for (const send of packet.sends) send();
+  gathering.delete(redis);
+  packet.uncork();
 }
 
 export interface ScriptCall {

@@ -12,7 +12,7 @@ import {
   type StoreKey,
   StoreUnavailable,
 } from '../port.ts';
-import { atEndOfTurn, callScript, isServerError, NotExecuted, type ScriptCall } from './call.ts';
+import { callScript, isServerError, NotExecuted, type ScriptCall, withPacket } from './call.ts';
 import {
   HISTORY_KEY,
   INDEX_KEY_PREFIX,
@@ -91,7 +91,7 @@ export class ReadPath {
         close();
         return callScript(redis, { script: GET, keys: [META_KEY, ...keys.map(objectHashKey)], arguments: [] });
       };
-      return decodeGet(keys, await atEndOfTurn(redis, send));
+      return decodeGet(keys, await withPacket(redis, send));
     });
     answers.catch(close);
     return { keys, answers };

@@ -10,7 +10,7 @@ import {
   REDIS_WRITES_TOGETHER,
 } from '../limits.ts';
 import { OutcomeUnknown, StoreUnavailable, type WriteOperation, type WriteResult } from '../port.ts';
-import { atEndOfTurn, callScript, isServerError, NotExecuted } from './call.ts';
+import { callScript, isServerError, leaveNow, NotExecuted, withPacket } from './call.ts';
 import { HISTORY_KEY, indexKey, META_KEY, objectHashKey, splitKey, writeIdsKey } from './layout.ts';
 import type { Link } from './link.ts';
 import { type CommitReply, decodeCommits } from './replies.ts';
@@ -157,6 +157,7 @@ export class WritePath {
     this.#batch = batch;
     const at = batch.writes.push(write) - 1;
     batch.characters += write.characters;
+    if (batch.writes.length === REDIS_WRITES_TOGETHER) leaveNow(redis);
     const reply = (await batch.replies)[at];
     invariant(reply !== undefined, 'every write of a batch is answered', { at });
     return reply;
@@ -179,7 +180,7 @@ export class WritePath {
       if (this.#batch?.writes === writes) this.#batch = undefined;
       return decodeCommits(await callScript(redis, this.#call(bucket, writes)), writes.length);
     };
-    return { redis, bucket, writes, replies: atEndOfTurn(redis, send), characters: 0 };
+    return { redis, bucket, writes, replies: withPacket(redis, send), characters: 0 };
   }
 
   #failed(redis: Redis, error: unknown): Attempt {

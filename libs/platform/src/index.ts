@@ -3,6 +3,7 @@ export { describeError, OperatorError } from './errors.ts';
 export { nextTurn } from './event-loop.ts';
 export { readFeatureGates } from './feature-gates.ts';
 export { createIds, type Ids } from './ids.ts';
+export { InFlight } from './in-flight.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
 export { opened, type Service, startAll } from './lifecycle.ts';
 export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';

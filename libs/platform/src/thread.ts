@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { javascriptOf } from './sources.ts';
 
@@ -7,13 +8,24 @@ export interface ThreadOptions {
   /** What the thread reads with `threadData()`; copied. */
   readonly data: unknown;
   readonly resourceLimits: ResourceLimits;
+  /**
+   * What its young generation begins with, two halves of this. V8 begins with 1 MB each and lets them grow when much survives, which
+   * `limitHeap` stops for all threads at once.
+   */
+  readonly semiSpaceMb?: number;
 }
 
 /** A thread that runs the module `entry`. It is given all that it loads of ours without types (see `javascriptOf`). */
-export function startThread(entry: URL, { data, resourceLimits }: ThreadOptions): Worker {
+export function startThread(entry: URL, { data, resourceLimits, semiSpaceMb }: ThreadOptions): Worker {
   const sources = entry.href.endsWith('.ts') ? strippedSources(entry) : new Map<string, string>();
-  return new Worker(LOADER, { eval: true, resourceLimits, workerData: { entry: entry.href, sources, data } });
+  // Read when the thread makes its heap. The flag is there for all that begin at that time, within their own limits.
+  if (semiSpaceMb !== undefined) beginYoungWith(semiSpaceMb);
+  const worker = new Worker(LOADER, { eval: true, resourceLimits, workerData: { entry: entry.href, sources, data } });
+  if (semiSpaceMb !== undefined) worker.once('online', () => beginYoungWith(0));
+  return worker;
 }
+
+const beginYoungWith = (semiSpaceMb: number): void => setFlagsFromString(`--min-semi-space-size=${semiSpaceMb}`);
 
 const LOADER = `
 const { registerHooks } = require('node:module');

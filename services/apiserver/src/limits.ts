@@ -139,8 +139,9 @@ export const ACCOUNT_TOKEN_CA_WAITS = 10;
 /** An exec, attach or port-forward session on which nothing moves for this long is closed: what a kubelet allows. */
 export const UPGRADED_IDLE_MS = 4 * 60 * 60 * 1000;
 
-/** Young garbage of the thread that speaks HTTP, in MB. */
+/** Young garbage of the thread that speaks HTTP, in MB: at most, and each half at the start. */
 export const FRONT_THREAD_YOUNG_MB = 16;
+export const FRONT_THREAD_SEMI_SPACE_MB = 4;
 
 /** That thread has this long to load, to listen and to end. */
 export const FRONT_START_MS = 30_000;

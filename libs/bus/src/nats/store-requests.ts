@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@holdfast/platform';
+import { type Clock, InFlight, type Timer } from '@holdfast/platform';
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from 'nats';
 import { NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 
@@ -21,9 +21,8 @@ export class StoreRequests {
   readonly #connection: NatsConnection;
   readonly #clock: Clock;
   readonly #inbox: string;
-  /** In the order of publishing, so the first is the oldest. */
-  readonly #waiting = new Map<string, Waiting>();
-  #next = 0;
+  readonly #waiting = new InFlight<Waiting>();
+  #last = 0;
   #timer: Timer | undefined;
 
   constructor(connection: NatsConnection, options: { readonly inboxPrefix: string; readonly clock: Clock }) {
@@ -36,10 +35,10 @@ export class StoreRequests {
 
   /** Resolves with the text of the answer. Rejects with `NobodyStores`, or with what is wrong with the connection. */
   send(subject: string, body: string, headers: MsgHdrs): Promise<string> {
-    const token = String(this.#next++);
     return new Promise((resolve, reject) => {
-      this.#connection.publish(subject, Buffer.from(body), { reply: `${this.#inbox}.${token}`, headers });
-      this.#waiting.set(token, { resolve, reject, overdueAt: this.#clock.monotonic() + NATS_REQUEST_TIMEOUT_MS });
+      const number = ++this.#last;
+      this.#connection.publish(subject, Buffer.from(body), { reply: `${this.#inbox}.${number}`, headers });
+      this.#waiting.set(number, { resolve, reject, overdueAt: this.#clock.monotonic() + NATS_REQUEST_TIMEOUT_MS });
       this.#timer ??= this.#clock.timer(NATS_REQUEST_TIMEOUT_MS, () => this.#failOverdue());
     });
   }
@@ -49,10 +48,10 @@ export class StoreRequests {
       this.#failAll(error);
       return;
     }
-    const token = msg.subject.slice(this.#inbox.length + 1);
-    const waiting = this.#waiting.get(token);
+    const number = Number(msg.subject.slice(this.#inbox.length + 1));
+    const waiting = this.#waiting.get(number);
     if (waiting === undefined) return;
-    this.#waiting.delete(token);
+    this.#waiting.delete(number);
     if (msg.headers?.code === 503) waiting.reject(new NobodyStores('no stream takes changes'));
     else waiting.resolve(msg.string());
   }
@@ -60,14 +59,16 @@ export class StoreRequests {
   #failOverdue(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonic();
-    for (const [token, { reject, overdueAt }] of this.#waiting) {
+    let nextDueAt = Number.POSITIVE_INFINITY;
+    for (const [number, { reject, overdueAt }] of this.#waiting.entries()) {
       if (overdueAt > now) {
-        this.#timer = this.#clock.timer(overdueAt - now, () => this.#failOverdue());
-        return;
+        nextDueAt = Math.min(nextDueAt, overdueAt);
+        continue;
       }
-      this.#waiting.delete(token);
+      this.#waiting.delete(number);
       reject(new Error(`no answer within ${NATS_REQUEST_TIMEOUT_MS} ms`));
     }
+    if (this.#waiting.size > 0) this.#timer = this.#clock.timer(nextDueAt - now, () => this.#failOverdue());
   }
 
   #failAll(error: Error): void {

@@ -1,3 +1,4 @@
+import { InFlight } from '@holdfast/platform';
 import { type ApiHandler, type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 
 /** Calls the request pipeline in this process: no network, no serialization, the same answers. */
@@ -11,7 +12,7 @@ class DirectTransport implements ApiTransport {
   readonly #handler: ApiHandler;
   readonly #closing = new AbortController();
   /** Requests that nobody but the transport can abort: most, and a listener for each on one signal would cost more than they do. */
-  readonly #underWay = new Set<Abandon>();
+  readonly #underWay = new InFlight<Abandon>();
 
   constructor(handler: ApiHandler) {
     this.#handler = handler;
@@ -29,17 +30,17 @@ class DirectTransport implements ApiTransport {
 
   close(): Promise<void> {
     this.#closing.abort(new TransportError('the transport was closed'));
-    for (const abandon of this.#underWay) abandon(aborted(this.#closing.signal, true));
+    for (const abandon of this.#underWay.values()) abandon(aborted(this.#closing.signal, true));
     this.#underWay.clear();
     return Promise.resolve();
   }
 
   #answer(request: ApiRequest): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
-      this.#underWay.add(reject);
+      const number = this.#underWay.add(reject);
       void this.#handled(request)
         .then(resolve, reject)
-        .finally(() => this.#underWay.delete(reject));
+        .finally(() => this.#underWay.delete(number));
     });
   }
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@holdfast/api';
-import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
 import { type Change, Compacted, parseKey, resourcePrefix, type Store } from '@holdfast/store';
 import {
   CACHE_AHEAD_OBJECTS_MAX,
@@ -37,7 +37,7 @@ export class WatchCache {
   #byName = new Map<string, Map<string, ResourceCache>>();
   readonly #waiters: RevisionWaiters;
   /** States that this server has written and the feed has not brought yet, by revision. */
-  readonly #ahead = new Map<number, CachedObject>();
+  readonly #ahead = new InFlight<CachedObject>();
   #revision = 0;
   #loadedAt = 0;
   #brokenSince: number | undefined;

@@ -1,5 +1,5 @@
 import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
-import { describeError, type Log } from '@holdfast/platform';
+import { describeError, InFlight, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
 import { discard, type LongBody, longBody, shortBody } from './answer-bodies.ts';
@@ -18,7 +18,7 @@ export interface AnsweringDeps {
 /** The side of the pipeline: takes requests from the front, and gives it the answers. */
 export class Answering {
   readonly #deps: AnsweringDeps;
-  readonly #open = new Map<number, Exchange>();
+  readonly #open = new InFlight<Exchange>();
   #isStopping = false;
 
   constructor(deps: AnsweringDeps) {

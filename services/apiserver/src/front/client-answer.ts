@@ -25,6 +25,8 @@ export class ClientAnswer implements Asker {
   #isAnswered = false;
   #isBegun = false;
   #isClosed = false;
+  /** While it is among the answers that have not left. */
+  #unread: number | undefined;
   #isFollowed = false;
   /** Written while the client was not taking: it is told when that has left. */
   #waiting = 0;
@@ -39,7 +41,7 @@ export class ClientAnswer implements Asker {
     raw.once('close', () => {
       this.#isClosed = true;
       this.#stalled?.cancel();
-      options.unread.left(raw);
+      if (this.#unread !== undefined) options.unread.left(this.#unread);
       if (!this.#isAnswered || this.#lent > 0) this.#question?.gone();
     });
   }
@@ -56,7 +58,7 @@ export class ClientAnswer implements Asker {
     if (this.#options.headOnly || body.length === 0) raw.end();
     else raw.end(body);
     // Whoever has gone already leaves no second time.
-    if (!this.#isClosed) this.#options.unread.add(raw);
+    if (!this.#isClosed) this.#unread = this.#options.unread.add(raw);
   }
 
   /** The client of a quiet watch must learn that it is open before the first event. */

@@ -16,6 +16,7 @@ import {
   CONNECTIONS_MAX,
   FRONT_START_MS,
   FRONT_STOP_MS,
+  FRONT_THREAD_SEMI_SPACE_MB,
   FRONT_THREAD_YOUNG_MB,
   REQUEST_BODY_BYTES_MAX,
   REQUEST_RECEIVE_TIMEOUT_MS,
@@ -96,6 +97,7 @@ class Front {
     this.#worker = startThread(new URL('./thread-main.ts', import.meta.url), {
       data: setup,
       resourceLimits: { maxYoungGenerationSizeMb: FRONT_THREAD_YOUNG_MB },
+      semiSpaceMb: FRONT_THREAD_SEMI_SPACE_MB,
     });
     // A composition that fails before it is started leaves nothing that keeps the process alive.
     this.#worker.unref();

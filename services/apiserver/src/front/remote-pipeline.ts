@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { describeError } from '@holdfast/platform/errors';
+import { InFlight } from '@holdfast/platform/in-flight';
 import type { Log } from '@holdfast/platform/log';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
 import type { Outbox } from './outbox.ts';
@@ -42,8 +43,7 @@ const RECEIPT_BYTES = 32 * 1024;
 export class RemotePipeline {
   readonly #outbox: Outbox<FrontMessage>;
   readonly #log: Log;
-  readonly #askers = new Map<number, Asker>();
-  #lastId = 0;
+  readonly #askers = new InFlight<Asker>();
 
   constructor(outbox: Outbox<FrontMessage>, log: Log) {
     this.#outbox = outbox;
@@ -51,8 +51,7 @@ export class RemotePipeline {
   }
 
   ask(asked: Asked, asker: Asker): Question {
-    const id = ++this.#lastId;
-    this.#askers.set(id, asker);
+    const id = this.#askers.add(asker);
     const { method, url, headers, remoteAddress, certificateSubject, body } = asked;
     const text = body !== undefined && isText(body, headers) ? body.toString() : undefined;
     const message: RequestMessage = {

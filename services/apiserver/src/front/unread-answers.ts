@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@holdfast/platform/clock';
+import { InFlight } from '@holdfast/platform/in-flight';
 import type { RawResponse } from './client-answer.ts';
 
 /**
@@ -8,8 +9,10 @@ import type { RawResponse } from './client-answer.ts';
 export class UnreadAnswers {
   readonly #clock: Clock;
   readonly #stallMs: number;
-  #new = new Set<RawResponse>();
-  #seen = new Set<RawResponse>();
+  readonly #answers = new InFlight<RawResponse>();
+  /** Those up to here were there at the last look. */
+  #seen = 0;
+  #last = 0;
   #look: Timer | undefined;
 
   constructor(clock: Clock, stallMs: number) {
@@ -17,13 +20,15 @@ export class UnreadAnswers {
     this.#stallMs = stallMs;
   }
 
-  add(answer: RawResponse): void {
-    this.#new.add(answer);
+  /** Under a number that it leaves with. */
+  add(answer: RawResponse): number {
+    this.#last = this.#answers.add(answer);
     this.#look ??= this.#lookLater();
+    return this.#last;
   }
 
-  left(answer: RawResponse): void {
-    if (!this.#new.delete(answer)) this.#seen.delete(answer);
+  left(number: number): void {
+    this.#answers.delete(number);
   }
 
   stop(): void {
@@ -32,11 +37,13 @@ export class UnreadAnswers {
 
   #lookLater(): Timer {
     return this.#clock.timer(this.#stallMs, () => {
-      const stalled = this.#seen;
-      this.#seen = this.#new;
-      this.#new = new Set();
-      for (const answer of stalled) answer.destroy();
-      this.#look = this.#seen.size > 0 ? this.#lookLater() : undefined;
+      const stalled = [...this.#answers.entries()].filter(([number]) => number <= this.#seen);
+      this.#seen = this.#last;
+      for (const [number, answer] of stalled) {
+        this.#answers.delete(number);
+        answer.destroy();
+      }
+      this.#look = this.#answers.size > 0 ? this.#lookLater() : undefined;
     });
   }
 }

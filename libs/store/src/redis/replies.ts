@@ -125,17 +125,18 @@ const KINDS: ReadonlyMap<string, ChangeKind> = new Map([
   ['d', 'deleted'],
 ]);
 
+const WHOLE = 'a history entry is whole, in the order of the write script';
+
 /** `previousValue` of the change is left to whoever still holds it. */
 export function decodeEntry(id: string, fields: readonly string[]): HistoryEntry {
-  const named = new Map<string, string>();
-  for (let at = 0; at < fields.length; at += 2) named.set(fields[at] ?? '', fields[at + 1] ?? '');
-  const kind = KINDS.get(named.get('o') ?? '');
-  const [key, value, previous] = [named.get('k'), named.get('v'), named.get('p')];
-  invariant(kind !== undefined && key !== undefined && value !== undefined, 'a history entry is whole', { id });
-  return {
-    change: { revision: revisionOfId(id), kind, key, value, previousRevision: previousOf(kind, previous) },
-    writeId: named.get('w') ?? '',
-  };
+  const [o, operation = '', k, key, p, previous, v, value, w, writeId] = fields;
+  const kind = KINDS.get(operation);
+  const isNamed = o === 'o' && k === 'k' && p === 'p' && v === 'v' && w === 'w';
+  invariant(isNamed && kind !== undefined && key !== undefined && value !== undefined && writeId !== undefined, WHOLE, {
+    id,
+  });
+  const change = { revision: revisionOfId(id), kind, key, value, previousRevision: previousOf(kind, previous) };
+  return { change, writeId };
 }
 
 function previousOf(kind: ChangeKind, previous: string | undefined): Revision {

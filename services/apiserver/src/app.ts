@@ -84,7 +84,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const handle: ApiHandler = async (request) => {
     const warnings = new Warnings();
     try {
-      const user = await authenticate(core.access.authenticators, request);
+      const found = authenticate(core.access.authenticators, request);
+      const user = found instanceof Promise ? await found : found;
       return warnings.attach(await answer(pipeline, { request, user, warnings }));
     } catch (error) {
       return warnings.attach(asAccepted(request, errorAnswer(error, deps.log)));

@@ -88,20 +88,32 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
   }
 }
 
-async function route({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
-  const { authorizers } = core.access;
-  const isForAnother = wantsToImpersonate(incoming.request);
-  const nobody = isForAnother ? wantedOfNobody(incoming.request) : undefined;
+/** No step makes a promise of its own while nothing has to be waited for: what is wrong is thrown at once. */
+function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  return wantsToImpersonate(incoming.request)
+    ? routeForAnother(pipeline, incoming, info)
+    : routeAllowed(pipeline, incoming, info);
+}
+
+async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const nobody = wantedOfNobody(incoming.request);
   if (nobody !== undefined) return internalError(incoming.request, nobody);
-  const user = isForAnother ? await impersonate(authorizers, incoming.user, incoming.request) : incoming.user;
-  const asked = authorize(authorizers, user, info);
-  if (asked !== undefined) await asked;
-  if (info.kind === 'path') return answerPath(core, incoming.request, checks);
-  const { request, warnings } = incoming;
+  const user = await impersonate(pipeline.core.access.authorizers, incoming.user, incoming.request);
+  return routeAllowed(pipeline, { ...incoming, user }, info);
+}
+
+function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const asked = authorize(pipeline.core.access.authorizers, incoming.user, info);
+  return asked === undefined ? perform(pipeline, incoming, info) : asked.then(() => perform(pipeline, incoming, info));
+}
+
+function perform({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { request } = incoming;
+  if (info.kind === 'path') return answerPath(core, request, checks);
   return core.writeGate.pass(info.verb, () =>
     hasProtobufBody(request)
-      ? withJsonBody(request).then((json) => answerResource(core, { request: json, user, warnings }, info))
-      : answerResource(core, { request, user, warnings }, info),
+      ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))
+      : answerResource(core, incoming, info),
   );
 }
 
@@ -130,7 +142,7 @@ const NEGOTIATIONS: ReadonlyMap<string, typeof negotiate> = new Map([
   ['watch', negotiateWatch],
 ]);
 
-async function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request, user, warnings } = incoming;
   // Only proxied services know these methods.
   if ((request.method === 'HEAD' || request.method === 'OPTIONS') && info.subresource !== 'proxy')
@@ -149,7 +161,7 @@ async function answerResource(core: Core, incoming: Incoming, info: ResourceRequ
     return handler(core, contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate), definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
-  if (virtual === undefined) return unknownResource(info);
+  if (virtual === undefined) return Promise.resolve(unknownResource(info));
   return virtualHandler(virtual, info)(core, contextOf(info.verb === 'create' ? negotiateWithoutTable : negotiate));
 }
 

@@ -52,6 +52,7 @@ export async function readLatest(
 /** Resolves when the cache holds every write acknowledged before the call. */
 export async function catchUp(deps: { readonly store: Store; readonly cache: WatchCache }): Promise<void> {
   const revision = await deps.store.currentRevision();
+  if (deps.cache.revision >= revision) return;
   if (!(await deps.cache.waitFor(revision, CONSISTENT_READ_TIMEOUT_MS))) {
     throw unavailable('the cache has not caught up with the store; try again');
   }

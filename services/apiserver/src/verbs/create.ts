@@ -51,7 +51,8 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   const object = wanted.tracked === true ? wanted.object : owned(core, wanted);
   const revision = object.metadata.resourceVersion ?? '';
   const request = admissionRequest(context, { ...wanted, object });
-  await core.admission.admit(request);
+  const admitting = core.admission.admit(request);
+  if (admitting !== undefined) await admitting;
   for (let attempt = 1; ; attempt++) {
     const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
     const validation = validationContext(core, context);
@@ -60,7 +61,9 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     for (const text of warnings) context.warn(text);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);
-    await core.admission.validate({ ...request, name: candidate.metadata.name ?? '', object: candidate, accompany });
+    const judged = { ...request, name: candidate.metadata.name ?? '', object: candidate, accompany };
+    const validating = core.admission.validate(judged);
+    if (validating !== undefined) await validating;
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
     if (options.dryRun) return dryRun(core, definition, key, candidate);
     if (wanted.revision === 'refused') refuseRevision(revision);

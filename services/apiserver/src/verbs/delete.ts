@@ -57,8 +57,10 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
     checkPreconditions(current, options, definition);
     const admitted = { ...deletion, options: { ...options } };
     const request = admissionRequest(context, admitted, current);
-    await core.admission.admit(request);
-    await core.admission.validate(request);
+    const admitting = core.admission.admit(request);
+    if (admitting !== undefined) await admitting;
+    const validating = core.admission.validate(request);
+    if (validating !== undefined) await validating;
     const deleted = await applyDeletion(core, current, admitted);
     if (deleted !== undefined) return deleted;
   }

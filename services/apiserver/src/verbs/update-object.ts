@@ -103,7 +103,8 @@ async function admitAndSwap(
   const { current, object } = attempt;
   const companions: WriteCompanion[] = [];
   const request = admissionRequest(context, update, { ...attempt, companions });
-  await core.admission.admit(request);
+  const admitting = core.admission.admit(request);
+  if (admitting !== undefined) await admitting;
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
   const errors = form.validate(object, current.object, validation);
@@ -111,7 +112,8 @@ async function admitAndSwap(
   if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
-  await core.admission.validate(request);
+  const validating = core.admission.validate(request);
+  if (validating !== undefined) await validating;
   const text = encodeStored(object);
   if (isUnchanged(text, current)) return current;
   if (update.dryRun) return new CachedObject(current.key, text, current.revision);

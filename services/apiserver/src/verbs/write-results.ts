@@ -19,7 +19,7 @@ export interface Creation {
   readonly companion: WriteCompanion | undefined;
 }
 
-export async function createStored(
+export function createStored(
   core: Core,
   definition: ResourceDefinition,
   { key, object, companion }: Creation,
@@ -36,7 +36,7 @@ export interface Swap {
   readonly companion?: WriteCompanion | undefined;
 }
 
-export async function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
+export function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
   const { object, text, old, companion } = swap;
   const change = { definition, object, text, old: old.object, companion };
@@ -46,12 +46,8 @@ export async function updateStored(core: Core, definition: ResourceDefinition, s
 /** Removes the object; the change carries `object` as its final state. */
 export async function deleteStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const { operations } = await core.services.allocate({
-    definition,
-    object: undefined,
-    old: swap.old.object,
-    avoid: new Set(),
-  });
+  const release = core.services.allocate({ definition, object: undefined, old: swap.old.object, avoid: new Set() });
+  const { operations } = release instanceof Promise ? await release : release;
   const stored = asStored(definition, swap.object);
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
@@ -75,11 +71,12 @@ async function write(
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
-    const allocation = await core.services.allocate({ definition, object, old, avoid });
+    const asked = core.services.allocate({ definition, object, old, avoid });
+    const allocation = asked instanceof Promise ? await asked : asked;
     const stored = asStored(definition, allocation.object);
     const value = bounded(stored === object && text !== undefined ? text : encodeStored(stored));
     const operation = operationFor(value);
-    const operations = [operation, ...allocation.operations];
+    const operations = allocation.operations.length === 0 ? [operation] : [operation, ...allocation.operations];
     const result = await (companion === undefined
       ? core.store.write(operations)
       : companion.write((more) => core.store.write([...operations, ...more]), operations.length));

@@ -133,6 +133,27 @@ export function transportContract(name: string, withTransport: WithTransport): v
     });
   });
 
+  test(`${name}: closing rejects what is under way, whether its caller could abort it or not`, async () => {
+    const arrived = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<ApiResponse>();
+    let seen = 0;
+    const handler: ApiHandler = () => {
+      seen += 1;
+      if (seen === 2) arrived.resolve();
+      return finish.promise;
+    };
+    await withTransport(handler, async (transport) => {
+      const { signal } = new AbortController();
+      const pending = [get('/slow'), { ...get('/slow'), signal }].map((request) =>
+        assert.rejects(transport.request(request), (error) => error instanceof TransportError && error.possiblySent),
+      );
+      await arrived.promise;
+      await transport.close();
+      await Promise.all(pending);
+      finish.resolve(json(200, {}));
+    });
+  });
+
   test(`${name}: after close every request is refused with certainty`, async () => {
     await withTransport(
       async () => json(200, {}),

@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { type Clock, OperatorError, type Tracer } from '@holdfast/platform';
+import { type Clock, InFlight, OperatorError, type Tracer } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import {
   CONNECT_TIMEOUT_MS,
@@ -43,6 +43,11 @@ class HttpsTransport implements ApiTransport {
   readonly #requests: Agent;
   readonly #watches: Agent;
   readonly #closing = new AbortController();
+  /**
+   * Of requests that nobody but the transport can abort, which are most. A signal that follows `#closing` would do the same, but that one
+   * knows its followers by weak references, and they keep what they refer to alive until old objects are collected.
+   */
+  readonly #endings = new InFlight<AbortController>();
 
   constructor(options: HttpsTransportOptions) {
     this.#options = options;
@@ -77,12 +82,28 @@ class HttpsTransport implements ApiTransport {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new TransportError('the transport was closed'));
+    const reason = new TransportError('the transport was closed');
+    this.#closing.abort(reason);
+    for (const ending of this.#endings.values()) ending.abort(reason);
     this.#requests.destroy();
     this.#watches.destroy();
   }
 
   async #ask(server: string, request: ApiRequest, leftMs: number): Promise<ApiResponse> {
+    const { signal: closing } = this.#closing;
+    const { signal } = request;
+    if (signal !== undefined) return this.#send(server, request, leftMs, AbortSignal.any([closing, signal]));
+    if (closing.aborted || isWatch(request)) return this.#send(server, request, leftMs, closing);
+    const ending = new AbortController();
+    const number = this.#endings.add(ending);
+    try {
+      return await this.#send(server, request, leftMs, ending.signal);
+    } finally {
+      this.#endings.delete(number);
+    }
+  }
+
+  async #send(server: string, request: ApiRequest, leftMs: number, signal: AbortSignal): Promise<ApiResponse> {
     const { clock, connectTimeoutMs = CONNECT_TIMEOUT_MS, watchIdleMs = WATCH_IDLE_MS } = this.#options;
     const watch = isWatch(request);
     const response = await exchange({
@@ -91,7 +112,7 @@ class HttpsTransport implements ApiTransport {
       watch,
       agent: watch ? this.#watches : this.#requests,
       clock,
-      signal: AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])]),
+      signal,
       deadlineMs: leftMs,
       connectTimeoutMs,
       watchIdleMs,

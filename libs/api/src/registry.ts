@@ -112,17 +112,12 @@ const RESOURCES: readonly ResourceDefinition[] = [
   erased(priorityLevelConfigurationResource),
 ];
 
-const BY_PATH = new Map(
-  RESOURCES.map((resource) => [pathOf(resource.group, resource.version, resource.plural), resource]),
-);
-
-function pathOf(group: string, version: string, plural: string): string {
-  return `${group}/${version}/${plural}`;
-}
+/** Few plurals are of more than one kind. */
+const BY_PLURAL: ReadonlyMap<string, readonly ResourceDefinition[]> = Map.groupBy(RESOURCES, ({ plural }) => plural);
 
 /** The kind served at a path, or undefined when this API does not have it. */
 export const findResource = (group: string, version: string, plural: string): ResourceDefinition | undefined =>
-  BY_PATH.get(pathOf(group, version, plural));
+  BY_PLURAL.get(plural)?.find((each) => each.group === group && each.version === version);
 
 /** Every served kind, in a fixed order. */
 export const allResources = (): readonly ResourceDefinition[] => RESOURCES;

@@ -1,6 +1,8 @@
 /** Counters and histograms in the text format of Prometheus. Labels are given in the order of their names. */
 export interface Counter {
   add(labels: readonly string[], by?: number): void;
+  /** Counts one more for labels that are looked up once. Not for series that are forgotten. */
+  series(labels: readonly string[]): () => void;
   /** What it counted is gone, and its series with it. */
   forget(labels: readonly string[]): void;
 }
@@ -20,18 +22,33 @@ export class MetricRegistry {
   readonly #families: Family[] = [];
 
   counter(name: string, help: string, labelNames: readonly string[]): Counter {
-    const values = new Map<string, number>();
+    const values = new Map<string, { count: number }>();
     const texts = labelTexts(labelNames);
     this.#families.push({
       render: () => [
         ...head(name, help, 'counter'),
-        ...[...values].map(([labels, value]) => `${name}${braces(labels)} ${value}`),
+        ...[...values].map(([labels, { count }]) => `${name}${braces(labels)} ${count}`),
       ],
     });
+    const entryOf = (labels: readonly string[]): { count: number } => {
+      const key = texts.of(labels);
+      const known = values.get(key);
+      if (known !== undefined) return known;
+      const entry = { count: 0 };
+      values.set(key, entry);
+      return entry;
+    };
     return {
       add: (labels, by = 1) => {
-        const key = texts.of(labels);
-        values.set(key, (values.get(key) ?? 0) + by);
+        entryOf(labels).count += by;
+      },
+      series: (labels) => {
+        let entry: { count: number } | undefined;
+        return () => {
+          // With its first event: a series that counted nothing is not shown.
+          entry ??= entryOf(labels);
+          entry.count += 1;
+        };
       },
       forget: (labels) => {
         values.delete(texts.of(labels));

@@ -46,7 +46,9 @@ export async function readLatest(
   const { object } = await deps.store.get(key);
   if (object === undefined) return undefined;
   const cached = deps.cache.byKey(key);
-  return cached?.revision === object.revision ? cached : new CachedObject(key, object.value, object.revision);
+  if (cached?.revision !== object.revision) return new CachedObject(key, object.value, object.revision);
+  cached.recall(object.value);
+  return cached;
 }
 
 /** Resolves when the cache holds every write acknowledged before the call. */

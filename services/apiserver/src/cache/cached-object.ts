@@ -68,10 +68,14 @@ export class CachedObject {
     return new CachedObject(this.key, this.stored, revision);
   }
 
-  /** Forgets what can be made again. For states that are over: only their text is worth keeping. */
+  /** Somebody read it from the store again: until it is at rest, its text need not be made of the bytes. */
+  recall(stored: string): void {
+    this.#stored ??= stored;
+  }
+
+  /** Forgets what can be made again. For states that are over: only their text, or their bytes, are worth keeping. */
   rest(): void {
-    this.#stored = this.stored;
-    this.#bytes = undefined;
+    if (this.#bytes !== undefined) this.#stored = undefined;
     this.#parsed = undefined;
     this.#written = undefined;
   }

@@ -39,13 +39,15 @@ export function withRevision(stored: string, revision: number): string {
   if (revision === 0) return stored;
   const at = afterMetadataOpening(stored);
   const separator = stored.charCodeAt(at) === CLOSING_BRACE ? '' : ',';
-  return `${stored.slice(0, at)}"resourceVersion":"${revision}"${separator}${stored.slice(at)}`;
+  return `${stored.slice(0, at)}${REVISION_OPENING}${revision}"${separator}${stored.slice(at)}`;
 }
 
 /** Takes back what `withRevision` did. */
 export function withoutRevision(text: string): string {
   const at = afterMetadataOpening(text);
-  return text.slice(0, at) + text.slice(at).replace(/^"resourceVersion":"\d+",?/, '');
+  if (!text.startsWith(REVISION_OPENING, at)) return text;
+  const end = text.indexOf('"', at + REVISION_OPENING.length) + 1;
+  return text.slice(0, at) + text.slice(text.charCodeAt(end) === COMMA ? end + 1 : end);
 }
 
 /** Where `"metadata":{` begins in encoded text. */
@@ -55,7 +57,9 @@ export function metadataAt(bytes: Buffer): number {
   return at;
 }
 
+const REVISION_OPENING = '"resourceVersion":"';
 const CLOSING_BRACE = 0x7d;
+const COMMA = 0x2c;
 
 function afterMetadataOpening(stored: string): number {
   const at = stored.indexOf(METADATA_OPENING);

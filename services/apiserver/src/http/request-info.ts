@@ -35,54 +35,49 @@ const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize
 
 /** Reads the path grammar of the Kubernetes API. */
 export function readRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
-  const segments = request.path.split('/').slice(1);
-  if (segments.at(-1) === '') segments.pop();
-  const [root, ...below] = segments;
-  if (root === 'api' && below.length >= 2) return resourceRequest(request, '', below[0] ?? '', below.slice(1));
-  if (root === 'apis' && below.length >= 3 && below[0] !== '') {
-    return resourceRequest(request, below[0] ?? '', below[1] ?? '', below.slice(2));
+  // Before the first slash stands nothing.
+  const segments = request.path.split('/');
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
+  const [, root, first = '', second = ''] = segments;
+  if (root === 'api' && segments.length > 3) return resourceRequest(request, '', first, segments, 3);
+  if (root === 'apis' && segments.length > 4 && first !== '') {
+    return resourceRequest(request, first, second, segments, 4);
   }
   return { kind: 'path', verb: request.method.toLowerCase(), path: request.path };
 }
 
 type RequestLine = Pick<ApiRequest, 'method' | 'path' | 'query'>;
 
+/** `from` is where the segments behind the version begin. */
 function resourceRequest(
   request: RequestLine,
   group: string,
   version: string,
-  segments: readonly string[],
+  ...[segments, from]: readonly [readonly string[], number]
 ): ResourceRequest {
-  const legacyWatch = segments[0] === 'watch' && segments.length > 1;
-  const place = readPlace(legacyWatch ? segments.slice(1) : segments);
-  const watch = legacyWatch || isTrue(request.query.get('watch'));
-  const fieldSelector = request.query.get('fieldSelector');
-  return {
+  const legacyWatch = segments[from] === 'watch' && segments.length > from + 1;
+  const first = legacyWatch ? from + 1 : from;
+  const inNamespaces = segments[first] === 'namespaces';
+  const third = segments[first + 2];
+  const scoped = inNamespaces && third !== undefined && !NAMESPACE_SUBRESOURCES.has(third);
+  const at = scoped ? first + 2 : first;
+  const name = segments[at + 1] ?? '';
+  const { query } = request;
+  const watch = legacyWatch || (query.size > 0 && isTrue(query.get('watch')));
+  const info: ResourceRequest = {
     kind: 'resource',
+    verb: verbOf(request, name, watch),
     path: request.path,
     group,
     version,
-    ...place,
-    verb: verbOf(request, place.name, watch),
-    ...(fieldSelector === null ? {} : { fieldSelector }),
+    resource: segments[at] ?? '',
+    namespace: inNamespaces ? (segments[first + 1] ?? '') : '',
+    name,
+    subresource: segments[at + 2] ?? '',
+    rest: segments.length > at + 3 ? segments.slice(at + 3).join('/') : '',
   };
-}
-
-interface Place {
-  readonly resource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly subresource: string;
-  readonly rest: string;
-}
-
-function readPlace(segments: readonly string[]): Place {
-  const [first = '', second, third] = segments;
-  const scoped =
-    first === 'namespaces' && second !== undefined && third !== undefined && !NAMESPACE_SUBRESOURCES.has(third);
-  const [resource = '', name = '', subresource = '', ...rest] = scoped ? segments.slice(2) : segments;
-  const namespace = scoped || (first === 'namespaces' && second !== undefined) ? (second ?? '') : '';
-  return { resource, namespace, name, subresource, rest: rest.join('/') };
+  const fieldSelector = query.size === 0 ? null : query.get('fieldSelector');
+  return fieldSelector === null ? info : { ...info, fieldSelector };
 }
 
 function verbOf(request: RequestLine, name: string, watch: boolean): ResourceVerb {

@@ -1,7 +1,7 @@
 import { allResources, findResource, type ResourceDefinition } from '@holdfast/api';
 import { labelText, MetricRegistry } from '@holdfast/platform';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import type { RequestInfo } from '../http/request-info.ts';
+import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
 import { subresourcesOf } from '../subresources/served-subresources.ts';
 
@@ -41,25 +41,71 @@ export function createApiMetrics(deps: { readonly cache: WatchCache; readonly wr
   registry.gauge('apiserver_watch_cache_resource_version', 'Newest revision that the cache holds.', () => [
     ['', deps.cache.revision],
   ]);
+  const seriesOf = rememberedSeries((labels) => ({
+    took: durations.series(labels),
+    byCode: new Map(),
+    counting: (code) => requests.series([...labels, String(code)]),
+  }));
   return {
     requestDone: (info, code, durationSeconds) => {
-      const labels = labelsOf(info);
-      requests.add([...labels, String(code)]);
-      if (info.verb !== 'watch') durations.observe(labels, durationSeconds);
+      const series = seriesOf(info);
+      let count = series.byCode.get(code);
+      if (count === undefined) {
+        count = series.counting(code);
+        series.byCode.set(code, count);
+      }
+      count();
+      if (info.verb !== 'watch') series.took(durationSeconds);
     },
     render: () => registry.render(),
   };
 }
 
-/** Unknown paths, versions, resources and subresources share one series, so that a scanner cannot fill the memory with names. */
-function labelsOf(info: RequestInfo): readonly string[] {
-  if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
-  const definition = findResource(info.group, info.version, info.resource);
-  if (definition === undefined) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
-  const scope = info.name === '' ? (info.namespace === '' ? 'cluster' : 'namespace') : 'resource';
-  const subresource = isServed(definition, info.subresource) ? info.subresource : '';
-  return [info.verb.toUpperCase(), info.group, info.version, info.resource, subresource, scope];
+interface RequestSeries {
+  readonly took: (seconds: number) => void;
+  readonly byCode: Map<number, () => void>;
+  readonly counting: (code: number) => () => void;
 }
+
+/** Of requests that ask for the same in the same way. */
+function rememberedSeries(make: (labels: readonly string[]) => RequestSeries): (info: RequestInfo) => RequestSeries {
+  const known = new Map<ResourceDefinition | RequestInfo['kind'], Map<string, RequestSeries>>();
+  return (info) => {
+    const definition = info.kind === 'path' ? undefined : findResource(info.group, info.version, info.resource);
+    const place = definition ?? info.kind;
+    const manner = mannerOf(info, definition);
+    let ofPlace = known.get(place);
+    if (ofPlace === undefined) {
+      ofPlace = new Map();
+      known.set(place, ofPlace);
+    }
+    let series = ofPlace.get(manner);
+    if (series === undefined) {
+      series = make(labelsOf(info, definition));
+      ofPlace.set(manner, series);
+    }
+    return series;
+  };
+}
+
+function mannerOf(info: RequestInfo, definition: ResourceDefinition | undefined): string {
+  if (info.kind === 'path' || definition === undefined) return info.verb;
+  return `${info.verb} ${subresourceOf(info, definition)} ${scopeOf(info)}`;
+}
+
+/** Unknown paths, versions, resources and subresources share one series, so that a scanner cannot fill the memory with names. */
+function labelsOf(info: RequestInfo, definition: ResourceDefinition | undefined): readonly string[] {
+  if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
+  if (definition === undefined) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
+  const { group, version, resource } = info;
+  return [info.verb.toUpperCase(), group, version, resource, subresourceOf(info, definition), scopeOf(info)];
+}
+
+const scopeOf = ({ name, namespace }: ResourceRequest): string =>
+  name === '' ? (namespace === '' ? 'cluster' : 'namespace') : 'resource';
+
+const subresourceOf = ({ subresource }: ResourceRequest, definition: ResourceDefinition): string =>
+  isServed(definition, subresource) ? subresource : '';
 
 const servedOf = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
 

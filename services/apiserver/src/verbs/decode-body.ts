@@ -144,10 +144,15 @@ export function reportStrict(
 }
 
 export function schemaOf(definition: ResourceDefinition): StructSchema {
+  const known = schemas.get(definition);
+  if (known !== undefined) return known;
   const schema = schemaFor(definition.group, definition.version, definition.kind);
   invariant(schema !== undefined, 'every served kind has a field table', { kind: definition.kind });
+  schemas.set(definition, schema);
   return schema;
 }
+
+const schemas = new WeakMap<ResourceDefinition, StructSchema>();
 
 const cannotBeHandled = (definition: ResourceDefinition, why: string): StatusError =>
   badRequest(`${definition.kind} in version "${definition.version}" cannot be handled as a ${definition.kind}: ${why}`);

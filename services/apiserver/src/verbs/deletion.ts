@@ -1,5 +1,4 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
-import { copyJson } from '@holdfast/machinery';
 import { formatTime, parseTime } from '@holdfast/platform';
 import { isHeld, markTerminating } from './holds.ts';
 
@@ -26,7 +25,8 @@ export interface DeletionInput {
 
 /** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
 export function decideDeletion(input: DeletionInput): DeletionStep {
-  const object = copyJson(input.old);
+  // Only metadata changes; whatever else does is replaced.
+  const object = { ...input.old, metadata: { ...input.old.metadata } };
   const finalizersChanged = applyPropagation(object, input);
   const grace = gracePeriod(input);
   const held = isHeld(input.definition, object);

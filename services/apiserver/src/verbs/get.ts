@@ -12,7 +12,8 @@ import { missing } from './write-results.ts';
 
 export async function get(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const { namespace, name } = context.info;
-  const notOlderThan = readResourceVersion(context.request.query.get('resourceVersion'));
+  const { query } = context.request;
+  const notOlderThan = query.size === 0 ? undefined : readResourceVersion(query.get('resourceVersion'));
   if (notOlderThan === undefined) await catchUp(core);
   else await waitForRevision(core, notOlderThan);
   const object = core.cache.byKey(keyOf(definition, namespace, name));

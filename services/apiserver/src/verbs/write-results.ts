@@ -52,7 +52,7 @@ export async function deleteStored(core: Core, definition: ResourceDefinition, s
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };
-  return done(core, definition, { key, value, revision: result.firstRevision });
+  return done(core, definition, { key, value, revision: result.firstRevision, written: stored });
 }
 
 interface StoredChange {

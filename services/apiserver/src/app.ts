@@ -25,6 +25,7 @@ import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer } from './http/answers.ts';
+import { asRead } from './http/indentation.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { MASTERS_GROUP, type User } from './identity.ts';
@@ -86,9 +87,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     try {
       const found = authenticate(core.access.authenticators, request);
       const user = found instanceof Promise ? await found : found;
-      return warnings.attach(await answer(pipeline, { request, user, warnings }));
+      return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
     } catch (error) {
-      return warnings.attach(asAccepted(request, errorAnswer(error, deps.log)));
+      return warnings.attach(asRead(request, asAccepted(request, errorAnswer(error, deps.log))));
     }
   };
   const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });

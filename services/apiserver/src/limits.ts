@@ -149,3 +149,9 @@ export const FRONT_STOP_MS = 10_000;
 
 /** A client that is refused in the middle of its request may go on sending for this long, so that it gets to read the answer. */
 export const REFUSAL_LINGER_MS = 500;
+
+/** A list longer than this is not indented: nobody looks at so much, and indenting is done in one go. */
+export const INDENTED_BYTES_MAX = 4 * 1024 * 1024;
+
+/** How long a client may keep an OpenAPI document that it asked for by its hash. */
+export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;

@@ -16,9 +16,11 @@ import { nothingThere, notServed } from './http/not-served.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
+import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
 import { routeResource } from './verbs/resource-router.ts';
+import { refuseUnfitForm } from './verbs/unfit-form.ts';
 import type { VirtualHandler, VirtualResource } from './virtual/port.ts';
 import { findVirtualResource } from './virtual/registry.ts';
 
@@ -90,6 +92,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 
 /** No step makes a promise of its own while nothing has to be waited for: what is wrong is thrown at once. */
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  refuseUnreadableTimeout(incoming.request, info);
   return wantsToImpersonate(incoming.request)
     ? routeForAnother(pipeline, incoming, info)
     : routeAllowed(pipeline, incoming, info);
@@ -158,7 +161,9 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
   if (definition !== undefined) {
     const handler = routeResource(info, definition);
     refuseName(info.name);
-    return handler(core, contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate), definition);
+    const context = contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate);
+    refuseUnfitForm(context, definition);
+    return handler(core, context, definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
   if (virtual === undefined) return Promise.resolve(unknownResource(info));

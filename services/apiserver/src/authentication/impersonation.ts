@@ -48,11 +48,18 @@ function readWanted({ headers }: ApiRequest): Wanted | undefined {
   const groups = listOf(headers['impersonate-group']);
   const extra = Object.fromEntries(
     Object.entries(headers).flatMap(([header, value]) =>
-      header.startsWith(EXTRA_PREFIX) ? [[decodeURIComponent(header.slice(EXTRA_PREFIX.length)), listOf(value)]] : [],
+      header.startsWith(EXTRA_PREFIX) ? [[unescaped(header.slice(EXTRA_PREFIX.length)), listOf(value)]] : [],
     ),
   );
   const isWanted = name !== '' || uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
   return isWanted ? { name, uid, groups, extra } : undefined;
+}
+
+/** A key that is not escaped as it should be is taken as it was sent. */
+function unescaped(key: string): string {
+  if (!key.includes('%') || /%(?![0-9a-f]{2})/i.test(key)) return key;
+  const bytes = key.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
 }
 
 const listOf = (header: string | undefined): readonly string[] =>

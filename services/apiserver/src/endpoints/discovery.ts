@@ -1,22 +1,17 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { jsonAnswer } from '../http/answers.ts';
+import { indentedAnswer } from '../http/indentation.ts';
 import { groupVersion } from '../served.ts';
+import { aggregatedAnswer } from './aggregated-discovery.ts';
 import { type HealthCheck, healthPaths } from './health.ts';
-import { type ServedKind, servedKinds } from './served-kinds.ts';
-
-const AGGREGATED =
-  /application\/json;(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
+import { kindsOf, namesOf, type ServedKind, servedKinds, versionsOf } from './served-kinds.ts';
 
 /** What this API serves, in both forms that clients ask for. `undefined` for a path that is no discovery document. */
 export function discoveryAnswer(request: ApiRequest, checks: readonly HealthCheck[]): ApiResponse | undefined {
   const path = request.path.replace(/\/$/, '');
-  const version = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''))?.[1];
-  if (path === '') return jsonAnswer(200, { paths: allPaths(checks) });
-  if (path === '/api')
-    return version === undefined ? jsonAnswer(200, coreVersions(request)) : aggregated(version, ['']);
-  if (path === '/apis') {
-    return version === undefined ? jsonAnswer(200, groupList()) : aggregated(version, namedGroups());
-  }
+  if (path === '') return indentedAnswer(200, { paths: allPaths(checks) });
+  if (path === '/api') return aggregatedAnswer(request, ['']) ?? jsonAnswer(200, coreVersions(request));
+  if (path === '/apis') return aggregatedAnswer(request, namedGroups()) ?? jsonAnswer(200, groupList());
   const [, root = '', first = '', second = ''] = path.split('/');
   if (root === 'api' && second === '') return resourceList('', first);
   if (root !== 'apis' || first === '') return undefined;
@@ -55,10 +50,6 @@ function namedGroups(): readonly string[] {
   return [...new Set(servedKinds().map((each) => each.group))].filter((group) => group !== '');
 }
 
-const versionsOf = (group: string): readonly string[] => [
-  ...new Set(servedKinds().flatMap((each) => (each.group === group ? [each.version] : []))),
-];
-
 const groupList = (): unknown => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups().map(groupDocument) });
 
 function groupDocument(group: string): object {
@@ -70,9 +61,6 @@ function groupAnswer(group: string): ApiResponse | undefined {
   if (!namedGroups().includes(group)) return undefined;
   return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(group) });
 }
-
-const kindsOf = (group: string, version: string): readonly ServedKind[] =>
-  servedKinds().filter((each) => each.group === group && each.version === version);
 
 function resourceList(group: string, version: string): ApiResponse | undefined {
   const kinds = kindsOf(group, version);
@@ -86,14 +74,14 @@ function resourceList(group: string, version: string): ApiResponse | undefined {
 }
 
 function legacyEntries(served: ServedKind): readonly object[] {
-  const { plural, singular, namespaced, kind, verbs, shortNames, categories, storageVersionHash } = served;
+  const { plural, singular, namespaced, kind, verbs, storageVersionHash } = served;
   const own = {
     name: plural,
     singularName: singular,
     namespaced,
     kind,
     verbs,
-    ...names(shortNames, categories),
+    ...namesOf(served),
     ...(storageVersionHash === undefined ? {} : { storageVersionHash }),
   };
   const below = served.subresources.map((sub) => ({
@@ -107,52 +95,4 @@ function legacyEntries(served: ServedKind): readonly object[] {
     verbs: sub.verbs,
   }));
   return [own, ...below];
-}
-
-const names = (shortNames: readonly string[], categories: readonly string[]): object => ({
-  ...(shortNames.length === 0 ? {} : { shortNames }),
-  ...(categories.length === 0 ? {} : { categories }),
-});
-
-function aggregated(apiVersion: string, groups: readonly string[]): ApiResponse {
-  const items = groups.map((group) => ({
-    metadata: { ...(group === '' ? {} : { name: group }), creationTimestamp: null },
-    versions: versionsOf(group).map((version) => ({
-      version,
-      resources: kindsOf(group, version).map(aggregatedEntry),
-      freshness: 'Current',
-    })),
-  }));
-  const document = {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${apiVersion}`,
-    metadata: {},
-    items,
-  };
-  return jsonAnswer(200, document, `application/json;g=apidiscovery.k8s.io;v=${apiVersion};as=APIGroupDiscoveryList`);
-}
-
-function aggregatedEntry(served: ServedKind): object {
-  const { plural, singular, namespaced, kind, verbs, shortNames, categories } = served;
-  const subresources = served.subresources.map((sub) => ({
-    subresource: sub.name,
-    responseKind: responseKind(served, sub.body),
-    verbs: sub.verbs,
-  }));
-  return {
-    resource: plural,
-    responseKind: { group: '', version: '', kind },
-    scope: namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: singular,
-    verbs,
-    ...names(shortNames, categories),
-    ...(subresources.length === 0 ? {} : { subresources }),
-  };
-}
-
-/** A kind of the resource's own group is named without it. */
-function responseKind(served: ServedKind, body: ServedKind['subresources'][number]['body']): object {
-  if (body === undefined || body.group === served.group)
-    return { group: '', version: '', kind: body?.kind ?? served.kind };
-  return { group: body.group, version: body.version, kind: body.kind };
 }

@@ -51,6 +51,26 @@ describe('discovery', () => {
     );
   });
 
+  test('what clients keep is known by a tag, and sent once', async () => {
+    const form = (version: string): string =>
+      `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+    const accept = `${form('v2')},${form('v2beta1')},application/json`;
+    const tags = new Set<string>();
+    for (const path of ['/api', '/apis']) {
+      const { status, headers } = await api.call('GET', path, { headers: { accept } });
+      const { 'content-type': type, vary, 'cache-control': kept, etag = '' } = headers;
+      assert.deepEqual([status, type, vary, kept], [200, form('v2'), 'Accept', 'public']);
+      assert.match(etag, /^"[0-9A-F]{128}"$/);
+      tags.add(etag);
+      const again = await api.call('GET', path, { headers: { accept, 'if-none-match': etag } });
+      assert.deepEqual([again.status, again.headers['etag'], again.raw.body.kind], [304, etag, 'empty']);
+      const older = await api.call('GET', path, { headers: { accept: form('v2beta1'), 'if-none-match': etag } });
+      assert.deepEqual([older.status, older.at('apiVersion')], [200, 'apidiscovery.k8s.io/v2beta1']);
+      assert.equal((await api.call('GET', path)).headers['etag'], undefined);
+    }
+    assert.equal(tags.size, 2);
+  });
+
   test('the root lists every check', async () => {
     const paths = (await api.call('GET', '/')).at('paths');
     assert.ok(Array.isArray(paths));

@@ -10,13 +10,20 @@ export function openIdAnswer({ access }: Core, request: ApiRequest): ApiResponse
   const { tokens } = access;
   if (tokens === undefined) return undefined;
   const path = request.path.replace(/\/$/, '');
-  if (path === KEYS) return jsonAnswer(200, { keys: [tokens.jwk] }, 'application/jwk-set+json');
+  if (path === KEYS) return kept(jsonAnswer(200, { keys: [tokens.jwk] }, 'application/jwk-set+json'));
   if (path !== CONFIGURATION) return undefined;
-  return jsonAnswer(200, {
+  const configuration = {
     issuer: tokens.issuer,
     jwks_uri: new URL(KEYS, tokens.issuer).href,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [tokens.jwk['alg']],
-  });
+  };
+  return kept(jsonAnswer(200, configuration));
 }
+
+/** Whoever checks tokens need not ask again for each. */
+const kept = (answer: ApiResponse): ApiResponse => ({
+  ...answer,
+  headers: { ...answer.headers, 'cache-control': 'public, max-age=3600' },
+});

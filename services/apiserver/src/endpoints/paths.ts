@@ -1,7 +1,8 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Core } from '../core.ts';
 import { asAccepted } from '../http/accepted-form.ts';
-import { jsonAnswer, textAnswer } from '../http/answers.ts';
+import { textAnswer } from '../http/answers.ts';
+import { indentedAnswer } from '../http/indentation.ts';
 import { notAcceptable, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
@@ -22,11 +23,11 @@ export async function answerPath(
   if (isHealthPath(request.path)) return healthAnswer(request, checks);
   if (request.method !== 'GET' && isDocument(request.path)) throw methodNotAllowed();
   refuseOthers(request);
-  if (request.path === '/version' || request.path === '/version/') return jsonAnswer(200, VERSION);
+  if (request.path === '/version' || request.path === '/version/') return indentedAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
   const found = discoveryAnswer(request, checks);
   if (found !== undefined) return asAccepted(request, found);
-  const answer = core.openApi.answer(request) ?? openIdAnswer(core, request);
+  const answer = core.openApi.answer(request, core.clock.now()) ?? openIdAnswer(core, request);
   if (answer !== undefined) return answer;
   if (isBelowServedGroup(request.path)) throw notServed();
   return nothingThere();

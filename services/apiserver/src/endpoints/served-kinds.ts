@@ -60,6 +60,19 @@ export function servedKinds(): readonly ServedKind[] {
   );
 }
 
+export const versionsOf = (group: string): readonly string[] => [
+  ...new Set(servedKinds().flatMap((each) => (each.group === group ? [each.version] : []))),
+];
+
+export const kindsOf = (group: string, version: string): readonly ServedKind[] =>
+  servedKinds().filter((each) => each.group === group && each.version === version);
+
+/** Only what there is of them. */
+export const namesOf = ({ shortNames, categories }: ServedKind): object => ({
+  ...(shortNames.length === 0 ? {} : { shortNames }),
+  ...(categories.length === 0 ? {} : { categories }),
+});
+
 function storedKind(definition: ResourceDefinition): ServedKind {
   const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs } = definition;
   return {

@@ -62,6 +62,17 @@ function negotiateAmong(
 /** What leads to a route: a type by its name, or any. */
 export const takesAny = (accept: string, types: readonly string[]): boolean => leadsToAny(clausesOf(accept), types);
 
+/** Of documents that are kept in several types: the one that the client likes best; '' when it takes none of them. */
+export function likedBest(accept: string, types: readonly string[]): string {
+  const [first = ''] = types;
+  if (accept === '') return first;
+  for (const { type } of clausesOf(accept)) {
+    if (type === '*/*' || type === 'application/*') return first;
+    if (types.includes(type)) return type;
+  }
+  return '';
+}
+
 const leadsToAny = (clauses: readonly Clause[], types: readonly string[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || types.includes(type));
 

@@ -90,7 +90,7 @@ function withConditions<R>(row: R, object: KubeObject | undefined, read: RowCond
   return conditions.length === 0 ? row : { ...row, conditions };
 }
 
-function includeObject(text: string | null): IncludeObject {
+export function includeObject(text: string | null): IncludeObject {
   if (text === null || text === '') return 'Metadata';
   if (text === 'None' || text === 'Object' || text === 'Metadata') return text;
   throw badRequest(

@@ -57,3 +57,29 @@ test('version 2 is served as JSON and as protobuf, and not again to who has it',
   const again = await api.call('GET', '/openapi/v2', { headers: { 'if-none-match': json.headers['etag'] ?? '' } });
   assert.equal(again.status, 304);
 });
+
+test('a document that is asked for by its hash may be kept, and one that is over leads to the present one', async () => {
+  const path = '/openapi/v3/apis/apps/v1';
+  const plain = await api.call('GET', path);
+  assert.deepEqual([plain.headers['vary'], plain.headers['cache-control']], ['Accept', undefined]);
+  const url = `${path}?hash=${(plain.headers['etag'] ?? '').replaceAll('"', '')}`;
+  const kept = await api.call('GET', url);
+  assert.deepEqual([kept.status, kept.headers['cache-control']], [200, 'public, immutable']);
+  assert.match(kept.headers['expires'] ?? '', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/);
+  const over = await api.call('GET', `${path}?hash=ABC`);
+  assert.deepEqual([over.status, over.headers['location']], [301, url]);
+});
+
+test('documents are not sent again to who has them, nor to who takes none of their types', async () => {
+  const accept = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+  for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
+    const { headers } = await api.call('GET', path);
+    const known = `"other", W/${headers['etag'] ?? ''}`;
+    assert.equal((await api.call('GET', path, { headers: { 'if-none-match': known } })).status, 304, path);
+    assert.equal((await api.call('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200, path);
+  }
+  assert.equal((await api.call('GET', '/openapi/v2', { headers: { accept: 'text/html' } })).status, 406);
+  assert.equal((await api.call('GET', '/openapi/v3/api/v1', { headers: { accept } })).status, 406);
+  const liked = await api.call('GET', '/openapi/v2', { headers: { accept: `${accept};q=0.1, application/*` } });
+  assert.equal(liked.headers['content-type'], 'application/json');
+});

@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { dateOf } from '@holdfast/platform';
 import { servedKinds } from '../endpoints/served-kinds.ts';
 import { VERSION } from '../endpoints/version.ts';
-import { jsonAnswer } from '../http/answers.ts';
+import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
+import { likedBest } from '../http/negotiation.ts';
+import { KEPT_DOCUMENT_MS } from '../limits.ts';
 import { groupVersion } from '../served.ts';
 import { signpost, signpostNames } from './signposts.ts';
 import { openApi2, swaggerJson } from './version-2.ts';
@@ -11,12 +13,15 @@ import { openApi3 } from './version-3.ts';
 
 export interface OpenApiDocuments {
   /** `undefined` for a path that is no OpenAPI document. */
-  answer(request: ApiRequest): ApiResponse | undefined;
+  answer(request: ApiRequest, now: number): ApiResponse | undefined;
 }
 
 const ROOT_2 = '/openapi/v2';
 const ROOT_3 = '/openapi/v3';
-const PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const JSON_TYPE = 'application/json';
+const PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** A name that is no media type; older clients ask by it. */
+const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 
 /** Documents are generated from the field tables when first asked for, and kept: the API does not change while it runs. */
 export function createOpenApiDocuments(): OpenApiDocuments {
@@ -25,19 +30,19 @@ export function createOpenApiDocuments(): OpenApiDocuments {
     const known = texts.get(name);
     if (known !== undefined) return known;
     const bytes = render();
-    const rendered = { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
+    const rendered = { bytes, hash: tagOf(bytes) };
     texts.set(name, rendered);
     return rendered;
   };
   const version3 = (name: string): Rendered => remember(name, () => Buffer.from(JSON.stringify(documentOf(name))));
   return {
-    answer: (request) => {
+    answer: (request, now) => {
       const path = request.path.replace(/\/$/, '');
       if (path === ROOT_2) return answer2(request, remember);
-      if (path === ROOT_3) return jsonAnswer(200, { paths: listing(version3) });
+      if (path === ROOT_3) return bytesAnswer(request, rootOf3(version3), JSON_TYPE);
       if (!path.startsWith(`${ROOT_3}/`)) return undefined;
       const name = path.slice(ROOT_3.length + 1);
-      return documentNames().includes(name) ? bytesAnswer(request, version3(name), 'application/json') : undefined;
+      return documentNames().includes(name) ? answer3({ request, name, now }, version3) : undefined;
     },
   };
 }
@@ -60,29 +65,55 @@ function documentOf(name: string): unknown {
   );
 }
 
-function listing(version3: (name: string) => Rendered): unknown {
-  return Object.fromEntries(
-    documentNames().map((name) => [name, { serverRelativeURL: `${ROOT_3}/${name}?hash=${version3(name).hash}` }]),
-  );
+/** Where each document is, by its hash. */
+function rootOf3(version3: (name: string) => Rendered): Rendered {
+  const places = documentNames().map((name) => [name, { serverRelativeURL: urlOf(name, version3(name)) }] as const);
+  const bytes = Buffer.from(JSON.stringify({ paths: Object.fromEntries(places) }));
+  return { bytes, hash: tagOf(bytes) };
 }
+
+const urlOf = (name: string, { hash }: Rendered): string => `${ROOT_3}/${name}?hash=${hash}`;
 
 function answer2(request: ApiRequest, remember: (name: string, render: () => Uint8Array) => Rendered): ApiResponse {
   const document = (): ReturnType<typeof openApi2> => openApi2(servedKinds(), VERSION.gitVersion);
-  if ((request.headers['accept'] ?? '').includes(PROTOBUF_2)) {
+  const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_2, PROTOBUF_2]);
+  if (type === '') return notAcceptable;
+  if (type !== JSON_TYPE) {
     const rendered = remember('v2 protobuf', () => swaggerProtobuf(document()));
-    return bytesAnswer(request, rendered, 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+    return bytesAnswer(request, rendered, PROTOBUF_2);
   }
   const rendered = remember('v2', () => Buffer.from(JSON.stringify(swaggerJson(document()))));
-  return bytesAnswer(request, rendered, 'application/json');
+  return bytesAnswer(request, rendered, JSON_TYPE);
+}
+
+/** There is no API that could say more. */
+const notAcceptable: ApiResponse = { status: 406, headers: { vary: 'Accept' }, body: { kind: 'empty' } };
+
+interface Wanted3 {
+  readonly request: ApiRequest;
+  readonly name: string;
+  readonly now: number;
+}
+
+/** A client that says which document it means may keep it; when that is no longer the right one, it is led to the one that is. */
+function answer3({ request, name, now }: Wanted3, version3: (name: string) => Rendered): ApiResponse {
+  if (likedBest(request.headers['accept'] ?? '', [JSON_TYPE]) === '') return notAcceptable;
+  const document = version3(name);
+  const answer = bytesAnswer(request, document, JSON_TYPE);
+  const meant = request.query.get('hash') ?? '';
+  if (meant === '') return answer;
+  if (meant !== document.hash) {
+    return { status: 301, headers: { ...answer.headers, location: urlOf(name, document) }, body: { kind: 'empty' } };
+  }
+  const expires = dateOf(now + KEPT_DOCUMENT_MS).toUTCString();
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'public, immutable', expires } };
 }
 
 function bytesAnswer(request: ApiRequest, { bytes, hash }: Rendered, contentType: string): ApiResponse {
-  const etag = `"${hash}"`;
-  if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag }, body: { kind: 'empty' } };
   const value = (): unknown => JSON.parse(new TextDecoder().decode(bytes));
-  return {
+  return taggedAnswer(request, hash, {
     status: 200,
-    headers: { 'content-type': contentType, etag },
+    headers: { 'content-type': contentType, vary: 'Accept' },
     body: { kind: 'json', bytes: () => bytes, value },
-  };
+  });
 }

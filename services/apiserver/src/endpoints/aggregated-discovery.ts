@@ -1,0 +1,59 @@
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { jsonAnswer } from '../http/answers.ts';
+import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
+import { kindsOf, namesOf, type ServedKind, versionsOf } from './served-kinds.ts';
+
+const AGGREGATED =
+  /application\/json;(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
+
+/** All of these groups in one document, for clients that can read that; they keep it and ask whether it is still right. */
+export function aggregatedAnswer(request: ApiRequest, groups: readonly string[]): ApiResponse | undefined {
+  const version = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''))?.[1];
+  if (version === undefined) return undefined;
+  const document = aggregated(version, groups);
+  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const { status, headers, body } = jsonAnswer(200, document, contentType);
+  const tag = tagOf(Buffer.from(JSON.stringify(document)));
+  return taggedAnswer(request, tag, {
+    status,
+    headers: { ...headers, vary: 'Accept', 'cache-control': 'public' },
+    body,
+  });
+}
+
+function aggregated(apiVersion: string, groups: readonly string[]): object {
+  const items = groups.map((group) => ({
+    metadata: { ...(group === '' ? {} : { name: group }), creationTimestamp: null },
+    versions: versionsOf(group).map((version) => ({
+      version,
+      resources: kindsOf(group, version).map(aggregatedEntry),
+      freshness: 'Current',
+    })),
+  }));
+  return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${apiVersion}`, metadata: {}, items };
+}
+
+function aggregatedEntry(served: ServedKind): object {
+  const { plural, singular, namespaced, kind, verbs } = served;
+  const subresources = served.subresources.map((sub) => ({
+    subresource: sub.name,
+    responseKind: responseKind(served, sub.body),
+    verbs: sub.verbs,
+  }));
+  return {
+    resource: plural,
+    responseKind: { group: '', version: '', kind },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs,
+    ...namesOf(served),
+    ...(subresources.length === 0 ? {} : { subresources }),
+  };
+}
+
+/** A kind of the resource's own group is named without it. */
+function responseKind(served: ServedKind, body: ServedKind['subresources'][number]['body']): object {
+  if (body === undefined || body.group === served.group)
+    return { group: '', version: '', kind: body?.kind ?? served.kind };
+  return { group: body.group, version: body.version, kind: body.kind };
+}

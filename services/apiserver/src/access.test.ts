@@ -220,6 +220,9 @@ describe('service account tokens', () => {
   test('the public key is published for whoever checks tokens alone', async () => {
     const keys = await api.call('GET', '/openid/v1/jwks');
     assert.deepEqual([keys.at('keys.0.kty'), keys.at('keys.0.alg'), keys.at('keys.0.d')], ['EC', 'ES256', undefined]);
+    assert.equal(keys.headers['content-type'], 'application/jwk-set+json');
+    const { headers } = await api.call('GET', '/.well-known/openid-configuration');
+    for (const kept of [keys.headers, headers]) assert.equal(kept['cache-control'], 'public, max-age=3600');
   });
 
   test('every pod finds a token of its account where clients look for it', async () => {

@@ -9,6 +9,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface AnswerOptions {
   readonly headOnly: boolean;
+  readonly auditId: string;
   /** A client that takes nothing for this long is cut off. */
   readonly stallMs: number;
   readonly clock: Clock;
@@ -125,8 +126,9 @@ export class ClientAnswer implements Asker {
   #head(status: number, headers: Headers): RawResponse {
     const raw = this.#raw;
     raw.statusCode = raw instanceof Http2ServerResponse && status > HTTP2_STATUS_MAX ? BAD_GATEWAY : status;
-    for (const name in headers) raw.setHeader(name, headers[name] ?? '');
+    raw.setHeader('audit-id', this.#options.auditId);
     raw.setHeader('cache-control', 'no-cache, private');
+    for (const name in headers) raw.setHeader(name, headers[name] ?? '');
     return raw;
   }
 

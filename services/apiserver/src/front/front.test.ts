@@ -79,7 +79,59 @@ describe('HTTPS', () => {
     });
     session.close();
     assert.equal(status, 200);
-    assert.match(text, /"minor":"32"/);
+    assert.match(text, /"minor": "32"/);
+  });
+
+  const headersOver = {
+    'HTTP/1.1': (path: string, sent: Record<string, string>) =>
+      new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
+        const options = {
+          host: '127.0.0.1',
+          port,
+          path,
+          ca: tls.certificate,
+          headers: { ...headers, ...sent },
+          agent: false,
+        };
+        httpsRequest(options, (response) => response.resume().on('end', () => resolve(response.headers)))
+          .on('error', reject)
+          .end();
+      }),
+    'HTTP/2': async (path: string, sent: Record<string, string>) => {
+      const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+      const stream = session.request({ ':path': path, ...headers, ...sent });
+      const got = await new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
+        stream.on('response', resolve).on('error', reject);
+      });
+      stream.resume();
+      session.close();
+      return got;
+    },
+  };
+
+  for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {
+    test(`every answer over ${version} says by which id the request is known`, async () => {
+      const seen = new Set<unknown>();
+      for (const path of ['/version', '/version', `${CONFIG_MAPS}/none`, '/api/%zz', CONFIG_MAPS]) {
+        const id = (await headersOver[version](path, {}))['audit-id'];
+        assert.match(String(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/, path);
+        seen.add(id);
+      }
+      assert.equal(seen.size, 5);
+      const own = await headersOver[version]('/version', { 'audit-id': 'mine' });
+      assert.deepEqual([own['audit-id'], own['cache-control']], ['mine', 'no-cache, private']);
+      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+      assert.equal((await headersOver[version]('/apis', { accept }))['cache-control'], 'public');
+    });
+  }
+
+  test('a client of HTTP/2 is told the address that it used', async () => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+    const stream = session.request({ ':path': '/api', ...headers });
+    let text = '';
+    for await (const chunk of stream.setEncoding('utf8')) text += String(chunk);
+    session.close();
+    assert.match(text, new RegExp(`"serverAddress":"127\\.0\\.0\\.1:${port}"`));
   });
 
   for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {

@@ -4,11 +4,13 @@ import type { Duplex, Readable } from 'node:stream';
 import { badRequest, StatusError } from '@holdfast/machinery/status';
 import type { Clock } from '@holdfast/platform/clock';
 import { describeError } from '@holdfast/platform/errors';
+import type { Ids } from '@holdfast/platform/ids';
 import { InvariantViolation, invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
 import { fastify } from 'fastify';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { HTTP2_STREAMS_MAX } from '../limits.ts';
+import { auditIdOf } from './audit-id.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { certificateSubject } from './client-certificate.ts';
 import { refuseConnection } from './client-error.ts';
@@ -27,6 +29,7 @@ export interface HttpsListenerDeps {
   readonly port: number;
   readonly tls: TlsTexts;
   readonly clock: Clock;
+  readonly ids: Ids;
   readonly limits: HttpsLimits;
 }
 
@@ -60,7 +63,14 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
   const upgrades = serveUpgrades(server.server, {
     ask: (raw, asker) => deps.ask(askedBy(raw, undefined), asker),
     answer: (raw) =>
-      new ClientAnswer(raw, { headOnly: false, stallMs: limits.writeStallMs, clock, unread, onAnswer: NOTHING_TO_DO }),
+      new ClientAnswer(raw, {
+        headOnly: false,
+        auditId: auditIdOf(raw.req.headers, deps.ids),
+        stallMs: limits.writeStallMs,
+        clock,
+        unread,
+        onAnswer: NOTHING_TO_DO,
+      }),
   });
   return {
     listen: async () => {
@@ -165,7 +175,7 @@ const lengthOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : undefined;
 
 /** The client may still be sending what nobody will read: after the answer it has to stop. */
-function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits, unread }: Serving): void {
+function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, ids, limits, unread }: Serving): void {
   if (!('stream' in raw)) {
     raw.setHeader('connection', 'close');
     if (raw.socket !== null) closeAfterReading(raw.socket, clock);
@@ -177,6 +187,7 @@ function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits,
   };
   const answer = new ClientAnswer(raw, {
     headOnly: false,
+    auditId: auditIdOf(raw.req.headers, ids),
     stallMs: limits.writeStallMs,
     clock,
     unread,
@@ -186,13 +197,14 @@ function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, limits,
   if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
 }
 
-function serve({ ask, bodies, clock, limits, unread }: Serving, request: Request, reply: Reply): void {
+function serve({ ask, bodies, clock, ids, limits, unread }: Serving, request: Request, reply: Reply): void {
   const { raw, method } = request;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   reply.hijack();
   const onAnswer = body === undefined ? NOTHING_TO_DO : () => bodies.release(body);
   const answer = new ClientAnswer(reply.raw, {
     headOnly: method === 'HEAD',
+    auditId: auditIdOf(raw.headers, ids),
     stallMs: limits.writeStallMs,
     clock,
     unread,
@@ -217,5 +229,8 @@ function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string
     if (value === undefined || name.startsWith(':')) continue;
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
+  // How HTTP/2 says what HTTP/1.1 says in the header.
+  const authority = given[':authority'];
+  if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
   return headers;
 }

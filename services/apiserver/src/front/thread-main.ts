@@ -1,8 +1,10 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { createSystemClock } from '@holdfast/platform/clock';
 import { describeError } from '@holdfast/platform/errors';
+import { createIds } from '@holdfast/platform/ids';
 import { invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
+import { createSystemRandom } from '@holdfast/platform/random';
 import { threadData } from '@holdfast/platform/thread-data';
 import { createHttpsListener, type HttpsLimits, type HttpsListener, type TlsTexts } from './https-listener.ts';
 import type { Batch, FrontFigures, FrontMessage, LogMessage, PipelineMessage } from './messages.ts';
@@ -27,6 +29,7 @@ function main(): void {
     // Given by whoever started this thread.
     ...(threadData() as FrontSetup),
     clock: createSystemClock(),
+    ids: createIds(createSystemRandom()),
     log,
     ask: (asked, asker) => pipeline.ask(asked, asker),
   });

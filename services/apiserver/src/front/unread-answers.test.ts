@@ -24,7 +24,10 @@ function answering(): {
   const unread = new UnreadAnswers(clock, 1);
   const begin = (): readonly [ServerResponse, ClientAnswer] => {
     const raw = new ServerResponse(new IncomingMessage(new Socket()));
-    return [raw, new ClientAnswer(raw, { headOnly: false, stallMs: 1, clock, unread, onAnswer: () => {} })];
+    return [
+      raw,
+      new ClientAnswer(raw, { headOnly: false, auditId: 'a', stallMs: 1, clock, unread, onAnswer: () => {} }),
+    ];
   };
   const answer = (): ServerResponse => {
     const [raw, side] = begin();

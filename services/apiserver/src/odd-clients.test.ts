@@ -125,3 +125,27 @@ test('how long a client wants to wait is a duration of Go', async () => {
   const [first] = await api.watch(`${MAPS}?watch=1&timeout=bad`, 1);
   assert.equal(first?.type, 'ADDED');
 });
+
+test('a scale has columns of its own, and only replicas to show', async () => {
+  const url = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { replicas: 2, selector: { matchLabels: { a: 'b' } }, template };
+  assert.equal((await api.call('POST', url, { body: { metadata: { name: 'd' }, spec } })).status, 201);
+  const ask = (method: HttpMethod, as: string, body?: unknown): Promise<Answer> =>
+    api.call(method, `${url}/d/scale`, { headers: form(as), ...(body === undefined ? {} : { body }) });
+  const table = await ask('GET', 'Table');
+  const columns = (table.at('columnDefinitions') as readonly { name: string }[]).map(({ name }) => name);
+  assert.deepEqual(columns, ['Name', 'Desired', 'Available', 'Age']);
+  assert.deepEqual((table.at('rows.0.cells') as readonly unknown[]).slice(0, 3), ['d', 2, 0]);
+  assert.equal(table.at('rows.0.object.kind'), 'PartialObjectMetadata');
+  assert.equal(
+    (await ask('PATCH', 'PartialObjectMetadata', { spec: { replicas: 3 } })).at('kind'),
+    'PartialObjectMetadata',
+  );
+  const refused = await ask('PATCH', 'PartialObjectMetadataList', { spec: { replicas: 4 } });
+  assert.deepEqual(
+    [refused.status, refused.at('message')],
+    [406, 'you requested PartialObjectMetadataList, but the requested object is not a list (*autoscaling.Scale)'],
+  );
+  assert.equal((await api.call('GET', `${url}/d/scale`)).at('spec.replicas'), 3);
+});

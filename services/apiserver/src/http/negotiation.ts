@@ -177,7 +177,7 @@ export function otherForm(wanted: 'PartialObjectMetadata' | 'PartialObjectMetada
   });
 }
 
-interface GoKind {
+export interface GoKind {
   readonly group: string;
   readonly kind: string;
 }

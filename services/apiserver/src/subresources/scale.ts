@@ -15,7 +15,6 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { asKind, bodyText, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { valueAnswer } from '../http/object-answer.ts';
 import { catchUp } from '../reader.ts';
 import { keyOf, storagePath, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
@@ -30,12 +29,13 @@ import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
 import { missing, nameless, uidMismatch } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
 import type { Handler, Subresource } from './port.ts';
+import { scaleAnswer } from './scale-answer.ts';
 
 const get: Handler = async (core, context, definition) => {
   await catchUp(core);
   const object = core.cache.byKey(keyOf(definition, context.info.namespace, context.info.name));
   if (object === undefined) throw missing(definition, context.info.name);
-  return answer(context, definition, asServed(definition, object));
+  return answer(core, context, definition, asServed(definition, object));
 };
 
 const put: Handler = async (core, context, definition) => {
@@ -101,7 +101,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
       return changeable(asKind(decodeStoredForm(applied.object, definition), definition));
     },
   });
-  return answer(context, definition, object);
+  return answer(core, context, definition, object);
 }
 
 function readScaleConfiguration(context: ResourceContext): JsonObject {
@@ -146,11 +146,16 @@ async function change(
       return object;
     },
   });
-  return answer(context, definition, object);
+  return answer(core, context, definition, object);
 }
 
-function answer(context: ResourceContext, definition: ResourceDefinition, object: CachedObject): ApiResponse {
-  return valueAnswer(context, 200, scaleOf(definition, object.object));
+function answer(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  { object }: CachedObject,
+): ApiResponse {
+  return scaleAnswer(core, context, { scale: scaleOf(definition, object), object, access: accessOf(definition) });
 }
 
 function scaleOf(definition: ResourceDefinition, object: KubeObject): JsonObject {

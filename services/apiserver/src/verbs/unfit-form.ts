@@ -1,7 +1,8 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ResourceContext } from '../http/context.ts';
-import { otherForm } from '../http/negotiation.ts';
+import { type GoKind, otherForm } from '../http/negotiation.ts';
 import { includeObject } from '../http/object-answer.ts';
+import type { ResourceRequest } from '../http/request-info.ts';
 import { isWholeObject } from './update-forms.ts';
 
 /** What could not be shown afterwards is refused before anything is written; Kubernetes says the same when it is done. */
@@ -9,14 +10,23 @@ export function refuseUnfitForm(context: ResourceContext, definition: ResourceDe
   const { info, representation, request } = context;
   const { form } = representation;
   if (form === 'object' || !WRITES.has(info.verb)) return;
-  if (info.subresource !== '' && !isWholeObject(definition, info.subresource)) return;
+  const shown = shownBy(info, definition);
+  if (shown === undefined) return;
   if (form === 'table') includeObject(request.query.get('includeObject'));
   else if (info.verb === 'deletecollection') {
     if (form === 'partial') throw otherForm('PartialObjectMetadata', definition);
   } else if (form === 'partial list' && showsObject(info.verb, definition)) {
-    throw otherForm('PartialObjectMetadataList', definition);
+    throw otherForm('PartialObjectMetadataList', shown);
   }
 }
+
+/** What a write is answered with; `undefined` where only the handler knows. */
+function shownBy({ subresource }: ResourceRequest, definition: ResourceDefinition): GoKind | undefined {
+  if (subresource === 'scale') return SCALE;
+  return subresource === '' || isWholeObject(definition, subresource) ? definition : undefined;
+}
+
+const SCALE: GoKind = { group: 'autoscaling', kind: 'Scale' };
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 

@@ -8,7 +8,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { prepareState } from '@holdfast/holdfast/setup';
-import { createSystemClock } from '@holdfast/platform';
+import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { formatKubeconfig } from '../../services/holdfast/src/pki/kubeconfig.ts';
 import { createKubectl, STREAM_PROTOCOLS, tryKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
@@ -88,10 +89,14 @@ before(async () => {
 });
 after(async () => {
   for (const child of children.toReversed()) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
     await exited;
   }
+  // A kubelet that ends leaves its pods, and who watches them, running.
+  const node = { stateDirectory: at('state'), clock: createSystemClock(), log: createSilentLog(), nodeAddress: '' };
+  await createProcessRuntime(node).shutdown(0);
   rmSync(directory, { recursive: true, force: true });
 });
 

@@ -17,6 +17,7 @@ import { testRuntimeStreams } from '../contract-streams.ts';
 import type { ContainerStatus } from '../port.ts';
 import { createProcessRuntime, type ProcessRuntime } from './index.ts';
 import { createProcessTable, readProcess } from './process-table.ts';
+import { socketPath } from './socket-path.ts';
 
 const clock = createSystemClock();
 
@@ -221,6 +222,15 @@ test('shutdown leaves no process behind, neither of a pod nor the supervisor', (
       assert.deepEqual(supervisorPids(stateDirectory), [], 'and none comes back');
       return clock.monotonic() > until;
     }, 'a while passed');
+  }));
+
+test('after shutdown no file of the node changes any more: whoever removes its directory meets nobody', () =>
+  withHarness(async ({ runtime, stateDirectory }) => {
+    await start(runtime, ['/bin/sleep', '600']);
+    await runtime.shutdown(0);
+    assert.equal(existsSync(socketPath(stateDirectory)), false);
+    rmSync(stateDirectory, { recursive: true });
+    assert.equal(existsSync(stateDirectory), false);
   }));
 
 test('two clients at once share one supervisor', () =>

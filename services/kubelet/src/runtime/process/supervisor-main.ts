@@ -37,17 +37,19 @@ async function main(stateArgument: string): Promise<void> {
     });
   };
   const path = socketPath(stateDirectory);
+  const removeSocket = (): void => rmSync(path, { force: true });
   const end = (): void => {
-    rmSync(path, { force: true });
+    removeSocket();
     process.exit(0);
   };
   const server = createSupervisorServer({
     version: VERSION,
     supervisor: () => supervisor,
+    beforeLastAnswer: removeSocket,
     onShutDown: () => machineClock.timer(0, end),
   });
   await supervisor.adopt();
-  rmSync(path, { force: true });
+  removeSocket();
   await server.listen(path);
   watchIdle();
 }

@@ -21,6 +21,8 @@ export interface SupervisorServer {
 export function createSupervisorServer(deps: {
   readonly version: string;
   readonly supervisor: () => Supervisor;
+  /** Before the last answer: who got it finds no file of ours changing any more. */
+  readonly beforeLastAnswer: () => void;
   readonly onShutDown: () => void;
 }): SupervisorServer {
   const sockets = new Set<Socket>();
@@ -33,8 +35,10 @@ export function createSupervisorServer(deps: {
         return serveStreams(deps.supervisor(), line, socket);
       }
       void handle(deps, line, socket).then((result) => {
+        const isLast = line.method === 'shutdown';
+        if (isLast) deps.beforeLastAnswer();
         // The last answer must have left this process before it ends.
-        const onSent = line.method === 'shutdown' ? deps.onShutDown : undefined;
+        const onSent = isLast ? deps.onShutDown : undefined;
         if (socket.writable) socket.write(encodeLine(result), onSent);
         else onSent?.();
       });

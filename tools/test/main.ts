@@ -1,11 +1,13 @@
-import { spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
 import type { RunReport } from './count-reporter.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 interface Counts {
@@ -14,14 +16,24 @@ interface Counts {
   skipped: number;
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const root = path.resolve(import.meta.dirname, '../..');
 const chosen = chooseSuites(process.argv.slice(2));
 const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-test-'));
+chmodSync(scratch, 0o755);
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
+/** Ended by a signal: the suite that runs is told by it, too; what it leaves is removed, and no other begins. */
+let interruptedBy: NodeJS.Signals | undefined;
+for (const signal of SIGNALS) {
+  process.on(signal, () => {
+    interruptedBy = signal;
+  });
+}
 for (const suite of chosen) {
+  if (interruptedBy !== undefined) break;
   const started = performance.now();
-  const counts = runSuite(suite);
+  const counts = await runSuite(suite);
   failures.push(...counts.failures);
   total.passed += counts.passed;
   total.failed += counts.failed;
@@ -32,7 +44,7 @@ for (const suite of chosen) {
 rmSync(scratch, { recursive: true, force: true });
 if (failures.length > 0) process.stdout.write(`== what failed\n${failures.join('\n')}\n\n`);
 process.stdout.write(`${summary(total)}\n`);
-process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
+process.exit(total.failed === 0 && total.passed > 0 && interruptedBy === undefined ? 0 : 1);
 
 function chooseSuites(names: readonly string[]): readonly Suite[] {
   const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
@@ -46,7 +58,7 @@ function chooseSuites(names: readonly string[]): readonly Suite[] {
 }
 
 /** A suite that cannot run counts as one failure: nothing is skipped unseen. */
-function runSuite(suite: Suite): RunReport {
+async function runSuite(suite: Suite): Promise<RunReport> {
   process.stdout.write(`== ${suite.name}\n`);
   try {
     ensurePrograms(suite.programs ?? []);
@@ -60,9 +72,10 @@ function runSuite(suite: Suite): RunReport {
   return runFiles(suite, files);
 }
 
-function runFiles(suite: Suite, files: readonly string[]): RunReport {
+async function runFiles(suite: Suite, files: readonly string[]): Promise<RunReport> {
   const countFile = path.join(scratch, `${suite.name}.json`);
-  const result = spawnSync(
+  const temporary = makeTemporary(suite);
+  const child = spawn(
     process.execPath,
     [
       '--disable-warning=ExperimentalWarning',
@@ -75,16 +88,30 @@ function runFiles(suite: Suite, files: readonly string[]): RunReport {
       `--test-reporter-destination=${countFile}`,
       ...files,
     ],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment() },
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment(temporary) },
   );
+  const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, forward);
+  await once(child, 'exit');
+  for (const signal of SIGNALS) process.off(signal, forward);
+  const left = removeLeftovers(temporary);
+  if (left.length > 0) process.stdout.write(`removed what tests left behind:\n  ${left.join('\n  ')}\n`);
   const report = readReport(countFile);
   if (report === undefined) return oneFailure(`the runner of ${suite.name} died before it could count`);
-  if (result.status === 0 || report.failed > 0) return report;
+  if (child.exitCode === 0 || report.failed > 0) return report;
   return {
     ...report,
     failed: 1,
-    failures: [`✖ the runner of ${suite.name} ended with ${result.status ?? result.signal}`],
+    failures: [`✖ the runner of ${suite.name} ended with ${child.exitCode ?? child.signalCode}`],
   };
+}
+
+/** The temporary folder of a suite's tests, so that what one leaves is found. As open as the machine's: pods of other users look into it. */
+function makeTemporary({ name }: Suite): string {
+  const folder = path.join(scratch, name);
+  mkdirSync(folder);
+  chmodSync(folder, 0o1777);
+  return folder;
 }
 
 function oneFailure(what: string): RunReport {
@@ -93,7 +120,7 @@ function oneFailure(what: string): RunReport {
 }
 
 /** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
-function testEnvironment(): NodeJS.ProcessEnv {
+function testEnvironment(temporary: string): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'));
   const folders = [
     path.dirname(process.execPath),
@@ -102,7 +129,7 @@ function testEnvironment(): NodeJS.ProcessEnv {
     '/usr/sbin',
     OWN_PROGRAMS,
   ];
-  return { ...Object.fromEntries(inherited), PATH: folders.join(path.delimiter) };
+  return { ...Object.fromEntries(inherited), PATH: folders.join(path.delimiter), TMPDIR: temporary };
 }
 
 function readReport(file: string): RunReport | undefined {

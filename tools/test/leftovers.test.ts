@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { removeLeftovers } from './leftovers.ts';
+
+function makeFolder(t: TestContext): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-leftovers-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function startProcess(t: TestContext, args: readonly string[], cwd?: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, args, { stdio: 'ignore', ...(cwd === undefined ? {} : { cwd }) });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return child;
+}
+
+const WAIT = 'setInterval(() => {}, 1000)';
+
+test('a folder of tests that tidied up is removed, and nothing is told', (t) => {
+  const folder = makeFolder(t);
+  assert.deepEqual(removeLeftovers(folder), []);
+  assert.equal(existsSync(folder), false);
+});
+
+test('files that were left are told and removed', (t) => {
+  const folder = makeFolder(t);
+  mkdirSync(path.join(folder, 'state', 'deep'), { recursive: true });
+  writeFileSync(path.join(folder, 'state', 'deep', 'file'), 'x');
+  assert.deepEqual(removeLeftovers(folder), ['state']);
+  assert.equal(existsSync(folder), false);
+});
+
+test('processes that name the folder or stand in it are ended, no others', async (t) => {
+  const folder = makeFolder(t);
+  const other = makeFolder(t);
+  const named = await startProcess(t, ['-e', WAIT, path.join(folder, 'configuration')]);
+  const inside = await startProcess(t, ['-e', WAIT], folder);
+  const elsewhere = await startProcess(t, ['-e', WAIT, `${folder}-of-others/file`], other);
+  const ended = Promise.all([named, inside].map((child) => once(child, 'exit')));
+  const told = removeLeftovers(folder);
+  await ended;
+  assert.deepEqual(
+    new Set(told.map((line) => /^process (\d+) /.exec(line)?.[1])),
+    new Set([named, inside].map(({ pid }) => String(pid))),
+  );
+  assert.equal(elsewhere.exitCode ?? elsewhere.signalCode, null);
+});
+
+test('what is mounted there is let go before files are removed', (t) => {
+  const folder = makeFolder(t);
+  const target = path.join(folder, 'volume');
+  mkdirSync(target);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]).status === 0;
+  if (mounted) writeFileSync(path.join(target, 'file'), 'x');
+  assert.deepEqual(removeLeftovers(folder), ['volume']);
+  assert.equal(existsSync(folder), false);
+  if (mounted) assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
+});

@@ -40,7 +40,10 @@ const QUALIFIED_NAME_WRONG = `${regexText(
   ['MyName', 'my.name', '123-abc'],
 )} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
 
+const NONE: readonly string[] = [];
+
 export function dnsSubdomainErrors(name: string): readonly string[] {
+  if (name.length <= DNS1123_SUBDOMAIN_MAX && DNS1123_SUBDOMAIN_TEXT.test(name)) return NONE;
   const errors: string[] = [];
   if (name.length > DNS1123_SUBDOMAIN_MAX) errors.push(maxLengthText(DNS1123_SUBDOMAIN_MAX));
   if (!DNS1123_SUBDOMAIN_TEXT.test(name)) errors.push(SUBDOMAIN_WRONG);
@@ -49,6 +52,8 @@ export function dnsSubdomainErrors(name: string): readonly string[] {
 
 /** Keys of labels, annotations and resources: `name` or `prefix.example.com/name`. */
 export function qualifiedNameErrors(text: string): readonly string[] {
+  // A name without a prefix has no slash.
+  if (isNamePart(text)) return NONE;
   const parts = text.split('/');
   if (parts.length > 2) return [QUALIFIED_NAME_WRONG];
   const errors: string[] = [];
@@ -59,6 +64,9 @@ export function qualifiedNameErrors(text: string): readonly string[] {
   return errors;
 }
 
+const isNamePart = (name: string): boolean =>
+  name.length <= QUALIFIED_NAME_PART_MAX && QUALIFIED_NAME_PART_TEXT.test(name);
+
 function namePartErrors(name: string): readonly string[] {
   const errors: string[] = [];
   if (name === '') errors.push('must be non-empty');
@@ -68,6 +76,7 @@ function namePartErrors(name: string): readonly string[] {
 }
 
 export function labelValueErrors(value: string): readonly string[] {
+  if (value.length <= LABEL_VALUE_MAX && LABEL_VALUE_TEXT.test(value)) return NONE;
   const errors: string[] = [];
   if (value.length > LABEL_VALUE_MAX) errors.push(maxLengthText(LABEL_VALUE_MAX));
   if (!LABEL_VALUE_TEXT.test(value)) errors.push(LABEL_VALUE_WRONG);

@@ -65,8 +65,9 @@ function validateOwnerReferences(
   path: string,
   references: readonly OwnerReference[] | undefined,
 ): void {
+  if (references === undefined) return;
   let controller: string | undefined;
-  for (const reference of references ?? []) {
+  for (const reference of references) {
     validateOwnerReference(out, path, reference);
     if (reference.controller !== true) continue;
     const name = `${reference.kind}/${reference.name}`;
@@ -125,13 +126,14 @@ function validateManagedFields(
   path: string,
   entries: readonly ManagedFieldsEntry[] | undefined,
 ): void {
-  for (const [i, entry] of (entries ?? []).entries()) {
-    const at = `${path}[${i}]`;
-    if (!OPERATIONS.has(entry.operation ?? '')) {
-      out.push(invalid(`${at}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`'));
+  if (entries === undefined) return;
+  for (let i = 0; i < entries.length; i += 1) {
+    const { operation = '', fieldsType = '' } = entries[i] ?? {};
+    if (!OPERATIONS.has(operation)) {
+      out.push(invalid(`${path}[${i}].operation`, operation, 'must be `Apply` or `Update`'));
     }
-    if ((entry.fieldsType ?? '') !== '' && entry.fieldsType !== 'FieldsV1') {
-      out.push(invalid(`${at}.fieldsType`, entry.fieldsType, 'must be `FieldsV1`'));
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1') {
+      out.push(invalid(`${path}[${i}].fieldsType`, fieldsType, 'must be `FieldsV1`'));
     }
   }
 }
@@ -174,8 +176,8 @@ export function validateObjectMetaUpdate(
   validateAnnotations(out, `${path}.annotations`, meta.annotations);
   validateOwnerReferences(out, `${path}.ownerReferences`, meta.ownerReferences);
   validateManagedFields(out, `${path}.managedFields`, meta.managedFields);
-  if (!standardFinalizers) return;
-  for (const [i, name] of (meta.finalizers ?? []).entries()) {
+  if (!standardFinalizers || meta.finalizers === undefined) return;
+  for (const [i, name] of meta.finalizers.entries()) {
     validateStandardFinalizer(out, `${path}.finalizers[${i}]`, name);
   }
 }

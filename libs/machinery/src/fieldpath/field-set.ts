@@ -26,9 +26,10 @@ interface MutableNode {
 
 /** Collects paths; the set must not be used before the last insertion. */
 export class FieldSetBuilder {
-  readonly #root = new Map<PathElement, FieldNode | MutableNode>();
+  /** Made with the first path: of what is compared most is the same. */
+  #root: Map<PathElement, FieldNode | MutableNode> | undefined;
   /** Nodes made here, which may therefore be written to. */
-  readonly #own = new WeakSet<object>();
+  #own: Set<object> | undefined;
 
   /** The empty path, the whole object, is in no set. */
   insert(path: FieldPath): void {
@@ -39,6 +40,7 @@ export class FieldSetBuilder {
   insertTree(path: FieldPath, tree: FieldNode): void {
     const last = path.at(-1);
     if (last === undefined) return;
+    this.#root ??= new Map();
     let level = this.#root;
     for (let i = 0; i < path.length - 1; i += 1) level = this.#step(level, path[i] ?? '').children;
     const found = level.get(last);
@@ -52,17 +54,18 @@ export class FieldSetBuilder {
       found === undefined
         ? { member: false, children: new Map() }
         : { member: found.member, children: new Map(found.children) };
+    this.#own ??= new Set();
     this.#own.add(node);
     level.set(element, node);
     return node;
   }
 
   #isOwn(node: FieldNode | MutableNode): node is MutableNode {
-    return this.#own.has(node);
+    return this.#own?.has(node) === true;
   }
 
   get set(): FieldSet {
-    return this.#root;
+    return this.#root ?? EMPTY_FIELD_SET;
   }
 }
 
@@ -90,19 +93,26 @@ export const childrenOf = (set: FieldSet, element: PathElement): FieldSet =>
 
 export const hasMember = (set: FieldSet, element: PathElement): boolean => set.get(element)?.member === true;
 
+/** `a` itself when everything of `b` is in it. */
 export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || b.size === 0) return a;
   if (a.size === 0) return b;
-  const result = new Map(a);
+  let result: Map<PathElement, FieldNode> | undefined;
   for (const [element, node] of b) {
     const own = a.get(element);
-    result.set(element, own === undefined ? node : unionOfNodes(own, node));
+    const joined = own === undefined ? node : unionOfNodes(own, node);
+    if (joined === own) continue;
+    result ??= new Map(a);
+    result.set(element, joined);
   }
-  return result;
+  return result ?? a;
 }
 
 function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
-  return a === b ? a : { member: a.member || b.member, children: unionOf(a.children, b.children) };
+  if (a === b) return a;
+  const member = a.member || b.member;
+  const children = unionOf(a.children, b.children);
+  return member === a.member && children === a.children ? a : { member, children };
 }
 
 export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
@@ -130,18 +140,19 @@ export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
 
 function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a.size === 0 || b.size === 0) return a;
-  const result = new Map<PathElement, FieldNode>();
-  let changed = false;
-  for (const [element, node] of a) {
-    const left = subtractNode(node, b.get(element), recursive);
-    if (left !== node) changed = true;
-    if (left !== undefined) result.set(element, left);
+  let result: Map<PathElement, FieldNode> | undefined;
+  for (const [element, other] of b) {
+    const node = a.get(element);
+    const left = node === undefined ? undefined : subtractNode(node, other, recursive);
+    if (left === node) continue;
+    result ??= new Map(a);
+    if (left === undefined) result.delete(element);
+    else result.set(element, left);
   }
-  return changed ? result : a;
+  return result ?? a;
 }
 
-function subtractNode(node: FieldNode, other: FieldNode | undefined, recursive: boolean): FieldNode | undefined {
-  if (other === undefined) return node;
+function subtractNode(node: FieldNode, other: FieldNode, recursive: boolean): FieldNode | undefined {
   if (recursive && other.member) return undefined;
   const member = node.member && !other.member;
   const children = subtract(node.children, other.children, recursive);

@@ -30,12 +30,10 @@ export class ManagedFieldsError extends Error {
 
 /** An applier is the same whichever version it applies through; an updater is not. */
 export function identifierOf({ manager, operation, apiVersion, subresource }: ManagerId): string {
-  return JSON.stringify({
-    ...(manager === '' ? {} : { manager }),
-    operation,
-    ...(operation === 'Apply' ? {} : { apiVersion }),
-    ...(subresource === '' ? {} : { subresource }),
-  });
+  const ofManager = manager === '' ? '' : `"manager":${JSON.stringify(manager)},`;
+  const ofVersion = operation === 'Apply' ? '' : `,"apiVersion":${JSON.stringify(apiVersion)}`;
+  const ofSubresource = subresource === '' ? '' : `,"subresource":${JSON.stringify(subresource)}`;
+  return `{${ofManager}"operation":"${operation}"${ofVersion}${ofSubresource}}`;
 }
 
 /** Throws ManagedFieldsError. */
@@ -43,8 +41,8 @@ export function decodeManagedFields(value: Json | undefined): Owners {
   const owners = new Map<string, Ownership>();
   if (value === undefined || value === null) return owners;
   if (!isJsonArray(value)) throw new ManagedFieldsError('managedFields must be a list');
-  for (const [index, entry] of value.entries()) {
-    const ownership = decodeEntry(entry, index);
+  for (let index = 0; index < value.length; index += 1) {
+    const ownership = decodeEntry(value[index] ?? null, index);
     owners.set(identifierOf(ownership), ownership);
   }
   return owners;
@@ -98,8 +96,10 @@ function decodeFields(json: Json, index: number): FieldSet {
 
 /** `undefined` when nobody owns anything. Appliers first, then by time, then by name. */
 export function encodeManagedFields(owners: Owners): readonly JsonObject[] | undefined {
-  const present = [...owners.values()].filter((owner) => !isEmptySet(owner.fields));
-  return present.length === 0 ? undefined : present.sort(compareOwners).map(encodeEntry);
+  const present: Ownership[] = [];
+  for (const owner of owners.values()) if (!isEmptySet(owner.fields)) present.push(owner);
+  if (present.length === 0) return undefined;
+  return (present.length === 1 ? present : present.sort(compareOwners)).map(encodeEntry);
 }
 
 function compareOwners(a: Ownership, b: Ownership): number {

@@ -61,13 +61,16 @@ export function ownersAfterChange(owners: Owners, self: string, change: Comparis
 
 /** An update: who writes a value owns it from now on, together with what it owned before. */
 export function ownersAfterUpdate(owners: Owners, id: ManagerId, change: Comparison, time: string | undefined): Owners {
-  const left = ownersAfterChange(owners, '', change);
-  const taken = withoutServerFields(unionOf(change.modified, change.added));
-  if (isEmptySet(taken)) return left;
+  const written = unionOf(change.modified, change.added);
+  const taken = withoutServerFields(written);
+  if (isEmptySet(taken)) return ownersAfterChange(owners, '', change);
   const self = identifierOf(id);
-  const before = left.get(self)?.fields ?? EMPTY_FIELD_SET;
-  const fields = unionOf(before, taken);
-  const source = owners.get(self)?.source;
+  const left = ownersAfterChange(owners, self, change);
+  // What it wrote again it keeps: mostly that is all, and the set stays what it was.
+  const gone = taken === written ? change.removed : differenceOf(unionOf(written, change.removed), taken);
+  const known = owners.get(self);
+  const fields = unionOf(differenceOf(known?.fields ?? EMPTY_FIELD_SET, gone), taken);
+  const source = known?.source;
   const unchanged = source !== undefined && equalSets(source.fields, fields);
   left.set(self, {
     ...id,
@@ -82,6 +85,7 @@ const BUCKET = 'ancient-changes';
 
 /** Bounds the number of updaters: the oldest of one version are merged into one entry. */
 export function capUpdateManagers(owners: Owners): Owners {
+  if (owners.size <= MAX_UPDATE_MANAGERS) return owners;
   const updaters = [...owners].filter(([, owner]) => owner.operation === 'Update');
   let excess = updaters.length - MAX_UPDATE_MANAGERS;
   if (excess <= 0) return owners;

@@ -59,19 +59,18 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
   const keepsStored = live !== undefined && leavesOwnersAlone(input, stored);
   // An object that nobody tracks stays untracked until someone applies.
   if (keepsStored && !isOwned(stored)) return withManagedFields(updated, undefined);
-  const before = live === undefined ? sharedUnsetObject(schema) : untracked(live);
   const { resetFields } = input;
-  const compared = compareTyped(
-    withoutFields(before, resetFields),
-    withoutFields(untracked(updated), resetFields),
-    schema,
-  );
+  // Entries that both share cannot differ: they need not be taken away.
+  const isShared = live !== undefined && managedFieldsOf(updated) === stored;
+  const before = live === undefined ? sharedUnsetObject(schema) : isShared ? live : untracked(live);
+  const after = isShared ? updated : untracked(updated);
+  const compared = compareTyped(withoutFields(before, resetFields), withoutFields(after, resetFields), schema);
   const change = excludeFields(compared, resetFields);
   if (keepsStored && isSame(change) && isJsonArray(stored)) return withManagedFields(updated, stored);
   const owners = ownersBefore(input);
   if (owners.size === 0 && live !== undefined) return withManagedFields(updated, undefined);
-  const after = isSame(change) ? owners : ownersAfterUpdate(owners, updaterId(input), change, input.time);
-  return withManagedFields(updated, encodeManagedFields(capUpdateManagers(after)));
+  const left = isSame(change) ? owners : ownersAfterUpdate(owners, updaterId(input), change, input.time);
+  return withManagedFields(updated, encodeManagedFields(capUpdateManagers(left)));
 }
 
 /** Of a new object that names no owners everything belongs to whoever makes it. */
@@ -145,7 +144,8 @@ export function withManagedFields(object: JsonObject, entries: readonly Json[] |
   const metadata = ownValue(object, 'metadata');
   if (!isJsonObject(metadata))
     return entries === undefined ? object : { ...object, metadata: { managedFields: entries } };
-  if (entries === undefined && !Object.hasOwn(metadata, 'managedFields')) return object;
+  if (entries === ownValue(metadata, 'managedFields')) return object;
+  if (entries !== undefined) return { ...object, metadata: { ...metadata, managedFields: entries } };
   const { managedFields: _, ...rest } = metadata;
-  return { ...object, metadata: entries === undefined ? rest : { ...rest, managedFields: entries } };
+  return { ...object, metadata: rest };
 }

@@ -90,7 +90,8 @@ class Comparer {
       return this.#leaf(before, after);
     }
     for (const key in left) {
-      this.#step(fieldElement(key), left[key], own(right, key), fieldSchema(schema, key));
+      const after = own(right, key);
+      if (left[key] !== after) this.#step(fieldElement(key), left[key], after, fieldSchema(schema, key));
     }
     for (const key in right) {
       if (left === undefined || !Object.hasOwn(left, key)) {

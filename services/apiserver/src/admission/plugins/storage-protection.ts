@@ -1,4 +1,4 @@
-import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
 const PROTECTION: ReadonlyMap<string, string> = new Map([
   ['persistentvolumeclaims', 'kubernetes.io/pvc-protection'],
@@ -11,7 +11,8 @@ export const createStorageProtection = (_deps: AdmissionDeps): AdmissionPlugin =
   handles: (request) =>
     request.operation === 'CREATE' &&
     request.subresource === '' &&
-    [...PROTECTION.keys()].some((plural) => isCore(request, plural)),
+    request.definition.group === '' &&
+    PROTECTION.has(request.definition.plural),
   admit: ({ object, definition }) => {
     const finalizer = PROTECTION.get(definition.plural);
     if (object === undefined || finalizer === undefined) return;

@@ -23,6 +23,7 @@ import { WatchCache } from './cache/watch-cache.ts';
 import type { FieldReader } from './cache/watcher-index.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
+import { createServiceLevels } from './endpoints/service-levels.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer } from './http/answers.ts';
 import { asRead } from './http/indentation.ts';
@@ -154,6 +155,7 @@ function createCore(deps: ApiServerDeps): Core {
     services,
     writeGate,
     metrics,
+    serviceLevels: createServiceLevels(),
     tracer,
     nodes,
     features: deps.features ?? DEFAULT_FEATURES,

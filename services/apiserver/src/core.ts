@@ -5,6 +5,7 @@ import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
+import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
@@ -20,6 +21,7 @@ export interface Core {
   readonly services: ServiceAllocator;
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
+  readonly serviceLevels: ServiceLevels;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: Ids;

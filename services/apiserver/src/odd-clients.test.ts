@@ -110,6 +110,12 @@ test('what somebody else is known by may be escaped, and is taken as it is when 
   assert.deepEqual(await extraOf('impersonate-extra-%ff'), [201, { '\ufffd': ['v'] }]);
 });
 
+test('no browser guesses what a refusal is that names what somebody asked for', async () => {
+  const { status, headers } = await api.call('GET', '/<b>', { as: 'nobody' });
+  assert.deepEqual([status, headers['x-content-type-options']], [403, 'nosniff']);
+  assert.equal((await api.call('GET', `${MAPS}/none`)).headers['x-content-type-options'], undefined);
+});
+
 test('how long a client wants to wait is a duration of Go', async () => {
   const answerTo = async (timeout: string, url = MAPS): Promise<unknown> => {
     const answer = await api.call('GET', `${url}?timeout=${encodeURIComponent(timeout)}`);

@@ -1,4 +1,5 @@
-import { qualifiedResource, StatusError } from '@holdfast/machinery';
+import { qualifiedResource } from '@holdfast/machinery';
+import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
@@ -43,11 +44,11 @@ export function isAllowed(
   return undefined;
 }
 
-function refusal(user: User, info: RequestInfo, why: string): StatusError {
+function refusal(user: User, info: RequestInfo, why: string): RequestForbidden {
   const because = why === '' ? '' : `: ${why}`;
   const who = `User ${JSON.stringify(user.name)} cannot ${info.verb}`;
   if (info.kind === 'path') {
-    return new StatusError({
+    return new RequestForbidden({
       code: 403,
       reason: 'Forbidden',
       message: `forbidden: ${escaped(`${who} path ${JSON.stringify(info.path)}`)}${because}`,
@@ -55,7 +56,7 @@ function refusal(user: User, info: RequestInfo, why: string): StatusError {
     });
   }
   const head = `${qualifiedResource(info)}${info.name === '' ? '' : ` ${JSON.stringify(info.name)}`} is forbidden`;
-  return new StatusError({
+  return new RequestForbidden({
     code: 403,
     reason: 'Forbidden',
     message: `${head}: ${escaped(`${who} resource ${JSON.stringify(resourceOf(info))} in API group ${JSON.stringify(info.group)} ${scopeOf(info)}`)}${because}`,

@@ -29,6 +29,7 @@ function allPaths(checks: readonly HealthCheck[]): readonly string[] {
     ...groups,
     ...healthPaths(checks),
     '/metrics',
+    '/metrics/slis',
     '/openapi/v2',
     '/openapi/v3',
     '/openapi/v3/',

@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 import { type HealthCheck, healthAnswer } from './health.ts';
+import { createServiceLevels } from './service-levels.ts';
 
 let api: TestApi;
 beforeEach(async () => {
@@ -15,9 +16,11 @@ describe('health', () => {
     problems: () => problems,
     forLiveness,
   });
+  const levels = createServiceLevels();
   const ask = async (url: string, checks: readonly HealthCheck[]): Promise<string> => {
     const [path = '', query = ''] = url.split('?');
-    const answer = await healthAnswer({ method: 'GET', path, query: new URLSearchParams(query), headers: {} }, checks);
+    const request = { method: 'GET', path, query: new URLSearchParams(query), headers: {} } as const;
+    const answer = await healthAnswer(request, checks, levels);
     return `${answer.status} ${answer.body.kind === 'text' ? answer.body.text : ''}`;
   };
 
@@ -37,6 +40,24 @@ describe('health', () => {
       '200 [+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "nope"\nreadyz check passed\n',
     );
   });
+});
+
+test('what the checks found is counted for whoever measures availability', async () => {
+  for (const url of ['/readyz', '/readyz/ping', '/readyz?exclude=ping']) await api.call('GET', url);
+  const { status, body, headers } = await api.call('GET', '/metrics/slis');
+  assert.deepEqual([status, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
+  const lines = String(body).split('\n');
+  for (const line of [
+    'kubernetes_healthcheck{name="ping",type="readyz"} 1',
+    'kubernetes_healthchecks_total{name="ping",type="readyz",status="success"} 2',
+    'kubernetes_healthchecks_total{name="store",type="readyz",status="success"} 2',
+  ])
+    assert.ok(lines.includes(line), `${line}\n${String(body)}`);
+  const levels = createServiceLevels();
+  levels.observe('store', 'livez', true);
+  levels.observe('store', 'livez', false);
+  assert.match(levels.render(), /^kubernetes_healthcheck\{name="store",type="livez"\} 0$/m);
+  assert.match(levels.render(), /status="error"\} 1$/m);
 });
 
 describe('discovery', () => {

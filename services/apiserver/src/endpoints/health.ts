@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { textAnswer } from '../http/answers.ts';
+import type { ServiceLevels } from './service-levels.ts';
 
 /** One thing that readiness depends on. */
 export interface HealthCheck {
@@ -38,13 +39,24 @@ const checksOf = (endpoint: string, checks: readonly HealthCheck[]): readonly He
 
 const named = (name: string): string => ALIASES.get(name) ?? name;
 
-export async function healthAnswer(request: ApiRequest, checks: readonly HealthCheck[]): Promise<ApiResponse> {
+export async function healthAnswer(
+  request: ApiRequest,
+  checks: readonly HealthCheck[],
+  levels: Pick<ServiceLevels, 'observe'>,
+): Promise<ApiResponse> {
   const [, endpoint = '', only] = ENDPOINT.exec(request.path) ?? [];
   const relevant = checksOf(endpoint, checks).filter(({ name }) => only === undefined || name === named(only));
   if (only !== undefined && relevant.length === 0) return textAnswer(404, '404 page not found\n');
   const excluded = new Set(request.query.getAll('exclude').filter((name) => name !== ''));
   const isExcluded = ({ name }: HealthCheck): boolean => [...excluded].some((each) => named(each) === name);
-  const results = await Promise.all(relevant.map(async (check) => (isExcluded(check) ? skipped(check) : look(check))));
+  const observed = async (check: HealthCheck): Promise<Result> => {
+    const result = await look(check);
+    levels.observe(check.name, endpoint, !result.failed);
+    return result;
+  };
+  const results = await Promise.all(
+    relevant.map(async (check) => (isExcluded(check) ? skipped(check) : observed(check))),
+  );
   const healthy = results.every(({ failed }) => !failed);
   if (healthy && !request.query.has('verbose')) return textAnswer(200, 'ok');
   const unknown = [...excluded].filter((each) => relevant.every(({ name }) => name !== named(each))).sort();

@@ -20,11 +20,12 @@ export async function answerPath(
   request: ApiRequest,
   checks: readonly HealthCheck[],
 ): Promise<ApiResponse> {
-  if (isHealthPath(request.path)) return healthAnswer(request, checks);
+  if (isHealthPath(request.path)) return healthAnswer(request, checks, core.serviceLevels);
   if (request.method !== 'GET' && isDocument(request.path)) throw methodNotAllowed();
   refuseOthers(request);
   if (request.path === '/version' || request.path === '/version/') return indentedAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
+  if (request.path === '/metrics/slis') return textAnswer(200, core.serviceLevels.render(), PROMETHEUS_TEXT);
   const found = discoveryAnswer(request, checks);
   if (found !== undefined) return asAccepted(request, found);
   const answer = core.openApi.answer(request, core.clock.now()) ?? openIdAnswer(core, request);

@@ -125,6 +125,17 @@ describe('HTTPS', () => {
     });
   }
 
+  test('a method that nobody knows is told as one that is not served', async () => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
+    const stream = session.request({ ':method': 'FOO', ':path': CONFIG_MAPS, ...headers }, { endStream: true });
+    const status = await new Promise((resolve, reject) => {
+      stream.on('response', (answer) => resolve(answer[':status'])).on('error', reject);
+    });
+    stream.resume();
+    session.close();
+    assert.equal(status, 405);
+  });
+
   test('a client of HTTP/2 is told the address that it used', async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
     const stream = session.request({ ':path': '/api', ...headers });

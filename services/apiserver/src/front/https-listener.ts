@@ -112,7 +112,12 @@ function createFastify(serving: Serving) {
   const { limits, bodies, log } = serving;
   const { certificate, key, clientCa } = serving.tls;
   const refuse = (error: unknown, reply: Reply): void => {
-    const status = error instanceof StatusError ? error : badRequest(describeError(error));
+    const status =
+      error instanceof StatusError
+        ? error
+        : isUnknownMethod(error)
+          ? methodNotAllowed()
+          : badRequest(describeError(error));
     reply.hijack();
     writeRefusal(reply.raw, status, serving);
   };
@@ -149,6 +154,10 @@ function createFastify(serving: Serving) {
   server.setNotFoundHandler((_request, reply) => refuse(methodNotAllowed(), reply));
   return server;
 }
+
+/** Of HTTP/2; over HTTP/1.1 Node takes what has such a method for no request. */
+const isUnknownMethod = (error: unknown): boolean =>
+  error instanceof Error && Reflect.get(error, 'code') === 'FST_ERR_NOT_FOUND';
 
 /** The pipeline checks bodies and writes answers. Unless it is told so, Fastify loads two compilers of schemas at its start. */
 const noSchemas = (): never => {

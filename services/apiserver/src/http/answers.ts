@@ -2,6 +2,7 @@ import type { ApiResponse } from '@holdfast/client';
 import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
 import { OutcomeUnknown, StoreUnavailable } from '@holdfast/store';
+import { RequestForbidden } from './refusals.ts';
 
 /** A JSON answer from a value made for this request. */
 export function jsonAnswer(status: number, value: unknown, contentType = 'application/json'): ApiResponse {
@@ -28,10 +29,12 @@ export function textJsonAnswer(
   };
 }
 
+const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const;
+
 export function textAnswer(status: number, text: string, contentType = 'text/plain; charset=utf-8'): ApiResponse {
   return {
     status,
-    headers: { 'content-type': contentType, 'x-content-type-options': 'nosniff' },
+    headers: { 'content-type': contentType, ...NO_SNIFFING },
     body: { kind: 'text', contentType, text },
   };
 }
@@ -41,6 +44,7 @@ export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
   const { body } = toStatusError(thrown, log);
   const retry = body.details?.retryAfterSeconds;
   const answer = jsonAnswer(body.code, body);
+  if (thrown instanceof RequestForbidden) return { ...answer, headers: { ...answer.headers, ...NO_SNIFFING } };
   return retry === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(retry) } };
 }
 

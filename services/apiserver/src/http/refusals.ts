@@ -9,6 +9,9 @@ export function bodyTooLarge(): StatusError {
   });
 }
 
+/** Of what somebody may not do. The names in its message were given by whoever asks: no browser shall take it for a page. */
+export class RequestForbidden extends StatusError {}
+
 export const methodNotAllowed = (): StatusError =>
   new StatusError({
     code: 405,

@@ -97,7 +97,7 @@ test('a node is refused the pods of another node, of no node, and everything els
 test('a filter in the body that differs from the one that was allowed is refused', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
-  await apiserver.publish(message(1, { subject: podOn('node.2') }));
+  await apiserver.publish([message(1, { subject: podOn('node.2') })]);
   await using thief = await rogue(server, NODE_1);
   const deliverTo = '_INBOX_node-node-1.loot';
   const loot: string[] = [];

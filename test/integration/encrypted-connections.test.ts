@@ -151,7 +151,7 @@ test('the bus works over TLS', async (t) => {
   const bus = openBus(t, { servers: [server.url], tls: { ca: pki.ca } });
   const seen = await collect(bus, resourcePattern('test.dev', 'things'), { after: 0 });
   await eventually(async () => {
-    await bus.publish(message(1)).catch(() => undefined);
+    await bus.publish([message(1)]).catch(() => undefined);
     return seen.received.length > 0;
   }, 'a change arrives');
   assert.equal(seen.received[0]?.revision, 1);

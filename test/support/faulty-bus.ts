@@ -17,7 +17,7 @@ export function withFaults(
 ): Bus {
   const { clock, random, faults, onDelivered } = deps;
   return {
-    publish: (message) => bus.publish(message),
+    publish: (messages) => bus.publish(messages),
     health: () => bus.health(),
     close: () => bus.close(),
     subscribe: async (patterns, options) => {

@@ -16,14 +16,14 @@ export const STREAM_MAX_BYTES = 1024 * 1024 * 1024;
 /** Largest NATS message: an object of 1.5 MiB with its frame, and room for growth. */
 export const NATS_MAX_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
-/** Waiting for the acknowledgement of one publish, or the answer of one JetStream request. */
+/** Waiting for the acknowledgement of a publish, or the answer of one JetStream request. */
 export const NATS_REQUEST_TIMEOUT_MS = 5_000;
 
 /** How long a call waits for a connection before it says that there is none. */
 export const NATS_CONNECTION_WAIT_MS = 2_000;
 
-/** Changes on their way to the stream at once: what a server takes in a few milliseconds. */
-export const NATS_PUBLISHES_AHEAD = 256;
+/** Changes of one publish, of which the last is acknowledged: what a server takes in a few milliseconds. */
+export const NATS_CHANGES_AT_ONCE = 256;
 
 export const NATS_CONNECT_TIMEOUT_MS = 5_000;
 

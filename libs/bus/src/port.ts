@@ -5,19 +5,15 @@
  */
 export interface Bus {
   /**
-   * Resolves when the message was handed to the transport (nats: acknowledged by the stream). Rejects with `OutOfPlace`
-   * when the transport holds another position than the message needs, with `BusUnavailable` when it cannot be reached.
+   * One heartbeat, or a stretch: changes of successive revisions, at most `changesAtOnce`. Resolves when all of them were handed to
+   * the transport (nats: the stream has them). Each is taken only right behind the revision before it, so what follows one that was
+   * not taken is refused. Rejects with `OutOfPlace` when the transport holds another position than a message needs: it has those up
+   * to that position. With `BusUnavailable` when it cannot be reached: it may have any number of them, without a hole.
    */
-  publish(message: BusMessage): Promise<void>;
-  /**
-   * How many publishes of changes may overlap; absent = one at a time. They are stored in the order of the calls, each only
-   * right behind the revision before it: what follows one that was not stored is refused.
-   */
-  readonly publishesAhead?: number;
-  /**
-   * Present where a message is taken, or refused, at once: the same as `publish` for each of them, in order, without a promise.
-   * Throws what `publish` would reject with.
-   */
+  publish(messages: readonly BusMessage[]): Promise<void>;
+  /** How many changes one `publish` may take; absent = one. */
+  readonly changesAtOnce?: number;
+  /** Present where messages are taken, or refused, at once: the same as `publish` without a promise, for any number of them. */
   readonly publishNow?: (messages: readonly BusMessage[]) => void;
   /**
    * Delivers messages whose subject matches any of `patterns` (`*` = one token, a trailing `>` = one or more) and whose

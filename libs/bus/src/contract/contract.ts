@@ -43,6 +43,17 @@ function deliveryContract(title: Title, create: CreateBusFixture): void {
     assert.deepEqual(seen.received, sent);
   });
 
+  define(title('takes a stretch of changes at once'), async () => {
+    await using fixture = await create();
+    const seen = await collect(fixture.other, EVERY_THING);
+    const sent = Array.from({ length: fixture.bus.changesAtOnce ?? 1 }, (_, i) => message(i + 1));
+    await fixture.bus.publish(sent);
+    assert.equal((await fixture.bus.retained?.position())?.last, sent.length);
+    await fixture.bus.publish([message(sent.length + 1)]);
+    await eventually(() => seen.received.length > sent.length, 'all of them arrive');
+    assert.deepEqual(seen.received, [...sent, message(sent.length + 1)]);
+  });
+
   define(title('delivers only what a pattern matches, to every subscriber it matches'), async () => {
     await using fixture = await create();
     const one = await collect(fixture.other, thing('t2'));
@@ -73,7 +84,7 @@ function deliveryContract(title: Title, create: CreateBusFixture): void {
     await using fixture = await create();
     const seen = await collect(fixture.other, EVERY_THING);
     const data = JSON.stringify({ type: 'ADDED', revision: 1, key: 'k', object: 'x'.repeat(1.5 * 1024 * 1024) });
-    await fixture.bus.publish(message(1, { data }));
+    await fixture.bus.publish([message(1, { data })]);
     await eventually(() => seen.received.length === 1, 'the large message arrives');
     assert.equal(seen.received[0]?.data, data);
   });
@@ -90,7 +101,7 @@ function deliveryContract(title: Title, create: CreateBusFixture): void {
     });
     for (let revision = 1; revision <= 10; revision++) {
       publishing = true;
-      const published = fixture.bus.publish(message(revision));
+      const published = fixture.bus.publish([message(revision)]);
       publishing = false;
       await published;
     }
@@ -131,11 +142,11 @@ function replayContract(title: Title, create: CreateBusFixture): void {
       data: '{"rev":1,"floor":0,"since":0,"tails":{},"quiet":0}',
     };
     const early = await collect(fixture.other, HEARTBEAT_SUBJECT);
-    await fixture.bus.publish(beat);
+    await fixture.bus.publish([beat]);
     await eventually(() => early.received.length === 1, 'the first heartbeat has passed');
     const seen = await collect(fixture.other, HEARTBEAT_SUBJECT, { after: 100 });
     await eventually(async () => {
-      await fixture.bus.publish({ ...beat, data: '{"rev":1,"floor":0,"since":0,"tails":{"late":1},"quiet":0}' });
+      await fixture.bus.publish([{ ...beat, data: '{"rev":1,"floor":0,"since":0,"tails":{"late":1},"quiet":0}' }]);
       return seen.received.length > 0;
     }, 'a heartbeat arrives');
     assert.ok(seen.received.every((each) => each.data.includes('late')));
@@ -158,7 +169,7 @@ function positionContract(title: Title, create: CreateBusFixture): void {
     };
     const seen = await collect(fixture.other, EVERY_THING, { after: 2, onInterruption });
     await eventually(() => interruptions > 0, 'the subscriber learns that 3..40 are gone');
-    await fixture.bus.publish(message(41));
+    await fixture.bus.publish([message(41)]);
     await eventually(() => seen.received.length === 1, 'the next change arrives');
     assert.deepEqual(seen.revisions(), [41]);
     assert.deepEqual(await retained.position(), { floor: 40, last: 41 });
@@ -166,12 +177,12 @@ function positionContract(title: Title, create: CreateBusFixture): void {
 
   define(title('interrupts open subscriptions when what is kept restarts'), async () => {
     await using fixture = await create();
-    await fixture.bus.publish(message(1));
+    await fixture.bus.publish([message(1)]);
     let interruptions = 0;
     const seen = await collect(fixture.other, EVERY_THING, { after: 0, onInterruption: () => (interruptions += 1) });
     await eventually(() => seen.received.length === 1, 'the first change arrives');
     await fixture.bus.retained?.restartAfter(10);
-    await fixture.bus.publish(message(11));
+    await fixture.bus.publish([message(11)]);
     await eventually(() => interruptions > 0, 'the subscriber learns that something may be lost');
     await eventually(() => seen.revisions().includes(11), 'the subscription goes on by itself');
   });
@@ -226,7 +237,7 @@ function closeContract(title: Title, create: CreateBusFixture): void {
     await using fixture = await create();
     const closing = await collect(fixture.other, EVERY_THING);
     const staying = await collect(fixture.other, EVERY_THING);
-    await fixture.bus.publish(message(1));
+    await fixture.bus.publish([message(1)]);
     await eventually(() => closing.received.length === 1, 'the first message arrives');
     await closing.subscription.close();
     await closing.subscription.close();
@@ -240,7 +251,7 @@ function closeContract(title: Title, create: CreateBusFixture): void {
     assert.deepEqual(fixture.bus.health(), []);
     await fixture.bus.close();
     assert.notDeepEqual(fixture.bus.health(), []);
-    await assert.rejects(fixture.bus.publish(message(1)), { name: 'BusUnavailable' });
+    await assert.rejects(fixture.bus.publish([message(1)]), { name: 'BusUnavailable' });
     await assert.rejects(fixture.bus.subscribe('a', { onMessage: () => {} }), { name: 'BusUnavailable' });
   });
 
@@ -254,10 +265,10 @@ function closeContract(title: Title, create: CreateBusFixture): void {
       }
       let interruptions = 0;
       const seen = await collect(fixture.other, EVERY_THING, { after: 0, onInterruption: () => (interruptions += 1) });
-      await fixture.bus.publish(message(1));
+      await fixture.bus.publish([message(1)]);
       await fixture.interrupt();
       await eventually(async () => {
-        await fixture.bus.publish(message(2)).catch(() => undefined);
+        await fixture.bus.publish([message(2)]).catch(() => undefined);
         return (await fixture.bus.retained?.position().catch(() => undefined))?.last === 2;
       }, 'publishing works again');
       await eventually(() => seen.revisions().includes(2) || interruptions > 0, 'nothing is lost silently');

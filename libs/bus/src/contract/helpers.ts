@@ -20,7 +20,7 @@ export function thing(name: string, resource = 'things'): string {
 }
 
 export async function publishAll(bus: Bus, messages: readonly BusMessage[]): Promise<void> {
-  for (const each of messages) await bus.publish(each);
+  for (const each of messages) await bus.publish([each]);
 }
 
 /** Subscribes and remembers what arrives. */

@@ -19,7 +19,7 @@ const microtasksRan = async (): Promise<void> => {
 test('local bus delivers by microtasks only, so a simulation replays it', async () => {
   const bus = createLocalBus();
   const seen = await collect(bus, THINGS);
-  void bus.publish(message(1));
+  void bus.publish([message(1)]);
   assert.deepEqual(seen.revisions(), []);
   await microtasksRan();
   assert.deepEqual(seen.revisions(), [1]);
@@ -65,7 +65,7 @@ test('local bus takes many at once, in order, and delivers them by microtasks on
   const bus = createLocalBus();
   const seen = await collect(bus, THINGS);
   bus.publishNow([message(1), message(2)]);
-  void bus.publish(message(3));
+  void bus.publish([message(3)]);
   assert.deepEqual(seen.revisions(), []);
   await microtasksRan();
   assert.deepEqual(seen.revisions(), [1, 2, 3]);
@@ -75,16 +75,16 @@ test('local bus takes many at once, in order, and delivers them by microtasks on
 
 test('local bus serves who comes and goes, whatever was delivered on the channel before', async () => {
   const bus = createLocalBus();
-  await bus.publish(message(1));
+  await bus.publish([message(1)]);
   const first = await collect(bus, THINGS);
-  await bus.publish(message(2));
+  await bus.publish([message(2)]);
   const narrow = await collect(bus, thing('t4'));
   await publishAll(bus, [message(3), message(4)]);
   await microtasksRan();
   await first.subscription.close();
   await narrow.subscription.close();
   const last = await collect(bus, THINGS);
-  await bus.publish(message(5));
+  await bus.publish([message(5)]);
   await microtasksRan();
   assert.deepEqual([first.revisions(), narrow.revisions(), last.revisions()], [[2, 3, 4], [4], [5]]);
 });
@@ -123,12 +123,12 @@ test('a subscriber may publish, subscribe and close inside its handler', async (
       outer.push(revision);
       if (revision === 1) {
         void bus.subscribe(THINGS, { after: 1, onMessage: (each) => inner.push(each.revision) });
-        void bus.publish(message(2));
+        void bus.publish([message(2)]);
       } else void subscription.close();
     },
   });
-  await bus.publish(message(1));
-  await bus.publish(message(3));
+  await bus.publish([message(1)]);
+  await bus.publish([message(3)]);
   await microtasksRan();
   assert.deepEqual(outer, [1, 2]);
   assert.deepEqual(inner, [2, 3]);

@@ -41,8 +41,8 @@ class LocalBus implements Bus {
     });
   }
 
-  async publish(message: BusMessage): Promise<void> {
-    this.#publish(message);
+  async publish(messages: readonly BusMessage[]): Promise<void> {
+    this.publishNow(messages);
   }
 
   publishNow(messages: readonly BusMessage[]): void {

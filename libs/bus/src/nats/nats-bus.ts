@@ -1,6 +1,6 @@
 import { type Clock, describeError, invariant, type Log } from '@holdfast/platform';
 import { type MsgHdrs, MsgHdrsImpl, type NatsConnection, NatsError } from 'nats';
-import { NATS_PUBLISHES_AHEAD, NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
+import { NATS_CHANGES_AT_ONCE, NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import {
   type Bus,
   type BusMessage,
@@ -21,7 +21,7 @@ import {
   streamState,
 } from './jetstream-api.ts';
 import { type NatsAccess, NatsLink } from './link.ts';
-import { NobodyStores, StoreRequests } from './store-requests.ts';
+import { NobodyStores, type Outgoing, StoreRequests } from './store-requests.ts';
 import { StreamSubscription } from './stream-subscription.ts';
 import {
   decodeHeartbeat,
@@ -58,7 +58,7 @@ class NatsBus implements Bus {
   readonly #inboxPrefix: string;
   readonly #open = new Set<Subscription>();
   readonly retained?: Retained;
-  readonly publishesAhead = NATS_PUBLISHES_AHEAD;
+  readonly changesAtOnce = NATS_CHANGES_AT_ONCE;
   /** Publishers: what is on its way to the stream on the connection of now. */
   #storing: { readonly on: NatsConnection; readonly requests: StoreRequests } | undefined;
   /**
@@ -87,44 +87,54 @@ class NatsBus implements Bus {
     });
   }
 
-  async publish(message: BusMessage): Promise<void> {
+  async publish(messages: readonly BusMessage[]): Promise<void> {
     const connection = await this.#link.connection();
-    if (message.subject === HEARTBEAT_SUBJECT) {
-      const wire = encodeHeartbeat(message);
+    const [first] = messages;
+    const last = messages.at(-1);
+    if (first === undefined || last === undefined) return;
+    if (first.subject === HEARTBEAT_SUBJECT) {
+      const wire = encodeHeartbeat(first);
       connection.publish(wire.subject, wire.body, { headers: headersOf(wire) });
       return;
     }
-    const wire = encodeChange(message);
-    const sequence = await this.#storeInPlace(connection, wire, message.revision);
-    invariant(sequence === message.revision, 'the sequence of an event is the revision of its change', {
+    const sequence = await this.#storeInPlace(connection, messages, first.revision - 1);
+    invariant(sequence === last.revision, 'the sequence of an event is the revision of its change', {
       sequence,
-      revision: message.revision,
+      revision: last.revision,
     });
   }
 
-  async #storeInPlace(connection: NatsConnection, wire: WireMessage, revision: number): Promise<number> {
+  /** Answers the sequence of the last of them. */
+  async #storeInPlace(
+    connection: NatsConnection,
+    messages: readonly BusMessage[],
+    expectedLast: number,
+  ): Promise<number> {
     const behind = this.#behind?.on === connection ? this.#behind.by : 0;
     try {
-      return decodeAcknowledgement(await this.#store(connection, wire, revision - 1 - behind));
+      return decodeAcknowledgement(await this.#store(connection, messages, behind));
     } catch (error) {
       if (!(error instanceof OutOfPlace)) throw error;
       const { lastSequence } = await this.#stateOf(requestOn(connection));
-      if (lastSequence !== revision - 1) throw new OutOfPlace(lastSequence);
+      if (lastSequence !== expectedLast) throw new OutOfPlace(lastSequence);
       // Two publishers that both come here still exclude each other: the server counts the first message stored.
-      const sequence = decodeAcknowledgement(await this.#store(connection, wire, error.last));
-      this.#behind = { on: connection, by: lastSequence - error.last };
+      const by = lastSequence - error.last;
+      const sequence = decodeAcknowledgement(await this.#store(connection, messages, by));
+      this.#behind = { on: connection, by };
       return sequence;
     }
   }
 
-  async #store(connection: NatsConnection, wire: WireMessage, expectedLast: number): Promise<string> {
+  /**
+   * Answers the acknowledgement of the last of them. The others have none: each is stored only right behind the one before it, so
+   * the stream that took the last has them all, and one that refused any of them refuses the last.
+   */
+  async #store(connection: NatsConnection, messages: readonly BusMessage[], behind: number): Promise<string> {
     if (this.#storing?.on !== connection) throw new BusUnavailable('this client does not publish changes');
-    const headers = headersOf(wire, [
-      ['Nats-Expected-Stream', STREAM],
-      ['Nats-Expected-Last-Sequence', String(expectedLast)],
-    ]);
+    const { requests } = this.#storing;
+    const stretch = messages.map((message) => outgoing(message, message.revision - 1 - behind));
     try {
-      return await this.#storing.requests.send(wire.subject, wire.body, headers);
+      return await requests.send(stretch);
     } catch (error) {
       // The stream was removed behind our back. Made anew it is empty, and the relay will see that.
       if (error instanceof NobodyStores) await this.#prepareStream(requestOn(connection));
@@ -325,6 +335,15 @@ class PooledHeaders extends MsgHdrsImpl {
   override encode(): Uint8Array {
     return Buffer.from(this.toString());
   }
+}
+
+function outgoing(message: BusMessage, expectedLast: number): Outgoing {
+  const wire = encodeChange(message);
+  const headers = headersOf(wire, [
+    ['Nats-Expected-Stream', STREAM],
+    ['Nats-Expected-Last-Sequence', String(expectedLast)],
+  ]);
+  return { subject: wire.subject, body: wire.body, headers };
 }
 
 /** All of these names and values are ours: what the library does to check and to find them would cost more than the publish. */

@@ -7,6 +7,12 @@ export class NobodyStores extends Error {
   override readonly name = 'NobodyStores';
 }
 
+export interface Outgoing {
+  readonly subject: string;
+  readonly body: string;
+  readonly headers: MsgHdrs;
+}
+
 interface Waiting {
   readonly resolve: (reply: string) => void;
   readonly reject: (error: Error) => void;
@@ -15,7 +21,7 @@ interface Waiting {
 
 /**
  * Publishes of one connection and the answers that they wait for. The library's own requests take a timer, an error with its
- * stack and two promises each; these share one inbox and one timer, and many of them leave in one packet.
+ * stack and two promises each; these share one inbox and one timer.
  */
 export class StoreRequests {
   readonly #connection: NatsConnection;
@@ -33,11 +39,18 @@ export class StoreRequests {
     void connection.closed().then(() => this.#failAll(new Error('the connection was lost')));
   }
 
-  /** Resolves with the text of the answer. Rejects with `NobodyStores`, or with what is wrong with the connection. */
-  send(subject: string, body: string, headers: MsgHdrs): Promise<string> {
+  /**
+   * They leave together and in order; only the last is answered. Resolves with the text of that answer. Rejects with `NobodyStores`,
+   * or with what is wrong with the connection.
+   */
+  send(messages: readonly Outgoing[]): Promise<string> {
     return new Promise((resolve, reject) => {
       const number = ++this.#last;
-      this.#connection.publish(subject, Buffer.from(body), { reply: `${this.#inbox}.${number}`, headers });
+      const reply = `${this.#inbox}.${number}`;
+      const last = messages.length - 1;
+      for (const [i, { subject, body, headers }] of messages.entries()) {
+        this.#connection.publish(subject, Buffer.from(body), i === last ? { headers, reply } : { headers });
+      }
       this.#waiting.set(number, { resolve, reject, overdueAt: this.#clock.monotonic() + NATS_REQUEST_TIMEOUT_MS });
       this.#timer ??= this.#clock.timer(NATS_REQUEST_TIMEOUT_MS, () => this.#failOverdue());
     });

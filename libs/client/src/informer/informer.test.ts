@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type KubeObject, PODS, type Pod } from '@holdfast/api';
 import {
   type Bus,
+  type BusMessage,
   changeSubject,
   channelOf,
   HEARTBEAT_SUBJECT,
@@ -64,7 +65,7 @@ function publishTo(
     const place = { subject, revision, previous: advance(subject, revision) };
     const gone = { type: 'DELETED', movedTo: subject } as const;
     const departed = left === subject ? undefined : { subject: left, previous: advance(left, revision) };
-    void hub.publish({
+    const published: BusMessage = {
       ...place,
       ...(inProcess ? { data: UNREADABLE, shared } : { data: JSON.stringify(event) }),
       ...(departed === undefined
@@ -76,7 +77,8 @@ function publishTo(
               ...(inProcess ? { shared: { ...shared, ...gone } } : {}),
             },
           }),
-    });
+    };
+    void hub.publish([published]);
   });
   function beat(): void {
     const isNamed = (channel: string): boolean =>
@@ -86,7 +88,7 @@ function publishTo(
     const { crowded } = publisher;
     const heartbeat: Heartbeat = { rev: api.revision, floor: 0, since: 0, tails: named, quiet, crowded };
     const data = JSON.stringify(heartbeat);
-    void hub.publish({ subject: HEARTBEAT_SUBJECT, revision: api.revision, previous: undefined, data });
+    void hub.publish([{ subject: HEARTBEAT_SUBJECT, revision: api.revision, previous: undefined, data }]);
     clock.timer(HEARTBEAT_MS, beat);
   }
   return publisher;
@@ -106,7 +108,7 @@ interface Weather {
 function lossy(hub: Bus, clock: VirtualClock, random: Random, weather: Weather): Bus {
   return {
     ...hub,
-    publish: (message) => hub.publish(message),
+    publish: (messages) => hub.publish(messages),
     health: () => [],
     close: () => hub.close(),
     subscribe: (patterns, options) =>

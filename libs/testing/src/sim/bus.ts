@@ -15,11 +15,12 @@ export function createSimulatedBus(options: {
 }): Bus {
   const { network, party, hub, alive, onError } = options;
   return {
-    publish: (message) => {
+    publish: (messages) => {
       const deliver = (): void => {
-        hub.publish(message).catch(onError);
+        hub.publish(messages).catch(onError);
       };
-      network.send({ from: party, to: BUS_PARTY, label: `publish ${message.subject} ${message.revision}`, deliver });
+      const named = messages.map(({ subject, revision }) => `${subject} ${revision}`).join(', ');
+      network.send({ from: party, to: BUS_PARTY, label: `publish ${named}`, deliver });
       return Promise.resolve();
     },
     subscribe: (pattern, subscription) =>

@@ -291,12 +291,14 @@ function strict(bus: ReturnType<typeof createLocalBus>): Bus & { readonly retain
   let last = 0;
   return {
     ...facade(bus),
-    publish: async (message) => {
-      if (message.subject !== HEARTBEAT_SUBJECT) {
-        if (last !== message.revision - 1) throw new OutOfPlace(last);
-        last = message.revision;
+    publish: async (messages) => {
+      for (const message of messages) {
+        if (message.subject !== HEARTBEAT_SUBJECT) {
+          if (last !== message.revision - 1) throw new OutOfPlace(last);
+          last = message.revision;
+        }
+        await bus.publish([message]);
       }
-      await bus.publish(message);
     },
     retained: {
       position: () => bus.retained.position(),
@@ -310,7 +312,7 @@ function strict(bus: ReturnType<typeof createLocalBus>): Bus & { readonly retain
 
 function facade(bus: Bus): Bus {
   return {
-    publish: (message) => bus.publish(message),
+    publish: (messages) => bus.publish(messages),
     subscribe: (patterns, options) => bus.subscribe(patterns, options),
     health: () => bus.health(),
     close: () => bus.close(),
@@ -345,9 +347,9 @@ test('a bus that cannot be reached holds nothing up and gets everything later', 
   let reachable = true;
   const bus: Bus = {
     ...facade(rig.bus),
-    publish: async (message) => {
+    publish: async (messages) => {
       if (!reachable) throw new BusUnavailable('cut');
-      await rig.bus.publish(message);
+      await rig.bus.publish(messages);
     },
   };
   const relay = await rig.start(bus);
@@ -416,40 +418,55 @@ test('a subscriber of pending pods ends with exactly the pending pods', async ()
   assert.deepEqual([...pendingPods], [podKey('a'), podKey('d')]);
 });
 
-interface Pipeline extends Bus {
+interface Stretching extends Bus {
   readonly retained: Retained;
-  /** How many changes were on their way at the same time, at most. */
+  /** How many changes came in one publish, at most. */
   readonly mostAtOnce: () => number;
 }
 
-/** A bus that takes several publishes at once, as JetStream does: judged in the order of the calls, answered later. */
-function pipelined(bus: ReturnType<typeof createLocalBus>, refuse: (message: BusMessage) => boolean): Pipeline {
+interface Fate {
+  /** It does not arrive. */
+  readonly isLost?: (message: BusMessage) => boolean;
+  /** It arrives, and the answer to it does not. */
+  readonly isUnanswered?: (message: BusMessage) => boolean;
+}
+
+/** A bus that takes several changes at once, as JetStream does: each is judged by itself, in order, and only the last is answered. */
+function stretching(bus: ReturnType<typeof createLocalBus>, fate: Fate): Stretching {
   const inner = strict(bus);
-  let waiting = 0;
+  const { isLost = () => false, isUnanswered = () => false } = fate;
   let most = 0;
   return {
     ...inner,
-    publishesAhead: 8,
+    changesAtOnce: 8,
     mostAtOnce: () => most,
-    publish: async (message) => {
-      if (message.subject === HEARTBEAT_SUBJECT) return inner.publish(message);
-      waiting += 1;
-      most = Math.max(most, waiting);
-      const judged = refuse(message) ? Promise.reject(new BusUnavailable('lost')) : inner.publish(message);
-      const answer = await Promise.allSettled([judged]);
+    publish: async (messages) => {
+      if (messages[0]?.subject === HEARTBEAT_SUBJECT) return inner.publish(messages);
+      most = Math.max(most, messages.length);
+      let refusal: Error | undefined;
+      for (const message of messages) {
+        const arrives = !isLost(message);
+        refusal = arrives ? await refusalOf(inner.publish([message])) : new BusUnavailable('lost');
+        if (arrives && isUnanswered(message)) refusal = new BusUnavailable('no answer');
+      }
       for (let i = 0; i < 5; i++) await Promise.resolve();
-      waiting -= 1;
-      if (answer[0].status === 'rejected') throw answer[0].reason;
+      if (refusal !== undefined) throw refusal;
     },
   };
 }
+
+const refusalOf = (attempt: Promise<void>): Promise<Error | undefined> =>
+  attempt.then(
+    () => undefined,
+    (error: Error) => error,
+  );
 
 const changesOf = (rig: Rig): number[] =>
   rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT).map((each) => each.revision);
 
 test('changes that wait leave together, as many as the bus takes', async () => {
   await using rig = await createRig();
-  const bus = pipelined(rig.bus, () => false);
+  const bus = stretching(rig.bus, {});
   const relay = await rig.start(bus);
   await Promise.all(Array.from({ length: 40 }, (_, i) => put(rig.store, podKey(`p${i}`), podText('p'))));
   for (let i = 0; i < 10; i++) await settled();
@@ -464,7 +481,7 @@ test('changes that wait leave together, as many as the bus takes', async () => {
 test('[TEST-10] a bus that was away for minutes gets everything that waited, in order, once', async () => {
   await using rig = await createRig();
   let reachable = true;
-  const bus = pipelined(rig.bus, () => !reachable);
+  const bus = stretching(rig.bus, { isLost: () => !reachable });
   const relay = await rig.start(bus);
   await put(rig.store, podKey('before'), podText('p'));
   await rig.clock.advance(100);
@@ -486,7 +503,7 @@ test('[TEST-10] a bus that was away for minutes gets everything that waited, in 
 test('[TEST-10] of changes on their way together one is lost: it and all behind it are published again, once', async () => {
   await using rig = await createRig();
   const lost = new Set([5, 6, 17, 40]);
-  const relay = await rig.start(pipelined(rig.bus, ({ revision }) => lost.delete(revision)));
+  const relay = await rig.start(stretching(rig.bus, { isLost: ({ revision }) => lost.delete(revision) }));
   for (let i = 0; i < 40; i++) await put(rig.store, podKey(`p${i}`), podText('p'));
   await rig.clock.advance(10_000);
   assert.equal(lost.size, 0);
@@ -498,15 +515,51 @@ test('[TEST-10] of changes on their way together one is lost: it and all behind 
   assert.deepEqual(relay.health(), []);
 });
 
+test('[TEST-10] the answer to changes that the bus took is lost: none of them is published twice, the next go on', async () => {
+  await using rig = await createRig();
+  const unanswered = new Set([1, 9, 17, 30]);
+  const relay = await rig.start(stretching(rig.bus, { isUnanswered: ({ revision }) => unanswered.delete(revision) }));
+  await Promise.all(Array.from({ length: 40 }, (_, i) => put(rig.store, podKey(`p${i}`), podText('p'))));
+  await rig.clock.advance(10_000);
+  assert.equal(unanswered.size, 0);
+  assert.deepEqual(
+    changesOf(rig),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  );
+  assert.equal(relay.revision(), 40);
+  assert.deepEqual(relay.health(), []);
+});
+
+test('[TEST-10] a bus that loses its tail between changes that come together gets the tail again', async () => {
+  await using rig = await createRig();
+  let isWhole = true;
+  const bus = stretching(rig.bus, {
+    isLost: ({ revision }) => {
+      if (revision !== 20 || !isWhole) return false;
+      isWhole = false;
+      void bus.retained.restartAfter(3);
+      return false;
+    },
+  });
+  const relay = await rig.start(bus);
+  await Promise.all(Array.from({ length: 40 }, (_, i) => put(rig.store, podKey(`p${i}`), podText('p'))));
+  await rig.clock.advance(10_000);
+  const upTo19 = Array.from({ length: 19 }, (_, i) => i + 1);
+  const from4 = Array.from({ length: 37 }, (_, i) => i + 4);
+  assert.deepEqual(changesOf(rig), [...upTo19, ...from4]);
+  assert.equal(relay.revision(), 40);
+  assert.deepEqual(relay.health(), []);
+});
+
 test('[TEST-10] two relays that begin together publish each change once, and one of them steps back', async () => {
   await using rig = await createRig();
   const attempts = [0, 0];
-  const shared = pipelined(rig.bus, () => false);
+  const shared = stretching(rig.bus, {});
   const counted = (of: number): Bus => ({
     ...shared,
-    publish: (message) => {
-      attempts[of] = (attempts[of] ?? 0) + 1;
-      return shared.publish(message);
+    publish: (messages) => {
+      attempts[of] = (attempts[of] ?? 0) + messages.length;
+      return shared.publish(messages);
     },
   });
   const relays = [await rig.start(counted(0)), await rig.start(counted(1))];

@@ -58,7 +58,7 @@ class ChangeRelay implements Relay {
   /** Nothing above this was left out. */
   #since: Revision = 0;
   #standby = false;
-  /** The last change was taken when it was sent alone: so far nobody else publishes, and several may be on their way at once. */
+  /** The last change was taken when it was sent alone: so far nobody else publishes, and several may leave together. */
   #leading = false;
   #trouble: string | undefined;
 
@@ -134,11 +134,11 @@ class ChangeRelay implements Relay {
     this.#walked = place;
     this.#trouble = undefined;
     const { signal } = this.#stopping;
-    const { publishesAhead = 1, publishNow } = this.#deps.bus;
+    const { changesAtOnce = 1, publishNow } = this.#deps.bus;
     for await (const changes of this.#deps.store.changes({ after: place, signal })) {
       if (signal.aborted) return;
       if (publishNow !== undefined) this.#publishNow(changes);
-      else await this.#publishStretches(stretchesOf(changes, publishesAhead));
+      else await this.#publishStretches(stretchesOf(changes, changesAtOnce));
     }
   }
 
@@ -175,15 +175,24 @@ class ChangeRelay implements Relay {
   }
 
   /**
-   * Answers how many of them the bus has. It takes each only right behind the one before, so if it took one it has all before it,
-   * whoever published those: two apiservers that begin at the same moment may take turns once.
+   * Answers how many of them the bus is known to have. It takes each only right behind the one before, so if it took the last it has
+   * all before it, whoever published those: two apiservers that begin at the same moment may take turns once.
    */
   async #publishTogether(messages: readonly BusMessage[]): Promise<number> {
-    const attempts = await Promise.allSettled(messages.map((message) => this.#deps.bus.publish(message)));
-    const taken = 1 + attempts.findLastIndex(({ status }) => status === 'fulfilled');
-    this.#leading = attempts.every(({ status }) => status === 'fulfilled');
+    const taken = await this.#takenOf(messages);
     this.#published = Math.max(this.#published, messages[taken - 1]?.revision ?? 0);
     return taken;
+  }
+
+  async #takenOf(messages: readonly BusMessage[]): Promise<number> {
+    try {
+      await this.#deps.bus.publish(messages);
+      return messages.length;
+    } catch (error) {
+      this.#leading = false;
+      if (!(error instanceof OutOfPlace)) return 0;
+      return 1 + messages.findLastIndex(({ revision }) => revision <= error.last);
+    }
   }
 
   async #ensurePublished(message: BusMessage): Promise<void> {
@@ -193,7 +202,7 @@ class ChangeRelay implements Relay {
     let retryMs = RETRY_FIRST_MS;
     while (!this.#stopping.signal.aborted) {
       try {
-        await this.#deps.bus.publish(message);
+        await this.#deps.bus.publish([message]);
         this.#published = revision;
         this.#leading = true;
         this.#trouble = undefined;
@@ -249,7 +258,7 @@ class ChangeRelay implements Relay {
       const { tails, quiet, crowded } = this.#tails.recent(clock.monotonic(), rev);
       const heartbeat: Heartbeat = { rev, floor, since: this.#since, tails, quiet, ...(crowded ? { crowded } : {}) };
       const data = JSON.stringify(heartbeat);
-      await bus.publish({ subject: HEARTBEAT_SUBJECT, revision: rev, previous: undefined, data });
+      await bus.publish([{ subject: HEARTBEAT_SUBJECT, revision: rev, previous: undefined, data }]);
     } catch (error) {
       log.debug('heartbeat was not published', { error });
     }

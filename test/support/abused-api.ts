@@ -214,6 +214,8 @@ export class RawConnection {
       await waitFor(what, reached);
     } finally {
       timer.cancel();
+      // The events that did not come are no longer listened for.
+      deadline.abort();
     }
   }
 }

@@ -1,3 +1,8 @@
+import { createSystemClock } from './clock.ts';
+
+/** An operator waits for why a start failed: no longer than this for what was started to end. */
+const STOP_AFTER_FAILURE_MS = 10_000;
+
 /** What every service is to its composition. Both calls are idempotent. */
 export interface Service {
   readonly name: string;
@@ -14,10 +19,31 @@ export const opened = (name: string, close: () => Promise<void>): Service => ({
   stop: close,
 });
 
-/** Starts services in order; what it answers stops them in reverse. */
+/** Starts services in order; what it answers stops them in reverse. When one does not start, it and those before it are stopped before this rejects with why. */
 export async function startAll(name: string, services: readonly Service[]): Promise<Service> {
-  for (const service of services) await service.start();
-  return opened(name, async () => {
-    for (const service of services.toReversed()) await service.stop();
-  });
+  const begun: Service[] = [];
+  try {
+    for (const service of services) {
+      begun.push(service);
+      await service.start();
+    }
+  } catch (error) {
+    // What hinders the end of one is less to know than why the start failed, and keeps none of the others running.
+    await withinDeadline(stopInReverse(begun).catch(() => {}));
+    throw error;
+  }
+  return opened(name, () => stopInReverse(services));
+}
+
+/** Stops all of them, whichever fails; rejects with the first failure. */
+async function stopInReverse(services: readonly Service[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const service of services.toReversed()) await service.stop().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
+function withinDeadline(ending: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = createSystemClock().timer(STOP_AFTER_FAILURE_MS, resolve);
+  return Promise.race([ending, late]).finally(() => timer.cancel());
 }

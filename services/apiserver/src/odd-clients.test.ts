@@ -96,6 +96,16 @@ test('what is written and deleted is shown in the form that was asked for', asyn
   assert.equal((await api.call('GET', `${PODS}/q`)).status, 404);
 });
 
+test('who asks in the old way for dependents to go is told when it is not done yet', async () => {
+  const held = { metadata: { name: 'held', finalizers: ['example.com/x'] } };
+  assert.equal((await api.call('POST', MAPS, { body: held })).status, 201);
+  const statusOf = async (body: unknown): Promise<number> =>
+    (await api.call('DELETE', `${MAPS}/held`, { body })).status;
+  assert.equal(await statusOf({}), 200);
+  assert.equal(await statusOf({ orphanDependents: false }), 202);
+  assert.equal(await statusOf({ orphanDependents: true, dryRun: ['All'] }), 200);
+});
+
 test('what somebody else is known by may be escaped, and is taken as it is when that is done badly', async () => {
   const extraOf = async (header: string): Promise<unknown> => {
     const answer = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {

@@ -35,6 +35,8 @@ describe('health', () => {
   test('what fails is said, unless it is left out', async () => {
     const checks = [check('ping'), check('store', ['down'])];
     assert.equal(await ask('/readyz', checks), '500 [+]ping ok\n[-]store failed: down\nreadyz check failed\n');
+    assert.equal(await ask('/readyz/etcd', checks), '500 internal server error: down\n');
+    assert.equal(await ask('/readyz/ping?verbose', checks), '200 ok');
     assert.equal(
       await ask('/readyz?verbose&exclude=etcd&exclude=nope', checks),
       '200 [+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "nope"\nreadyz check passed\n',

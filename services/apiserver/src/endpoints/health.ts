@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { textAnswer } from '../http/answers.ts';
+import { nothingThere } from '../http/not-served.ts';
 import type { ServiceLevels } from './service-levels.ts';
 
 /** One thing that readiness depends on. */
@@ -46,7 +47,6 @@ export async function healthAnswer(
 ): Promise<ApiResponse> {
   const [, endpoint = '', only] = ENDPOINT.exec(request.path) ?? [];
   const relevant = checksOf(endpoint, checks).filter(({ name }) => only === undefined || name === named(only));
-  if (only !== undefined && relevant.length === 0) return textAnswer(404, '404 page not found\n');
   const excluded = new Set(request.query.getAll('exclude').filter((name) => name !== ''));
   const isExcluded = ({ name }: HealthCheck): boolean => [...excluded].some((each) => named(each) === name);
   const observed = async (check: HealthCheck): Promise<Result> => {
@@ -54,6 +54,7 @@ export async function healthAnswer(
     levels.observe(check.name, endpoint, !result.failed);
     return result;
   };
+  if (only !== undefined) return checkAnswer(relevant[0], observed);
   const results = await Promise.all(
     relevant.map(async (check) => (isExcluded(check) ? skipped(check) : observed(check))),
   );
@@ -72,17 +73,29 @@ export async function healthAnswer(
   return textAnswer(healthy ? 200 : 500, `${lines.join('\n')}\n`);
 }
 
+/** Who asks for one check gets no line for it. */
+async function checkAnswer(
+  check: HealthCheck | undefined,
+  look: (check: HealthCheck) => Promise<Result>,
+): Promise<ApiResponse> {
+  if (check === undefined) return nothingThere();
+  const { failed, why } = await look(check);
+  return failed ? textAnswer(500, `internal server error: ${why}\n`) : textAnswer(200, 'ok');
+}
+
 interface Result {
   readonly failed: boolean;
+  readonly why: string;
   readonly line: string;
 }
 
-const skipped = ({ name }: HealthCheck): Result => ({ failed: false, line: `[+]${name} excluded: ok` });
+const skipped = ({ name }: HealthCheck): Result => ({ failed: false, why: '', line: `[+]${name} excluded: ok` });
 
 async function look(check: HealthCheck): Promise<Result> {
   const problems = await check.problems();
-  if (problems.length > 0) return { failed: true, line: `[-]${check.name} failed: ${problems.join('; ')}` };
+  const why = problems.join('; ');
+  if (problems.length > 0) return { failed: true, why, line: `[-]${check.name} failed: ${why}` };
   const cautions = check.cautions?.() ?? [];
   const caution = cautions.length > 0 ? `, but ${cautions.join('; ')}` : '';
-  return { failed: false, line: `[+]${check.name} ok${caution}` };
+  return { failed: false, why, line: `[+]${check.name} ok${caution}` };
 }

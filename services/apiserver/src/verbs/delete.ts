@@ -26,8 +26,11 @@ export async function remove(
   if (warning !== undefined && orphansByDefault(definition, options)) context.warn(warning);
   const deleted = await deleteObject(core, context, { definition, target, options, dryRun });
   const graceful = definition.strategy.gracefulDeletion !== undefined;
-  if (!deleted.removed || graceful)
-    return objectAnswer(core, context, definition, { status: 200, object: deleted.object });
+  if (!deleted.removed || graceful) {
+    // Only who asks in the old way for dependents to go is told that it is not done yet.
+    const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
+    return objectAnswer(core, context, definition, { status, object: deleted.object });
+  }
   return valueAnswer(context, 200, successStatus(definition, deleted.object));
 }
 

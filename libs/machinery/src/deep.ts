@@ -18,17 +18,23 @@ function freezeMembers(object: MutableJsonObject): void {
   }
 }
 
-/** Equality of JSON data; the order of keys does not matter, a key that is absent differs from one that is null. */
+/**
+ * Equality of JSON data; the order of keys does not matter, a key that is absent differs from one that is null. A member that is
+ * undefined is absent, as it is from the text.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isJsonArray(a)) return isJsonArray(b) && arraysEqual(a, b, deepEqual);
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
   let keys = 0;
   for (const key in a) {
-    if (!Object.hasOwn(b, key) || !deepEqual(a[key], b[key])) return false;
+    const value = a[key];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(b, key) || !deepEqual(value, b[key])) return false;
     keys += 1;
   }
-  return Object.keys(b).length === keys;
+  for (const key in b) if (b[key] !== undefined) keys -= 1;
+  return keys === 0;
 }
 
 /** Kubernetes' semantic equality: absent, null, `{}` and `[]` are the same; everything else as in deepEqual. */

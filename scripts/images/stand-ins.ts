@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { runApt } from '../../tools/setup/apt.ts';
 import { run } from './docker.ts';
 
 /** An image with the name of an official one, made of Debian packages: enough of it for docker-compose.yml. */
@@ -89,15 +90,13 @@ function downloadPackages(packages: readonly string[], scratch: string): readonl
     'APT::Sandbox::User=root',
     'Debug::NoLocking=1',
   ].flatMap((option) => ['-o', option]);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
-  const download = (): string => run('apt-get', [...options, '-y', '--download-only', 'install', ...packages], { env });
-  try {
-    download();
-  } catch {
-    // The package lists are missing or old; when that was not it, the second attempt says what is.
-    run('apt-get', ['update', '-q'], { env });
-    download();
-  }
+  runApt(
+    [
+      ['update', '-q'],
+      [...options, '-y', '--download-only', 'install', ...packages],
+    ],
+    { byHand: 'Check that the Debian mirror of this machine can be reached, then try again.' },
+  );
   return readdirSync(archives)
     .filter((file) => file.endsWith('.deb'))
     .sort()

@@ -16,6 +16,12 @@ const PROGRAMS = {
   images: ['scripts/images/build.ts'],
 };
 
+/** What is brought from the npm registry. npm and pnpm try again by themselves, but only some failures. */
+const TRIES = 3;
+const PAUSE_MS = 3_000;
+const LINES_SHOWN = 8;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
 /** Each helper thread of V8 costs about 3 MB; two are as good as four where the cores are shared with pods. */
 const NODE_FLAGS = [
   '--disable-warning=ExperimentalWarning',
@@ -59,7 +65,7 @@ function installDependencies() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
   say('installing dependencies (once)');
   const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`, CI: 'true' };
-  run('npx', ['--yes', `pnpm@${pinned.pnpm}`, 'install', '--frozen-lockfile', '--reporter=silent'], root, env);
+  run('npx', ['--yes', `pnpm@${pinned.pnpm}`, 'install', '--frozen-lockfile', '--reporter=append-only'], root, env);
   writeFileSync(stampFile, wanted);
 }
 
@@ -93,15 +99,40 @@ function handOver(binary, [script, ...fixed], args) {
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
 }
 
+/** A registry that fails now and then must not fail the start; what went wrong is shown only when it goes on. */
 function run(program, args, cwd, env) {
-  const result = spawnSync(program, args, { cwd, env, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
-  if (result.error !== undefined)
-    fail(`${program} could not be started: ${result.error.message}`, `Install ${program} and try again.`);
-  if (result.status !== 0)
-    fail(
-      `${program} ${args.join(' ')} ended with ${result.status}`,
-      'Check that the npm registry can be reached, then try again.',
-    );
+  for (let tries = 1; ; tries++) {
+    const result = spawnSync(program, args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+      encoding: 'utf8',
+      maxBuffer: OUTPUT_BYTES_MAX,
+    });
+    if (result.error?.code === 'ENOENT')
+      fail(`${program} could not be started: ${result.error.message}`, `Install ${program} and try again.`);
+    if (result.error === undefined && result.status === 0) return;
+    const why = result.error?.message ?? lastLines(`${result.stdout}\n${result.stderr}`);
+    if (['SIGINT', 'SIGTERM', 'SIGHUP'].includes(result.signal))
+      fail(`${program} was ended by ${result.signal}`, 'Try again.');
+    if (tries === TRIES) {
+      fail(
+        `${program} ${args.join(' ')} failed ${TRIES} times (${result.status ?? result.signal}):\n${why}`,
+        'Check that the npm registry can be reached (`npm ping`, `npm config get registry`), then try again.',
+      );
+    }
+    say(`${program} failed and is tried again:\n${why}`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
+}
+
+function lastLines(output) {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  return lines
+    .slice(-LINES_SHOWN)
+    .map((line) => `    ${line}`)
+    .join('\n');
 }
 
 function say(text) {

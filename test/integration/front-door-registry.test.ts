@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts');
+const DEADLINE_MS = 60_000;
+
+/** A checkout with nothing installed, whose npm and npx fail with these complaints, one a call, and then work. */
+function newCheckout(t: TestContext, complaints: readonly string[], wanted: { readonly node?: string } = {}) {
+  const root = mkdtempSync(path.join(tmpdir(), 'holdfast-checkout-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const at = (...names: readonly string[]): string => path.join(root, ...names);
+  for (const folder of ['scripts/sources', 'services/holdfast/src', 'libs', 'bin', 'node_modules'])
+    mkdirSync(at(folder), { recursive: true });
+  const door = readFileSync(path.join(SCRIPTS, 'front-door.mjs'), 'utf8');
+  writeFileSync(at('scripts/front-door.mjs'), door.replace('PAUSE_MS = 3_000', 'PAUSE_MS = 1'));
+  copyFileSync(path.join(SCRIPTS, 'toolchain.json'), at('scripts/toolchain.json'));
+  if (wanted.node !== undefined)
+    writeFileSync(at('scripts/toolchain.json'), JSON.stringify({ node: wanted.node, pnpm: '1.0.0' }));
+  writeFileSync(at('scripts/sources/use.mjs'), '');
+  writeFileSync(at('services/holdfast/src/main.ts'), `console.log('handed over');`);
+  writeFileSync(at('complaints'), complaints.map((each) => `${each}\n`).join(''));
+  const folder = `node_modules/node-${process.platform}-${process.arch}`;
+  const installed = `mkdir -p ${folder}/bin && ln -sf "${process.execPath}" ${folder}/bin/node && echo '{"version":"${wanted.node}"}' > ${folder}/package.json`;
+  const program = (then: string): string => `#!/bin/sh
+echo "$(basename "$0")" >> "${at('calls')}"
+complaint=$(sed -n "$(wc -l < "${at('calls')}")p" "${at('complaints')}")
+[ "$complaint" = "" ] || { echo "$complaint" >&2; exit 7; }
+${then}
+`;
+  writeFileSync(at('bin/npm'), program(installed));
+  writeFileSync(at('bin/npx'), program(':'));
+  for (const name of ['npm', 'npx']) chmodSync(at('bin', name), 0o755);
+  return {
+    start: () => {
+      const environment = `PATH=${at('bin')}:/usr/bin:/bin`;
+      const command = [environment, process.execPath, at('scripts/front-door.mjs'), 'start'];
+      const { status, stdout, stderr } = spawnSync('env', command, { encoding: 'utf8', timeout: DEADLINE_MS });
+      return { status, stdout, stderr };
+    },
+    calls: () => readFileSync(at('calls'), 'utf8').trim().split('\n'),
+  };
+}
+
+test('a registry that fails now and then is asked again, for Node and for the dependencies', (t) => {
+  const { start, calls } = newCheckout(t, ['no route', 'reset'], { node: '99.0.0' });
+  const { status, stdout, stderr } = start();
+  assert.equal(stdout, 'handed over\n', stderr);
+  assert.equal(status, 0);
+  assert.deepEqual(calls(), ['npm', 'npm', 'npm', 'npx']);
+  assert.match(stderr, /npm failed and is tried again:\n {4}no route\n/);
+});
+
+test('a registry that goes on failing is told in its own words, with the next step', (t) => {
+  const { start, calls } = newCheckout(t, ['no route', 'reset', 'no such host']);
+  const { status, stdout, stderr } = start();
+  assert.equal(status, 1);
+  assert.equal(stdout, '');
+  assert.deepEqual(calls(), ['npx', 'npx', 'npx']);
+  assert.match(stderr, /npx --yes pnpm@\S+ install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
+});

@@ -129,6 +129,26 @@ test('redis: writes and reads that begin together share a command, and each has 
   }
 });
 
+test('redis: of many writes of one turn eight at a time share a script', async () => {
+  await using server = await startRedis();
+  const store = await open(server.url);
+  const redis = new Redis(server.url);
+  try {
+    const create = (name: string) => ({ kind: 'create', key: `core/pods/ns/${name}`, value: '{}' }) as const;
+    await store.write([create('first')]);
+    using scripts = await watchScripts(redis);
+    await Promise.all(Array.from({ length: 20 }, (_, i) => store.write([create(`p${i}`)])));
+    const [ofAll, ofEach] = [4, 2];
+    assert.deepEqual(
+      await scripts.runsOf(COMMIT),
+      [8, 8, 4].map((writes) => ofAll + ofEach * writes),
+    );
+  } finally {
+    redis.disconnect();
+    await store.close();
+  }
+});
+
 test('redis: a burst of writes and reads takes as many commands as its size asks for', async () => {
   await using server = await startRedis();
   const store = await open(server.url);

@@ -15,7 +15,8 @@ export function decodeMergePatch(body: Json): JsonObject {
 export function applyMergePatch(doc: Json, patch: Json): Json {
   if (!isJsonObject(patch)) return patch;
   const result: MutableJsonObject = isJsonObject(doc) ? { ...doc } : {};
-  for (const [key, value] of Object.entries(patch)) {
+  for (const key in patch) {
+    const value = patch[key] ?? null;
     if (value === null) delete result[key];
     else setOwn(result, key, applyMergePatch(ownOrNull(result, key), value));
   }

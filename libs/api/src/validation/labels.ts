@@ -8,7 +8,8 @@ export function validateLabels(
   labels: Readonly<Record<string, string>> | undefined,
 ): void {
   if (labels === undefined) return;
-  for (const key of Object.keys(labels).sort()) {
+  const keys = Object.keys(labels);
+  for (const key of keys.length > 1 ? keys.sort() : keys) {
     validateLabelName(out, path, key);
     for (const text of labelValueErrors(labels[key] ?? '')) out.push(invalid(path, labels[key], text));
   }

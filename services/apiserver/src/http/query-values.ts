@@ -2,6 +2,8 @@ import { badRequest } from '@holdfast/machinery';
 
 const INT64_MAX = 2n ** 63n - 1n;
 const UINT64_MAX = 2n ** 64n - 1n;
+/** A number of so many digits is smaller than that, whatever they are. */
+const ALWAYS_FITS_DIGITS = 19;
 
 /** A number of a query, in the words of Go when it is none. An empty value is no number. */
 export function readInt64(text: string): number {
@@ -14,7 +16,9 @@ export function readInt64(text: string): number {
 
 /** Why a text is no revision, in the words of Go; `undefined` when it is one. */
 export function revisionProblem(text: string): string | undefined {
-  const shown = `strconv.ParseUint: parsing ${JSON.stringify(text)}`;
-  if (!/^\d+$/.test(text)) return `${shown}: invalid syntax`;
-  return BigInt(text) > UINT64_MAX ? `${shown}: value out of range` : undefined;
+  if (!/^\d+$/.test(text)) return `${problemOf(text)}: invalid syntax`;
+  if (text.length <= ALWAYS_FITS_DIGITS) return undefined;
+  return BigInt(text) > UINT64_MAX ? `${problemOf(text)}: value out of range` : undefined;
 }
+
+const problemOf = (text: string): string => `strconv.ParseUint: parsing ${JSON.stringify(text)}`;

@@ -14,17 +14,18 @@ export function validateConfigMapCreate(map: Readonly<ConfigMap>): readonly Fiel
 
 function validateConfigMap(out: FieldError[], map: Readonly<ConfigMap>): void {
   validateObjectMeta(out, map.metadata, META);
+  const { data = {}, binaryData = {} } = map;
   let total = 0;
-  for (const [key, value] of Object.entries(map.data ?? {})) {
+  for (const key in data) {
     for (const text of configMapKeyErrors(key)) out.push(invalid(`data[${key}]`, key, text));
-    if (map.binaryData !== undefined && key in map.binaryData) {
+    if (Object.hasOwn(binaryData, key)) {
       out.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
     }
-    total += byteLength(value);
+    total += byteLength(data[key] ?? '');
   }
-  for (const [key, value] of Object.entries(map.binaryData ?? {})) {
+  for (const key in binaryData) {
     for (const text of configMapKeyErrors(key)) out.push(invalid(`binaryData[${key}]`, key, text));
-    total += base64Length(value);
+    total += base64Length(binaryData[key] ?? '');
   }
   if (total > CONFIG_DATA_BYTES_MAX) out.push(tooLong('[]', CONFIG_DATA_BYTES_MAX));
 }

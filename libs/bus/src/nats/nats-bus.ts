@@ -1,5 +1,5 @@
 import { type Clock, describeError, invariant, type Log } from '@holdfast/platform';
-import { type MsgHdrs, MsgHdrsImpl, type NatsConnection, NatsError } from 'nats';
+import { type MsgHdrs, type NatsConnection, NatsError } from 'nats';
 import { NATS_CHANGES_AT_ONCE, NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import {
   type Bus,
@@ -11,6 +11,7 @@ import {
   type Subscription,
 } from '../port.ts';
 import { HEARTBEAT_SUBJECT, matchesSubject, subjectToken } from '../subjects.ts';
+import { HeaderLines, headerLine } from './header-lines.ts';
 import {
   decodeAcknowledgement,
   deleteStream,
@@ -29,9 +30,10 @@ import {
   encodeHeartbeat,
   RESTART_SUBJECT,
   takesHeartbeats,
-  type WireMessage,
   wireFilter,
 } from './wire.ts';
+
+const EXPECTED_STREAM = headerLine('Nats-Expected-Stream', STREAM);
 
 export interface NatsBusOptions extends NatsAccess {
   /** A publisher looks after the stream; a consumer needs, and has, no right to. */
@@ -94,7 +96,7 @@ class NatsBus implements Bus {
     if (first === undefined || last === undefined) return;
     if (first.subject === HEARTBEAT_SUBJECT) {
       const wire = encodeHeartbeat(first);
-      connection.publish(wire.subject, wire.body, { headers: headersOf(wire) });
+      connection.publish(wire.subject, wire.body, { headers: new HeaderLines(wire.headers) });
       return;
     }
     const sequence = await this.#storeInPlace(connection, messages, first.revision - 1);
@@ -330,26 +332,8 @@ function isNoResponders(error: unknown): boolean {
   return error instanceof NatsError && error.code === '503';
 }
 
-/** A text of this size is a piece of a shared buffer; the library's way takes memory of its own for each. */
-class PooledHeaders extends MsgHdrsImpl {
-  override encode(): Uint8Array {
-    return Buffer.from(this.toString());
-  }
-}
-
 function outgoing(message: BusMessage, expectedLast: number): Outgoing {
   const wire = encodeChange(message);
-  const headers = headersOf(wire, [
-    ['Nats-Expected-Stream', STREAM],
-    ['Nats-Expected-Last-Sequence', String(expectedLast)],
-  ]);
-  return { subject: wire.subject, body: wire.body, headers };
-}
-
-/** All of these names and values are ours: what the library does to check and to find them would cost more than the publish. */
-function headersOf(wire: WireMessage, more: WireMessage['headers'] = []): MsgHdrs {
-  const headers = new PooledHeaders();
-  for (const [name, value] of wire.headers) headers.headers.set(name, [value]);
-  for (const [name, value] of more) headers.headers.set(name, [value]);
-  return headers;
+  const expectation = headerLine('Nats-Expected-Last-Sequence', expectedLast);
+  return { ...wire, headers: new HeaderLines(wire.headers + EXPECTED_STREAM + expectation) };
 }

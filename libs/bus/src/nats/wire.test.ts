@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headers } from 'nats';
+import { MsgHdrsImpl } from 'nats';
 import type { BusMessage } from '../port.ts';
 import {
   changeSubject,
@@ -10,6 +10,7 @@ import {
   pendingPodsPattern,
   resourcePattern,
 } from '../subjects.ts';
+import { HeaderLines } from './header-lines.ts';
 import { decodeChange, encodeChange, takesHeartbeats, wireFilter } from './wire.ts';
 
 const pod = { group: '', resource: 'pods', namespace: 'ns', name: 'p.1' };
@@ -38,8 +39,7 @@ for (const [title, message, subject] of MESSAGES) {
   test(`${title} survives the wire`, () => {
     const wire = encodeChange(message);
     assert.equal(wire.subject, subject);
-    const sent = headers();
-    for (const [name, value] of wire.headers) sent.set(name, value);
+    const sent = MsgHdrsImpl.decode(new HeaderLines(wire.headers).encode());
     const { departure, ...main } = message;
     const expected = departure === undefined ? [main] : [main, { revision: 7, ...departure }];
     assert.deepEqual(decodeChange({ subject, sequence: 7, body: wire.body, headers: sent }), expected);

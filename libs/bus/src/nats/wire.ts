@@ -2,6 +2,7 @@ import { invariant } from '@holdfast/platform';
 import type { MsgHdrs } from 'nats';
 import type { BusMessage } from '../port.ts';
 import { HEARTBEAT_SUBJECT, matchesSubject } from '../subjects.ts';
+import { headerLine } from './header-lines.ts';
 
 /**
  * How changes look on NATS. The stream holds ONE message per revision, so that its sequence is the revision; a change that
@@ -22,7 +23,8 @@ export const RESTART_SUBJECT = 'k8s.ev.sys.restart';
 export const SYSTEM_SUBJECTS = 'k8s.ev.sys.>';
 
 const PODS = 'k8s.ev.pods';
-const OBJECTS = 'k8s.ev.obj.';
+const NODES = 'k8s.ev.node.';
+const PENDING = 'k8s.ev.pend.pods.';
 const NONE = '-';
 const PEND = 'pend';
 
@@ -35,7 +37,8 @@ const REVISION = 'Hf-Revision';
 export interface WireMessage {
   readonly subject: string;
   readonly body: string;
-  readonly headers: readonly (readonly [string, string])[];
+  /** Lines, as of `headerLine`. */
+  readonly headers: string;
 }
 
 export function encodeChange(message: BusMessage): WireMessage {
@@ -48,11 +51,7 @@ export function encodeChange(message: BusMessage): WireMessage {
     'only a pod that was pending departs, and it stays the same pod',
     { from: departure.subject, to: message.subject },
   );
-  const headers = [
-    ...previous,
-    ...optional(DEPARTED_PREVIOUS, departure.previous),
-    [SPLIT, String(data.length)] as const,
-  ];
+  const headers = previous + optional(DEPARTED_PREVIOUS, departure.previous) + headerLine(SPLIT, data.length);
   return { subject, body: data + departure.data, headers };
 }
 
@@ -75,7 +74,7 @@ export function decodeChange(wire: {
 }
 
 export function encodeHeartbeat(message: BusMessage): WireMessage {
-  return { subject: HEARTBEAT_SUBJECT, body: message.data, headers: [[REVISION, String(message.revision)]] };
+  return { subject: HEARTBEAT_SUBJECT, body: message.data, headers: headerLine(REVISION, message.revision) };
 }
 
 export function decodeHeartbeat(body: string, headers: MsgHdrs | undefined): BusMessage {
@@ -111,11 +110,11 @@ function isSystem(pattern: string): boolean {
 }
 
 function wireSubject(subject: string, departs: boolean): string {
-  if (subject.startsWith(OBJECTS)) return subject;
-  const [, , kind, first = '', ...rest] = subject.split('.');
-  if (kind === 'node') return [PODS, departs ? PEND : NONE, first, ...rest.slice(1)].join('.');
-  if (kind === 'pend') return [PODS, PEND, NONE, ...rest].join('.');
-  return subject;
+  if (subject.startsWith(PENDING)) return `${PODS}.${PEND}.${NONE}.${subject.slice(PENDING.length)}`;
+  if (!subject.startsWith(NODES)) return subject;
+  const end = subject.indexOf('.', NODES.length);
+  const pod = subject.slice(end + '.pods.'.length);
+  return `${PODS}.${departs ? PEND : NONE}.${subject.slice(NODES.length, end)}.${pod}`;
 }
 
 function wirePattern(pattern: string): string {
@@ -140,8 +139,8 @@ function commonHead(a: readonly string[], b: readonly string[]): string[] {
   return a.slice(0, differs === -1 ? a.length : differs);
 }
 
-function optional(name: string, value: number | undefined): readonly (readonly [string, string])[] {
-  return value === undefined ? [] : [[name, String(value)]];
+function optional(name: string, value: number | undefined): string {
+  return value === undefined ? '' : headerLine(name, value);
 }
 
 function numberIn(headers: MsgHdrs | undefined, name: string): number | undefined {

@@ -11,6 +11,7 @@ import { createPinoLog } from '@holdfast/platform/pino-log';
 import { readStartConfig, START_SETTINGS, type StartConfig } from './config.ts';
 import { createEmbeddedCluster, type EmbeddedCluster, START_STEPS } from './embedded/cluster.ts';
 import { createJsonProgress, createTextProgress, type Progress } from './embedded/progress.ts';
+import { nextCommand } from './next-command.ts';
 
 export interface CommandLine {
   readonly source: SettingSource;
@@ -50,7 +51,7 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
   const facts = cluster.facts();
   progress.ready({
     ...facts,
-    nextCommand: `kubectl --kubeconfig ${facts.kubeconfig} get pods -A`,
+    nextCommand: nextCommand(facts.kubeconfig, line.source.env['PATH']),
     startupMs: line.uptimeMs(),
     rssMb: line.rssMb(),
   });

@@ -40,7 +40,7 @@ export function decodeWithSchema(
     throw new DecodeError(`json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${goType(schema)}`);
   }
   const decoder = new Decoder(words);
-  const decoded = decoder.struct(value, schema, '', stored);
+  const decoded = decoder.struct(value, schema, stored);
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
@@ -50,6 +50,8 @@ class Decoder {
   readonly unknownFields: string[] = [];
   /** Names of the struct fields above, and the struct that has the last one: what an error message names. */
   readonly #fields: string[] = [];
+  /** All steps to the value that is looked at. Their text is only put together when there is something to tell. */
+  readonly #path: (string | number)[] = [];
   #owner = '';
   readonly #words: DecodeWords;
 
@@ -57,7 +59,7 @@ class Decoder {
     this.#words = words;
   }
 
-  struct(value: JsonObject, schema: StructSchema, path: string, stored?: JsonObject): JsonObject {
+  struct(value: JsonObject, schema: StructSchema, stored?: JsonObject): JsonObject {
     let copy: Record<string, Json> | undefined;
     const owner = this.#owner;
     for (const key in value) {
@@ -65,10 +67,9 @@ class Decoder {
       const known = stored?.[key];
       if (before === known && typeof before === 'object' && before !== null) continue;
       const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
-      const child = path === '' ? key : `${path}.${key}`;
       if (field === undefined && schema.preserveUnknown === true) continue;
       if (field === undefined) {
-        this.#reportUnknown(child);
+        this.#reportUnknown(key);
         copy ??= { ...value };
         delete copy[key];
         continue;
@@ -76,7 +77,7 @@ class Decoder {
       this.#owner = schema.name;
       this.#fields.push(key);
       const type = field.type();
-      const after = before === null ? undefined : this.#decode(before, type, child, known);
+      const after = before === null ? undefined : this.#below(key, before, type, known);
       this.#fields.pop();
       if (after === before) {
         if (field.required === true || !isEmptyCollection(type, after)) continue;
@@ -89,32 +90,45 @@ class Decoder {
     return copy ?? value;
   }
 
-  #reportUnknown(path: string): void {
-    if (this.unknownFields.length < MAX_STRICT_ERRORS) this.unknownFields.push(`unknown field "${path}"`);
+  #reportUnknown(key: string): void {
+    if (this.unknownFields.length >= MAX_STRICT_ERRORS) return;
+    let path = '';
+    for (const step of [...this.#path, key]) {
+      if (typeof step === 'number') path += `[${step}]`;
+      else path += path === '' ? step : `.${step}`;
+    }
+    this.unknownFields.push(`unknown field "${path}"`);
   }
 
-  #decode(value: Json, schema: Schema, path: string, stored?: Json): Json {
+  #below(step: string | number, value: Json, schema: Schema, stored?: Json): Json {
+    this.#path.push(step);
+    const decoded = this.#decode(value, schema, stored);
+    this.#path.pop();
+    return decoded;
+  }
+
+  #decode(value: Json, schema: Schema, stored?: Json): Json {
     switch (schema.kind) {
       case 'scalar':
         return this.#scalar(value, schema);
       case 'struct':
         if (!isJsonObject(value)) return this.#wrongType(value, schema);
-        return this.struct(value, schema, path, isJsonObject(stored) ? stored : undefined);
+        return this.struct(value, schema, isJsonObject(stored) ? stored : undefined);
       case 'map':
-        return isJsonObject(value) ? this.#map(value, schema, path) : this.#wrongType(value, schema);
+        return isJsonObject(value) ? this.#map(value, schema) : this.#wrongType(value, schema);
       case 'list':
-        return isJsonArray(value) ? this.#list(value, schema, path) : this.#wrongType(value, schema);
+        return isJsonArray(value) ? this.#list(value, schema) : this.#wrongType(value, schema);
       case 'any':
         return value;
     }
   }
 
-  #map(value: JsonObject, schema: MapSchema, path: string): JsonObject {
+  #map(value: JsonObject, schema: MapSchema): JsonObject {
     let copy: Record<string, Json> | undefined;
     const values = schema.values();
     for (const key in value) {
       const before = value[key] ?? null;
-      const after = before === null ? zeroOf(values) : this.#decode(before, values, `${path}.${key}`);
+      const after = before === null ? zeroOf(values) : this.#below(key, before, values);
       if (after === before) continue;
       copy ??= { ...value };
       setOwn(copy, key, after);
@@ -122,12 +136,12 @@ class Decoder {
     return copy ?? value;
   }
 
-  #list(value: readonly Json[], schema: ListSchema, path: string): readonly Json[] {
+  #list(value: readonly Json[], schema: ListSchema): readonly Json[] {
     let copy: Json[] | undefined;
     const items = schema.items();
     for (let i = 0; i < value.length; i += 1) {
       const before = value[i] ?? null;
-      const after = before === null ? zeroOf(items) : this.#decode(before, items, `${path}[${i}]`);
+      const after = before === null ? zeroOf(items) : this.#below(i, before, items);
       if (after === before) continue;
       copy ??= [...value];
       copy[i] = after;

@@ -1,6 +1,8 @@
+import { limitHeap } from '@holdfast/platform/heap';
 import { runService } from '@holdfast/platform/run-service';
 import { FENCER_SETTINGS, readFencerConfig } from './config.ts';
 
+limitHeap();
 await runService({
   name: 'fencer',
   settings: FENCER_SETTINGS,

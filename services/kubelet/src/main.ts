@@ -1,6 +1,8 @@
+import { limitHeap } from '@holdfast/platform/heap';
 import { runService } from '@holdfast/platform/run-service';
 import { KUBELET_SETTINGS, readKubeletConfig } from './config.ts';
 
+limitHeap();
 await runService({
   name: 'kubelet',
   settings: KUBELET_SETTINGS,

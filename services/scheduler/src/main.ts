@@ -1,6 +1,8 @@
+import { limitHeap } from '@holdfast/platform/heap';
 import { runService } from '@holdfast/platform/run-service';
 import { readSchedulerConfig, SCHEDULER_SETTINGS } from './config.ts';
 
+limitHeap();
 await runService({
   name: 'scheduler',
   settings: SCHEDULER_SETTINGS,

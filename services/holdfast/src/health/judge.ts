@@ -1,4 +1,4 @@
-import { parseTime } from '@holdfast/platform';
+import { parseTime } from '@holdfast/platform/time';
 
 /** A leader renews well within this; a standby that sees it renewed is as healthy as the leader. */
 const LEASE_FRESH_MS = 30_000;

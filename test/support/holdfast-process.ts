@@ -45,7 +45,10 @@ export class HoldfastProcess implements AsyncDisposable {
     const child = spawn('env', [...environment, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const ready = await waitUntilReady(child);
+    const ready = await waitUntilReady(child).catch((error: unknown) => {
+      if (keptDataDir === undefined) rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
+      throw error;
+    });
     return new HoldfastProcess(child, ready, dataDir, keptDataDir === undefined);
   }
 

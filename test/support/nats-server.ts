@@ -53,12 +53,19 @@ export async function startNatsServer(
   const kill = async (): Promise<void> => {
     const running = child;
     child = undefined;
-    if (running === undefined || running.exitCode !== null) return;
+    if (running === undefined || running.pid === undefined || running.exitCode !== null) return;
     const ended = new Promise((resolve) => running.once('exit', resolve));
     running.kill('SIGKILL');
     await ended;
   };
-  await start();
+  const dispose = async (): Promise<void> => {
+    await kill();
+    await rm(directory, { recursive: true, force: true });
+  };
+  await start().catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
   return {
     url: `${tls === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`,
     start,
@@ -73,10 +80,7 @@ export async function startNatsServer(
       await kill();
       await rm(storeDir, { recursive: true, force: true });
     },
-    [Symbol.asyncDispose]: async () => {
-      await kill();
-      await rm(directory, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: dispose,
   };
 }
 

@@ -46,7 +46,10 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
       port,
       Object.entries({ ...base, ...overrides }).flatMap(([name, value]) => [`--${name}`, value]),
     );
-  let child = await start();
+  let child = await start().catch(async (error: unknown) => {
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 });
+    throw error;
+  });
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
@@ -86,7 +89,10 @@ async function startProcess(port: number, parameters: readonly string[]): Promis
     child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}:\n${output}`)));
   });
   failed.catch(() => {});
-  await Promise.race([answers(port), failed]);
+  await Promise.race([answers(port), failed]).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   return child;
 }
 

@@ -103,6 +103,19 @@ test('[TEST-10] a stream that lost everything interrupts its subscribers', async
   assert.deepEqual(seen.revisions(), [1, 2, 3, 4]);
 });
 
+test('a change too large for the server goes without its object, and the next one follows', async () => {
+  await using server = await startNatsServer({ maxPayloadBytes: 64 * 1024 });
+  await using bus = connectTo(server);
+  const seen = await collect(bus, THINGS, { after: 0 });
+  const large = { ...message(2), data: JSON.stringify('x'.repeat(100_000)), brief: '"brief"' };
+  await bus.publish([message(1), large, message(3)]);
+  await eventually(() => seen.received.length === 3, 'all arrive');
+  assert.deepEqual(
+    seen.received.map(({ data }) => data),
+    [message(1).data, '"brief"', message(3).data],
+  );
+});
+
 test('a publisher out of place is told where the stream stands', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);

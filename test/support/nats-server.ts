@@ -26,16 +26,21 @@ const SYSTEM_PATHS = ['/usr/sbin/nats-server', '/usr/local/sbin/nats-server'];
 
 /** Without users everybody may do everything. */
 export async function startNatsServer(
-  options: { readonly users?: readonly NatsUser[]; readonly tls?: NonNullable<NatsServerConfig['tls']> } = {},
+  options: {
+    readonly users?: readonly NatsUser[];
+    readonly tls?: NonNullable<NatsServerConfig['tls']>;
+    readonly maxPayloadBytes?: number;
+  } = {},
 ): Promise<NatsServer> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-nats-'));
   const port = await freePort();
   const storeDir = join(directory, 'jetstream');
   const configFile = join(directory, 'nats.conf');
-  const { users = [], tls } = options;
+  const { users = [], tls, maxPayloadBytes } = options;
   const text = natsServerConfig({ host: '127.0.0.1', port, storeDir, users, ...(tls === undefined ? {} : { tls }) });
   const config = JSON.parse(text);
   if (users.length === 0) delete config.authorization;
+  if (maxPayloadBytes !== undefined) config.max_payload = maxPayloadBytes;
   await writeFile(configFile, JSON.stringify(config));
 
   let child: ChildProcess | undefined;

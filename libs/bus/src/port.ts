@@ -57,6 +57,8 @@ export interface BusMessage {
   readonly previous: number | undefined;
   /** JSON text of a `ChangeEvent`, or of a `Heartbeat` on `HEARTBEAT_SUBJECT`. A publisher may compose it when it is asked for. */
   readonly data: string;
+  /** `data` without the object, for a wire that cannot carry so much. Who takes it reads the object from the API. */
+  readonly brief?: string;
   /** About how many characters `data` has, known without composing it. */
   readonly size?: number;
   /** What `data` says, for consumers in the publisher's process. What was on a wire has none. */

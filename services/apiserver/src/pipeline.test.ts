@@ -41,6 +41,17 @@ describe('request pipeline', () => {
       413,
       'RequestEntityTooLarge',
     ],
+    [
+      'an object of more bytes than may be stored is 413, however few characters they are',
+      'POST',
+      '/api/v1/namespaces/default/podtemplates',
+      {
+        metadata: { name: 'x' },
+        template: { spec: { containers: [{ name: 'c', image: 'i', args: ['ä'.repeat(900_000)] }] } },
+      },
+      413,
+      'RequestEntityTooLarge',
+    ],
   ] as const;
   for (const [title, method, url, body, status, reason] of refusals) {
     test(`${title}`, async () => {

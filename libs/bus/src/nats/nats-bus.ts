@@ -134,7 +134,8 @@ class NatsBus implements Bus {
   async #store(connection: NatsConnection, messages: readonly BusMessage[], behind: number): Promise<string> {
     if (this.#storing?.on !== connection) throw new BusUnavailable('this client does not publish changes');
     const { requests } = this.#storing;
-    const stretch = messages.map((message) => outgoing(message, message.revision - 1 - behind));
+    const bytesMax = payloadBytesMax(connection);
+    const stretch = messages.map((message) => outgoing(message, message.revision - 1 - behind, bytesMax));
     try {
       return await requests.send(stretch);
     } catch (error) {
@@ -332,8 +333,11 @@ function isNoResponders(error: unknown): boolean {
   return error instanceof NatsError && error.code === '503';
 }
 
-function outgoing(message: BusMessage, expectedLast: number): Outgoing {
-  const wire = encodeChange(message);
+/** What the server takes, as it said when we connected; a server that says nothing takes what servers take by default. */
+const payloadBytesMax = ({ info }: NatsConnection): number => info?.max_payload ?? 1024 * 1024;
+
+function outgoing(message: BusMessage, expectedLast: number, bytesMax: number): Outgoing {
+  const wire = encodeChange(message, bytesMax);
   const expectation = headerLine('Nats-Expected-Last-Sequence', expectedLast);
   return { ...wire, headers: new HeaderLines(wire.headers + EXPECTED_STREAM + expectation) };
 }

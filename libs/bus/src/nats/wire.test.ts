@@ -18,6 +18,8 @@ const PENDING = changeSubject(pod);
 const ON_N1 = changeSubject({ ...pod, nodeName: 'n1' });
 const DEPLOYMENT = changeSubject({ group: 'apps', resource: 'deployments', namespace: 'ns', name: 'd' });
 
+const PAYLOAD_BYTES = 64 * 1024;
+
 const MESSAGES: readonly [string, BusMessage, string][] = [
   ['a pending pod', { subject: PENDING, revision: 7, previous: 3, data: '{}' }, 'k8s.ev.pods.pend.-.ns.p=2E1'],
   ['a bound pod', { subject: ON_N1, revision: 7, previous: undefined, data: '{}' }, 'k8s.ev.pods.-.n1.ns.p=2E1'],
@@ -37,7 +39,7 @@ const MESSAGES: readonly [string, BusMessage, string][] = [
 
 for (const [title, message, subject] of MESSAGES) {
   test(`${title} survives the wire`, () => {
-    const wire = encodeChange(message);
+    const wire = encodeChange(message, PAYLOAD_BYTES);
     assert.equal(wire.subject, subject);
     const sent = MsgHdrsImpl.decode(new HeaderLines(wire.headers).encode());
     const { departure, ...main } = message;
@@ -46,7 +48,7 @@ for (const [title, message, subject] of MESSAGES) {
   });
 
   test(`the filter of a pattern takes ${title} when the pattern does`, () => {
-    const wire = encodeChange(message);
+    const wire = encodeChange(message, PAYLOAD_BYTES);
     const patterns = [
       nodePodsPattern('n1'),
       nodePodsPattern('n2'),
@@ -64,11 +66,25 @@ for (const [title, message, subject] of MESSAGES) {
   });
 }
 
+test('a change that the server would not take goes without its object', () => {
+  const sent = (text: string): string => {
+    const data = JSON.stringify(text);
+    return encodeChange({ subject: DEPLOYMENT, revision: 7, previous: 6, data, brief: '{}' }, PAYLOAD_BYTES).body;
+  };
+  const almost = PAYLOAD_BYTES - 10_000;
+  assert.equal(sent('x'.repeat(almost)).length, almost + 2);
+  assert.equal(sent('x'.repeat(PAYLOAD_BYTES)), '{}');
+  assert.equal(sent('ä'.repeat(almost)), '{}', 'bytes count, not characters');
+});
+
 test('a departure to another pod is a bug', () => {
   const departure = { subject: changeSubject({ ...pod, name: 'other' }), previous: 3, data: '{}' };
-  assert.throws(() => encodeChange({ subject: ON_N1, revision: 7, previous: 2, data: '{}', departure }), {
-    name: 'InvariantViolation',
-  });
+  assert.throws(
+    () => encodeChange({ subject: ON_N1, revision: 7, previous: 2, data: '{}', departure }, PAYLOAD_BYTES),
+    {
+      name: 'InvariantViolation',
+    },
+  );
 });
 
 const FILTERS: readonly [readonly string[], string | undefined][] = [

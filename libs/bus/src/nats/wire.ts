@@ -41,8 +41,15 @@ export interface WireMessage {
   readonly headers: string;
 }
 
-export function encodeChange(message: BusMessage): WireMessage {
-  const { departure, data } = message;
+/** More than the headers and the departure of a change ever take. */
+const BESIDE_DATA_BYTES = 8 * 1024;
+/** Of UTF-8, for each unit of a text. */
+const BYTES_PER_CHARACTER_MAX = 3;
+
+/** A change that the server would not take, with all that belongs to it, goes without its object: the one behind it must not wait for ever. */
+export function encodeChange(message: BusMessage, payloadBytesMax: number): WireMessage {
+  const { departure } = message;
+  const data = dataOf(message, payloadBytesMax - BESIDE_DATA_BYTES);
   const previous = optional(PREVIOUS, message.previous);
   if (departure === undefined) return { subject: wireSubject(message.subject, false), body: data, headers: previous };
   const subject = wireSubject(message.subject, true);
@@ -53,6 +60,11 @@ export function encodeChange(message: BusMessage): WireMessage {
   );
   const headers = previous + optional(DEPARTED_PREVIOUS, departure.previous) + headerLine(SPLIT, data.length);
   return { subject, body: data + departure.data, headers };
+}
+
+function dataOf({ data, brief = data }: BusMessage, bytesMax: number): string {
+  if (data.length * BYTES_PER_CHARACTER_MAX <= bytesMax) return data;
+  return Buffer.byteLength(data) <= bytesMax ? data : brief;
 }
 
 /** What subscribers get: the change, and the departure it carries if there is one. */

@@ -19,3 +19,15 @@ test('a message holds nothing of what it does not show', () => {
   assert.deepEqual(JSON.parse(message.data), { type: 'ADDED', revision: 7, key: change.key });
   assert.equal(message.shared.object(), undefined);
 });
+
+test('what says a change in brief says it without the object', () => {
+  const key = objectKey({ group: 'apps', resource: 'deployments', namespace: 'ns', name: 'a' });
+  const value = '{"metadata":{"name":"a"}}';
+  const change = { key, revision: 7, previousRevision: 0, kind: 'created' as const, value };
+  const place = { subject: 'k8s.ev.obj.apps.deployments.ns.a', previous: 0 };
+  const message = new ChangeMessage(change, place, { described: describeChange(change), read: () => assert.fail() });
+  const said = { type: 'ADDED', revision: 7, key };
+  assert.deepEqual(JSON.parse(message.brief), said);
+  const object = { metadata: { resourceVersion: '7', name: 'a' } };
+  assert.deepEqual(JSON.parse(message.data), { ...said, object });
+});

@@ -42,7 +42,14 @@ export class ChangeMessage implements BusMessage, SharedChange {
 
   /** A `ChangeEvent`, with the object's text as it is: it is not parsed for this. */
   get data(): string {
-    const object = this.hasObject ? `,"object":${withResourceVersion(this.#value, this.revision)}` : '';
+    return this.hasObject ? this.#text(`,"object":${withResourceVersion(this.#value, this.revision)}`) : this.brief;
+  }
+
+  get brief(): string {
+    return this.#text('');
+  }
+
+  #text(object: string): string {
     return `{"type":"${this.type}","revision":${this.revision},"key":${JSON.stringify(this.#storeKey)}${object}}`;
   }
 

@@ -94,11 +94,14 @@ function done(core: Core, definition: ResourceDefinition, state: WrittenState): 
 }
 
 function bounded(value: string): string {
-  if (value.length <= OBJECT_BYTES_MAX) return value;
+  // No unit of a text takes more than three bytes, so most texts need not be counted.
+  if (value.length * 3 <= OBJECT_BYTES_MAX) return value;
+  const bytes = Buffer.byteLength(value);
+  if (bytes <= OBJECT_BYTES_MAX) return value;
   throw new StatusError({
     code: 413,
     reason: 'RequestEntityTooLarge',
-    message: `Request entity too large: the stored object would have ${value.length} bytes, limit is ${OBJECT_BYTES_MAX}`,
+    message: `Request entity too large: the stored object would have ${bytes} bytes, limit is ${OBJECT_BYTES_MAX}`,
   });
 }
 

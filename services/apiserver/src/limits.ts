@@ -42,6 +42,9 @@ export const BOOKMARK_INTERVAL_MS = 60_000;
 /** A watch without `timeoutSeconds` ends after this, plus up to as much again (spreads reconnects). */
 export const WATCH_TIMEOUT_MIN_MS = 30 * 60_000;
 
+/** The longest `timeoutSeconds` that is kept; timers of Node that are set to 25 days fire at once. */
+export const WATCH_TIMEOUT_MAX_MS = 24 * 24 * 60 * 60_000;
+
 /** Pause before the change feed is opened again after it broke. */
 export const FEED_RETRY_MS = 250;
 
@@ -150,8 +153,8 @@ export const FRONT_STOP_MS = 10_000;
 /** A client that is refused in the middle of its request may go on sending for this long, so that it gets to read the answer. */
 export const REFUSAL_LINGER_MS = 500;
 
-/** A list longer than this is not indented: nobody looks at so much, and indenting is done in one go. */
-export const INDENTED_BYTES_MAX = 4 * 1024 * 1024;
+/** What would be longer than this with line breaks has none: nobody looks at so much, and it is made in one go. */
+export const INDENTED_BYTES_MAX = 8 * 1024 * 1024;
 
 /** How long a client may keep an OpenAPI document that it asked for by its hash. */
 export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;

@@ -45,6 +45,25 @@ test('answers have line breaks for whoever asks so, and for programs that people
   for (const url of ['/version', '/']) assert.equal(await isIndented(url), true, url);
 });
 
+test('what would be many times as long with line breaks has none', async () => {
+  const url = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const numbers = '1,'.repeat(50_000);
+  const textAtDepth = async (name: string, depth: number): Promise<readonly [string, Answer]> => {
+    const data = `${'['.repeat(depth)}${numbers}"\\"[{"${']'.repeat(depth)}`;
+    const body = `{"metadata":{"name":"${name}"},"revision":1,"data":{"x":${data}}}`;
+    assert.equal((await api.call('POST', url, { body })).status, 201);
+    const answer = await api.call('GET', `${url}/${name}?pretty=true`);
+    const { body: sent } = answer.raw;
+    assert.ok(sent.kind === 'json');
+    assert.equal(sent.bytes(), sent.bytes(), 'made once');
+    return [textOf(answer), answer];
+  };
+  const [shallow, small] = await textAtDepth('shallow', 10);
+  assert.equal(shallow, JSON.stringify(small.body, undefined, 2));
+  const [deep, large] = await textAtDepth('deep', 150);
+  assert.equal(deep, JSON.stringify(large.body));
+});
+
 test('YAML and streams stay as they are', async () => {
   const yaml = await api.call('GET', `${MAPS}/a?pretty=true`, { headers: { accept: 'application/yaml' } });
   assert.match(String(yaml.body), /^apiVersion: v1\n/);

@@ -1,25 +1,57 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { deepFreeze } from '@holdfast/machinery';
 import { INDENTED_BYTES_MAX } from '../limits.ts';
-import { jsonAnswer } from './answers.ts';
+import { textJsonAnswer } from './answers.ts';
 
 /** The same answer with line breaks, for people who look at it: whoever asks so, and programs that people use by hand. */
 export function asRead(request: ApiRequest, response: ApiResponse): ApiResponse {
   if (!wantsIndentation(request)) return response;
   const { body } = response;
   if (body.kind !== 'json' || isVerbatim(request.path)) return response;
-  // Whoever fetches this much does not look at it.
+  // Nothing of it need be put together to know that.
   if (body.pieces !== undefined && body.pieces().length > INDENTED_BYTES_MAX) return response;
-  return { ...response, body: { kind: 'json', bytes: () => indented(body.value()), value: body.value } };
+  let bytes: Uint8Array | undefined;
+  const read = (): Uint8Array => {
+    const plain = body.bytes();
+    return isTooLong(plain) ? plain : Buffer.from(indented(body.value()));
+  };
+  return { ...response, body: { kind: 'json', bytes: () => (bytes ??= read()), value: body.value } };
 }
 
 /** Of documents that always come with line breaks. */
 export function indentedAnswer(status: number, value: unknown): ApiResponse {
-  const answer = jsonAnswer(status, value);
-  return { ...answer, body: { kind: 'json', bytes: () => indented(value), value: () => deepFreeze(value) } };
+  return textJsonAnswer(
+    status,
+    () => indented(value),
+    () => deepFreeze(value),
+  );
 }
 
-const indented = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value, undefined, 2));
+const indented = (value: unknown): string => JSON.stringify(value, undefined, 2);
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+/** `[` and `]`; `{` and `}` differ from them in one bit. */
+const OPENING = 0x5b;
+const CLOSING = 0x5d;
+const OF_OBJECTS = 0x20;
+
+/** Whether a JSON text would be too long with line breaks: deep down, two characters stand behind hundreds of spaces. */
+function isTooLong(text: Uint8Array): boolean {
+  let { length } = text;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length && length <= INDENTED_BYTES_MAX; at++) {
+    const byte = text[at] ?? 0;
+    if (byte === QUOTE) isInString = !isInString;
+    else if (isInString) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA) length += 1 + 2 * depth;
+    else if ((byte & ~OF_OBJECTS) === OPENING) length += 1 + 2 * ++depth;
+    else if ((byte & ~OF_OBJECTS) === CLOSING) length += 1 + 2 * --depth;
+  }
+  return length > INDENTED_BYTES_MAX;
+}
 
 /** The query decides; without it a part of the accepted type, or who asks. */
 function wantsIndentation({ query, headers }: ApiRequest): boolean {

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
 import { EVENTS_KEPT_PER_RESOURCE } from '../limits.ts';
 import { startTestApi, valueAt } from '../testing/fixture.ts';
 
@@ -21,5 +22,27 @@ test('what is older than the kept history is 410: an ERROR event for a watch, an
   assert.deepEqual([late.status, late.at('reason')], [410, 'Expired']);
   const [event] = await api.watch(`${CONFIG_MAPS}?watch=1&resourceVersion=1`, 1);
   assert.deepEqual([event?.type, valueAt(event?.object, 'code')], ['ERROR', 410]);
+  await api.stop();
+});
+
+test('a watch that shall last less than no time is over at once; no time is too long for the timer', async () => {
+  const system = createSystemClock();
+  const delays: number[] = [];
+  const timer: typeof system.timer = (delayMs, fire) => {
+    delays.push(delayMs);
+    return delayMs < 10_000 ? system.timer(delayMs, fire) : { cancel: () => {} };
+  };
+  const api = await startTestApi({ clock: { ...system, timer } });
+  await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'a' } } });
+  const events = await api.watch(`${CONFIG_MAPS}?watch=1&timeoutSeconds=-1`, 1_000);
+  assert.ok(events.length < 1_000);
+  delays.length = 0;
+  for (const seconds of ['3000000', '9223372036854775807']) {
+    const [first] = await api.watch(`${CONFIG_MAPS}?watch=1&timeoutSeconds=${seconds}`, 1);
+    assert.equal(first?.type, 'ADDED');
+  }
+  const long = delays.filter((delayMs) => delayMs > 24 * 60 * 60_000);
+  assert.equal(long.length, 2);
+  for (const delayMs of long) assert.ok(delayMs < 2 ** 31, String(delayMs));
   await api.stop();
 });

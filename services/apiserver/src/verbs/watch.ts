@@ -10,7 +10,13 @@ import type { ResourceContext } from '../http/context.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { formVersionOf, tableFor } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
-import { BOOKMARK_INTERVAL_MS, WATCH_TIMEOUT_MIN_MS, WATCHER_QUEUE_FRAMES_MAX, WATCHERS_MAX } from '../limits.ts';
+import {
+  BOOKMARK_INTERVAL_MS,
+  WATCH_TIMEOUT_MAX_MS,
+  WATCH_TIMEOUT_MIN_MS,
+  WATCHER_QUEUE_FRAMES_MAX,
+  WATCHERS_MAX,
+} from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
@@ -86,8 +92,9 @@ function openWatcher(core: Core, context: ResourceContext, opening: Opening, aft
   return watcher;
 }
 
-function watchTimeoutMs(core: Core, options: ListOptions): number {
-  if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
+/** A time below zero is over at once. */
+function watchTimeoutMs(core: Core, { timeoutSeconds = 0 }: ListOptions): number {
+  if (timeoutSeconds !== 0) return Math.min(Math.max(timeoutSeconds * 1000, 0), WATCH_TIMEOUT_MAX_MS);
   // Spreads the reconnects of watches that began together; the bytes of the uuid are as good as any other source.
   const spread = Number.parseInt(core.ids.uuid().slice(0, 8), 16) / 0xffff_ffff;
   return WATCH_TIMEOUT_MIN_MS * (1 + spread);

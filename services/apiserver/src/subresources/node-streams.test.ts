@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '@holdfast/client';
+import type { NodeGateway } from '../node-gateway.ts';
 import { startTestApi } from '../testing/fixture.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -59,4 +60,21 @@ test('a proxy without a path leads to one, in words that a header may have', asy
   const { status, headers } = await api.call('GET', `${PODS}/日/proxy`);
   assert.equal(status, 301);
   assert.equal(headers['location'], `${PODS}/%E6%97%A5/proxy/`);
+});
+
+test('what a proxy leads to cannot have its answers kept for others', async (t) => {
+  let kept: string | undefined;
+  const request: NodeGateway['request'] = async () => ({
+    status: 200,
+    headers: kept === undefined ? {} : { 'cache-control': kept },
+    body: { kind: 'empty' },
+  });
+  const api = await startTestApi({ nodes: () => ({ request }) });
+  t.after(() => api.stop());
+  const told = async (): Promise<string | undefined> =>
+    (await api.call('GET', '/api/v1/nodes/n/proxy/x')).headers['cache-control'];
+  // The front says what holds for every answer.
+  assert.equal(await told(), undefined);
+  kept = 'public, max-age=60';
+  assert.equal(await told(), 'no-cache, private, public, max-age=60');
 });

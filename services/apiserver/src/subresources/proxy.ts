@@ -26,13 +26,20 @@ const proxy: Handler = async (core, context, definition) => {
   const rest = pathBehind(context.request.path);
   if (rest === '') return redirect(context.request.path);
   const target = readTarget(name);
-  if (definition.plural === 'nodes') return askNode(core, context, { node: target.name, path: rest });
+  if (definition.plural === 'nodes') return asPrivate(await askNode(core, context, { node: target.name, path: rest }));
   const place =
     definition.plural === 'pods'
       ? await podPlace(core, namespace, target)
       : await servicePlace(core, namespace, target);
-  return forward(core, context.request, { place, path: rest });
+  return asPrivate(await forward(core, context.request, { place, path: rest }));
 };
+
+/** Who is behind this server cannot know that only some may ask. Whatever it says of keeping, nobody keeps an answer for others. */
+function asPrivate(answer: ApiResponse): ApiResponse {
+  const { 'cache-control': kept } = answer.headers;
+  if (kept === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'cache-control': `no-cache, private, ${kept}` } };
+}
 
 /** Requests to what a pod, a service or a kubelet serves, through this server. */
 const onResource = (resource: string, kind: string): Subresource => ({

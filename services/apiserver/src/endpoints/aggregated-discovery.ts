@@ -10,15 +10,29 @@ const AGGREGATED =
 export function aggregatedAnswer(request: ApiRequest, groups: readonly string[]): ApiResponse | undefined {
   const version = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''))?.[1];
   if (version === undefined) return undefined;
+  const { tag, answer } = keptDocument(version, groups);
+  return taggedAnswer(request, tag, answer);
+}
+
+interface Kept {
+  readonly tag: string;
+  readonly answer: ApiResponse;
+}
+
+/** One for each version and root, made when it is first asked for: the API does not change while it runs. */
+const documents = new Map<string, Kept>();
+
+function keptDocument(version: string, groups: readonly string[]): Kept {
+  const name = `${version} ${groups.join()}`;
+  const known = documents.get(name);
+  if (known !== undefined) return known;
   const document = aggregated(version, groups);
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const { status, headers, body } = jsonAnswer(200, document, contentType);
-  const tag = tagOf(Buffer.from(JSON.stringify(document)));
-  return taggedAnswer(request, tag, {
-    status,
-    headers: { ...headers, vary: 'Accept', 'cache-control': 'public' },
-    body,
-  });
+  const answer = { status, headers: { ...headers, vary: 'Accept', 'cache-control': 'public' }, body };
+  const made = { tag: tagOf(Buffer.from(JSON.stringify(document))), answer };
+  documents.set(name, made);
+  return made;
 }
 
 function aggregated(apiVersion: string, groups: readonly string[]): object {

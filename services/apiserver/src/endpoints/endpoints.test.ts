@@ -85,6 +85,10 @@ describe('discovery', () => {
       assert.deepEqual([status, type, vary, kept], [200, form('v2'), 'Accept', 'public']);
       assert.match(etag, /^"[0-9A-F]{128}"$/);
       tags.add(etag);
+      const documents = [0, 1].map(async () => (await api.call('GET', path, { headers: { accept } })).raw.body);
+      const [one, other] = await Promise.all(documents);
+      assert.ok(one?.kind === 'json' && other?.kind === 'json');
+      assert.equal(one.bytes(), other.bytes(), 'made once');
       const again = await api.call('GET', path, { headers: { accept, 'if-none-match': etag } });
       assert.deepEqual([again.status, again.headers['etag'], again.raw.body.kind], [304, etag, 'empty']);
       const older = await api.call('GET', path, { headers: { accept: form('v2beta1'), 'if-none-match': etag } });

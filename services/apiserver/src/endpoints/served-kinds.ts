@@ -38,8 +38,12 @@ const GROUP_ORDER = [
 export const isServedGroup = (group: string): boolean =>
   allResources().some((each) => each.group === group) || VIRTUAL_RESOURCES.some((each) => each.group === group);
 
-/** Everything that is served, by group, then by name. */
-export function servedKinds(): readonly ServedKind[] {
+let known: readonly ServedKind[] | undefined;
+
+/** Everything that is served, by group, then by name. The API does not change while it runs. */
+export const servedKinds = (): readonly ServedKind[] => (known ??= readServedKinds());
+
+function readServedKinds(): readonly ServedKind[] {
   const stored = allResources().map(storedKind);
   const virtual = VIRTUAL_RESOURCES.map(
     ({ group, version, kind, plural, singular, namespaced, shortNames = [], verbs }): ServedKind => ({

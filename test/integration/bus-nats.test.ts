@@ -4,7 +4,7 @@ import { type Bus, type BusMessage, resourcePattern } from '@holdfast/bus';
 import { busContract, collect, eventually, message, publishAll } from '@holdfast/bus/contract';
 import { createNatsBus, type NatsBusOptions } from '@holdfast/bus/nats';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { connect } from 'nats';
+import { connect, headers } from 'nats';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 const THINGS = resourcePattern('test.dev', 'things');
@@ -261,4 +261,39 @@ test('without a server everything says so, and works once there is one', async (
   await persist(publisher, 1);
   await eventually(() => seen.received.length === 1, 'the subscription made without a server is served');
   assert.deepEqual(publisher.health(), []);
+});
+
+test('[TEST-10] changes that came to places of others, as another publisher let the stream start anew, are dropped and told', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await using consumer = connectTo(server, { role: 'consumer' });
+  await publisher.retained?.restartAfter(100);
+  await publishAll(publisher, [message(101), message(102)]);
+  let interruptions = 0;
+  const seen = await collect(consumer, THINGS, { after: 100, onInterruption: () => (interruptions += 1) });
+  const another = await connect({ servers: server.url });
+  // The next changes of the first publisher arrive before it hears of this.
+  await another.request('$JS.API.STREAM.PURGE.K8S_EV', JSON.stringify({ seq: 106 }));
+  await another.close();
+  await assert.rejects(publisher.publish(stretch(103, 105)), { name: 'BusUnavailable' });
+  assert.deepEqual(await publisher.retained?.position(), { floor: 0, last: 0 });
+  await eventually(() => interruptions > 0, 'who follows the stream is told');
+  await publisher.retained?.restartAfter(107);
+  await publishAll(publisher, [message(108), message(109)]);
+  await eventually(() => seen.revisions().at(-1) === 109, 'the subscription goes on');
+});
+
+test('[TEST-10] a stream that starts anew takes nothing of what was meant for its past', async () => {
+  await using server = await startNatsServer();
+  await using publisher = connectTo(server);
+  await publisher.retained?.restartAfter(100);
+  await publishAll(publisher, [message(101), message(102)]);
+  await publisher.retained?.restartAfter(105);
+  const late = await connect({ servers: server.url });
+  const expected = headers();
+  expected.set('Nats-Expected-Last-Sequence', '2');
+  // As revision 103 was sent by who had learned how far the server counts behind.
+  await late.request('k8s.ev.obj.test.dev.things.ns.a', '{}', { headers: expected, timeout: 5_000 });
+  await late.close();
+  assert.equal((await publisher.retained?.position())?.last, 105);
 });

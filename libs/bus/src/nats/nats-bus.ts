@@ -1,4 +1,4 @@
-import { type Clock, describeError, invariant, type Log } from '@holdfast/platform';
+import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { type MsgHdrs, type NatsConnection, NatsError } from 'nats';
 import { NATS_CHANGES_AT_ONCE, NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import {
@@ -100,10 +100,24 @@ class NatsBus implements Bus {
       return;
     }
     const sequence = await this.#storeInPlace(connection, messages, first.revision - 1);
-    invariant(sequence === last.revision, 'the sequence of an event is the revision of its change', {
-      sequence,
-      revision: last.revision,
-    });
+    if (sequence !== last.revision) await this.#dropMisplaced(connection, sequence, last.revision);
+  }
+
+  /**
+   * Another publisher let the stream start anew while they were on their way, and the server (2.9), which goes on with its count from
+   * before, took them for those that come next. Nobody may take them for the changes of those revisions: all is dropped and told.
+   */
+  async #dropMisplaced(connection: NatsConnection, sequence: number, revision: number): Promise<never> {
+    this.#options.log.warn('dropping the change stream: changes came to places of others', { sequence, revision });
+    await this.#emptyStream(requestOn(connection));
+    connection.publish(RESTART_SUBJECT);
+    throw new BusUnavailable(`the stream started anew while changes were on their way: ${revision} became ${sequence}`);
+  }
+
+  async #emptyStream(request: Request): Promise<void> {
+    this.#behind = undefined;
+    await deleteStream(request);
+    await ensureStream(request, this.#description());
   }
 
   /** Answers the sequence of the last of them. */
@@ -206,10 +220,8 @@ class NatsBus implements Bus {
       restartAfter: async (revision) => {
         const on = await request();
         this.#behind = undefined;
-        if ((await this.#stateOf(on)).lastSequence > revision) {
-          await deleteStream(on);
-          await ensureStream(on, this.#description());
-        }
+        // Not purged as it is: the server (2.9) would go on with its count from before, and take what others have on their way.
+        if ((await this.#stateOf(on)).lastSequence > 0) await this.#emptyStream(on);
         if (revision > 0) await purgeStream(on, revision + 1);
         (await this.#link.connection()).publish(RESTART_SUBJECT);
       },

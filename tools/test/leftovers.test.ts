@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
 import { removeLeftovers } from './leftovers.ts';
 
 function makeFolder(t: TestContext): string {
@@ -52,13 +53,45 @@ test('processes that name the folder or stand in it are ended, no others', async
   assert.equal(elsewhere.exitCode ?? elsewhere.signalCode, null);
 });
 
+test('a process that was there before whoever tidies up is not of its tests', async (t) => {
+  const folder = makeFolder(t);
+  const earlier = await startProcess(t, ['-e', WAIT], folder);
+  // The machine counts beginnings in hundredths of a second.
+  await createSystemClock().sleep(50);
+  const module = path.join(import.meta.dirname, 'leftovers.ts');
+  const code = `import('${module}').then(({ removeLeftovers }) => console.log(removeLeftovers('${folder}').length))`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8', timeout: 60_000 });
+  assert.equal(stdout, '0\n', stderr);
+  assert.equal(existsSync(folder), false);
+  assert.equal(earlier.exitCode ?? earlier.signalCode, null);
+});
+
+test('what stays mounted keeps its files, and is told', (t) => {
+  const folder = makeFolder(t);
+  const target = path.join(folder, 'a volume');
+  mkdirSync(target);
+  if (spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]).status !== 0)
+    return t.skip('nothing can be mounted here');
+  writeFileSync(path.join(target, 'file'), 'x');
+  const searchPath = process.env['PATH'];
+  try {
+    process.env['PATH'] = '/nowhere';
+    const told = removeLeftovers(folder);
+    assert.deepEqual(told, ['a volume', `${target} is still mounted: unmount it and remove ${folder}`]);
+    assert.equal(existsSync(path.join(target, 'file')), true);
+  } finally {
+    process.env['PATH'] = searchPath;
+    spawnSync('umount', ['-l', target]);
+  }
+});
+
 test('what is mounted there is let go before files are removed', (t) => {
   const folder = makeFolder(t);
-  const target = path.join(folder, 'volume');
+  const target = path.join(folder, 'a volume');
   mkdirSync(target);
   const mounted = spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]).status === 0;
   if (mounted) writeFileSync(path.join(target, 'file'), 'x');
-  assert.deepEqual(removeLeftovers(folder), ['volume']);
+  assert.deepEqual(removeLeftovers(folder), ['a volume']);
   assert.equal(existsSync(folder), false);
   if (mounted) assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
 });

@@ -4,25 +4,49 @@ import path from 'node:path';
 
 /**
  * Ends and removes what tests left in their temporary folder, as one that is killed in the middle does: processes that were started with a path in it or stand in
- * it, what is mounted there, files. Answers what there was.
+ * it, what is mounted there, files. Answers what there was. Where something stays mounted no file is removed: it could be one that lies elsewhere.
  */
 export function removeLeftovers(folder: string): readonly string[] {
   const processes = processesOf(folder);
   for (const { pid } of processes) endProcess(pid);
   for (const target of mountsBelow(folder)) spawnSync('umount', ['-l', target]);
   const files = existsSync(folder) ? readdirSync(folder) : [];
-  // One that was just ended may still have been writing.
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
-  return [...processes.map(({ pid, command }) => `process ${pid} (${command})`), ...files];
+  return [...processes.map(({ pid, command }) => `process ${pid} (${command})`), ...files, ...removeFiles(folder)];
 }
 
+/** Answers what hinders it. */
+function removeFiles(folder: string): readonly string[] {
+  const mounted = mountsBelow(folder);
+  if (mounted.length > 0) return mounted.map((target) => `${target} is still mounted: unmount it and remove ${folder}`);
+  try {
+    // One that was just ended may still have been writing.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    return [];
+  } catch (error) {
+    return [`${folder} could not be removed: ${String(error)}`];
+  }
+}
+
+/** What was there before this process did, such as the shell of somebody who looks into the folder, is not of its tests. */
 function processesOf(folder: string): readonly { readonly pid: number; readonly command: string }[] {
   if (!existsSync('/proc/self/cmdline')) return [];
+  const begunAt = beginningOf(process.pid);
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
     .map((pid) => ({ pid, command: commandOf(pid), directory: directoryOf(pid) }))
-    .filter(({ command, directory }) => command.includes(`${folder}/`) || isBelow(directory, folder));
+    .filter(({ command, directory }) => command.includes(`${folder}/`) || isBelow(directory, folder))
+    .filter(({ pid }) => beginningOf(pid) >= begunAt);
+}
+
+/** In ticks since the machine began; the name before it may hold anything. */
+function beginningOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
+  } catch {
+    return -1; // It has ended.
+  }
 }
 
 function commandOf(pid: number): string {
@@ -58,7 +82,11 @@ function mountsBelow(folder: string): readonly string[] {
   if (!existsSync('/proc/self/mounts')) return [];
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
-    .map((line) => line.split(' ')[1] ?? '')
+    .map((line) => unescaped(line.split(' ')[1] ?? ''))
     .filter((target) => target.startsWith(`${folder}/`))
     .toReversed();
 }
+
+/** Blanks and the like are octal numbers there. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));

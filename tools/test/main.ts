@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
@@ -19,7 +19,8 @@ interface Counts {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const root = path.resolve(import.meta.dirname, '../..');
 const chosen = chooseSuites(process.argv.slice(2));
-const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-test-'));
+// As the machine names it when it says where processes stand and what is mounted.
+const scratch = realpathSync(mkdtempSync(path.join(tmpdir(), 'holdfast-test-')));
 chmodSync(scratch, 0o755);
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
@@ -41,7 +42,7 @@ for (const suite of chosen) {
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   process.stdout.write(`\n== ${suite.name}: ${summary(counts)} in ${seconds} s\n\n`);
 }
-rmSync(scratch, { recursive: true, force: true });
+removeLeftovers(scratch);
 if (failures.length > 0) process.stdout.write(`== what failed\n${failures.join('\n')}\n\n`);
 process.stdout.write(`${summary(total)}\n`);
 process.exit(total.failed === 0 && total.passed > 0 && interruptedBy === undefined ? 0 : 1);

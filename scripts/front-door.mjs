@@ -21,6 +21,12 @@ const TRIES = 3;
 const PAUSE_MS = 3_000;
 const LINES_SHOWN = 8;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+/** What goes on failing however often it is tried, and the next step. */
+const FINAL = [
+  [/\bENOSPC\b/, 'Free some space on the disk, then try again.'],
+  [/\b(?:EACCES|EROFS)\b/, 'Let this user write to the checkout and to ~/.npm, then try again.'],
+  [/\bERR_PNPM_(?:OUTDATED|BROKEN|NO)_LOCKFILE\b/, 'Restore pnpm-lock.yaml and each package.json, then try again.'],
+];
 
 /** Each helper thread of V8 costs about 3 MB; two are as good as four where the cores are shared with pods. */
 const NODE_FLAGS = [
@@ -99,7 +105,7 @@ function handOver(binary, [script, ...fixed], args) {
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
 }
 
-/** A registry that fails now and then must not fail the start; what went wrong is shown only when it goes on. */
+/** A registry that fails now and then must not fail the start; of what works nothing is shown. */
 function run(program, args, cwd, env) {
   for (let tries = 1; ; tries++) {
     const result = spawnSync(program, args, {
@@ -116,6 +122,8 @@ function run(program, args, cwd, env) {
     const why = result.error?.message ?? lastLines(`${result.stdout}\n${result.stderr}`);
     if (['SIGINT', 'SIGTERM', 'SIGHUP'].includes(result.signal))
       fail(`${program} was ended by ${result.signal}`, 'Try again.');
+    const final = FINAL.find(([pattern]) => pattern.test(`${why}\n${result.stdout}\n${result.stderr}`));
+    if (final !== undefined) fail(`${program} ${args.join(' ')} failed:\n${why}`, final[1]);
     if (tries === TRIES) {
       fail(
         `${program} ${args.join(' ')} failed ${TRIES} times (${result.status ?? result.signal}):\n${why}`,

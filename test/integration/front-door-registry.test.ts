@@ -62,3 +62,11 @@ test('a registry that goes on failing is told in its own words, with the next st
   assert.deepEqual(calls(), ['npx', 'npx', 'npx']);
   assert.match(stderr, /npx --yes pnpm@\S+ install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
 });
+
+test('what no further try can mend is told at once, with what can', (t) => {
+  const { start, calls } = newCheckout(t, ['ENOSPC: no space left on device, write']);
+  const { status, stderr } = start();
+  assert.equal(status, 1);
+  assert.deepEqual(calls(), ['npx']);
+  assert.match(stderr, /npx .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
+});

@@ -78,6 +78,7 @@ test('config maps and secrets', () => {
         'data[same]: Invalid value: "same": duplicate of key present in binaryData',
       ],
     ],
+    [object('ConfigMap', { data: { constructor: '', toString: '' }, binaryData: { valueOf: '' } }), []],
     [object('ConfigMap', { data: { big } }), ['[]: Too long: may not be more than 1048576 bytes']],
     [secret('Opaque', { '..': '' }), [`data[..]: Invalid value: "..": must not be '..'`]],
     [secret('Opaque', { big: base64(big) }), ['data: Too long: may not be more than 1048576 bytes']],

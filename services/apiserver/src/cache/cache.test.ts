@@ -1,5 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { KubeObject } from '@holdfast/api';
 import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
@@ -61,6 +63,24 @@ test('an object is the same before and after its text was exchanged for its byte
   assert.deepEqual(JSON.parse(new TextDecoder().decode(object.bytes)), object.object);
   assert.equal(object.stored, before);
   assert.ok(object.bytes.toString('utf8', object.metadataAt).startsWith('"metadata":{"resourceVersion":"5"'));
+});
+
+test('what was read from the store again is kept once, like everything else', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const texts = (): string[] =>
+    Array.from({ length: 100 }, (_, i) =>
+      Buffer.from(stored('x', { a: String(i).padEnd(200_000) })).toString('latin1'),
+    );
+  const objects = texts().map((text) => new CachedObject(keyOf('x'), text, 5));
+  for (const each of objects) assert.ok(each.bytes.length > each.size);
+  collect();
+  const before = getHeapStatistics().used_heap_size;
+  for (const [i, text] of texts().entries()) objects[i]?.recall(text);
+  for (const each of objects) assert.ok(each.bytes.length > each.size);
+  collect();
+  const grownMb = (getHeapStatistics().used_heap_size - before) / 1024 / 1024;
+  assert.ok(grownMb < 8, `${grownMb.toFixed(1)} MB of texts beside their bytes`);
 });
 
 test('the ring knows from where on it is complete', () => {

@@ -50,10 +50,8 @@ export class CachedObject {
 
   /** UTF-8 of the JSON that clients get: with `metadata.resourceVersion`. */
   get bytes(): Buffer {
-    if (this.#bytes === undefined) {
-      this.#bytes = Buffer.from(this.#text());
-      this.#stored = undefined;
-    }
+    this.#bytes ??= Buffer.from(this.#text());
+    this.#stored = undefined;
     return this.#bytes;
   }
 
@@ -68,7 +66,7 @@ export class CachedObject {
     return new CachedObject(this.key, this.stored, revision);
   }
 
-  /** Somebody read it from the store again: until it is at rest, its text need not be made of the bytes. */
+  /** Somebody read it from the store again: until the bytes are asked for, its text need not be made of them. */
   recall(stored: string): void {
     this.#stored ??= stored;
   }

@@ -18,7 +18,10 @@ export function readInt64(text: string): number {
 export function revisionProblem(text: string): string | undefined {
   if (!/^\d+$/.test(text)) return `${problemOf(text)}: invalid syntax`;
   if (text.length <= ALWAYS_FITS_DIGITS) return undefined;
-  return BigInt(text) > UINT64_MAX ? `${problemOf(text)}: value out of range` : undefined;
+  const significant = text.replace(/^0+/, '');
+  // Three million digits take half a second to become a number.
+  const isTooLarge = significant.length > ALWAYS_FITS_DIGITS + 1 || BigInt(significant) > UINT64_MAX;
+  return isTooLarge ? `${problemOf(text)}: value out of range` : undefined;
 }
 
 const problemOf = (text: string): string => `strconv.ParseUint: parsing ${JSON.stringify(text)}`;

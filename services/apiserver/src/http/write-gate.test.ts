@@ -18,3 +18,13 @@ test('writes above the limit are 429 with Retry-After, reads always pass, and pl
   await assert.rejects(gate.pass('delete', () => Promise.reject(new Error('failed'))));
   assert.equal(gate.inFlight(), 0);
 });
+
+test('what is refused at once holds no place', async () => {
+  const gate = createWriteGate(1);
+  const refuse = (): never => {
+    throw new Error('refused');
+  };
+  for (const verb of ['create', 'get']) assert.throws(() => gate.pass(verb, refuse), /refused/);
+  assert.equal(gate.inFlight(), 0);
+  assert.equal(await gate.pass('update', async () => 'written'), 'written');
+});

@@ -39,3 +39,13 @@ test('one that fails to stop keeps none of the others running, and is told', asy
   await assert.rejects(all.stop(), { message: 'b does not stop' });
   assert.deepEqual(seen.slice(2), ['stop b', 'stop a']);
 });
+
+test('one that throws before it answers keeps none of the others running either', async () => {
+  const seen: string[] = [];
+  const throws = (): never => {
+    throw new Error('b does not stop');
+  };
+  const all = await startAll('all', [serviceOf(seen, 'a'), { ...serviceOf(seen, 'b'), stop: throws }]);
+  await assert.rejects(all.stop(), { message: 'b does not stop' });
+  assert.deepEqual(seen.slice(2), ['stop a']);
+});

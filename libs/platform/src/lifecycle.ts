@@ -38,7 +38,13 @@ export async function startAll(name: string, services: readonly Service[]): Prom
 /** Stops all of them, whichever fails; rejects with the first failure. */
 async function stopInReverse(services: readonly Service[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const service of services.toReversed()) await service.stop().catch((error: unknown) => failures.push(error));
+  for (const service of services.toReversed()) {
+    try {
+      await service.stop();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
   if (failures.length > 0) throw failures[0];
 }
 

@@ -154,7 +154,7 @@ export const FRONT_STOP_MS = 10_000;
 export const REFUSAL_LINGER_MS = 500;
 
 /** What would be longer than this with line breaks has none: nobody looks at so much, and it is made in one go. */
-export const INDENTED_BYTES_MAX = 8 * 1024 * 1024;
+export const INDENTED_BYTES_MAX = 4 * 1024 * 1024;
 
 /** How long a client may keep an OpenAPI document that it asked for by its hash. */
 export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;

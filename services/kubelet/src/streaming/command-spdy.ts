@@ -56,6 +56,13 @@ export async function acceptCommandSpdy(
   return undefined;
 }
 
+function sentToItsEnd(stream: SpdyStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('close', resolve);
+    stream.end(() => resolve());
+  });
+}
+
 function expectedStreams({ options, protocol }: Given): ReadonlySet<string> {
   return new Set([
     'error',
@@ -75,10 +82,11 @@ function connection(
     const error = streams.get('error');
     const text = endText(end, protocol.status);
     const outputs = ['stdout', 'stderr'].flatMap((type) => streams.get(type) ?? []);
-    for (const output of outputs) output.end();
-    if (error === undefined) return session.close();
-    error.end(text, () => session.close());
-    return undefined;
+    // What still waits for room at the client is sent first: behind the end of the session nothing arrives.
+    void Promise.all(outputs.map(sentToItsEnd)).then(() => {
+      if (error === undefined) session.close();
+      else error.end(text, () => session.close());
+    });
   };
   return {
     stdin: streams.get('stdin'),

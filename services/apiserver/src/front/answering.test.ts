@@ -121,6 +121,45 @@ test('a watch whose client takes nothing waits, goes on when it takes, and ends 
   assert.equal(said.at(-1)?.kind, 'cut');
 });
 
+test('a change passes once for a number of its watchers, between what went before and after', async () => {
+  const batches: (readonly PipelineMessage[])[] = [];
+  const outbox = new Outbox<PipelineMessage>(({ messages }) => batches.push(messages));
+  const change = { bytes: () => CHANGE, value: () => ({ type: 'ADDED' as const, object: {} }) };
+  const other = { bytes: () => OTHER, value: () => ({ type: 'ADDED' as const, object: {} }) };
+  const seen = Promise.withResolvers<void>();
+  async function* watch(path: string) {
+    await seen.promise;
+    if (path !== '/2') yield change;
+    yield other;
+    await new Promise(() => {});
+  }
+  const handle: ApiHandler = async ({ path }) => ({
+    status: 200,
+    headers: {},
+    body: { kind: 'watch', frames: watch(path) },
+  });
+  const side = new Answering({ handle, outbox, log: createSilentLog() });
+  for (let id = 1; id <= 70; id++) side.receive({ ...REQUEST, id, url: `/${id}` }, undefined);
+  await settle();
+  batches.length = 0;
+  seen.resolve();
+  await settle();
+  const chunks = batches.flat().filter((message) => message.kind === 'chunk');
+  const heard = new Map<number, (number | undefined)[]>();
+  for (const { id, also, length } of chunks) {
+    for (const each of [id, ...also]) heard.set(each, [...(heard.get(each) ?? []), length]);
+  }
+  assert.deepEqual(
+    [...heard].toSorted(([a], [b]) => a - b),
+    Array.from({ length: 70 }, (_, i) => [i + 1, i === 1 ? [OTHER.length] : [CHANGE.length, OTHER.length]]),
+  );
+  assert.ok(chunks.length < 14, `${chunks.length} messages`);
+  assert.ok(batches.length > 2, 'the front began before the last watcher was told');
+});
+
+const CHANGE = Buffer.from('a change');
+const OTHER = Buffer.from('another change');
+
 test('of an endless answer to HEAD the head alone is sent, and whoever streams it is let go', async () => {
   const called: string[] = [];
   const chunks: AsyncIterable<Uint8Array> = {

@@ -131,10 +131,19 @@ export class Answering {
         outbox.move({ kind: 'piece', id, piece: new Uint8Array(chunk.buffer) }, chunk.buffer);
         // Long enough to leave at once.
         outbox.flush();
-      } else outbox.push({ kind: 'chunk', id }, chunk);
+      } else this.#chunk(id, chunk);
       if (!window.sent(length)) await window.room();
     }
     outbox.push(window.isClosed ? { kind: 'cut', id } : { kind: 'end', id });
+  }
+
+  /** What is the same for many passes the border once for a number of them. */
+  #chunk(id: number, bytes: Uint8Array): void {
+    const { outbox } = this.#deps;
+    const last = outbox.lastWith(bytes);
+    if (last?.kind !== 'chunk') return outbox.push({ kind: 'chunk', id, also: [] }, bytes);
+    last.also.push(id);
+    if (last.also.length >= RECIPIENTS_AT_ONCE) outbox.flush();
   }
 
   async #upgrade(id: number, response: ApiResponse, exchange: Exchange): Promise<void> {
@@ -155,6 +164,9 @@ export class Answering {
     return discard(body);
   }
 }
+
+/** The front begins to write while this side goes on. */
+const RECIPIENTS_AT_ONCE = 32;
 
 const STOPPING = new Error('the server stops');
 const NOTHING = Buffer.alloc(0);

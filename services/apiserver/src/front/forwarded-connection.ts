@@ -36,7 +36,7 @@ export class ForwardedConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#outbox.push({ kind: 'chunk', id: this.#id }, chunk);
+    this.#outbox.push({ kind: 'chunk', id: this.#id, also: [] }, chunk);
     this.#window.sent(chunk.length);
     this.#window.whenRoom(done);
   }

@@ -75,7 +75,8 @@ export type PipelineMessage =
   | (Head & { readonly kind: 'answer' })
   /** An answer whose body comes in chunks. */
   | (Head & { readonly kind: 'begin' })
-  | (About & { readonly kind: 'chunk' })
+  /** `also`: others that are sent the same bytes, as the watchers of one change are. */
+  | (About & { readonly kind: 'chunk'; readonly also: number[] })
   /** A chunk whose memory is moved, to be returned. */
   | (About & { readonly kind: 'piece'; readonly piece: Uint8Array<ArrayBuffer> })
   | (About & { readonly kind: 'end' })

@@ -47,6 +47,19 @@ test('the same bytes for many are copied once', async () => {
   assert.equal(moved[0]?.[0]?.byteLength, bytes.length);
 });
 
+test('the last message is found by its bytes until it leaves or another follows', async () => {
+  const { outbox } = recorded();
+  const bytes = Buffer.from('an event');
+  outbox.push({ text: 'a' }, bytes);
+  assert.equal(outbox.lastWith(bytes)?.text, 'a');
+  assert.equal(outbox.lastWith(Buffer.from('an event')), undefined);
+  outbox.push({ text: 'b' });
+  assert.equal(outbox.lastWith(bytes), undefined);
+  outbox.push({ text: 'c' }, bytes);
+  await nextTurn();
+  assert.equal(outbox.lastWith(bytes), undefined);
+});
+
 test('many do not wait for the end of the turn', async () => {
   const { outbox, batches } = recorded();
   const texts = Array.from({ length: 70 }, (_, i) => String(i));

@@ -39,6 +39,12 @@ export class Outbox<M extends Carried> {
     }
   }
 
+  /** What was pushed last, if it brings these very bytes and has not left. */
+  lastWith(bytes: Uint8Array): M | undefined {
+    const message = this.#messages.at(-1);
+    return message?.at !== undefined && this.#last?.bytes === bytes ? message : undefined;
+  }
+
   /** `memory`, which the message speaks of, changes hands. */
   move(message: M, memory: ArrayBuffer): void {
     this.#moved.push(memory);

@@ -38,6 +38,8 @@ export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteA
 
 /** Receipts are sent for as much as this together. */
 const RECEIPT_BYTES = 32 * 1024;
+/** The first receipt is sent for between half of it and all, in so many steps. */
+const RECEIPT_SPREAD = 64;
 
 /** The side of the front: hands requests to the pipeline, and what comes back to whoever asked. */
 export class RemotePipeline {
@@ -70,15 +72,20 @@ export class RemotePipeline {
 
   receive(message: PipelineMessage, bytes: Buffer | undefined): void {
     if (!('id' in message)) return;
-    const asker = this.#askers.get(message.id);
+    this.#receiveFor(message.id, message, bytes);
+    if (message.kind === 'chunk') for (const id of message.also) this.#receiveFor(id, message, bytes);
+  }
+
+  #receiveFor(id: number, message: Answered, bytes: Buffer | undefined): void {
+    const asker = this.#askers.get(id);
     if (asker === undefined) return;
     try {
       this.#tell(asker, message, bytes);
     } catch (error) {
       // Node refuses to write such a status or header. It came with one answer, and is nobody else's trouble.
       this.#log.warn('an answer could not be written', { error: describeError(error) });
-      this.#askers.delete(message.id);
-      this.#outbox.push({ kind: 'gone', id: message.id });
+      this.#askers.delete(id);
+      this.#outbox.push({ kind: 'gone', id });
       asker.cut();
     }
   }
@@ -112,13 +119,16 @@ export class RemotePipeline {
   #question(id: number): Question {
     const outbox = this.#outbox;
     let owed = 0;
+    // Watchers of the same changes would all send theirs at the same time.
+    let due = RECEIPT_BYTES * (1 - (id % RECEIPT_SPREAD) / (2 * RECEIPT_SPREAD));
     return {
       gone: () => outbox.push({ kind: 'gone', id }),
       taken: (bytes) => {
         owed += bytes;
-        if (owed < RECEIPT_BYTES) return;
+        if (owed < due) return;
         outbox.push({ kind: 'taken', id, bytes: owed });
         owed = 0;
+        due = RECEIPT_BYTES;
       },
       returned: (piece) => outbox.move({ kind: 'returned', id, piece }, piece.buffer),
       data: (bytes) => outbox.push({ kind: 'data', id }, bytes),

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
-import type { Target } from './lib/connection.ts';
 import { printFigure } from './lib/figures.ts';
 import { type Started, startForm } from './lib/forms.ts';
 import { hollowRows, processRows } from './lib/kubelet-rows.ts';
+import type { Target } from './lib/tls-connection.ts';
 
 /** Nodes through a whole cluster (API, scheduler, controllers, kubelet in one process): real processes, then many nodes that only pretend. */
 const SETTINGS = {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
-import type { Target } from './lib/connection.ts';
 import { deliveriesRow, latencyRow } from './lib/fan-out.ts';
 import { type Figure, fsyncMs, printFigure } from './lib/figures.ts';
 import { FORMS, type Form, startForm } from './lib/forms.ts';
 import { calibrationUs } from './lib/own-cost.ts';
 import { createRow, deleteRow, getRow, labelListRow, listRow, patchRow, prepareNamespace } from './lib/rows.ts';
 import { cpuMs, residentMb } from './lib/server-process.ts';
+import type { Target } from './lib/tls-connection.ts';
 
 /** Load against any Kubernetes API. Talks to one server over TLS with a bearer token; certificates are not checked. */
 const SETTINGS = {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
-import type { Target } from './lib/connection.ts';
 import { type Figure, printFigure } from './lib/figures.ts';
 import { startForm } from './lib/forms.ts';
 import { SHAPES } from './lib/scheduling-objects.ts';
 import { createNodes, fillNodes, latencyRow, preemptionRow, throughputRow } from './lib/scheduling-rows.ts';
 import { cpuMs, residentMb, restedCpuMs } from './lib/server-process.ts';
+import type { Target } from './lib/tls-connection.ts';
 
 /**
  * Scheduling through the API: pods are created and watched until they have a node. Nodes are objects only, nobody runs the pods.

@@ -1,5 +1,5 @@
-import { connect, type TLSSocket } from 'node:tls';
-import type { Target } from './connection.ts';
+import type { TLSSocket } from 'node:tls';
+import { openTls, type Target } from './tls-connection.ts';
 
 const NAME = '"name":"';
 const NODE_NAME = '"nodeName":"';
@@ -55,21 +55,20 @@ export class BindingWatch {
     this.#socket?.destroy();
   }
 
-  #connect(): Promise<void> {
-    const { host, port, token } = this.#target;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-    this.#socket = socket;
+  async #connect(): Promise<void> {
+    const { host, token } = this.#target;
+    const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
     this.#rest = '';
-    socket.once('error', reject);
-    socket.once('data', () => resolve());
-    socket.on('data', (chunk) => this.#receive(chunk.toString('latin1'), socket));
-    socket.once('close', () => this.#restart());
-    socket.once('secureConnect', () => {
-      const path = `/api/v1/namespaces/${this.#namespace}/pods?watch=1`;
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    const socket = await openTls(this.#target, (bytes) => {
+      resolve();
+      this.#receive(bytes.toString('latin1'));
     });
-    return promise;
+    this.#socket = socket;
+    socket.once('error', reject);
+    socket.once('close', () => this.#restart());
+    const path = `/api/v1/namespaces/${this.#namespace}/pods?watch=1`;
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    await opened;
   }
 
   #restart(): void {
@@ -78,12 +77,12 @@ export class BindingWatch {
     void this.#connect();
   }
 
-  #receive(text: string, socket: TLSSocket): void {
+  #receive(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
     const now = performance.now();
     for (const line of lines) {
-      if (line === LAST_CHUNK || line.startsWith(ERROR)) socket.destroy();
+      if (line === LAST_CHUNK || line.startsWith(ERROR)) this.#socket?.destroy();
       this.#see(line, now);
     }
   }

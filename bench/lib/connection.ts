@@ -1,15 +1,9 @@
-import { connect, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { openTls, type Target } from './tls-connection.ts';
 
 export interface Answer {
   readonly status: number;
   readonly body: Buffer;
-}
-
-/** Where the API is and how to get in. */
-export interface Target {
-  readonly host: string;
-  readonly port: number;
-  readonly token: string;
 }
 
 /**
@@ -17,7 +11,7 @@ export interface Target {
  * without building header objects, so that the driver takes as little as possible of the cores it shares with the server.
  */
 export class Connection {
-  readonly #socket: TLSSocket;
+  #socket: TLSSocket | undefined;
   readonly #target: Target;
   #pieces: Buffer[] = [];
   #size = 0;
@@ -25,26 +19,17 @@ export class Connection {
   #wanted = 0;
   #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
 
-  private constructor(socket: TLSSocket, target: Target) {
-    this.#socket = socket;
+  private constructor(target: Target) {
     this.#target = target;
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.#receive(chunk));
-    socket.on('error', (error) => this.#waiting?.reject(error));
-    socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')));
   }
 
-  static open(target: Target): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({
-        host: target.host,
-        port: target.port,
-        rejectUnauthorized: false,
-        ALPNProtocols: ['http/1.1'],
-      });
-      socket.once('secureConnect', () => resolve(new Connection(socket, target)));
-      socket.once('error', reject);
-    });
+  static async open(target: Target): Promise<Connection> {
+    const connection = new Connection(target);
+    const socket = await openTls(target, (bytes) => connection.#receive(bytes));
+    socket.on('error', (error) => connection.#waiting?.reject(error));
+    socket.on('close', () => connection.#waiting?.reject(new Error('the server closed the connection')));
+    connection.#socket = socket;
+    return connection;
   }
 
   request(method: string, path: string, body = '', contentType = 'application/json'): Promise<Answer> {
@@ -52,17 +37,19 @@ export class Connection {
     const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#target.host}\r\nAuthorization: Bearer ${this.#target.token}\r\nAccept: application/json\r\n${length}\r\n`;
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
-      this.#socket.write(head + body);
+      this.#socket?.write(head + body);
     });
   }
 
   close(): void {
     this.#waiting = undefined;
-    this.#socket.destroy();
+    this.#socket?.destroy();
   }
 
   /** Bytes are joined only when a whole answer may be there: a long list arrives in hundreds of pieces. */
-  #receive(chunk: Buffer): void {
+  #receive(bytes: Buffer): void {
+    // They are lent.
+    const chunk = Buffer.from(bytes);
     this.#pieces.push(chunk);
     this.#size += chunk.length;
     if (this.#size < this.#wanted) return;

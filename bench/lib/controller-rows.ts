@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection, type Target } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { Figure } from './figures.ts';
 import { type Counts, PodCounter } from './pod-counts.ts';
 import { cpuMs } from './server-process.ts';
+import type { Target } from './tls-connection.ts';
 
 export interface ClusterLoad {
   readonly target: Target;

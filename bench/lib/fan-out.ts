@@ -1,6 +1,7 @@
-import { connect, type TLSSocket } from 'node:tls';
-import { Connection, type Target } from './connection.ts';
+import type { TLSSocket } from 'node:tls';
+import { Connection } from './connection.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
+import { openTls, type Target } from './tls-connection.ts';
 
 const PATH = '/api/v1/namespaces/bench/configmaps';
 /** Each event carries the time it was sent; watchers find it behind this mark. */
@@ -59,29 +60,20 @@ async function removeEvents(target: Target): Promise<void> {
   connection.close();
 }
 
-function openWatch(target: Target, latencies: number[]): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({
-      host: target.host,
-      port: target.port,
-      rejectUnauthorized: false,
-      ALPNProtocols: ['http/1.1'],
-    });
-    socket.once('error', reject);
-    socket.once('secureConnect', () => {
-      const head = `GET ${PATH}?watch=1&labelSelector=bench%3Dfanout HTTP/1.1\r\nHost: ${target.host}\r\nAuthorization: Bearer ${target.token}\r\n\r\n`;
-      socket.write(head);
-    });
-    let rest = '';
-    let open = false;
-    socket.on('data', (chunk) => {
-      if (!open) {
-        open = true;
-        resolve(socket);
-      }
-      rest = countEvents(rest + chunk.toString('latin1'), latencies);
-    });
+/** Resolves when the server has said that the watch is open. */
+async function openWatch(target: Target, latencies: number[]): Promise<TLSSocket> {
+  const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
+  let rest = '';
+  const socket = await openTls(target, (bytes) => {
+    resolve();
+    rest = countEvents(rest + bytes.toString('latin1'), latencies);
   });
+  socket.once('error', reject);
+  socket.write(
+    `GET ${PATH}?watch=1&labelSelector=bench%3Dfanout HTTP/1.1\r\nHost: ${target.host}\r\nAuthorization: Bearer ${target.token}\r\n\r\n`,
+  );
+  await opened;
+  return socket;
 }
 
 function countEvents(text: string, latencies: number[]): string {

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection, type Target } from './connection.ts';
+import { Connection } from './connection.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
 import { PodCounter } from './pod-counts.ts';
 import { cpuMs, residentMb } from './server-process.ts';
+import type { Target } from './tls-connection.ts';
 
 export interface NodeLoad {
   readonly target: Target;

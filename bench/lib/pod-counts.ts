@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
-import type { Target } from './connection.ts';
+import type { Target } from './tls-connection.ts';
 
 interface WatchedPod {
   readonly metadata: {

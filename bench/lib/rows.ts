@@ -1,5 +1,6 @@
-import { Connection, type Target } from './connection.ts';
+import { Connection } from './connection.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
+import type { Target } from './tls-connection.ts';
 
 const NAMESPACE = 'bench';
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;

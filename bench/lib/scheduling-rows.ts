@@ -1,7 +1,8 @@
 import { BindingWatch } from './binding-watch.ts';
-import { type Answer, Connection, type Target } from './connection.ts';
+import { type Answer, Connection } from './connection.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
 import { type Shape, schedulingNode, schedulingPod } from './scheduling-objects.ts';
+import type { Target } from './tls-connection.ts';
 
 /** Nothing bound for this long: the rest will not be. */
 const QUIET_MS = 15_000;

@@ -60,11 +60,21 @@ function statusOf(end: StreamEnd): object {
 const messageOf = (end: Exclude<StreamEnd, { kind: 'success' }>): string =>
   end.kind === 'exitCode' ? `command terminated with non-zero exit code: exit status ${end.exitCode}` : end.message;
 
-export function readTerminalSize(text: string): TerminalSize | undefined {
+/** The sizes at the beginning of a text, and what is no whole size yet: clients send one JSON object after the other, in pieces of any length. */
+export function readTerminalSizes(text: string): { readonly sizes: readonly TerminalSize[]; readonly rest: string } {
+  const pieces = text.split('}');
+  const rest = pieces.pop() ?? '';
+  return { sizes: pieces.flatMap((piece) => readTerminalSize(`${piece}}`) ?? []), rest };
+}
+
+/** Names in any case, as Kubernetes reads them: JavaScript clients say `width`, others `Width`. */
+function readTerminalSize(text: string): TerminalSize | undefined {
   try {
-    const size: unknown = JSON.parse(text);
-    if (typeof size !== 'object' || size === null || !('Width' in size) || !('Height' in size)) return undefined;
-    const { Width: width, Height: height } = size;
+    const said: unknown = JSON.parse(text);
+    if (typeof said !== 'object' || said === null) return undefined;
+    const size = new Map(Object.entries(said).map(([name, value]) => [name.toLowerCase(), value]));
+    const width: unknown = size.get('width');
+    const height: unknown = size.get('height');
     return isSide(width) && isSide(height) ? { width, height } : undefined;
   } catch {
     return undefined;

@@ -3,7 +3,7 @@ import type { Clock } from '@holdfast/platform';
 import {
   type CommandConnection,
   endText,
-  readTerminalSize,
+  readTerminalSizes,
   type StreamEnd,
   type StreamOptions,
 } from './command-connection.ts';
@@ -97,12 +97,9 @@ function connection(
       let text = '';
       resize?.on('data', (chunk: Buffer) => {
         text += chunk.toString('utf8');
-        // One JSON text after the other, without anything in between.
-        for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
-          const size = readTerminalSize(text.slice(0, end + 1));
-          text = text.slice(end + 1);
-          if (size !== undefined) listener(size);
-        }
+        const { sizes, rest } = readTerminalSizes(text);
+        text = rest;
+        for (const size of sizes) listener(size);
         if (text.length > CHANNEL_MESSAGE_MAX_BYTES) session.close();
       });
     },

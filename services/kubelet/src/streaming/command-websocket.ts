@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
 import type { TerminalSize } from '../runtime/port.ts';
-import { type CommandConnection, endText, readTerminalSize, type StreamOptions } from './command-connection.ts';
+import { type CommandConnection, endText, readTerminalSizes, type StreamOptions } from './command-connection.ts';
+import { CHANNEL_MESSAGE_MAX_BYTES } from './limits.ts';
 import { acceptChannels, type ChannelEncoding } from './websocket/channels.ts';
 
 /** Numbers of the channels of a command. */
@@ -36,9 +37,12 @@ export function acceptCommandWebSocket(
   const stdin = options.stdin ? channels.input(CHANNEL.stdin) : undefined;
   let resize: Parameters<CommandConnection['onResize']>[0] | undefined;
   let latest: TerminalSize | undefined;
+  let begun = '';
   channels.onMessage(CHANNEL.resize, (text) => {
-    latest = readTerminalSize(text) ?? latest;
-    if (latest !== undefined) resize?.(latest);
+    const { sizes, rest } = readTerminalSizes(begun + text);
+    begun = rest.length > CHANNEL_MESSAGE_MAX_BYTES ? '' : rest;
+    latest = sizes.at(-1) ?? latest;
+    if (latest !== undefined && sizes.length > 0) resize?.(latest);
   });
   // Clients take an empty message as the sign that they are connected.
   (stdout ?? stderr ?? error).write(Buffer.alloc(0));

@@ -8,8 +8,8 @@ export interface MessageField {
   /** Proto type: `string`, `int32`, `k8s.io.api.core.v1.Container`. */
   readonly type: string;
   readonly shape: 'one' | 'list' | 'map';
-  /** A zero on the wire is a value: the field is a pointer, or it is always printed. */
-  readonly keepsZero: boolean;
+  /** `pointer`: a zero on the wire is a value, and what is not there is not written. `printed`: always written, and always printed. */
+  readonly presence: 'omitted when zero' | 'pointer' | 'printed';
   /** Its fields stand in the parent's JSON object. */
   readonly inline: boolean;
 }
@@ -50,11 +50,16 @@ function readFields(body: string, prefix: string, struct: ReadonlyMap<number, Go
       json: go?.json ?? name,
       type: absolute(valueType, prefix),
       shape: label === 'map' ? 'map' : label === 'repeated' ? 'list' : 'one',
-      keepsZero: go === undefined || go.pointer || !go.omitEmpty,
+      presence: presenceOf(go),
       inline: go?.inline ?? false,
     });
   }
   return fields;
+}
+
+function presenceOf(go: GoField | undefined): MessageField['presence'] {
+  if (go === undefined || go.pointer) return 'pointer';
+  return go.omitEmpty ? 'omitted when zero' : 'printed';
 }
 
 const SCALARS = new Set(['string', 'bool', 'int32', 'int64', 'uint32', 'uint64', 'double', 'float', 'bytes']);

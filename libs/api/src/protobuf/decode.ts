@@ -1,9 +1,10 @@
-import { hasMessage, messageOf, type WireField } from './message-table.ts';
+import { messageName } from './message-names.ts';
+import { messageOf, type WireField } from './message-table.ts';
 import { SPECIAL_MESSAGES } from './special-messages.ts';
 import { WIRE_64_BIT, WIRE_BYTES, WIRE_VARINT, WireError, WireReader } from './wire.ts';
 
 /** First bytes of every Kubernetes object in protobuf. */
-const MAGIC = [0x6b, 0x38, 0x73, 0x00] as const;
+export const MAGIC = [0x6b, 0x38, 0x73, 0x00] as const;
 const MESSAGE_DEPTH_MAX = 100;
 
 export type ProtobufJson = Record<string, unknown>;
@@ -36,16 +37,6 @@ function readEnvelope(bytes: Uint8Array): { apiVersion: string; kind: string; ra
     else reader.skip(wireType);
   }
   return envelope;
-}
-
-/** Kinds that live in another package than their group's. */
-const META_KINDS = new Set(['DeleteOptions', 'Status', 'WatchEvent', 'CreateOptions', 'UpdateOptions', 'PatchOptions']);
-
-function messageName(apiVersion: string, kind: string): string | undefined {
-  if (META_KINDS.has(kind)) return `meta.v1.${kind}`;
-  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
-  const name = `${group.split('.')[0]}.${version}.${kind}`;
-  return hasMessage(name) ? name : undefined;
 }
 
 function decodeMessage(name: string, bytes: Uint8Array, depth: number): ProtobufJson {
@@ -117,7 +108,9 @@ function readSingle(reader: WireReader, type: string, wireType: number, depth: n
       return Buffer.from(reader.bytes()).toString('base64');
     default: {
       const special = Object.hasOwn(SPECIAL_MESSAGES, type) ? SPECIAL_MESSAGES[type] : undefined;
-      return special === undefined ? decodeMessage(type, reader.bytes(), depth + 1) : special(reader.bytes());
+      return special === undefined
+        ? decodeMessage(type, reader.bytes(), depth + 1)
+        : special(reader.bytes(), (message, bytes) => decodeMessage(message, bytes, depth + 2));
     }
   }
 }

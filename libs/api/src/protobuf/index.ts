@@ -1,2 +1,13 @@
 export { decodeProtobufObject, type ProtobufJson } from './decode.ts';
+export {
+  encodeContent,
+  encodeObject,
+  envelopeFor,
+  inEnvelope,
+  itemHead,
+  listEnvelope,
+  type TypeOf,
+  watchFrame,
+} from './envelope.ts';
+export { messageName } from './message-names.ts';
 export { WireError } from './wire.ts';

@@ -8,6 +8,8 @@ export interface WireField {
   readonly shape: 'one' | 'list' | 'map';
   /** A zero on the wire is a value: the field is a pointer in Kubernetes, or always printed. */
   readonly keepsZero: boolean;
+  /** What is not there is not written; others are written with their zero. */
+  readonly isPointer: boolean;
   /** Its fields stand in the parent's JSON object. */
   readonly inline: boolean;
 }
@@ -32,14 +34,15 @@ export function messageOf(name: string): WireMessage {
 }
 
 function unpackField(packed: string): readonly [number, WireField] {
-  const [, number = '', flags = '', json = '', type = ''] = /^(\d+)([*%!^]*):([^:]*):(.*)$/.exec(packed) ?? [];
+  const [, number = '', flags = '', json = '', type = ''] = /^(\d+)([*%!=^]*):([^:]*):(.*)$/.exec(packed) ?? [];
   return [
     Number(number),
     {
       json,
       type,
       shape: flags.includes('*') ? 'list' : flags.includes('%') ? 'map' : 'one',
-      keepsZero: flags.includes('!'),
+      keepsZero: /[!=]/.test(flags),
+      isPointer: flags.includes('!'),
       inline: flags.includes('^'),
     },
   ];

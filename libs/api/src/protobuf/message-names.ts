@@ -1,0 +1,24 @@
+import { hasMessage } from './message-table.ts';
+
+/** Kinds that live in another package than their group's. */
+const META_KINDS: ReadonlySet<string> = new Set([
+  'APIGroup',
+  'APIGroupList',
+  'APIResourceList',
+  'APIVersions',
+  'CreateOptions',
+  'DeleteOptions',
+  'PartialObjectMetadata',
+  'PatchOptions',
+  'Status',
+  'UpdateOptions',
+  'WatchEvent',
+]);
+
+/** The message that an object of this kind is; `undefined` when it has no form in protobuf. */
+export function messageName(apiVersion: string, kind: string): string | undefined {
+  if (META_KINDS.has(kind)) return `meta.v1.${kind}`;
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
+  const name = `${group.split('.')[0]}.${version}.${kind}`;
+  return hasMessage(name) ? name : undefined;
+}

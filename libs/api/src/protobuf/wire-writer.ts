@@ -1,0 +1,107 @@
+import { WIRE_BYTES } from './wire.ts';
+
+/** Room at first: most objects fit, or fit after few doublings. */
+const ROOM_BYTES = 2_048;
+const SHORT_CHARS = 32;
+/** Of two bytes. */
+const SHORT_VARINT_MAX = 0x3fff;
+
+/**
+ * Writes the protobuf wire format from its end to its beginning: by the time the length of a message has to be written, the
+ * message is. Whatever is written last stands first.
+ */
+export class WireWriter {
+  #bytes = Buffer.allocUnsafe(ROOM_BYTES);
+  #at = ROOM_BYTES;
+
+  /** What is written so far. */
+  get length(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** A copy, so that the room for more is not kept with it. */
+  finish(): Buffer {
+    return Buffer.from(this.#bytes.subarray(this.#at));
+  }
+
+  /** Below zero: as 64 bits. */
+  varint(value: number): void {
+    if (value < 0 || value > SHORT_VARINT_MAX) return this.#longVarint(value);
+    if (value < 0x80) {
+      this.#take(1);
+      this.#bytes[this.#at] = value;
+      return;
+    }
+    this.#take(2);
+    this.#bytes[this.#at] = (value & 0x7f) | 0x80;
+    this.#bytes[this.#at + 1] = value >> 7;
+  }
+
+  double(value: number): void {
+    this.#take(8);
+    this.#bytes.writeDoubleLE(value, this.#at);
+  }
+
+  /** Text with its length. */
+  text(value: string): void {
+    if (value.length <= SHORT_CHARS && this.#shortText(value)) return;
+    const length = Buffer.byteLength(value);
+    this.#take(length);
+    this.#bytes.write(value, this.#at, length);
+    this.varint(length);
+  }
+
+  /** Bytes with their length. */
+  bytes(value: Uint8Array): void {
+    this.#take(value.length);
+    this.#bytes.set(value, this.#at);
+    this.varint(value.length);
+  }
+
+  /** What was written since ends with its length and its place in the message around it. */
+  close(field: number, lengthBefore: number): void {
+    this.varint(this.length - lengthBefore);
+    this.varint(field * 8 + WIRE_BYTES);
+  }
+
+  /** False, and nothing is written, when there is more than ASCII. */
+  #shortText(value: string): boolean {
+    const { length } = value;
+    this.#take(length + 1);
+    const bytes = this.#bytes;
+    for (let i = 0; i < length; i++) {
+      const code = value.charCodeAt(i);
+      if (code >= 0x80) {
+        this.#at += length + 1;
+        return false;
+      }
+      bytes[this.#at + 1 + i] = code;
+    }
+    bytes[this.#at] = length;
+    return true;
+  }
+
+  #longVarint(value: number): void {
+    let rest = BigInt.asUintN(64, BigInt(Math.trunc(value)));
+    const groups: number[] = [];
+    for (; rest > 0x7fn; rest >>= 7n) groups.push(Number(rest & 0x7fn) | 0x80);
+    groups.push(Number(rest));
+    this.#take(groups.length);
+    this.#bytes.set(groups, this.#at);
+  }
+
+  #take(length: number): void {
+    if (this.#at < length) this.#grow(length);
+    this.#at -= length;
+  }
+
+  #grow(length: number): void {
+    const written = this.length;
+    let room = this.#bytes.length * 2;
+    while (room < written + length) room *= 2;
+    const bytes = Buffer.allocUnsafe(room);
+    this.#bytes.copy(bytes, room - written, this.#at);
+    this.#bytes = bytes;
+    this.#at = room - written;
+  }
+}

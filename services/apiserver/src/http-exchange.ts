@@ -5,19 +5,49 @@ import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError } from '@holdfast/platform';
 import { KUBELET_ANSWER_MS } from './limits.ts';
 
-/** A request that goes on to somebody behind this server, and the answer as it comes, also one that changes the protocol. */
-export function exchangeOverHttp(sent: ClientRequest, request: ApiRequest, clock: Clock): Promise<ApiResponse> {
+/**
+ * A request that goes on to somebody behind this server, and the answer as it comes, also one that changes the protocol.
+ * Who was not reached is told in words of the caller's.
+ */
+export function exchangeOverHttp(
+  sent: ClientRequest,
+  request: ApiRequest,
+  way: { readonly clock: Clock; readonly told: (why: string, cause: Error) => StatusError },
+): Promise<ApiResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
-  const deadline = clock.timer(KUBELET_ANSWER_MS, () => sent.destroy(new Error('no answer in time')));
-  sent.on('error', (error) => reject(brokenBackend(`error dialing backend: ${describeError(error)}`, error)));
+  const deadline = way.clock.timer(KUBELET_ANSWER_MS, () => sent.destroy(new Error('i/o timeout')));
+  sent.on('error', (error) => reject(way.told(failureOf(error), error)));
   sent.once('response', (answer) => resolve(streamed(answer)));
   sent.once('upgrade', (answer, socket, head) => resolve(upgraded(answer, socket, head)));
   sent.end(request.body);
   return promise.finally(() => deadline.cancel());
 }
 
+/** What failed, as Kubernetes says it: people look for these words. */
+function failureOf(error: Error): string {
+  const {
+    code = '',
+    syscall = '',
+    address,
+    port,
+  } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  const words = SYSTEM_ERRORS.get(code);
+  if (words === undefined) return describeError(error);
+  if (syscall !== 'connect' || address === undefined) return words;
+  return `dial tcp ${address.includes(':') ? `[${address}]` : address}:${port}: connect: ${words}`;
+}
+
+const SYSTEM_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'EOF'],
+  ['EHOSTUNREACH', 'no route to host'],
+  ['ENETUNREACH', 'network is unreachable'],
+  ['ETIMEDOUT', 'connection timed out'],
+]);
+
+/** Kubernetes gives this error no reason. */
 export const brokenBackend = (why: string, cause?: unknown): StatusError =>
-  new StatusError({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${why}`, cause });
+  new StatusError({ code: 500, message: `error dialing backend: ${why}`, cause });
 
 /** What concerns one connection only. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([

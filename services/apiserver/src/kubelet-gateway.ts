@@ -62,5 +62,5 @@ function exchange({ agent, clock, name, place }: Way, request: ApiRequest): Prom
     headers: request.headers,
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   });
-  return exchangeOverHttp(sent, request, clock);
+  return exchangeOverHttp(sent, request, { clock, told: brokenBackend });
 }

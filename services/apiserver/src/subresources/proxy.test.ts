@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { startTestApi, type TestApi } from '../testing/fixture.ts';
+
+const DEFAULT = '/api/v1/namespaces/default';
+
+/** Says what it was asked; redirects who asks for `/old`. */
+async function startProgram(t: TestContext): Promise<number> {
+  const server = createServer((request, response) => {
+    const { host = '', 'x-forwarded-for': chain = '' } = request.headers;
+    if (request.url === '/old') response.writeHead(302, { location: '/new' });
+    response.end(`${request.method} ${request.url} of ${host} for ${String(chain)}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
+
+async function makePod(api: TestApi, at: string, name: string): Promise<void> {
+  const containers = [{ name: 'a', image: 'i' }];
+  await api.call('POST', `${at}/pods`, {
+    body: { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers } },
+  });
+  const status = { podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] };
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  await api.call('PATCH', `${at}/pods/${name}/status`, { headers, body: { status } });
+}
+
+async function startApi(t: TestContext): Promise<TestApi> {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  return api;
+}
+
+async function textOf(api: TestApi, path: string, headers: Record<string, string> = {}): Promise<string> {
+  const { raw } = await api.call('GET', path, { headers });
+  if (raw.body.kind !== 'stream') return raw.body.kind;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of raw.body.chunks) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+test('a proxy passes on what was asked, whatever the names of pod and namespace begin with', async (t) => {
+  const port = await startProgram(t);
+  const api = await startApi(t);
+  const at = '/api/v1/namespaces/proxy';
+  await api.call('POST', '/api/v1/namespaces', {
+    body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'proxy' } },
+  });
+  await makePod(api, at, 'proxy-a');
+  const base = `${at}/pods/proxy-a:${port}/proxy`;
+  const headers = { host: 'api:6443', 'x-forwarded-for': '10.1.1.1' };
+  assert.equal(
+    await textOf(api, `${base}/proxy/a#c d?d=e%20f`, headers),
+    'GET /proxy/a%23c%20d?d=e%20f of api:6443 for 10.1.1.1',
+  );
+  assert.equal(await textOf(api, `${base}/`), `GET / of 127.0.0.1:${port} for `);
+  assert.equal((await api.call('GET', `${base}/old`)).headers['location'], `${base}/new`);
+});
+
+test('only who reads is led to a path behind the proxy, once there is somebody', async (t) => {
+  const port = await startProgram(t);
+  const api = await startApi(t);
+  await makePod(api, DEFAULT, 'web');
+  const base = `${DEFAULT}/pods/web:${port}/proxy`;
+  const led = await api.call('GET', `${base}?a=1`);
+  assert.equal(led.status, 301);
+  assert.equal(led.headers['location'], `${base}/?a=1`);
+  assert.equal((await api.call('HEAD', base)).status, 301);
+  assert.equal((await api.call('POST', base, { body: {} })).status, 200);
+  assert.equal((await api.call('GET', `${DEFAULT}/pods/none/proxy`)).status, 404);
+});
+
+test('a proxy that reaches nobody says why', async (t) => {
+  const api = await startApi(t);
+  await makePod(api, DEFAULT, 'web');
+  const ports = [{ name: 'http', port: 80 }];
+  await api.call('POST', `${DEFAULT}/services`, {
+    body: { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { ports } },
+  });
+  await api.call('POST', `${DEFAULT}/endpoints`, {
+    body: { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 's' } },
+  });
+  const refused: readonly (readonly [string, number, string])[] = [
+    ['pods/web:1/proxy/', 503, 'error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused'],
+    ['pods/ftp:web:1/proxy/', 400, 'invalid pod request "ftp:web:1"'],
+    ['services/s:81/proxy/', 503, 'no service port 81 found for service "s"'],
+    ['services/s:http/proxy/', 503, 'no endpoints available for service "s"'],
+    ['services/none:80/proxy/', 404, 'services "none" not found'],
+    ['services/none/proxy/', 404, 'endpoints "none" not found'],
+  ];
+  for (const [path, status, message] of refused) {
+    const answer = await api.call('GET', `${DEFAULT}/${path}`);
+    assert.equal(answer.textAt('message'), message);
+    assert.equal(answer.status, status, path);
+    assert.equal(answer.at('details.retryAfterSeconds'), undefined);
+  }
+  const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
+  const { status, body } = await api.call('GET', `${DEFAULT}/pods/web:1/proxy/`, { headers: upgrade });
+  assert.equal(status, 500);
+  assert.equal(
+    (body as { message: string }).message,
+    'error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused',
+  );
+});

@@ -5,7 +5,7 @@ export { readFeatureGates } from './feature-gates.ts';
 export { createIds, type Ids } from './ids.ts';
 export { InFlight } from './in-flight.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
-export { opened, type Service, startAll } from './lifecycle.ts';
+export { opened, Running, type RunningTools, type Service, startAll, stopInReverse } from './lifecycle.ts';
 export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';

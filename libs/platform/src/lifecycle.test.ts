@@ -1,6 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Clock, createSystemClock } from './clock.ts';
 import { type Service, startAll } from './lifecycle.ts';
+import { createSilentLog, type Log } from './log.ts';
+
+const tools = { clock: createSystemClock(), log: createSilentLog() };
+
+/** Of which a second lasts a millisecond. */
+function hastyClock(): Clock {
+  const clock = createSystemClock();
+  return { ...clock, timer: (delayMs, fire) => clock.timer(delayMs / 1000, fire) };
+}
+
+const hangs = (name: string): Service => ({ name, start: async () => {}, stop: () => new Promise(() => {}) });
+
+/** Keeps what errors it is told of. */
+function rememberingLog(): { readonly log: Log; readonly told: unknown[] } {
+  const told: unknown[] = [];
+  const log = { ...createSilentLog(), error: (_: string, fields?: object) => told.push(fields) };
+  return { log: log as unknown as Log, told };
+}
 
 /** Writes down what is asked of it. */
 function serviceOf(seen: string[], name: string, fails: 'start' | 'stop' | 'never' = 'never'): Service {
@@ -13,7 +32,7 @@ function serviceOf(seen: string[], name: string, fails: 'start' | 'stop' | 'neve
 
 test('services start in order and stop in reverse', async () => {
   const seen: string[] = [];
-  const all = await startAll('all', [serviceOf(seen, 'a'), serviceOf(seen, 'b')]);
+  const all = await startAll('all', [serviceOf(seen, 'a'), serviceOf(seen, 'b')], tools);
   assert.equal(all.name, 'all');
   await all.stop();
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
@@ -22,20 +41,20 @@ test('services start in order and stop in reverse', async () => {
 test('when one does not start, it and those before it are stopped, and the reason is told', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'start'), serviceOf(seen, 'c')];
-  await assert.rejects(startAll('all', services), { message: 'b does not start' });
+  await assert.rejects(startAll('all', services, tools), { message: 'b does not start' });
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
 });
 
 test('what cannot be stopped after a failed start hides neither the reason nor keeps others running', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop'), serviceOf(seen, 'c', 'start')];
-  await assert.rejects(startAll('all', services), { message: 'c does not start' });
+  await assert.rejects(startAll('all', services, tools), { message: 'c does not start' });
   assert.deepEqual(seen.slice(3), ['stop c', 'stop b', 'stop a']);
 });
 
 test('one that fails to stop keeps none of the others running, and is told', async () => {
   const seen: string[] = [];
-  const all = await startAll('all', [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop')]);
+  const all = await startAll('all', [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop')], tools);
   await assert.rejects(all.stop(), { message: 'b does not stop' });
   assert.deepEqual(seen.slice(2), ['stop b', 'stop a']);
 });
@@ -45,7 +64,27 @@ test('one that throws before it answers keeps none of the others running either'
   const throws = (): never => {
     throw new Error('b does not stop');
   };
-  const all = await startAll('all', [serviceOf(seen, 'a'), { ...serviceOf(seen, 'b'), stop: throws }]);
+  const services = [serviceOf(seen, 'a'), { ...serviceOf(seen, 'b'), stop: throws }];
+  const all = await startAll('all', services, tools);
   await assert.rejects(all.stop(), { message: 'b does not stop' });
   assert.deepEqual(seen.slice(2), ['stop a']);
+});
+
+test('every failure of a stop is told, and one that hangs keeps none of the others running', async () => {
+  const seen: string[] = [];
+  const services = [serviceOf(seen, 'a', 'stop'), hangs('b'), serviceOf(seen, 'c', 'stop'), serviceOf(seen, 'd')];
+  const all = await startAll('all', services, { ...tools, clock: hastyClock() });
+  await assert.rejects(all.stop(), {
+    message: 'c does not stop; b did not stop within 30 s; a does not stop',
+  });
+  assert.deepEqual(seen.slice(3), ['stop d', 'stop c', 'stop a']);
+});
+
+test('after a failed start one that hangs does not keep the reason back, and is told in the log', async () => {
+  const seen: string[] = [];
+  const { log, told } = rememberingLog();
+  const services = [serviceOf(seen, 'a', 'stop'), hangs('b'), serviceOf(seen, 'c', 'start')];
+  const starting = startAll('all', services, { clock: hastyClock(), log });
+  await assert.rejects(starting, { message: 'c does not start' });
+  assert.deepEqual(told, [{ error: 'b did not stop within 10 s; a does not stop' }]);
 });

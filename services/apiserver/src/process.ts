@@ -66,7 +66,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     ...publishing,
     https,
   ];
-  const running = await startAll('apiserver-process', services);
+  const running = await startAll('apiserver-process', services, { clock, log });
   log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });
   return running;
 }

@@ -40,11 +40,8 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
     },
   });
   const others = [podGc, ...(certificates === undefined ? [] : [certificates])];
-  return startAll(service.name, [
-    connection,
-    ...others.map((other) => opened('connection', () => other.close())),
-    service,
-  ]);
+  const identities = others.map((other) => opened('connection', () => other.close()));
+  return startAll(service.name, [connection, ...identities, service], tools);
 }
 
 async function readAuthority(

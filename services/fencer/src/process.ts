@@ -15,5 +15,5 @@ export async function startProcess({ settings }: FencerConfig, log: Log): Promis
   const fencer = createFencer({ ...tools, configuration, holder: settings.identity, agents });
   const address = settings['status-address'];
   const status = address === undefined ? [] : [createStatusServer(address, fencer)];
-  return startAll(fencer.name, [connection, ...status, fencer]);
+  return startAll(fencer.name, [connection, ...status, fencer], tools);
 }

@@ -1,11 +1,4 @@
-import {
-  createIds,
-  createSystemClock,
-  createSystemRandom,
-  OperatorError,
-  openTracing,
-  type Tracing,
-} from '@holdfast/platform';
+import { createIds, createSystemClock, createSystemRandom, OperatorError, openTracing } from '@holdfast/platform';
 import { describeSettings, type SettingSource } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
 import { readStartConfig, START_SETTINGS, type StartConfig } from './config.ts';
@@ -41,13 +34,8 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),
   };
   const progress = createProgress(config, line, () => clock.monotonic());
-  const cluster = tracedUntilTheEnd(createEmbeddedCluster({ machine, config, progress }), tracing);
-  try {
-    await cluster.start();
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+  const cluster = createEmbeddedCluster({ machine, config, progress, tracing });
+  await cluster.start();
   const facts = cluster.facts();
   progress.ready({
     ...facts,
@@ -56,15 +44,6 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
     rssMb: line.rssMb(),
   });
   return cluster;
-}
-
-/** The last spans are sent when nothing makes more of them. */
-function tracedUntilTheEnd(cluster: EmbeddedCluster, tracing: Tracing): EmbeddedCluster {
-  const stop = async (): Promise<void> => {
-    await cluster.stop();
-    await tracing.stop();
-  };
-  return { ...cluster, stop };
 }
 
 function createProgress(config: StartConfig, line: CommandLine, monotonic: () => number): Progress {

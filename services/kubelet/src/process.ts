@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
-import { type Clock, invariant, type Log, type Service } from '@holdfast/platform';
+import { type Clock, invariant, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
@@ -40,16 +40,10 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const parts = { ...tools, ...ways, node, eviction, garbage, shutdownPeriods, userRanges, machine: probe };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
-  return {
-    ...kubelet,
-    stop: async () => {
-      await kubelet.shutDown();
-      await server?.stop();
-      await kubelet.stop();
-      await runtime.close();
-      await connection.stop();
-    },
-  };
+  const closing = { stop: () => runtime.close() };
+  const shuttingDown = { stop: () => kubelet.shutDown() };
+  const running = [connection, closing, kubelet, ...(server === undefined ? [] : [server]), shuttingDown];
+  return { ...kubelet, stop: () => stopInReverse(running) };
 }
 
 async function openStaticPods(

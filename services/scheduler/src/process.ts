@@ -19,7 +19,7 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
   const { connection, ...tools } = await openComponent(settings, { name: 'scheduler', log });
   const leaderElection = settings['leader-elect'] || configuration.leaderElection.leaderElect === true;
   const scheduler = createScheduler({ ...tools, host: hostname(), configuration, leaderElection, podPriority });
-  return startAll(scheduler.name, [connection, ...statusServers(settings, { ...tools, scheduler }), scheduler]);
+  return startAll(scheduler.name, [connection, ...statusServers(settings, { ...tools, scheduler }), scheduler], tools);
 }
 
 function statusServers(

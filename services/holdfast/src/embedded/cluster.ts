@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Service } from '@holdfast/platform';
+import { opened, Running, type Service, type Tracing } from '@holdfast/platform';
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
@@ -18,6 +18,8 @@ export interface EmbeddedClusterDeps {
   readonly machine: Machine;
   readonly config: StartConfig;
   readonly progress: Progress;
+  /** The last spans are sent when nothing makes more of them. */
+  readonly tracing: Pick<Tracing, 'stop'>;
 }
 
 export interface EmbeddedCluster extends Service {
@@ -30,14 +32,14 @@ export const START_STEPS = 5;
 
 /** The whole control plane with its nodes in this process: the same classes as in the distributed form. */
 export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluster {
-  const { machine, config, progress } = deps;
-  /** What runs, in the order of its start; stopped in reverse. */
-  const running: Stoppable[] = [];
+  const { machine, config, progress, tracing } = deps;
+  const running = new Running(machine);
+  running.add(opened('traces', () => tracing.stop()));
   let url = '';
   let warnings: readonly string[] = [];
   const directory = new DataDirectory(config.dataDir, { ephemeral: config.store.kind === 'memory' });
-  const startAll = async (services: readonly Service[]): Promise<void> => {
-    running.push(...services);
+  const startTogether = async (services: readonly Service[]): Promise<void> => {
+    running.add(...services);
     await Promise.all(services.map((service) => service.start()));
   };
   const start = async (): Promise<void> => {
@@ -45,7 +47,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     // Read first: a mistake in it is told before anything runs.
     const scheduling = await readScheduling(config);
     const lock = await lockDataDirectory(directory.path);
-    running.push({ stop: async () => lock.release() });
+    running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
     const certificates = directory.certificates(serverNames(config.host), machine.clock.now());
     // Who waits for them is told of a failure.
@@ -53,7 +55,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     // The threads of the store and of HTTPS get ready while this one loads modules, so they begin before.
     const { opening } = await beginStore(config, { ...machine, directory: directory.path });
     opening.catch(() => {});
-    running.push({ stop: async () => (await opening.catch(() => undefined))?.close() });
+    running.add(opened('store', async () => (await opening.catch(() => undefined))?.close()));
     const pki = await progress.step('certificates', () => certificates);
     const { createEntrance } = await import('./entrance.ts');
     const entrance = createEntrance({ machine, config, pki });
@@ -62,7 +64,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
       openBus(config, machine),
     );
-    running.push({ stop: () => bus.close() });
+    running.add(opened('bus', () => bus.close()));
     const front = createApiFront({
       machine,
       config,
@@ -79,17 +81,19 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startAll([
+      startTogether([
         createAnnouncement(config, front),
         ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki }),
       ]),
     );
     warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
   };
-  const stop = async (): Promise<void> => {
-    for (let last = running.pop(); last !== undefined; last = running.pop()) await last.stop();
+  return {
+    name: 'holdfast',
+    start: () => running.begin(start),
+    stop: () => running.stop(),
+    facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
   };
-  return { name: 'holdfast', start, stop, facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }) };
 }
 
 async function readScheduling({ schedulerConfig }: StartConfig): Promise<SchedulerConfiguration | undefined> {
@@ -97,8 +101,6 @@ async function readScheduling({ schedulerConfig }: StartConfig): Promise<Schedul
   const { readConfigurationFile } = await import('@holdfast/scheduler');
   return readConfigurationFile(schedulerConfig);
 }
-
-type Stoppable = Pick<Service, 'stop'>;
 
 export interface NodeNames {
   /** Run pods as processes of this machine. */
@@ -115,11 +117,8 @@ function nodeNamesOf(config: StartConfig): NodeNames {
 }
 
 /** The apiserver first: its relay and its port make sense only once it serves. */
-async function startFront(front: ApiFront, running: Stoppable[]): Promise<void> {
-  for (const service of front.services) {
-    running.push(service);
-    await service.start();
-  }
+async function startFront(front: ApiFront, running: Running): Promise<void> {
+  for (const service of front.services) await running.start(service);
 }
 
 const ANY_ADDRESS = new Set(['0.0.0.0', '::']);

@@ -19,7 +19,7 @@ import {
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
-import type { Service } from '@holdfast/platform';
+import { type Service, stopInReverse } from '@holdfast/platform';
 import { nodeUser } from '../pki/credentials.ts';
 import type { ComponentsDeps } from './components.ts';
 
@@ -62,11 +62,8 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
       await names?.start();
       await kubelet.start();
     },
-    stop: async () => {
-      await kubelet.stop();
-      await runtime.shutdown(SHUTDOWN_GRACE_MS);
-      await runtime.close();
-    },
+    stop: () =>
+      stopInReverse([{ stop: () => runtime.close() }, { stop: () => runtime.shutdown(SHUTDOWN_GRACE_MS) }, kubelet]),
   };
 }
 
@@ -105,10 +102,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
     running.push({ stop: () => endPods(runtime, config.store.kind === 'memory') }, kubelet);
     await kubelet.start();
   };
-  const stop = async (): Promise<void> => {
-    for (let last = running.pop(); last !== undefined; last = running.pop()) await last.stop();
-  };
-  return { name: `kubelet ${name}`, start, stop };
+  return { name: `kubelet ${name}`, start, stop: () => stopInReverse(running.splice(0)) };
 }
 
 const givenDns = ({ config }: ComponentsDeps): ClusterDns => ({ ...NO_CLUSTER_DNS, servers: config.clusterDns ?? [] });

@@ -90,7 +90,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       const user = found instanceof Promise ? await found : found;
       return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
     } catch (error) {
-      return warnings.attach(asRead(request, asAccepted(request, errorAnswer(error, deps.log))));
+      return warnings.attach(asRead(request, await asAccepted(request, errorAnswer(error, deps.log))));
     }
   };
   const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });

@@ -13,6 +13,7 @@ import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
 import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
+import { encoderFor } from './http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
@@ -84,7 +85,8 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
     done(response.status);
     return response;
   } catch (error) {
-    const response = asAccepted(incoming.request, errorAnswer(error, log));
+    const accepted = asAccepted(incoming.request, errorAnswer(error, log));
+    const response = accepted instanceof Promise ? await accepted : accepted;
     done(response.status);
     return response;
   }
@@ -110,7 +112,14 @@ function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo)
   return asked === undefined ? perform(pipeline, incoming, info) : asked.then(() => perform(pipeline, incoming, info));
 }
 
-function perform({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+function perform(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const loading = encoderFor(incoming.request);
+  return loading === undefined
+    ? performReady(pipeline, incoming, info)
+    : loading.then(() => performReady(pipeline, incoming, info));
+}
+
+function performReady({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const { request } = incoming;
   if (info.kind === 'path') return answerPath(core, request, checks);
   return core.writeGate.pass(info.verb, () =>

@@ -1,5 +1,5 @@
 import { messageOf, type WireField } from './message-table.ts';
-import { LIST_MESSAGES, SPECIAL_WRITERS, type WriteContent } from './special-writers.ts';
+import { LIST_MESSAGES, SPECIAL_WRITERS, textOf, type WriteContent } from './special-writers.ts';
 import { WIRE_64_BIT, WIRE_BYTES, WIRE_VARINT } from './wire.ts';
 import { WireWriter } from './wire-writer.ts';
 
@@ -87,7 +87,7 @@ function writeOne(writer: WireWriter, field: WrittenField, value: unknown): void
 function writeValue(writer: WireWriter, { type, special }: WrittenField, value: unknown): void {
   switch (type) {
     case 's':
-      return writer.text(typeof value === 'string' ? value : String(value ?? ''));
+      return writer.text(textOf(value));
     case 'b':
       return writer.varint(value === true ? 1 : 0);
     case 'i':
@@ -95,7 +95,7 @@ function writeValue(writer: WireWriter, { type, special }: WrittenField, value: 
     case 'd':
       return writer.double(Number(value ?? 0));
     case 'y':
-      return writer.bytes(Buffer.from(typeof value === 'string' ? value : '', 'base64'));
+      return writer.bytes(Buffer.from(textOf(value), 'base64'));
     default: {
       const before = writer.length;
       if (special !== undefined) special(writer, value, writeMessage);

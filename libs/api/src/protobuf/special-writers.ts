@@ -34,7 +34,9 @@ export const LIST_MESSAGES: ReadonlySet<string> = new Set([
   'meta.v1.Verbs',
 ]);
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : String(value ?? ''));
+/** Of a number as JSON writes it. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
 function writeInteger(writer: WireWriter, field: number, value: number): void {
   writer.varint(value);

@@ -9,6 +9,8 @@ export class CacheEvent {
   readonly current: CachedObject;
   readonly previous: CachedObject | undefined;
   readonly #frames = new Map<WatchType, WatchFrame>();
+  /** In another encoding; few have such watchers. */
+  #encoded: Map<WatchType, WatchFrame> | undefined;
 
   constructor(kind: CacheEvent['kind'], current: CachedObject, previous: CachedObject | undefined) {
     this.kind = kind;
@@ -23,6 +25,7 @@ export class CacheEvent {
   /** Everybody who keeps up has seen it: what was made for them is dropped. */
   rest(): void {
     this.#frames.clear();
+    this.#encoded = undefined;
     this.previous?.rest();
     if (this.kind === 'deleted') this.current.rest();
   }
@@ -38,6 +41,16 @@ export class CacheEvent {
     if (known !== undefined) return known;
     const frame = objectFrame(type, this.current);
     this.#frames.set(type, frame);
+    return frame;
+  }
+
+  /** The same in protobuf, made once for all watchers that want that. */
+  encodedFrame(type: WatchType, make: () => WatchFrame): WatchFrame {
+    this.#encoded ??= new Map();
+    const known = this.#encoded.get(type);
+    if (known !== undefined) return known;
+    const frame = make();
+    this.#encoded.set(type, frame);
     return frame;
   }
 }

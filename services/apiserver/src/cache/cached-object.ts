@@ -19,6 +19,8 @@ export class CachedObject {
   #bytes: Buffer | undefined;
   #metadataAt: number | undefined;
   #parsed: KubeObject | undefined;
+  /** In protobuf, once somebody asked for that. */
+  #encoded: Buffer | undefined;
   /** What the text was made of, from whoever wrote it: nobody has to parse it again. */
   #written: KubeObject | undefined;
 
@@ -61,6 +63,14 @@ export class CachedObject {
     return this.#metadataAt;
   }
 
+  /** What `encode` makes of it, once. What is parsed for that alone is not kept. */
+  encoded(encode: (object: KubeObject) => Buffer): Buffer {
+    this.#encoded ??= encode(
+      this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)),
+    );
+    return this.#encoded;
+  }
+
   /** The same content at another revision: what a watcher gets when an object leaves its selection. */
   atRevision(revision: number): CachedObject {
     return new CachedObject(this.key, this.stored, revision);
@@ -76,6 +86,7 @@ export class CachedObject {
     if (this.#bytes !== undefined) this.#stored = undefined;
     this.#parsed = undefined;
     this.#written = undefined;
+    this.#encoded = undefined;
   }
 
   /** Lets go of what the writer left, when nobody has asked for it by now. */

@@ -1,16 +1,19 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { jsonAnswer } from '../http/answers.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
+import { PROTOBUF } from '../http/negotiation.ts';
+import { protobufForm } from '../http/protobuf.ts';
 import { kindsOf, namesOf, type ServedKind, versionsOf } from './served-kinds.ts';
 
 const AGGREGATED =
-  /application\/json;(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
+  /application\/(json|vnd\.kubernetes\.protobuf);(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
 
 /** All of these groups in one document, for clients that can read that; they keep it and ask whether it is still right. */
 export function aggregatedAnswer(request: ApiRequest, groups: readonly string[]): ApiResponse | undefined {
-  const version = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''))?.[1];
-  if (version === undefined) return undefined;
-  const { tag, answer } = keptDocument(version, groups);
+  const found = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''));
+  if (found === null) return undefined;
+  const [, type = '', version = ''] = found;
+  const { tag, answer } = keptDocument({ type: `application/${type}`, version, groups });
   return taggedAnswer(request, tag, answer);
 }
 
@@ -19,16 +22,23 @@ interface Kept {
   readonly answer: ApiResponse;
 }
 
-/** One for each version and root, made when it is first asked for: the API does not change while it runs. */
+/** One for each type, version and root, made when it is first asked for: the API does not change while it runs. */
 const documents = new Map<string, Kept>();
 
-function keptDocument(version: string, groups: readonly string[]): Kept {
-  const name = `${version} ${groups.join()}`;
+interface Wanted {
+  readonly type: string;
+  readonly version: string;
+  readonly groups: readonly string[];
+}
+
+function keptDocument({ type, version, groups }: Wanted): Kept {
+  const name = `${type} ${version} ${groups.join()}`;
   const known = documents.get(name);
   if (known !== undefined) return known;
   const document = aggregated(version, groups);
-  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-  const { status, headers, body } = jsonAnswer(200, document, contentType);
+  const contentType = `${type};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const encoded = type === PROTOBUF ? protobufForm(200, document, contentType) : undefined;
+  const { status, headers, body } = encoded ?? jsonAnswer(200, document, contentType);
   const answer = { status, headers: { ...headers, vary: 'Accept', 'cache-control': 'public' }, body };
   const made = { tag: tagOf(Buffer.from(JSON.stringify(document))), answer };
   documents.set(name, made);

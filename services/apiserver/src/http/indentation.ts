@@ -7,7 +7,7 @@ import { textJsonAnswer } from './answers.ts';
 export function asRead(request: ApiRequest, response: ApiResponse): ApiResponse {
   if (!wantsIndentation(request)) return response;
   const { body } = response;
-  if (body.kind !== 'json' || isVerbatim(request.path)) return response;
+  if (body.kind !== 'json' || isVerbatim(request.path) || isBinary(response)) return response;
   // Nothing of it need be put together to know that.
   if (body.pieces !== undefined && body.pieces().length > INDENTED_BYTES_MAX) return response;
   let bytes: Uint8Array | undefined;
@@ -67,6 +67,8 @@ const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'
 
 const isReadByPeople = (agent: string): boolean =>
   agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
+
+const isBinary = ({ headers }: ApiResponse): boolean => headers['content-type']?.includes('protobuf') === true;
 
 /** Documents that are sent as they are kept. */
 const isVerbatim = (path: string): boolean =>

@@ -1,12 +1,14 @@
 import { StatusError } from '@holdfast/machinery';
 import { RecentMap } from '@holdfast/platform';
 
+export type Encoding = 'json' | 'yaml' | 'protobuf';
+
 /** How the client wants an object or a list. */
 export interface Representation {
   readonly form: 'object' | 'table' | 'partial' | 'partial list';
   /** Of `meta.k8s.io`, in which a table or partial objects come. */
   readonly formVersion: 'v1' | 'v1beta1';
-  readonly encoding: 'json' | 'yaml';
+  readonly encoding: Encoding;
   /** The media type to answer with. */
   readonly contentType: string;
 }
@@ -19,22 +21,25 @@ const PLAIN: Representation = {
 };
 
 const YAML = 'application/yaml';
-/** What Kubernetes names; clients that ask for protobuf also say that they take JSON, and get that. */
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const SERVED = ['application/json', YAML, PROTOBUF];
 const STREAMS = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
 /** Of what the client likes best, the first that we can answer; 406 when there is none. */
-export const negotiate = (accept: string | undefined): Representation => negotiateAmong(accept, SERVED, () => true);
+export const negotiate = (accept: string | undefined): Representation => negotiateAmong(accept, SERVED, isWritable);
 
 /** For lists, which are also watched: that is told to whoever takes nothing of it. */
 export const negotiateList = (accept: string | undefined): Representation =>
-  negotiateAmong(accept, [...SERVED, ...STREAMS], () => true);
+  negotiateAmong(accept, [...SERVED, ...STREAMS], isWritable);
+
+/** Tables have no form in protobuf. */
+const isWritable = ({ form, encoding }: Representation): boolean => form !== 'table' || encoding !== 'protobuf';
 
 /** Of lists that are watched: nobody streams YAML. */
 export function negotiateWatch(accept: string | undefined): Representation {
   const wanted = negotiateList(accept);
   if (wanted.encoding === 'json') return wanted;
+  if (wanted.encoding === 'protobuf') return { ...wanted, contentType: `${PROTOBUF};stream=watch` };
   const [other] = encodingsOf(accept ?? '').filter((encoding) => encoding === 'json');
   if (other === undefined) throw onlyAccepted(STREAMS);
   return { ...wanted, encoding: other, contentType: 'application/json' };
@@ -76,10 +81,15 @@ export function likedBest(accept: string, types: readonly string[]): string {
 const leadsToAny = (clauses: readonly Clause[], types: readonly string[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || types.includes(type));
 
-/** How a document without other forms is written. */
-export const encodingFor = (accept: string): 'json' | 'yaml' => encodingsOf(accept)[0] ?? 'json';
+/** How a document without other forms is written: who wants it as something else is not meant. */
+export function encodingFor(accept: string): Encoding {
+  const plain = clausesOf(accept).find(
+    ({ type, parameters }) => encodingOf(type) !== undefined && !parameters.has('as'),
+  );
+  return (plain === undefined ? undefined : encodingOf(plain.type)) ?? 'json';
+}
 
-const encodingsOf = (accept: string): readonly ('json' | 'yaml')[] =>
+const encodingsOf = (accept: string): readonly Encoding[] =>
   clausesOf(accept).flatMap(({ type }) => encodingOf(type) ?? []);
 
 interface Clause {
@@ -132,10 +142,12 @@ const FORMS: ReadonlyMap<string, Representation['form']> = new Map([
   ['PartialObjectMetadataList', 'partial list'],
 ]);
 
+const CONTENT_TYPES: Readonly<Record<Encoding, string>> = { json: 'application/json', yaml: YAML, protobuf: PROTOBUF };
+
 function readClause({ type, parameters }: Clause): Representation | undefined {
   const encoding = encodingOf(type);
   if (encoding === undefined) return undefined;
-  const base: Representation = { ...PLAIN, encoding, contentType: encoding === 'yaml' ? YAML : 'application/json' };
+  const base: Representation = { ...PLAIN, encoding, contentType: CONTENT_TYPES[encoding] };
   const as = parameters.get('as');
   if (as === undefined) return base;
   const formVersion = parameters.get('v');
@@ -146,8 +158,9 @@ function readClause({ type, parameters }: Clause): Representation | undefined {
 
 const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
 
-function encodingOf(type: string): 'json' | 'yaml' | undefined {
+function encodingOf(type: string): Encoding | undefined {
   if (JSON_TYPES.has(type)) return 'json';
+  if (type === PROTOBUF) return 'protobuf';
   return type === YAML ? 'yaml' : undefined;
 }
 

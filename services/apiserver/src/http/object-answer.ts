@@ -13,6 +13,7 @@ import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
 import type { ResourceContext } from './context.ts';
 import { otherForm } from './negotiation.ts';
+import { protobufAnswer, protobufObjectAnswer } from './protobuf.ts';
 import { stringifyYaml } from './yaml.ts';
 
 /** One object in the representation the client asked for. */
@@ -35,6 +36,7 @@ export function objectAnswer(
       throw otherForm('PartialObjectMetadataList', definition);
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, status, object.object);
+      if (representation.encoding === 'protobuf') return protobufObjectAnswer(status, definition, object);
       return {
         status,
         headers: { 'content-type': 'application/json' },
@@ -50,6 +52,7 @@ export const formVersionOf = ({ representation }: ResourceContext): FormVersion 
 export function valueAnswer(context: ResourceContext, status: number, value: unknown): ApiResponse {
   const { encoding, contentType } = context.representation;
   if (encoding === 'yaml') return textAnswer(status, stringifyYaml(value), contentType);
+  if (encoding === 'protobuf') return protobufAnswer(status, value);
   return jsonAnswer(status, value, contentType);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inPieces, joined, PIECE_BYTES, whole } from './pieces.ts';
+import { inPieces, joined, PIECE_BYTES, partsInPieces, whole } from './pieces.ts';
 
 const [HEAD, TAIL] = [Buffer.from('['), Buffer.from(']')];
 
@@ -30,6 +30,15 @@ test('a list in pieces has the bytes of its items, whatever their sizes', () => 
     const pieces = [...inPieces(list).pieces];
     assert.ok(pieces.slice(0, -1).every((piece) => piece.length === PIECE_BYTES));
     assert.ok(wanted.equals(joined(document)), `${sizes.join()}`);
+  }
+});
+
+test('parts follow each other as they are, whatever their sizes', () => {
+  for (const sizes of [[], [0], [1, 0, 2], [PIECE_BYTES], [PIECE_BYTES - 1, 1, 1], [3 * PIECE_BYTES + 7, 5]]) {
+    const parts = sizes.map((size, i) => Buffer.alloc(size, i + 1));
+    const document = partsInPieces(parts);
+    assert.equal(document.length, Buffer.concat(parts).length);
+    assert.ok(Buffer.concat(parts).equals(joined(document)), `${sizes.join()}`);
   }
 });
 

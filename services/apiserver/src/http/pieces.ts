@@ -26,6 +26,7 @@ export interface Item {
 
 const FIRST_ITEM = Buffer.from('{');
 const NEXT_ITEM = Buffer.from(',{');
+const NO_OPENING = Buffer.alloc(0);
 
 /** Every byte is copied once, when it is about to be sent. */
 export function inPieces(list: ItemList): JsonPieces {
@@ -33,6 +34,21 @@ export function inPieces(list: ItemList): JsonPieces {
   let length = head.length + tail.length + 2 * items.length - (items.length === 0 ? 0 : 1);
   for (const item of items) length += item.bytes.length - item.metadataAt;
   return { length, pieces: filled(list, length), release };
+}
+
+/** A document of parts that follow each other as they are. */
+export function partsInPieces(parts: readonly Buffer[]): JsonPieces {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return { length, pieces: filledWith(parts, length), release };
+}
+
+function* filledWith(parts: readonly Buffer[], length: number): Generator<Buffer> {
+  const filling = new Filling(length);
+  for (const part of parts) {
+    if (!filling.fits(NO_OPENING, part, 0)) yield* filling.add(part);
+  }
+  yield* filling.rest();
 }
 
 /** A document that is there already. */

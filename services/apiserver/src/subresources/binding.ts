@@ -11,9 +11,9 @@ import {
 import { formatTime, invariant } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
 import type { Core } from '../core.ts';
-import { jsonAnswer } from '../http/answers.ts';
 import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { valueAnswer } from '../http/object-answer.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import type { Handler, Subresource } from './port.ts';
@@ -31,7 +31,7 @@ const bind: Handler = async (core, context, definition) => {
     change: (current) => assigned(decodePod(current), wanted, formatTime(core.clock.now())),
     isComplete: true,
   });
-  return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+  return valueAnswer(context, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 };
 
 /** The old form of the same: the body names the pod. */

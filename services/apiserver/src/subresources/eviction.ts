@@ -4,8 +4,8 @@ import { formatTime } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
 import { createTurns, type Turns } from '../admission/turns.ts';
 import type { Core } from '../core.ts';
-import { jsonAnswer } from '../http/answers.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { valueAnswer } from '../http/object-answer.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, subjectOf } from '../served.ts';
@@ -29,7 +29,7 @@ const create: Handler = async (core, context, definition) => {
   const dryRun = asked.dryRun || (deleteOptions.dryRun ?? []).length > 0;
   const deletion = { definition, target: { namespace, name }, options: deleteOptions, dryRun, prepare: markEvicted };
   await inTurn({ core, context, deletion });
-  return jsonAnswer(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+  return valueAnswer(context, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 };
 
 export const eviction: Subresource = {

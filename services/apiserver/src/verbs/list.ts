@@ -19,6 +19,7 @@ import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { otherForm } from '../http/negotiation.ts';
 import { formVersionOf, tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined } from '../http/pieces.ts';
+import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
@@ -109,7 +110,7 @@ export function listAnswer(
   context: ResourceContext,
   definition: ResourceDefinition,
   page: Page,
-): ApiResponse {
+): ApiResponse | Promise<ApiResponse> {
   const { representation } = context;
   const metadata = listMetadata(page);
   switch (representation.form) {
@@ -121,6 +122,10 @@ export function listAnswer(
       return valueAnswer(context, 200, partialList(page.objects, metadata, formVersionOf(context)));
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));
+      if (representation.encoding === 'protobuf') {
+        const value = (): unknown => listValue(definition, page, metadata);
+        return protobufListAnswer({ definition, objects: page.objects, metadata, value });
+      }
       return {
         status: 200,
         headers: { 'content-type': 'application/json' },

@@ -1,14 +1,11 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse, WatchFrame } from '@holdfast/client';
-import { partialObjectMetadata, StatusError } from '@holdfast/machinery';
-import { objectFrame, plainFrame } from '../cache/cache-event.ts';
-import type { CachedObject } from '../cache/cached-object.ts';
+import { StatusError } from '@holdfast/machinery';
 import type { ResourceCache } from '../cache/resource-cache.ts';
-import { type RenderFrame, shareFrame, Watcher } from '../cache/watcher.ts';
+import { Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
-import { formVersionOf, tableFor } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import {
   BOOKMARK_INTERVAL_MS,
@@ -18,8 +15,8 @@ import {
   WATCHERS_MAX,
 } from '../limits.ts';
 import { catchUp } from '../reader.ts';
-import { groupVersion } from '../served.ts';
-import { asServed, storedNameOf } from '../stored-form.ts';
+import { storedNameOf } from '../stored-form.ts';
+import { bookmark, expiredFrame, rendererFor } from './watch-frames.ts';
 
 export async function watch(
   core: Core,
@@ -33,7 +30,7 @@ export async function watch(
   await waitForStart(core, options);
   return {
     status: 200,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': context.representation.contentType },
     body: { kind: 'watch', frames: openFrames(core, context, { definition, options, cache }) },
   };
 }
@@ -56,12 +53,12 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const noHistory = options.sendInitialEvents === false && (options.resourceVersion ?? 0) === 0;
   const after = fromNow || noHistory ? core.cache.revision : (options.resourceVersion ?? 0);
   const missed = fromNow || noHistory ? [] : cache.since(after);
-  if (missed === undefined) return once(expiredFrame(after, core.cache.revision));
+  if (missed === undefined) return once(expiredFrame(context, after, core.cache.revision));
   const watcher = openWatcher(core, context, opening, after);
   if (fromNow) watcher.offerInitial(cache.list({ selection: options.selection })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
   if (options.bookmarks)
-    offerBookmark(core, watcher, opening, { after, endsInitial: options.sendInitialEvents === true });
+    offerBookmark(core, context, { watcher, opening, after, endsInitial: options.sendInitialEvents === true });
   return watcher;
 }
 
@@ -70,7 +67,7 @@ function openWatcher(core: Core, context: ResourceContext, opening: Opening, aft
   const end = (): void => watcher.end();
   const timeout = core.clock.timer(watchTimeoutMs(core, options), end);
   const bookmarks = options.bookmarks
-    ? regularly(core, () => offerBookmark(core, watcher, opening, { after, endsInitial: false }))
+    ? regularly(core, () => offerBookmark(core, context, { watcher, opening, after, endsInitial: false }))
     : undefined;
   const { signal } = context.request;
   const watcher = new Watcher({
@@ -104,14 +101,18 @@ function watchTimeoutMs(core: Core, { timeoutSeconds = 0 }: ListOptions): number
  * A bookmark is queued behind every event up to its revision, so it never promises too much; nor does it lead a client
  * back that asked for a revision which is still to come. The first follows what the client missed: it has caught up.
  */
-function offerBookmark(
-  core: Core,
-  watcher: Watcher,
-  { definition }: Opening,
-  { after, endsInitial }: { readonly after: number; readonly endsInitial: boolean },
-): void {
+function offerBookmark(core: Core, context: ResourceContext, offered: OfferedBookmark): void {
   const { revision, current } = core.cache;
-  if (endsInitial || (current && revision >= after)) watcher.enqueue(() => bookmark(definition, revision, endsInitial));
+  const { watcher, opening, after, endsInitial } = offered;
+  if (!endsInitial && (!current || revision < after)) return;
+  watcher.enqueue(() => bookmark(context, opening.definition, { revision, endsInitial }));
+}
+
+interface OfferedBookmark {
+  readonly watcher: Watcher;
+  readonly opening: Opening;
+  readonly after: number;
+  readonly endsInitial: boolean;
 }
 
 function regularly(core: Core, act: () => void): { cancel: () => void } {
@@ -121,49 +122,6 @@ function regularly(core: Core, act: () => void): { cancel: () => void } {
     timer = core.clock.timer(BOOKMARK_INTERVAL_MS, tick);
   }
   return { cancel: () => timer.cancel() };
-}
-
-function bookmark(definition: ResourceDefinition, revision: number, initialEventsEnd: boolean): WatchFrame {
-  return plainFrame({
-    type: 'BOOKMARK',
-    object: {
-      kind: definition.kind,
-      apiVersion: groupVersion(definition),
-      metadata: {
-        resourceVersion: String(revision),
-        creationTimestamp: null,
-        ...(initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
-      },
-    },
-  });
-}
-
-function rendererFor(core: Core, context: ResourceContext, definition: ResourceDefinition): RenderFrame {
-  const { form } = context.representation;
-  const served = (object: CachedObject): CachedObject => asServed(definition, object);
-  const apiVersion = formVersionOf(context);
-  if (form === 'partial' || form === 'partial list') {
-    return (type, object) => plainFrame({ type, object: partialObjectMetadata(served(object).object, apiVersion) });
-  }
-  if (form === 'object') {
-    return definition.storedAs === undefined ? shareFrame : (type, object) => objectFrame(type, served(object));
-  }
-  let first = true;
-  return (type, object) => {
-    const metadata = { resourceVersion: String(object.revision) };
-    const table = tableFor(core, context, definition, { objects: [served(object)], metadata, withoutColumns: !first });
-    first = false;
-    return plainFrame({ type, object: table });
-  };
-}
-
-function expiredFrame(revision: number, current: number): WatchFrame {
-  const { body } = new StatusError({
-    code: 410,
-    reason: 'Expired',
-    message: `too old resource version: ${revision} (${current})`,
-  });
-  return plainFrame({ type: 'ERROR', object: body });
 }
 
 async function* once(frame: WatchFrame): AsyncIterable<WatchFrame> {

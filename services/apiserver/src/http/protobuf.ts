@@ -1,0 +1,95 @@
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { deepFreeze } from '@holdfast/machinery';
+import { invariant, nextTurn } from '@holdfast/platform';
+import type { CachedObject } from '../cache/cached-object.ts';
+import { groupVersion } from '../served.ts';
+import { notAcceptable, PROTOBUF } from './negotiation.ts';
+import { partsInPieces } from './pieces.ts';
+
+type Encoder = typeof import('@holdfast/api/protobuf');
+
+/** Loaded for the first client that asks, so that nobody else pays for the tables. */
+let loaded: Encoder | undefined;
+
+/** Who may be answered in protobuf. */
+export const takesProtobuf = ({ headers }: Pick<ApiRequest, 'headers'>): boolean =>
+  headers['accept']?.includes(PROTOBUF) === true;
+
+/** Has to be waited for before anything of a request that `takesProtobuf` is encoded; `undefined` when it is there. */
+export function encoderFor(request: Pick<ApiRequest, 'headers'>): Promise<void> | undefined {
+  if (loaded !== undefined || !takesProtobuf(request)) return undefined;
+  return import('@holdfast/api/protobuf').then((encoder) => {
+    loaded = encoder;
+  });
+}
+
+export function encoder(): Encoder {
+  invariant(loaded !== undefined, 'whoever may be answered in protobuf has waited for its tables');
+  return loaded;
+}
+
+/** A value made for this request; `undefined` when its kind has no form in protobuf. */
+export function protobufForm(status: number, value: unknown, contentType = PROTOBUF): ApiResponse | undefined {
+  const bytes = typeof value === 'object' && value !== null ? encoder().encodeObject(value) : undefined;
+  return bytes === undefined ? undefined : bytesAnswer(status, contentType, bytes, () => deepFreeze(value));
+}
+
+export function protobufAnswer(status: number, value: unknown): ApiResponse {
+  const answer = protobufForm(status, value);
+  if (answer === undefined) throw notAcceptable(['application/json', 'application/yaml']);
+  return answer;
+}
+
+const bytesAnswer = (status: number, contentType: string, bytes: Uint8Array, value: () => unknown): ApiResponse => ({
+  status,
+  headers: { 'content-type': contentType },
+  body: { kind: 'json', bytes: () => bytes, value },
+});
+
+export const protobufObjectAnswer = (
+  status: number,
+  definition: ResourceDefinition,
+  object: CachedObject,
+): ApiResponse => bytesAnswer(status, PROTOBUF, objectInProtobuf(definition, object), () => object.object);
+
+/** As it stands by itself, and in a watch. */
+export const objectInProtobuf = ({ kind, ...definition }: ResourceDefinition, object: CachedObject): Buffer =>
+  encoder().inEnvelope({ apiVersion: groupVersion(definition), kind }, contentOf(object));
+
+const contentOf = (object: CachedObject): Buffer => object.encoded(encodeContent);
+
+function encodeContent(object: KubeObject): Buffer {
+  const content = encoder().encodeContent(object);
+  invariant(content !== undefined, 'every kind that is stored has a form in protobuf', { kind: object.kind });
+  return content;
+}
+
+export interface ProtobufList {
+  readonly definition: ResourceDefinition;
+  readonly objects: readonly CachedObject[];
+  readonly metadata: object;
+  readonly value: () => unknown;
+}
+
+/** So many take about four milliseconds; then others have their turn. */
+const ENCODED_AT_ONCE = 100;
+
+/** Whose contents were encoded before has no more to do than in JSON. */
+export async function protobufListAnswer({ definition, objects, metadata, value }: ProtobufList): Promise<ApiResponse> {
+  const { itemHead, listEnvelope } = encoder();
+  const parts: Buffer[] = [];
+  let length = 0;
+  for (const [i, object] of objects.entries()) {
+    if (i % ENCODED_AT_ONCE === ENCODED_AT_ONCE - 1) await nextTurn();
+    const content = contentOf(object);
+    const head = itemHead(content.length);
+    parts.push(head, content);
+    length += head.length + content.length;
+  }
+  const type = { apiVersion: groupVersion(definition), kind: `${definition.kind}List` };
+  const { head, tail } = listEnvelope(type, metadata, length);
+  const pieces = (): ReturnType<typeof partsInPieces> => partsInPieces([head, ...parts, tail]);
+  const bytes = (): Buffer => Buffer.concat([head, ...parts, tail]);
+  return { status: 200, headers: { 'content-type': PROTOBUF }, body: { kind: 'json', bytes, pieces, value } };
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { nextTurn } from '@holdfast/platform';
+import { startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
+import { framesOf, PROTOBUF, readFrame } from './testing/protobuf.ts';
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.stop());
+
+const createMap = (name: string, data: object = {}) => api.call('POST', MAPS, { body: { metadata: { name }, data } });
+
+test('a watch streams frames: the state, changes, bookmarks; watchers of one change share its bytes', async () => {
+  await createMap('a', { k: '1' });
+  const url = `${MAPS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
+  const open = [framesOf(api, url, 5), framesOf(api, url, 5)];
+  for (let i = 0; i < 5; i++) await nextTurn();
+  await api.call('PATCH', `${MAPS}/a`, { body: { data: { k: '2' } } });
+  await createMap('b');
+  await api.call('DELETE', `${MAPS}/a`);
+  const [first = [], second = []] = await Promise.all(open);
+  const seen = first
+    .map(readFrame)
+    .map(({ type, object }) => [type, valueAt(object, 'metadata.name'), valueAt(object, 'data.k')]);
+  assert.deepEqual(seen, [
+    ['ADDED', 'a', '1'],
+    ['BOOKMARK', undefined, undefined],
+    ['MODIFIED', 'a', '2'],
+    ['ADDED', 'b', undefined],
+    ['DELETED', 'a', '2'],
+  ]);
+  const bookmark = first[1] === undefined ? {} : readFrame(first[1]).object;
+  assert.deepEqual(valueAt(bookmark, 'metadata.annotations'), { 'k8s.io/initial-events-end': 'true' });
+  assert.deepEqual(
+    first.map((frame, i) => frame === second[i]),
+    [false, false, true, true, true],
+  );
+});
+
+test('a watch of a past that is over ends with a Status in a frame', async () => {
+  const later = await startTestApi({ store: api.store });
+  const [frame = Buffer.alloc(0)] = await framesOf(later, `${MAPS}?watch=1&resourceVersion=1`, 1);
+  await later.server.stop();
+  const { type, object } = readFrame(frame);
+  assert.deepEqual([type, object['kind'], object['code']], ['ERROR', 'Status', 410]);
+});
+
+test('a client that takes a watch in JSON gets lines, whatever it takes besides', async () => {
+  await createMap('a', { k: '1' });
+  for (const accept of ['application/json', `application/json, ${PROTOBUF};q=0.5`, `${PROTOBUF};q=0, */*`]) {
+    const [event] = await api.watch(`${MAPS}?watch=1`, 1, { headers: { accept } });
+    assert.equal(event?.type, 'ADDED');
+    const abort = new AbortController();
+    const answer = await api.call('GET', `${MAPS}?watch=1`, { headers: { accept }, signal: abort.signal });
+    abort.abort();
+    assert.equal(answer.headers['content-type'], 'application/json');
+  }
+});

@@ -83,3 +83,27 @@ test('documents are not sent again to who has them, nor to who takes none of the
   const liked = await api.call('GET', '/openapi/v2', { headers: { accept: `${accept};q=0.1, application/*` } });
   assert.equal(liked.headers['content-type'], 'application/json');
 });
+
+test('documents hold the paths that older clients look up: of watches, of discovery, and behind a proxy', async () => {
+  const version2 = (await api.call('GET', '/openapi/v2')).body as { readonly paths: Readonly<Record<string, unknown>> };
+  const answerOf = (path: string): unknown => valueAt(version2.paths[path], 'get.responses.200.schema.$ref');
+  const META = '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.';
+  const expected: readonly (readonly [string, string])[] = [
+    ['/api/v1/watch/namespaces/{namespace}/configmaps', `${META}WatchEvent`],
+    ['/api/v1/watch/namespaces/{namespace}/configmaps/{name}', `${META}WatchEvent`],
+    ['/apis/apps/v1/watch/deployments', `${META}WatchEvent`],
+    ['/api/v1/watch/nodes/{name}', `${META}WatchEvent`],
+    ['/api/', `${META}APIVersions`],
+    ['/apis/', `${META}APIGroupList`],
+    ['/apis/apps/', `${META}APIGroup`],
+    ['/apis/apps/v1/', `${META}APIResourceList`],
+    ['/apis/apps/v1/deployments', '#/definitions/io.k8s.api.apps.v1.DeploymentList'],
+    ['/apis/apps/v1/namespaces/{namespace}/deployments/{name}', '#/definitions/io.k8s.api.apps.v1.Deployment'],
+  ];
+  for (const [path, answer] of expected) assert.equal(answerOf(path), answer, path);
+  assert.ok('/version/' in version2.paths);
+  assert.ok('/api/v1/namespaces/{namespace}/pods/{name}/proxy/{path}' in version2.paths);
+  const { body } = await api.call('GET', '/openapi/v3/apis/apps/v1');
+  const watched = valueAt(valueAt(body, 'paths'), '/apis/apps/v1/watch/namespaces/{namespace}/deployments/{name}');
+  assert.equal(valueAt(watched, 'get.x-kubernetes-action'), 'watch');
+});

@@ -1,4 +1,4 @@
-import { schemaFor } from '@holdfast/api';
+import { schemaFor, structSchema } from '@holdfast/api';
 import type { ServedKind } from '../endpoints/served-kinds.ts';
 import type { SchemaCollector } from './schemas.ts';
 
@@ -21,7 +21,12 @@ export function addKind(collector: SchemaCollector, served: ServedKind): void {
 
 export function addCommon(collector: SchemaCollector): void {
   for (const kind of ['DeleteOptions', 'Status']) addOne(collector, { group: '', version: 'v1', kind });
+  const event = structSchema(WATCH_EVENT);
+  if (event !== undefined) collector.add(event);
 }
+
+/** No kind: it has no version of its own. */
+export const WATCH_EVENT = 'meta.v1.WatchEvent';
 
 function addOne(collector: SchemaCollector, { group, version, kind }: Kind): void {
   const schema = schemaFor(group, version, kind);

@@ -1,8 +1,9 @@
 import { schemaFor } from '@holdfast/api';
 import { invariant } from '@holdfast/platform';
 import { servedKinds } from '../endpoints/served-kinds.ts';
+import { groupVersion } from '../served.ts';
 import { publishedName } from './schema-names.ts';
-import { OPENAPI_3, SchemaCollector } from './schemas.ts';
+import { type JsonSchema, OPENAPI_3, SchemaCollector } from './schemas.ts';
 
 const VERSION_FIELDS = [
   'major',
@@ -31,6 +32,15 @@ function signposts(): ReadonlyMap<string, string | undefined> {
 
 export const signpostNames = (): readonly string[] => [...signposts().keys()];
 
+/** What each of them answers, and each version of each group, by path: version 2 has them in its one document. */
+export function signpostAnswers(collector: SchemaCollector): readonly (readonly [string, JsonSchema])[] {
+  const signs = signpostNames().map((name) => [`/${name}/`, answerSchema(name, collector)] as const);
+  const versions = [
+    ...new Set(servedKinds().map((each) => `/${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}/`)),
+  ];
+  return [...signs, ...versions.map((path) => [path, schemaOfMeta('APIResourceList', collector)] as const)];
+}
+
 /** The OpenAPI 3 document of one of them. */
 export function signpost(name: string): unknown {
   const collector = new SchemaCollector(OPENAPI_3);
@@ -50,13 +60,17 @@ export function signpost(name: string): unknown {
   };
 }
 
-function answerSchema(name: string, collector: SchemaCollector): unknown {
+function answerSchema(name: string, collector: SchemaCollector): JsonSchema {
   const kind = signposts().get(name);
   if (name === 'version') {
     const properties = Object.fromEntries(VERSION_FIELDS.map((field) => [field, { type: 'string' }]));
     return { type: 'object', properties, required: VERSION_FIELDS };
   }
   if (kind === undefined) return { type: 'string' };
+  return schemaOfMeta(kind, collector);
+}
+
+function schemaOfMeta(kind: string, collector: SchemaCollector): JsonSchema {
   const struct = schemaFor('', 'v1', kind);
   invariant(struct !== undefined, 'discovery documents have field tables', { kind });
   collector.add(struct, { group: '', version: 'v1', kind });

@@ -76,8 +76,9 @@ function writeOperation(writer: ProtobufWriter, operation: SwaggerOperation): vo
       });
     });
   });
-  writeExtension(writer, OPERATION.vendorExtension, 'x-kubernetes-action', operation.action);
-  writeExtension(writer, OPERATION.vendorExtension, 'x-kubernetes-group-version-kind', operation.kind);
+  if (operation.of === undefined) return;
+  writeExtension(writer, OPERATION.vendorExtension, 'x-kubernetes-action', operation.of.action);
+  writeExtension(writer, OPERATION.vendorExtension, 'x-kubernetes-group-version-kind', operation.of.kind);
 }
 
 function writeParameter(writer: ProtobufWriter, parameter: SwaggerParameter): void {

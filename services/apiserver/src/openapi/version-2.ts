@@ -3,6 +3,7 @@ import { addCommon, addKind, structNameOf } from './kind-schemas.ts';
 import { type ApiOperation, type ApiPath, pathsOf } from './operations.ts';
 import { PATCH, publishedName } from './schema-names.ts';
 import { type JsonSchema, OPENAPI_2, SchemaCollector } from './schemas.ts';
+import { signpostAnswers } from './signposts.ts';
 
 export interface SwaggerDocument {
   readonly swagger: '2.0';
@@ -27,8 +28,8 @@ export interface SwaggerParameter {
 export interface SwaggerOperation {
   readonly parameters: readonly SwaggerParameter[];
   readonly response: JsonSchema;
-  readonly action: string;
-  readonly kind: ApiOperation['kind'];
+  /** Absent where something is told of the API itself. */
+  readonly of?: { readonly action: string; readonly kind: ApiOperation['kind'] };
 }
 
 /** The OpenAPI 2 document of everything that is served, before it is written as JSON or protobuf. */
@@ -36,9 +37,14 @@ export function openApi2(kinds: readonly ServedKind[], version: string): Swagger
   const collector = new SchemaCollector(OPENAPI_2);
   addCommon(collector);
   for (const kind of kinds) addKind(collector, kind);
-  const paths = Object.fromEntries(kinds.flatMap(pathsOf).map((each) => [each.path, swaggerPath(each, collector)]));
+  const paths = Object.fromEntries([
+    ...signpostAnswers(collector).map(([path, response]) => [path, signpostPath(response)] as const),
+    ...kinds.flatMap(pathsOf).map((each) => [each.path, swaggerPath(each, collector)] as const),
+  ]);
   return { swagger: '2.0', info: { title: 'Kubernetes', version }, paths, definitions: collector.all() };
 }
+
+const signpostPath = (response: JsonSchema): SwaggerPath => ({ operations: { get: { parameters: [], response } } });
 
 function swaggerPath({ pathParameters, operations }: ApiPath, collector: SchemaCollector): SwaggerPath {
   const parameters = pathParameters.map((name) => ({ name, in: 'path', required: true, type: 'string' }) as const);
@@ -49,12 +55,14 @@ function swaggerPath({ pathParameters, operations }: ApiPath, collector: SchemaC
 }
 
 function swaggerOperation(of: ApiOperation, collector: SchemaCollector): SwaggerOperation {
-  const struct = structNameOf(of.kind);
-  const response = struct === undefined ? { type: 'object' } : collector.reference(publishedName(struct));
-  const schema = of.body === 'patch' ? collector.reference(PATCH) : response;
+  const schemaOf = (struct: string | undefined): JsonSchema =>
+    struct === undefined ? { type: 'object' } : collector.reference(publishedName(struct));
+  const own = schemaOf(structNameOf(of.kind));
+  const response = of.answer === undefined ? own : schemaOf(of.answer);
+  const schema = of.body === 'patch' ? collector.reference(PATCH) : own;
   const body = of.body === undefined ? [] : [{ name: 'body', in: 'body', required: true, schema } as const];
   const query = of.parameters.map(({ name, type }) => ({ name, in: 'query', type }) as const);
-  return { parameters: [...body, ...query], response, action: of.action, kind: of.kind };
+  return { parameters: [...body, ...query], response, of: { action: of.action, kind: of.kind } };
 }
 
 /** The document as JSON. */
@@ -69,9 +77,8 @@ export function swaggerJson(document: SwaggerDocument): unknown {
   return { ...document, paths: Object.fromEntries(paths) };
 }
 
-const operationJson = ({ parameters, response, action, kind }: SwaggerOperation): unknown => ({
+const operationJson = ({ parameters, response, of }: SwaggerOperation): unknown => ({
   parameters,
   responses: { 200: { description: 'OK', schema: response } },
-  'x-kubernetes-action': action,
-  'x-kubernetes-group-version-kind': kind,
+  ...(of === undefined ? {} : { 'x-kubernetes-action': of.action, 'x-kubernetes-group-version-kind': of.kind }),
 });

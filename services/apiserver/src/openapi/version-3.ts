@@ -2,7 +2,7 @@ import type { ServedKind } from '../endpoints/served-kinds.ts';
 import { addCommon, addKind, structNameOf } from './kind-schemas.ts';
 import { type ApiOperation, type ApiPath, pathsOf } from './operations.ts';
 import { PATCH, publishedName } from './schema-names.ts';
-import { OPENAPI_3, SchemaCollector } from './schemas.ts';
+import { type JsonSchema, OPENAPI_3, SchemaCollector } from './schemas.ts';
 
 const PATCH_TYPES = ['apply-patch+yaml', 'json-patch+json', 'merge-patch+json', 'strategic-merge-patch+json'];
 
@@ -32,11 +32,13 @@ function pathItem({ pathParameters, operations }: ApiPath, collector: SchemaColl
 }
 
 function operation(of: ApiOperation, collector: SchemaCollector): unknown {
-  const struct = structNameOf(of.kind);
-  const schema = struct === undefined ? { type: 'object' } : collector.reference(publishedName(struct));
+  const schemaOf = (struct: string | undefined): JsonSchema =>
+    struct === undefined ? { type: 'object' } : collector.reference(publishedName(struct));
+  const own = schemaOf(structNameOf(of.kind));
+  const schema = of.answer === undefined ? own : schemaOf(of.answer);
   return {
     parameters: of.parameters.map(({ name, type }) => ({ name, in: 'query', schema: { type } })),
-    ...(of.body === undefined ? {} : { requestBody: requestBody(of.body, schema, collector) }),
+    ...(of.body === undefined ? {} : { requestBody: requestBody(of.body, own, collector) }),
     responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } },
     'x-kubernetes-action': of.action,
     'x-kubernetes-group-version-kind': of.kind,

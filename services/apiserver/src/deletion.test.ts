@@ -55,6 +55,19 @@ test('[SAFE-05] [TERM-43] a repeated deletion only shortens: less moves both fie
   });
 });
 
+test('however long the period, clients can read until when; a shorter one moves it', async () => {
+  await withBoundPod(async (api) => {
+    for (const gracePeriodSeconds of [8_000_000_000_000_000, 300_000_000_000, 20_000_000_000, 60]) {
+      const answer = await remove(api, { gracePeriodSeconds });
+      assert.deepEqual([answer.status, answer.at('metadata.deletionGracePeriodSeconds')], [200, gracePeriodSeconds]);
+      const instant = (field: string) => parseTime(answer.textAt(`metadata.${field}`)) ?? Number.NaN;
+      const seconds = (instant('deletionTimestamp') - instant('creationTimestamp')) / 1000;
+      const dated = Math.min(gracePeriodSeconds, 2 ** 63 / 1e9);
+      assert.ok(seconds >= dated - 1 && seconds <= dated + 10, `${seconds}`);
+    }
+  });
+});
+
 test('[SAFE-09] force deletion shows watchers grace 0 first and then the removal', async () => {
   await withBoundPod(async (api) => {
     const rv = (await api.call('GET', `${PODS}/p`)).textAt('metadata.resourceVersion');

@@ -156,6 +156,9 @@ test('how long a client wants to wait is a duration of Go', async () => {
   assert.equal(await answerTo('1.s.'), `${refused}invalid duration "1.s."`);
   assert.equal(await answerTo('5'), `${refused}missing unit in duration "5"`);
   assert.equal(await answerTo('5x'), `${refused}unknown unit "x" in duration "5x"`);
+  for (const long of ['9999999999h', '2562047h48m', '99999999999999999999', '-9999999999h5x'])
+    assert.equal(await answerTo(long), `${refused}invalid duration "${long}"`);
+  assert.equal(await answerTo('2562047h47m'), 200);
   assert.equal(await answerTo('5', '/version'), `${refused}missing unit in duration "5"`);
   const [first] = await api.watch(`${MAPS}?watch=1&timeout=bad`, 1);
   assert.equal(first?.type, 'ADDED');

@@ -55,6 +55,14 @@ describe('HTTPS', () => {
     assert.deepEqual(JSON.parse(read.text), JSON.parse(created.text));
   });
 
+  test('a selector may be long over HTTP/1.1, as over HTTP/2', async () => {
+    const values = Array.from({ length: 7_000 }, (_, i) => i).join(',');
+    const listed = await http1('GET', `${CONFIG_MAPS}?labelSelector=a%20in%20(${values})`);
+    assert.equal(listed.status, 200);
+    const tooLong = await http1('GET', `${CONFIG_MAPS}?labelSelector=a%20in%20(${values},${values})`);
+    assert.equal(tooLong.status, 431);
+  });
+
   test('an HTTP/2 body without length and type is JSON', async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
     const stream = session.request({ ':method': 'POST', ':path': CONFIG_MAPS, ...headers }, { endStream: false });
@@ -83,7 +91,7 @@ describe('HTTPS', () => {
   });
 
   const headersOver = {
-    'HTTP/1.1': (path: string, sent: Record<string, string>) =>
+    'HTTP/1.1': (path: string, sent: Record<string, string | string[]>) =>
       new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
         const options = {
           host: '127.0.0.1',
@@ -97,7 +105,7 @@ describe('HTTPS', () => {
           .on('error', reject)
           .end();
       }),
-    'HTTP/2': async (path: string, sent: Record<string, string>) => {
+    'HTTP/2': async (path: string, sent: Record<string, string | string[]>) => {
       const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
       const stream = session.request({ ':path': path, ...headers, ...sent });
       const got = await new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
@@ -120,6 +128,11 @@ describe('HTTPS', () => {
       assert.equal(seen.size, 5);
       const own = await headersOver[version]('/version', { 'audit-id': 'mine' });
       assert.deepEqual([own['audit-id'], own['cache-control']], ['mine', 'no-cache, private']);
+      const idOf = async (sent: string | string[]): Promise<unknown> =>
+        (await headersOver[version]('/version', { 'audit-id': sent }))['audit-id'];
+      assert.equal(await idOf(['first', 'second']), 'first');
+      assert.equal(await idOf('one, as it is'), 'one, as it is');
+      assert.match(String(await idOf(['', 'second'])), /^[0-9a-f]{8}-/);
       const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
       assert.equal((await headersOver[version]('/apis', { accept }))['cache-control'], 'public');
     });

@@ -65,7 +65,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
     answer: (raw) =>
       new ClientAnswer(raw, {
         headOnly: false,
-        auditId: auditIdOf(raw.req.headers, deps.ids),
+        auditId: auditIdOf(raw.req, deps.ids),
         stallMs: limits.writeStallMs,
         clock,
         unread,
@@ -196,7 +196,7 @@ function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, ids, li
   };
   const answer = new ClientAnswer(raw, {
     headOnly: false,
-    auditId: auditIdOf(raw.req.headers, ids),
+    auditId: auditIdOf(raw.req, ids),
     stallMs: limits.writeStallMs,
     clock,
     unread,
@@ -213,7 +213,7 @@ function serve({ ask, bodies, clock, ids, limits, unread }: Serving, request: Re
   const onAnswer = body === undefined ? NOTHING_TO_DO : () => bodies.release(body);
   const answer = new ClientAnswer(reply.raw, {
     headOnly: method === 'HEAD',
-    auditId: auditIdOf(raw.headers, ids),
+    auditId: auditIdOf(raw, ids),
     stallMs: limits.writeStallMs,
     clock,
     unread,

@@ -77,14 +77,19 @@ function decideAgain(
 function shortenGrace(object: KubeObject, from: number, to: number): void {
   const { metadata } = object;
   const deadline = parseTime(metadata.deletionTimestamp ?? '') ?? 0;
-  metadata.deletionTimestamp = formatTime(deadline - (from - to) * 1000);
+  metadata.deletionTimestamp = formatTime(deadline - (dated(from) - dated(to)) * 1000);
   metadata.deletionGracePeriodSeconds = to;
 }
+
+/** The longest duration that clients in Go know, 292 years: a deadline further off would be no time that they can read. */
+const GRACE_DATED_MAX_SECONDS = 9_223_372_036;
+
+const dated = (graceSeconds: number): number => Math.min(graceSeconds, GRACE_DATED_MAX_SECONDS);
 
 function markDeleted(object: KubeObject, now: number, graceSeconds: number): boolean {
   const { metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return false;
-  metadata.deletionTimestamp = formatTime(now + graceSeconds * 1000);
+  metadata.deletionTimestamp = formatTime(now + dated(graceSeconds) * 1000);
   metadata.deletionGracePeriodSeconds = graceSeconds;
   if (metadata.generation !== undefined && metadata.generation > 0) metadata.generation += 1;
   return true;

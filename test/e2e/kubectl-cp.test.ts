@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -59,7 +59,12 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
   });
 }
 
-test('the official JavaScript client copies files both ways', async () => {
+test('the official JavaScript client copies files both ways', async (t) => {
+  // It leaves a file of each copy.
+  const mark = `tmp-${process.pid}-`;
+  t.after(() => {
+    for (const name of readdirSync(tmpdir())) if (name.startsWith(mark)) rmSync(path.join(tmpdir(), name));
+  });
   const cp = new Cp(loadKubeConfig(cluster.ready.kubeconfig));
   mkdirSync(at('js-back'), { recursive: true });
   writeFileSync(at('note'), 'by the client\n');

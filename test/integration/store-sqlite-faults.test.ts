@@ -10,6 +10,7 @@ import { createIds, createSilentLog, createSystemClock, createSystemRandom, Oper
 import type { Change } from '@holdfast/store';
 import { changesUpTo, checkChain } from '@holdfast/store/contract';
 import { createSqliteStore } from '@holdfast/store/sqlite';
+import { NODE_FLAGS } from '../support/node-flags.ts';
 
 const KILLS = 8;
 const WRITERS = 16;
@@ -27,7 +28,7 @@ function open(directory: string) {
 
 /** Runs the load in a process of its own and kills it after so many acknowledgements; answers all that it printed. */
 async function loadUntilKilled(directory: string, run: number, acknowledgements: number): Promise<Acknowledgement[]> {
-  const child = spawn(process.execPath, [LOAD_MAIN, directory, String(WRITERS), `run${run}`], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, LOAD_MAIN, directory, String(WRITERS), `run${run}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -77,7 +78,9 @@ test(`sqlite: ${KILLS} x kill -9 under load: nothing acknowledged is lost, nothi
 test('sqlite: a directory that another process uses is refused, and free when that process was killed', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  const child = spawn(process.execPath, [LOAD_MAIN, directory, '1', 'run'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...NODE_FLAGS, LOAD_MAIN, directory, '1', 'run'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.after(() => child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   await assert.rejects(open(directory), (error) => error instanceof OperatorError && error.code === 'STORE_IN_USE');

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createSystemClock } from '@holdfast/platform';
-import { removeLeftovers } from './leftovers.ts';
+import { eventually } from '@holdfast/platform/contract';
+import { countLeftovers, removeLeftovers } from './leftovers.ts';
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-leftovers-'));
@@ -20,6 +20,9 @@ async function startProcess(t: TestContext, args: readonly string[], cwd?: strin
   await once(child, 'spawn');
   return child;
 }
+
+const ofOneThatBegins = (): string => spawnSync('cat', ['/proc/self/stat'], { encoding: 'utf8' }).stdout;
+const ticksOf = (stat: string): number => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
 
 const WAIT = 'setInterval(() => {}, 1000)';
 
@@ -56,8 +59,9 @@ test('processes that name the folder or stand in it are ended, no others', async
 test('a process that was there before whoever tidies up is not of its tests', async (t) => {
   const folder = makeFolder(t);
   const earlier = await startProcess(t, ['-e', WAIT], folder);
-  // The machine counts beginnings in hundredths of a second.
-  await createSystemClock().sleep(50);
+  // The machine counts beginnings in ticks: whatever begins from here on has begun in a later one.
+  const begun = ticksOf(readFileSync(`/proc/${earlier.pid}/stat`, 'utf8'));
+  await eventually(() => ticksOf(ofOneThatBegins()) > begun, 'the next tick');
   const module = path.join(import.meta.dirname, 'leftovers.ts');
   const code = `import('${module}').then(({ removeLeftovers }) => console.log(removeLeftovers('${folder}').length))`;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8', timeout: 60_000 });
@@ -98,4 +102,15 @@ test('what is mounted there is let go before files are removed', (t) => {
   assert.deepEqual(removeLeftovers(folder), ['a volume']);
   assert.equal(existsSync(folder), false);
   if (mounted) assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
+});
+
+test('what a suite left behind counts as one failed test that names it', () => {
+  const report = { passed: 3, failed: 1, skipped: 0, failures: ['✖ other'] };
+  assert.equal(countLeftovers(report, 'unit', []), report);
+  const counted = countLeftovers(report, 'unit', ['state', 'process 7 (sleep 9)']);
+  assert.deepEqual(counted, {
+    ...report,
+    failed: 2,
+    failures: ['✖ other', '✖ leftovers of unit: its tests left these behind\n    state\n    process 7 (sleep 9)'],
+  });
 });

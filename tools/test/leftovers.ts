@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import type { RunReport } from './count-reporter.ts';
 
 /**
  * Ends and removes what tests left in their temporary folder, as one that is killed in the middle does: processes that were started with a path in it or stand in
@@ -12,6 +13,13 @@ export function removeLeftovers(folder: string): readonly string[] {
   for (const target of mountsBelow(folder)) spawnSync('umount', ['-l', target]);
   const files = existsSync(folder) ? readdirSync(folder) : [];
   return [...processes.map(({ pid, command }) => `process ${pid} (${command})`), ...files, ...removeFiles(folder)];
+}
+
+/** What a suite left behind is one failed test: who tidies up after it hides a process that was not ended, a mount that was not let go. */
+export function countLeftovers(report: RunReport, suite: string, left: readonly string[]): RunReport {
+  if (left.length === 0) return report;
+  const failure = [`✖ leftovers of ${suite}: its tests left these behind`, ...left].join('\n    ');
+  return { ...report, failed: report.failed + 1, failures: [...report.failures, failure] };
 }
 
 /** Answers what hinders it. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
 import type { RunReport } from './count-reporter.ts';
-import { removeLeftovers } from './leftovers.ts';
+import { countLeftovers, removeLeftovers } from './leftovers.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 interface Counts {
@@ -97,14 +97,14 @@ async function runFiles(suite: Suite, files: readonly string[]): Promise<RunRepo
   for (const signal of SIGNALS) process.off(signal, forward);
   const left = removeLeftovers(temporary);
   if (left.length > 0) process.stdout.write(`removed what tests left behind:\n  ${left.join('\n  ')}\n`);
+  return countLeftovers(reportOf(suite, countFile, child), suite.name, left);
+}
+
+function reportOf(suite: Suite, countFile: string, { exitCode, signalCode }: ChildProcess): RunReport {
   const report = readReport(countFile);
   if (report === undefined) return oneFailure(`the runner of ${suite.name} died before it could count`);
-  if (child.exitCode === 0 || report.failed > 0) return report;
-  return {
-    ...report,
-    failed: 1,
-    failures: [`✖ the runner of ${suite.name} ended with ${child.exitCode ?? child.signalCode}`],
-  };
+  if (exitCode === 0 || report.failed > 0) return report;
+  return { ...report, failed: 1, failures: [`✖ the runner of ${suite.name} ended with ${exitCode ?? signalCode}`] };
 }
 
 /** The temporary folder of a suite's tests, so that what one leaves is found. As open as the machine's: pods of other users look into it. */

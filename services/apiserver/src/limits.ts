@@ -106,6 +106,8 @@ export const BODY_BYTES_IN_FLIGHT_MAX = 256 * 1024 * 1024;
 /** A watch or a long answer whose client takes nothing for this long is cut off. */
 export const WATCH_WRITE_STALL_MS = 30_000;
 
+/** Headers of a request over HTTP/1.1, its first line included: as much as HTTP/2 takes. Label selectors of programs grow past the 16 KB of Node. */
+export const HTTP1_HEADERS_MAX_BYTES = 64 * 1024;
 /** Requests per HTTP/2 connection at one time: what kube-apiserver allows. */
 export const HTTP2_STREAMS_MAX = 250;
 

@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { badRequest, StatusError } from '@holdfast/machinery/status';
+import type { Clock } from '@holdfast/platform/clock';
 import type { Log } from '@holdfast/platform/log';
+import { endAfterReading } from './lingering-close.ts';
 
 /** What Node says of a connection whose HTTP/1.1 request never became one. */
 interface ClientError extends Error {
@@ -8,11 +10,12 @@ interface ClientError extends Error {
 }
 
 /** Answers on the bare connection, because there is no request to answer, and closes it. */
-export function refuseConnection(error: ClientError, socket: Duplex, log: Log): void {
+export function refuseConnection(error: ClientError, socket: Duplex, { clock, log }: { clock: Clock; log: Log }): void {
   log.debug('a connection was refused', { code: error.code });
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (socket.writable) socket.write(refusal(statusOf(error.code)));
-  socket.destroy(error);
+  if (!socket.writable) return void socket.destroy(error);
+  socket.write(refusal(statusOf(error.code)));
+  endAfterReading(socket, clock);
 }
 
 function refusal({ code, body }: StatusError): string {

@@ -1,5 +1,6 @@
 import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { Clock, Timer } from '@holdfast/platform/clock';
+import { HTTP1_HEADERS_MAX_BYTES } from '../limits.ts';
 
 /** What a connection may cost while it asks for nothing. */
 export interface ConnectionLimits {
@@ -48,6 +49,7 @@ function limitHttp1(server: Http2SecureServer, limits: ConnectionLimits): void {
   server.maxConnections = limits.connectionsMax;
   // The types know these of plain HTTP servers only; a server that allows HTTP/1.1 beside HTTP/2 has them too.
   Object.assign(server, {
+    maxHeaderSize: HTTP1_HEADERS_MAX_BYTES,
     headersTimeout: limits.receiveTimeoutMs,
     // Bodies have a deadline of their own that answers with a Status; this one is for what never becomes a request.
     requestTimeout: limits.receiveTimeoutMs * 2,

@@ -109,7 +109,7 @@ interface Serving extends HttpsListenerDeps {
 }
 
 function createFastify(serving: Serving) {
-  const { limits, bodies, log } = serving;
+  const { limits, bodies } = serving;
   const { certificate, key, clientCa } = serving.tls;
   const refuse = (error: unknown, reply: Reply): void => {
     const status =
@@ -139,7 +139,7 @@ function createFastify(serving: Serving) {
     logger: false,
     routerOptions: { maxParamLength: 4_096 },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, log),
+    clientErrorHandler: (error: ClientError, socket: Duplex) => refuseConnection(error, socket, serving),
     frameworkErrors: (error, _request, reply) => refuse(error, reply),
   });
   server.removeAllContentTypeParsers();

@@ -148,6 +148,26 @@ test('redis: a write without an answer until its deadline is reported as unknown
   assert.equal(await store.currentRevision(), 1);
 });
 
+test('redis: a repeated write that is refused is not applied by a late packet of its first call', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 3_000 });
+  const key = 'core/pods/default/a';
+  const operations = [{ kind: 'create', key, value: '{}' }] as const;
+  server.pause();
+  await assert.rejects(store.write(operations, { writeId: 'w-1' }), { name: 'OutcomeUnknown' });
+  // What was on its way is late, not lost: it comes at the end.
+  await server.restart();
+  await serves(store);
+  const { revision } = await store.get(key);
+  assert.equal((await store.write(operations)).outcome, 'committed');
+  assert.equal((await store.write(operations, { writeId: 'w-1' })).outcome, 'exists');
+  await store.write([{ kind: 'delete', key, value: '{}', expectedRevision: revision + 1 }]);
+  // Another process sends what a first attempt is.
+  const late = await open(t, server.url);
+  assert.equal((await late.write(operations, { writeId: 'w-1' })).outcome, 'exists');
+  assert.equal((await store.get(key)).object, undefined);
+});
+
 test('redis: a write that was sent is unknown, not refused, when the server comes back and must not be used', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 5_000 });

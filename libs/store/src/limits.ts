@@ -47,6 +47,8 @@ export const REDIS_WRITES_IN_FLIGHT = 1_024;
 /** Redis: write ids live in buckets of this length; two are looked at. */
 export const REDIS_WRITE_ID_BUCKET_MS = 600_000;
 export const REDIS_WRITE_ID_EXPIRY_SECONDS = 1_800;
+/** Redis: ids of writes without an answer that a process knows again when they are repeated. */
+export const REDIS_LEFT_OPEN_MAX = 20_000;
 /** Redis: objects read by one script; bounds how long it blocks the server. */
 export const REDIS_LIST_PAGE_OBJECTS = 500;
 /** Redis: single objects read by one script, those asked for in one turn of the event loop. */

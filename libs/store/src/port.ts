@@ -75,7 +75,9 @@ export interface Store {
   list(prefix: string, options?: ListOptions): Promise<ListPage>;
   /**
    * All or nothing, durable before it resolves. At least one operation, each key at most once. `writeId` makes a repeated
-   * attempt of the same write safe (a repeated refusal is judged afresh); the store invents one when absent. Throws `StoreUnavailable` (definitely not applied) or `OutcomeUnknown`.
+   * attempt of the same write safe: it is applied once. A repeated refusal is judged afresh, but not that of a write
+   * whose outcome was unknown: it is kept, so that nothing of the earlier call is applied later. Only the process that made the earlier call
+   * knows of it. The store invents an id when absent. Throws `StoreUnavailable` (definitely not applied) or `OutcomeUnknown`.
    */
   write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult>;
   /**

@@ -1,9 +1,10 @@
-import { type Clock, describeError, type Ids, invariant, unreachable } from '@holdfast/platform';
+import { type Clock, describeError, type Ids, invariant, RecentMap, unreachable } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import { assertBatch } from '../internal/operations.ts';
 import {
   REDIS_ATTEMPT_VALID_MS,
   REDIS_CHARACTERS_TOGETHER,
+  REDIS_LEFT_OPEN_MAX,
   REDIS_RETRY_DELAY_MS,
   REDIS_WRITE_ID_BUCKET_MS,
   REDIS_WRITES_IN_FLIGHT,
@@ -36,6 +37,8 @@ interface Write {
   readonly writeId: string;
   /** Made here for this write alone: all its attempts have the same bucket. */
   readonly isOwnId: boolean;
+  /** An earlier call of this process had no answer: this one goes on where that one ended. */
+  readonly isRepeated: boolean;
   readonly operations: readonly WriteOperation[];
   /** Fixed for all attempts, so that each looks where the others have left their answer. */
   readonly bucket: number;
@@ -63,6 +66,8 @@ export class WritePath {
   #written = 0;
   #batch: Batch | undefined;
   #bucket = 0;
+  /** Writes that had no answer, and their buckets: a packet of such a one may still be on its way when somebody repeats it. */
+  readonly #leftOpen = new RecentMap<string, number>(REDIS_LEFT_OPEN_MAX);
 
   constructor(options: WritePathOptions) {
     this.#options = options;
@@ -74,8 +79,12 @@ export class WritePath {
     this.#options.standing.assertServing();
     if (this.#inFlight >= REDIS_WRITES_IN_FLIGHT) throw new StoreUnavailable('too many writes are in flight');
     this.#inFlight += 1;
+    const write = this.#newWrite(operations, writeId);
     try {
-      return await this.#resolve(this.#newWrite(operations, writeId));
+      return await this.#resolve(write);
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) this.#leftOpen.set(write.writeId, write.bucket);
+      throw error;
     } finally {
       this.#inFlight -= 1;
     }
@@ -86,15 +95,17 @@ export class WritePath {
     this.#bucket = Math.max(this.#bucket, Math.floor(serverTime.now() / REDIS_WRITE_ID_BUCKET_MS));
     const deadline = clock.monotonic() + writeDeadlineMs;
     const characters = operations.reduce((sum, { value }) => sum + value.length, 0);
+    const openBucket = givenId === undefined ? undefined : this.#leftOpen.get(givenId);
     return {
       writeId: givenId ?? `${this.#ownIds}.${this.#written++}`,
       isOwnId: givenId === undefined,
       operations,
-      bucket: this.#bucket,
+      bucket: openBucket ?? this.#bucket,
       deadline,
       characters,
       attempts: 0,
-      possiblyExecuted: false,
+      isRepeated: openBucket !== undefined,
+      possiblyExecuted: openBucket !== undefined,
     };
   }
 
@@ -235,8 +246,8 @@ export class WritePath {
   }
 }
 
-function attemptOf({ isOwnId, attempts }: Write): 'only' | 'first' | 'again' {
-  if (attempts > 1) return 'again';
+function attemptOf({ isOwnId, isRepeated, attempts }: Write): 'only' | 'first' | 'again' {
+  if (attempts > 1 || isRepeated) return 'again';
   return isOwnId ? 'only' : 'first';
 }
 

@@ -101,14 +101,15 @@ test('a Status keeps its details, and a list its items', () => {
 });
 
 test('a list is put together from the contents of its items, as if it were encoded at once', () => {
-  const items = ['a', 'b'].map((name) => ({ metadata: { name }, data: { key: 'x'.repeat(200) } }));
+  const sizes = [0, 10, 100, 200, 16_000, 17_000, 2_090_000, 2_100_000];
+  const items = sizes.map((size) => ({ metadata: { name: 'a' }, data: { key: 'x'.repeat(size) } }));
   const list = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items };
   const parts = items.flatMap((item) => {
     const content = encodeContent({ apiVersion: 'v1', kind: 'ConfigMap', ...item }) ?? Buffer.alloc(0);
     return [itemHead(content.length), content];
   });
   const { head, tail } = listEnvelope(list, list.metadata, Buffer.concat(parts).length);
-  assert.deepEqual(Buffer.concat([head, ...parts, tail]), encodeObject(list));
+  assert.ok(encodeObject(list)?.equals(Buffer.concat([head, ...parts, tail])));
 });
 
 test('a frame of a watch: its length in four bytes, its type, the object in its envelope', () => {

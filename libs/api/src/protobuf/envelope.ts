@@ -80,12 +80,15 @@ export function listEnvelope(
 const LIST_METADATA = 1;
 const LIST_ITEMS = 2;
 
-/** One item of a list: what stands before its content. */
+/** One item of a list: what stands before its content. A list has thousands of them. */
 export function itemHead(length: number): Buffer {
-  const writer = new WireWriter();
-  writer.varint(length);
-  writer.varint(LIST_ITEMS * 8 + WIRE_BYTES);
-  return writer.finish();
+  let groups = 1;
+  for (let rest = length; rest >= 0x80; rest >>>= 7) groups++;
+  const head = Buffer.allocUnsafe(1 + groups);
+  head[0] = LIST_ITEMS * 8 + WIRE_BYTES;
+  for (let i = 1; i < groups; i++) head[i] = ((length >>> (7 * (i - 1))) & 0x7f) | 0x80;
+  head[groups] = length >>> (7 * (groups - 1));
+  return head;
 }
 
 /** One event of a watch: its length in four bytes, then its type and the object in its envelope. */

@@ -75,14 +75,22 @@ export interface ProtobufList {
 /** So many take about four milliseconds; then others have their turn. */
 const ENCODED_AT_ONCE = 100;
 
-/** Whose contents were encoded before has no more to do than in JSON. */
+/** Whose objects were encoded before is answered at once. */
 export async function protobufListAnswer({ definition, objects, metadata, value }: ProtobufList): Promise<ApiResponse> {
   const { itemHead, listEnvelope } = encoder();
   const parts: Buffer[] = [];
   let length = 0;
-  for (const [i, object] of objects.entries()) {
-    if (i % ENCODED_AT_ONCE === ENCODED_AT_ONCE - 1) await nextTurn();
-    const content = contentOf(object);
+  let encoded = 0;
+  const encode = (object: KubeObject): Buffer => {
+    encoded += 1;
+    return encodeContent(object);
+  };
+  for (const object of objects) {
+    const content = object.encoded(encode);
+    if (encoded >= ENCODED_AT_ONCE) {
+      await nextTurn();
+      encoded = 0;
+    }
     const head = itemHead(content.length);
     parts.push(head, content);
     length += head.length + content.length;

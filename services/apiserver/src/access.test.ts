@@ -149,6 +149,15 @@ describe('service account tokens', () => {
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     });
 
+  test('whoever says nothing about the token gets the usual one', async () => {
+    await account('silent');
+    for (const body of [{}, { spec: null }, { spec: {} }]) {
+      const answer = await api.call('POST', `${ACCOUNTS}/silent/token`, { body });
+      assert.equal(answer.status, 201, answer.textAt('message'));
+      assert.equal(answer.at('spec.expirationSeconds'), 3_600);
+    }
+  });
+
   test('a token names its account and groups', async () => {
     await account();
     const me = await whoami((await request({ expirationSeconds: 600 })).textAt('status.token'));

@@ -70,6 +70,23 @@ test('a document that is asked for by its hash may be kept, and one that is over
   assert.deepEqual([over.status, over.headers['location']], [301, url]);
 });
 
+test('version 3 is served as protobuf under both of its names, and known by the same hash as JSON', async () => {
+  const path = '/openapi/v3/apis/apps/v1';
+  const json = await api.call('GET', path);
+  for (const name of ['v3.v1.0', 'v3@v1.0']) {
+    const headers = { accept: `application/com.github.proto-openapi.spec.${name}+protobuf` };
+    const answer = await api.call('GET', path, { headers }).catch((error: unknown) => error);
+    assert.ok(answer instanceof SyntaxError, 'the body is no JSON');
+    const known = { ...headers, 'if-none-match': json.headers['etag'] ?? '' };
+    assert.equal((await api.call('GET', path, { headers: known })).status, 304);
+    const over = await api.call('GET', `${path}?hash=ABC`, { headers });
+    assert.deepEqual(
+      [over.status, over.headers['content-type']],
+      [301, 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf'],
+    );
+  }
+});
+
 test('documents are not sent again to who has them, nor to who takes none of their types', async () => {
   const accept = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
   for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {

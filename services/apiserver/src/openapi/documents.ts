@@ -10,6 +10,7 @@ import { signpost, signpostNames } from './signposts.ts';
 import { openApi2, swaggerJson } from './version-2.ts';
 import { swaggerProtobuf } from './version-2-protobuf.ts';
 import { openApi3 } from './version-3.ts';
+import { openApi3Protobuf } from './version-3-protobuf.ts';
 
 export interface OpenApiDocuments {
   /** `undefined` for a path that is no OpenAPI document. */
@@ -20,8 +21,10 @@ const ROOT_2 = '/openapi/v2';
 const ROOT_3 = '/openapi/v3';
 const JSON_TYPE = 'application/json';
 const PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-/** A name that is no media type; older clients ask by it. */
+const PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf';
+/** Names that are no media types; older clients ask by them. */
 const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const OLD_PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
 
 /** Documents are generated from the field tables when first asked for, and kept: the API does not change while it runs. */
 export function createOpenApiDocuments(): OpenApiDocuments {
@@ -35,6 +38,11 @@ export function createOpenApiDocuments(): OpenApiDocuments {
     return rendered;
   };
   const version3 = (name: string): Rendered => remember(name, () => Buffer.from(JSON.stringify(documentOf(name))));
+  /** Known by the same hash, whatever its form. */
+  const protobuf3 = (name: string): Rendered => {
+    const { bytes } = remember(`${name} protobuf`, () => openApi3Protobuf(documentOf(name)));
+    return { bytes, hash: version3(name).hash };
+  };
   return {
     answer: (request, now) => {
       const path = request.path.replace(/\/$/, '');
@@ -42,7 +50,7 @@ export function createOpenApiDocuments(): OpenApiDocuments {
       if (path === ROOT_3) return bytesAnswer(request, rootOf3(version3), JSON_TYPE);
       if (!path.startsWith(`${ROOT_3}/`)) return undefined;
       const name = path.slice(ROOT_3.length + 1);
-      return documentNames().includes(name) ? answer3({ request, name, now }, version3) : undefined;
+      return documentNames().includes(name) ? answer3({ request, name, now }, { version3, protobuf3 }) : undefined;
     },
   };
 }
@@ -95,11 +103,17 @@ interface Wanted3 {
   readonly now: number;
 }
 
+interface Forms3 {
+  readonly version3: (name: string) => Rendered;
+  readonly protobuf3: (name: string) => Rendered;
+}
+
 /** A client that says which document it means may keep it; when that is no longer the right one, it is led to the one that is. */
-function answer3({ request, name, now }: Wanted3, version3: (name: string) => Rendered): ApiResponse {
-  if (likedBest(request.headers['accept'] ?? '', [JSON_TYPE]) === '') return notAcceptable;
-  const document = version3(name);
-  const answer = bytesAnswer(request, document, JSON_TYPE);
+function answer3({ request, name, now }: Wanted3, { version3, protobuf3 }: Forms3): ApiResponse {
+  const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_3, PROTOBUF_3]);
+  if (type === '') return notAcceptable;
+  const document = type === JSON_TYPE ? version3(name) : protobuf3(name);
+  const answer = bytesAnswer(request, document, type === JSON_TYPE ? JSON_TYPE : PROTOBUF_3);
   const meant = request.query.get('hash') ?? '';
   if (meant === '') return answer;
   if (meant !== document.hash) {

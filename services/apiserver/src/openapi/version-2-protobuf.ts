@@ -137,7 +137,7 @@ function writeSchema(writer: ProtobufWriter, schema: JsonSchema): void {
 }
 
 /** Extensions travel as YAML text; JSON is YAML. */
-function writeExtension(writer: ProtobufWriter, field: number, name: string, value: unknown): void {
+export function writeExtension(writer: ProtobufWriter, field: number, name: string, value: unknown): void {
   writer.message(field, (entry) => {
     entry.text(NAMED.name, name).message(NAMED.value, (any) => any.text(ANY_YAML, `${JSON.stringify(value)}\n`));
   });

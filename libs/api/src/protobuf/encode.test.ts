@@ -140,6 +140,20 @@ test('schemas of custom kinds: one or several, a flag or one, a value of any kin
   assert.deepEqual(decoded['spec'], spec);
 });
 
+test('durations and usage of metrics are read as they were written', () => {
+  for (const window of ['30s', '1h30m0s', '1.5s', '0s']) {
+    const metrics = {
+      apiVersion: 'metrics.k8s.io/v1beta1',
+      kind: 'NodeMetrics',
+      metadata: { name: 'm' },
+      timestamp: '2023-11-14T22:13:20Z',
+      window,
+      usage: { cpu: '12345n', memory: '1Ki' },
+    };
+    assert.deepEqual(decodeProtobufObject(encodeObject(metrics) ?? Buffer.alloc(0)), metrics);
+  }
+});
+
 test('what has no message has no form: tables, kinds that nobody knows, kinds from the prototype', () => {
   for (const kind of ['Table', 'Widget', 'constructor']) {
     assert.equal(encodeObject({ apiVersion: 'meta.k8s.io/v1', kind }), undefined);

@@ -32,7 +32,7 @@ const template = {
       },
     ],
     volumes: [{ name: 'v', emptyDir: {} }],
-    terminationGracePeriodSeconds: 0,
+    securityContext: { runAsUser: 0 },
   },
 };
 const selector = { matchLabels: { a: 'b' } };

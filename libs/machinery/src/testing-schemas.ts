@@ -1,8 +1,9 @@
-import type { FieldSchema, ListSchema, MapSchema, ScalarType, Schema, StructSchema } from './schema.ts';
+import type { FieldSchema, ListSchema, MapSchema, Schema, StructSchema } from './schema.ts';
+import { scalar } from './schema-build.ts';
+
+export { scalar };
 
 /** Small hand-written tables with the shapes that matter: a cut of Deployment, Pod and ConfigMap. Used by tests only. */
-export const scalar = (type: ScalarType): FieldSchema => ({ type: () => ({ kind: 'scalar', scalar: type }) });
-
 const field = (type: () => Schema, more: Omit<FieldSchema, 'type'> = {}): FieldSchema => ({ type, ...more });
 
 const struct = (name: string, fields: () => StructSchema['fields'], atomic = false): (() => StructSchema) => {

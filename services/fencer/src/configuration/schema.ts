@@ -1,18 +1,7 @@
-import type { FieldSchema, Json, LabelSelectorObject, ScalarType, Schema, StructSchema } from '@holdfast/machinery';
+import type { Json, LabelSelectorObject, StructSchema } from '@holdfast/machinery';
+import { field, listOf, mapOf, STRING, scalar, strings, structsOf } from '@holdfast/machinery/schema-build';
 
-const scalar = (type: ScalarType): FieldSchema => ({ type: () => ({ kind: 'scalar', scalar: type }) });
-const field = (type: () => Schema): FieldSchema => ({ type });
-const listOf = (items: () => Schema): FieldSchema => ({
-  type: () => ({ kind: 'list', items, listType: 'atomic' }),
-});
-const mapOf = (values: () => Schema): FieldSchema => ({ type: () => ({ kind: 'map', values }) });
-const STRING = (): Schema => ({ kind: 'scalar', scalar: 'string' });
-const strings = listOf(STRING);
-const struct = (name: string, fields: Readonly<Record<string, FieldSchema>>): StructSchema => ({
-  kind: 'struct',
-  name: `fencing.v1.${name}`,
-  fields,
-});
+const struct = structsOf('fencing.v1');
 
 const EXPRESSION = struct('LabelSelectorRequirement', {
   key: scalar('string'),

@@ -1,23 +1,11 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { appendFileSync, existsSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { withLog } from '../test-support/log-file.ts';
 import { type LogFileRequest, readLogFile } from './log-file.ts';
 
 const clock = createSystemClock();
-
-async function withLog(text: string, body: (path: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-log-'));
-  const path = join(directory, 'log');
-  writeFileSync(path, text);
-  try {
-    await body(path);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
 
 async function read(request: LogFileRequest): Promise<string> {
   let text = '';

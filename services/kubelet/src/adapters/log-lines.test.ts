@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSystemClock, parseTime } from '@holdfast/platform';
 import fc from 'fast-check';
+import { withLog } from '../test-support/log-file.ts';
 import { type LogFileRequest, readLogFile } from './log-file.ts';
 import { criLines, type LogBlock, logText, timedLines } from './log-lines.ts';
 
 const clock = createSystemClock();
-
-async function withLog(text: string, body: (path: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-lines-'));
-  const path = join(directory, 'log');
-  writeFileSync(path, text);
-  try {
-    await body(path);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
 
 async function textOf(blocks: AsyncIterable<Uint8Array>): Promise<string> {
   let text = '';

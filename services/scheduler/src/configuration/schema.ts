@@ -1,6 +1,7 @@
 import type { StructSchema } from '@holdfast/machinery';
+import { field, listOf, scalar } from '@holdfast/machinery/schema-build';
 import { EXTENSION_POINTS } from '../framework/plugin.ts';
-import { field, listOf, scalar, struct } from '../plugins/args/decode-args.ts';
+import { struct } from '../plugins/args/decode-args.ts';
 
 const ANY = field(() => ({ kind: 'any' }));
 

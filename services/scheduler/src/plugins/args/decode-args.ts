@@ -2,32 +2,18 @@ import {
   DecodeError,
   decodeWithSchema,
   type FieldError,
-  type FieldSchema,
   fieldErrorMessage,
   type Json,
   type JsonObject,
-  type ScalarType,
-  type Schema,
   type StructSchema,
 } from '@holdfast/machinery';
+import { scalar, structsOf } from '@holdfast/machinery/schema-build';
 import type { RawArgs } from '../../framework/definition.ts';
 
 /** Fields that every kind of arguments has. */
 const TYPE_FIELDS = { apiVersion: scalar('string'), kind: scalar('string') };
 
-export function scalar(type: ScalarType): FieldSchema {
-  return { type: () => ({ kind: 'scalar', scalar: type }) };
-}
-
-export const field = (type: () => Schema): FieldSchema => ({ type });
-export const listOf = (items: () => Schema): FieldSchema => ({
-  type: () => ({ kind: 'list', items, listType: 'atomic' }),
-});
-export const strings: FieldSchema = listOf(() => ({ kind: 'scalar', scalar: 'string' }));
-
-export function struct(name: string, fields: Readonly<Record<string, FieldSchema>>): StructSchema {
-  return { kind: 'struct', name: `config.v1.${name}`, fields };
-}
+export const struct = structsOf('config.v1');
 
 /** Types and unknown fields are checked; what is absent stays absent. */
 export function checkArgs(raw: RawArgs | undefined, schema: StructSchema): JsonObject {

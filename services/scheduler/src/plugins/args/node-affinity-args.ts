@@ -1,8 +1,9 @@
 import { type NodeAffinity, structSchema } from '@holdfast/api';
 import { type FieldError, required } from '@holdfast/machinery';
+import { field } from '@holdfast/machinery/schema-build';
 import { invariant } from '@holdfast/platform';
 import type { RawArgs } from '../../framework/definition.ts';
-import { checkArgs, field, report, struct } from './decode-args.ts';
+import { checkArgs, report, struct } from './decode-args.ts';
 
 export interface NodeAffinityArgs {
   readonly addedAffinity?: NodeAffinity;

@@ -1,6 +1,7 @@
 import { type FieldError, invalid, notSupported, required } from '@holdfast/machinery';
+import { field, listOf, scalar, strings } from '@holdfast/machinery/schema-build';
 import type { RawArgs } from '../../framework/definition.ts';
-import { checkArgs, field, listOf, outside, report, scalar, strings, struct } from './decode-args.ts';
+import { checkArgs, outside, report, struct } from './decode-args.ts';
 
 export interface WeightedResource {
   readonly name: string;

@@ -1,8 +1,9 @@
 import { structSchema, type TopologySpreadConstraint } from '@holdfast/api';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
+import { listOf, scalar } from '@holdfast/machinery/schema-build';
 import { invariant } from '@holdfast/platform';
 import type { RawArgs } from '../../framework/definition.ts';
-import { checkArgs, listOf, report, scalar, struct } from './decode-args.ts';
+import { checkArgs, report, struct } from './decode-args.ts';
 
 export interface PodTopologySpreadArgs {
   readonly defaultConstraints: readonly TopologySpreadConstraint[];

@@ -1,8 +1,9 @@
 import { invalid } from '@holdfast/machinery';
+import { scalar } from '@holdfast/machinery/schema-build';
 import type { CandidateLimits } from '../../domain/preemption.ts';
 import type { RawArgs } from '../../framework/definition.ts';
 import { PREEMPTION_CANDIDATES_MIN, PREEMPTION_CANDIDATES_PERCENT, VOLUME_BIND_TIMEOUT_SECONDS } from '../../limits.ts';
-import { checkArgs, outside, report, scalar, struct } from './decode-args.ts';
+import { checkArgs, outside, report, struct } from './decode-args.ts';
 
 /** Arguments that are a number or two. */
 export interface InterPodAffinityArgs {

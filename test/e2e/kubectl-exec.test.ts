@@ -160,6 +160,26 @@ test('run -i --rm waits for the end of the pod and exits as its container did', 
   assert.match((await attempt('get', 'pod', 'once')).stderr, /not found/);
 });
 
+test('a program in a pod finds the API by its variables, and is known to it by its token', async () => {
+  const from = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const ask = `
+    const { env } = process, { readFileSync: read } = require('node:fs');
+    require('node:https').get({
+      host: env.KUBERNETES_SERVICE_HOST, port: env.KUBERNETES_SERVICE_PORT, path: '/api/v1/nodes', ca: read(env.FROM + '/ca.crt'),
+      headers: { authorization: 'Bearer ' + read(env.FROM + '/token', 'utf8') },
+    }, (answer) => answer.pipe(process.stdout));`;
+  await send(
+    ['create'],
+    pod(
+      'inside',
+      { command: [process.execPath, '-e', ask], env: [{ name: 'FROM', value: from }] },
+      { restartPolicy: 'Never' },
+    ),
+  );
+  await waitFor('it has ended', async () => / Completed /.test(await run('get', 'pod', 'inside', '--no-headers')));
+  assert.match(await run('logs', 'inside'), /User \\?"system:serviceaccount:default:default\\?" cannot list resource/);
+});
+
 test('a client that does not read a command without end costs the server little', async () => {
   const rss = (): number =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${cluster.pid}/status`, 'utf8'))?.[1]) / 1024;

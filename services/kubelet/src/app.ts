@@ -13,6 +13,7 @@ import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platfor
 import type { ContainerManager } from './container-stop.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
+import { type ApiPlace, withApiAt } from './domain/service-variables.ts';
 import { isMirror } from './domain/static-pod.ts';
 import type { UserRangePool } from './domain/user-ranges.ts';
 import { Evictor } from './eviction/evictor.ts';
@@ -48,6 +49,8 @@ export interface KubeletDeps {
   readonly node: NodeFacts;
   /** Absent: nobody knows the names of services. */
   readonly dns?: ClusterDns | undefined;
+  /** Where pods reach the API that cannot reach the address of its service. */
+  readonly api?: (() => ApiPlace) | undefined;
   /** Absent: every pod comes from the API. */
   readonly staticPods?: StaticPodSource | undefined;
   /** Absent: nobody measures this machine, and `stats/summary` says nothing of it. */
@@ -387,7 +390,8 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
     dns,
     services: async () => {
       await services?.synced();
-      return services?.list() ?? [];
+      const known = services?.list() ?? [];
+      return deps.api === undefined ? known : withApiAt(known, deps.api());
     },
   };
 }

@@ -6,6 +6,7 @@ import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { formatKubeconfig } from '../pki/kubeconfig.ts';
 import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import { createAnnouncement } from './announcement.ts';
+import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
@@ -121,8 +122,6 @@ async function startFront(front: ApiFront, running: Running): Promise<void> {
   for (const service of front.services) await running.start(service);
 }
 
-const ANY_ADDRESS = new Set(['0.0.0.0', '::']);
-
 function serverNames(host: string): PkiNames {
   if (ANY_ADDRESS.has(host)) return STANDARD_SERVER_NAMES;
   const { dnsNames, ipAddresses } = STANDARD_SERVER_NAMES;
@@ -132,7 +131,7 @@ function serverNames(host: string): PkiNames {
 }
 
 function urlOf(config: StartConfig, front: ApiFront): string {
-  const host = ANY_ADDRESS.has(config.host) ? '127.0.0.1' : config.host;
+  const host = hostOnMachine(config.host);
   return `https://${isIP(host) === 6 ? `[${host}]` : host}:${front.https.address().port}`;
 }
 

@@ -21,6 +21,7 @@ import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { type Service, stopInReverse } from '@holdfast/platform';
 import { nodeUser } from '../pki/credentials.ts';
+import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
 
 /** How long the processes of all pods get to end when the cluster is stopped. */
@@ -51,6 +52,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     garbage: GARBAGE,
     userRanges: userRangesOf(deps, name),
     dns: names?.dns ?? givenDns(deps),
+    api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
     client: front.clientOf(nodeUser(name)),
     network: createProbeNetwork(),
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod, Service } from '@holdfast/api';
 import { buildEnvironment } from './environment.ts';
-import { serviceVariables } from './service-variables.ts';
+import { serviceVariables, withApiAt } from './service-variables.ts';
 
 const service = (name: string, spec: Service['spec'], namespace = 'shop'): Service => ({
   apiVersion: 'v1',
@@ -48,6 +48,17 @@ test('[EXP-05] a container is told of the services of its namespace in both form
     REDIS_PRIMARY_PORT_9121_TCP_ADDR: '10.96.0.11',
   });
   assert.ok(!Object.keys(variables).some((name) => /^(HEADLESS|ELSEWHERE)/.test(name)));
+});
+
+test('a pod on the network of the machine is told where the API listens, and of other services as ever', () => {
+  const variables = serviceVariables(withApiAt(SERVICES, { host: '127.0.0.1', port: 6443 }), 'shop', true);
+  const { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, KUBERNETES_SERVICE_PORT_HTTPS, KUBERNETES_PORT } =
+    variables;
+  assert.deepEqual(
+    [KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, KUBERNETES_SERVICE_PORT_HTTPS, KUBERNETES_PORT],
+    ['127.0.0.1', '6443', '6443', 'tcp://127.0.0.1:6443'],
+  );
+  assert.equal(variables['REDIS_PRIMARY_SERVICE_HOST'], '10.96.0.11');
 });
 
 test('enableServiceLinks: false leaves only the API server', () => {

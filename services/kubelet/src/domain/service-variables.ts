@@ -29,6 +29,20 @@ export function serviceVariables(
   return variables;
 }
 
+export interface ApiPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Services as pods reach them that have no network of their own, where nobody routes cluster addresses: the API is where it listens. */
+export const withApiAt = (services: readonly Service[], { host, port }: ApiPlace): readonly Service[] =>
+  services.map((service) => {
+    const { name, namespace } = service.metadata;
+    if (name !== MASTER.name || namespace !== MASTER.namespace) return service;
+    const ports = (service.spec.ports ?? []).map((each) => ({ ...each, port }));
+    return { ...service, spec: { ...service.spec, clusterIP: host, ports } };
+  });
+
 const hasClusterAddress = ({ spec }: Service): boolean => {
   const { clusterIP = '' } = spec;
   return clusterIP !== '' && clusterIP !== 'None';

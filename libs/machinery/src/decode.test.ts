@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from './json-decode.ts';
-import { findDuplicates, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
+import { findDuplicates, findFractions, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
 import { DecodeError, decodeWithSchema } from './schema-decode.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
 
@@ -70,10 +70,23 @@ test('text without duplicates parses as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(0, 2), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), null, indent);
-      assert.deepEqual(parseJson(spaced), { value: JSON.parse(text), duplicates: [] });
+      const { hasFractions = false, ...parsed } = parseJson(spaced);
+      assert.deepEqual(parsed, { value: JSON.parse(text), duplicates: [] });
       assert.deepEqual(findDuplicates(spaced), []);
+      if (hasFractions) assert.ok(findFractions(spaced).size > 0);
     }),
   );
+});
+
+test('numbers that are not written as integers are found with their paths, and in no text', () => {
+  for (const number of ['1.0', '-0.5', '1e3', '0E+1', '12.50e-1']) {
+    const text = `{"a": "2.0", "b" : {"c":[ {"d":${number}}, 1.5]}, "e": 7}`;
+    assert.equal(parseJson(text).hasFractions, true, number);
+    assert.deepEqual(Object.fromEntries(findFractions(text)), { 'b.c[0].d': number, 'b.c[1]': '1.5' });
+  }
+  for (const value of ['1', '-20', '"1.0"', '"e"', 'true', 'false', 'null', '{"1.0":"1e3"}']) {
+    assert.equal(parseJson(`{"a":${value},"b":0}`).hasFractions, undefined, value);
+  }
 });
 
 test('nesting has a limit', () => {

@@ -17,12 +17,20 @@ export function findStrictProblems(text: string, unknownFields: readonly string[
   return new Scanner(text, new Set(unknownFields)).scan();
 }
 
+/** Numbers with a fraction or an exponent as they stand in a valid JSON text, by their path: `spec.replicas`. */
+export function findFractions(text: string): ReadonlyMap<string, string> {
+  const scanner = new Scanner(text, new Set());
+  scanner.scan();
+  return scanner.fractions;
+}
+
 const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
 const ESCAPED = new Set('"\\/bfnrtu');
 const isDigit = (c: string): boolean => c >= '0' && c <= '9' && c.length === 1;
 const isHex = (c: string): boolean => /^[0-9a-fA-F]$/.test(c);
 
 class Scanner {
+  readonly fractions = new Map<string, string>();
   readonly #text: string;
   readonly #path: string[] = [];
   readonly #unknownFields: ReadonlySet<string>;
@@ -152,13 +160,16 @@ class Scanner {
   }
 
   #number(): void {
+    const start = this.#position;
     this.#closes('-');
     if (!this.#closes('0')) this.#digits('in numeric literal');
+    const end = this.#position;
     if (this.#closes('.')) this.#digits('after decimal point in numeric literal');
     if (this.#closes('e') || this.#closes('E')) {
       if (!this.#closes('+')) this.#closes('-');
       this.#digits('in exponent of numeric literal');
     }
+    if (this.#position > end) this.fractions.set(this.#path.join(''), this.#text.slice(start, this.#position));
   }
 
   #digits(where: string): void {

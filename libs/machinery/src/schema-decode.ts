@@ -3,7 +3,7 @@ import { converterError, goType, namedGoType } from './go-types.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeName, setOwn } from './json.ts';
 import { MAX_STRICT_ERRORS } from './limits.ts';
 import { canonicalQuantity, formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
-import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from './schema.ts';
+import type { FieldSchema, ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from './schema.ts';
 import { timeParseError } from './time-errors.ts';
 import { zeroScalar } from './typed/unset.ts';
 
@@ -27,7 +27,7 @@ export interface Decoded {
 
 /**
  * Checks types and brings the value into the form that is stored: unknown fields and nulls are gone, quantities and
- * times are canonical, optional maps and lists that are empty are absent. Throws DecodeError. What `value` shares with `stored`, an
+ * times are canonical, optional maps and lists that are empty are absent, and so are zeros of fields that omit them. Throws DecodeError. What `value` shares with `stored`, an
  * object in that form, is not looked at.
  */
 export function decodeWithSchema(
@@ -44,6 +44,16 @@ export function decodeWithSchema(
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
+/** As `decodeWithSchema`, of a body whose text holds `fractions` by their paths: like Go, an integer may not be written as `1.0`. */
+export function decodeTextWithSchema(
+  value: JsonObject,
+  schema: StructSchema,
+  fractions: ReadonlyMap<string, string>,
+): Decoded {
+  const decoder = new Decoder('decoder', fractions);
+  return { value: decoder.struct(value, schema), unknownFields: decoder.unknownFields };
+}
+
 const INT32_MAX = 2 ** 31 - 1;
 
 class Decoder {
@@ -55,8 +65,11 @@ class Decoder {
   #owner = '';
   readonly #words: DecodeWords;
 
-  constructor(words: DecodeWords) {
+  readonly #fractions: ReadonlyMap<string, string> | undefined;
+
+  constructor(words: DecodeWords, fractions?: ReadonlyMap<string, string>) {
     this.#words = words;
+    this.#fractions = fractions;
   }
 
   struct(value: JsonObject, schema: StructSchema, stored?: JsonObject): JsonObject {
@@ -79,11 +92,10 @@ class Decoder {
       const type = field.type();
       const after = before === null ? undefined : this.#below(key, before, type, known);
       this.#fields.pop();
-      if (after === before) {
-        if (field.required === true || !isEmptyCollection(type, after)) continue;
-      }
+      const isGone = after === undefined || isOmitted(field, type, after);
+      if (after === before && !isGone) continue;
       copy ??= { ...value };
-      if (after === undefined || (field.required !== true && isEmptyCollection(type, after))) delete copy[key];
+      if (isGone) delete copy[key];
       else setOwn(copy, key, after);
     }
     this.#owner = owner;
@@ -92,11 +104,7 @@ class Decoder {
 
   #reportUnknown(key: string): void {
     if (this.unknownFields.length >= MAX_STRICT_ERRORS) return;
-    let path = '';
-    for (const step of [...this.#path, key]) {
-      if (typeof step === 'number') path += `[${step}]`;
-      else path += path === '' ? step : `.${step}`;
-    }
+    const path = pathText([...this.#path, key]);
     this.unknownFields.push(`unknown field "${path}"`);
   }
 
@@ -174,6 +182,8 @@ class Decoder {
 
   #integer(value: Json, schema: ScalarSchema): number {
     if (typeof value !== 'number') return this.#wrongType(value, schema);
+    const written = this.#fractions?.get(pathText(this.#path));
+    if (written !== undefined) return this.#wrongType(value, schema, `number ${written}`);
     const fits = Number.isInteger(value) && (schema.scalar === 'int64' || Math.abs(value + 0.5) <= INT32_MAX + 0.5);
     return fits ? value : this.#wrongType(value, schema, `number ${value}`);
   }
@@ -190,6 +200,22 @@ class Decoder {
     if (named === undefined) return goType(schema);
     return schema.kind === 'list' ? `[]${named}` : named;
   }
+}
+
+/** `spec.containers[0].image` */
+function pathText(steps: readonly (string | number)[]): string {
+  let path = '';
+  for (const step of steps) {
+    if (typeof step === 'number') path += `[${step}]`;
+    else path += path === '' ? step : `.${step}`;
+  }
+  return path;
+}
+
+/** What Kubernetes' types do not tell from nothing. */
+function isOmitted(field: FieldSchema, type: Schema, value: Json): boolean {
+  if (type.kind === 'scalar') return field.omitsZero === true && (value === '' || value === 0 || value === false);
+  return field.required !== true && isEmptyCollection(type, value);
 }
 
 /** Optional maps and lists are absent from the wire form while they are empty; `any` and structs are not. */

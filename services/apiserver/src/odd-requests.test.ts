@@ -389,3 +389,40 @@ test('a scale is read like any object, and stays with its own', async () => {
     },
   ]);
 });
+
+test('an integer is written as one; where fractions may be, and in YAML, 1.0 is a number like any other', async () => {
+  const url = '/apis/apps/v1/namespaces/default/deployments';
+  const deployment = (spec: string, resources = '{}'): string =>
+    `{"metadata":{"name":"whole"},"spec":{"selector":{"matchLabels":{"a":"b"}},${spec},"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"i:1.0","resources":${resources}}]}}}}`;
+  const refused = (number: string, field: string, type = 'int32'): Asked['answer'] => [
+    400,
+    `Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number ${number} into Go struct field ${field} of type ${type}`,
+  ];
+  const REPLICAS = 'DeploymentSpec.spec.replicas';
+  await compare([
+    { method: 'POST', url, body: deployment('"replicas":1.0'), answer: refused('1.0', REPLICAS) },
+    { method: 'POST', url, body: deployment('"replicas" : 1e0'), answer: refused('1e0', REPLICAS) },
+    { method: 'POST', url, body: deployment('"replicas":-1.50E+1'), answer: refused('-1.50E+1', REPLICAS) },
+    {
+      method: 'POST',
+      url: `${url}?dryRun=All`,
+      body: deployment('"replicas":1', '{"limits":{"cpu":1.0}}'),
+      answer: [201, undefined],
+    },
+    {
+      method: 'POST',
+      url: `${url}?dryRun=All`,
+      type: 'application/yaml',
+      body: deployment('"replicas":1.0'),
+      answer: [201, undefined],
+    },
+    { method: 'POST', url: `${url}?dryRun=All`, body: deployment('"replicas":0'), answer: [201, undefined] },
+  ]);
+  const pod =
+    '{"metadata":{"name":"whole"},"spec":{"terminationGracePeriodSeconds":3.0,"containers":[{"name":"c","image":"i"}]}}';
+  const [, message] = refused('3.0', 'PodSpec.spec.terminationGracePeriodSeconds', 'int64');
+  const answer = [400, message?.replaceAll('Deployment in', 'Pod in').replace('a Deployment:', 'a Pod:')] as const;
+  const pods = '/api/v1/namespaces/default/pods';
+  for (let time = 0; time < 2; time += 1) await compare([{ method: 'POST', url: pods, body: pod, answer }]);
+});

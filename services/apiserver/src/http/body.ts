@@ -56,6 +56,8 @@ export interface ParsedDocument {
   readonly value: JsonObject;
   /** `duplicate field "data.a"`, in the order of the text. */
   readonly duplicates: readonly string[];
+  /** Of a JSON text: some number in it is not written as an integer. */
+  readonly hasFractions?: boolean;
 }
 
 /** Parses a document; `wanted` is named when it is none at all. */
@@ -65,11 +67,14 @@ export function parseDocument(text: string, format: BodyFormat, wanted: string):
 
 /** As `parseDocument`, where another sentence tells why it is none. */
 export function parseRefusing(text: string, format: BodyFormat, refused: Refusal): ParsedDocument {
-  const { value, duplicates } = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, refused);
+  const parsed = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, refused);
+  const { value, duplicates } = parsed;
+  // In YAML, 1.0 is an integer by the time that it is JSON.
+  const hasFractions = format === 'json' && parsed.hasFractions === true;
   refuseTooDeep(value);
-  if (isJsonObject(value)) return { value, duplicates };
+  if (isJsonObject(value)) return { value, duplicates, hasFractions };
   // In Go, null fills nothing in.
-  if (value === null) return { value: {}, duplicates };
+  if (value === null) return { value: {}, duplicates, hasFractions };
   throw refused(noObject(value));
 }
 

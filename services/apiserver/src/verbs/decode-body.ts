@@ -2,15 +2,18 @@ import { type KubeObject, type ResourceDefinition, schemaFor } from '@holdfast/a
 import {
   badRequest,
   copyJson,
+  type Decoded as DecodedValue,
   DecodeError,
+  decodeTextWithSchema,
   decodeWithSchema,
+  findFractions,
   findStrictProblems,
   type JsonObject,
   StatusError,
   type StructSchema,
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import { asKind, type BodyFormat, bodyFormat, bodyText, type ParsedDocument, parseDocument } from '../http/body.ts';
+import { asKind, type BodyFormat, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import {
   isMarked,
@@ -46,7 +49,8 @@ function decodeText(
   const format = bodyFormat(context.request);
   const parsed = parseDocument(text, format, definition.kind);
   let isClean = true;
-  const object = decodeDocument(parsed, definition, (unknownFields) => {
+  const fractions = parsed.hasFractions === true ? findFractions(text) : undefined;
+  const object = decodeDocument({ value: parsed.value, fractions }, definition, (unknownFields) => {
     const problems = strictProblems({ text, format, duplicates: parsed.duplicates, unknownFields });
     isClean = problems.length === 0;
     reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`));
@@ -79,8 +83,8 @@ export function decodeNewBody(
 /** `undefined` when something is wrong with it: then the whole text says what. */
 function decodeRest(definition: ResourceDefinition, split: SplitBody, template: PodTemplate): KubeObject | undefined {
   try {
-    const { value, duplicates } = parseDocument(split.rest, 'json', definition.kind);
-    if (duplicates.length > 0 || !isMarked(value)) return undefined;
+    const { value, duplicates, hasFractions } = parseDocument(split.rest, 'json', definition.kind);
+    if (duplicates.length > 0 || hasFractions === true || !isMarked(value)) return undefined;
     const { spec: _mark, ...rest } = value;
     const decoded = decodeWithSchema(asJson(asKind(rest, definition)), schemaOf(definition));
     if (decoded.unknownFields.length > 0) return undefined;
@@ -105,14 +109,20 @@ function strictProblems({ text, format, duplicates, unknownFields }: Findings): 
   return [...duplicates, ...unknownFields];
 }
 
+interface Document {
+  readonly value: JsonObject;
+  /** Numbers that are not written as integers, by their paths. */
+  readonly fractions: ReadonlyMap<string, string> | undefined;
+}
+
 function decodeDocument(
-  parsed: ParsedDocument,
+  document: Document,
   definition: ResourceDefinition,
   report: (unknownFields: readonly string[]) => void,
 ): KubeObject {
-  const object = asKind(parsed.value, definition);
+  const object = asKind(document.value, definition);
   try {
-    const { value, unknownFields } = decodeWithSchema(asJson(object), schemaOf(definition));
+    const { value, unknownFields } = decodeFields(asJson(object), definition, document.fractions);
     report(unknownFields);
     return asKind(value, definition);
   } catch (error) {
@@ -120,6 +130,15 @@ function decodeDocument(
     throw error;
   }
 }
+
+const decodeFields = (
+  value: JsonObject,
+  definition: ResourceDefinition,
+  fractions: Document['fractions'],
+): DecodedValue =>
+  fractions === undefined
+    ? decodeWithSchema(value, schemaOf(definition))
+    : decodeTextWithSchema(value, schemaOf(definition), fractions);
 
 /** The form that is stored, of a document that the server itself put together. */
 export function decodeStoredForm(document: JsonObject, definition: ResourceDefinition): JsonObject {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError } from '@holdfast/platform';
+import { joinCookies } from './cookies.ts';
 import { KUBELET_ANSWER_MS } from './limits.ts';
 
 /**
@@ -58,10 +59,11 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
   'content-length',
 ]);
 
+/** Node makes a list of cookies only, and one line of whatever else comes several times. */
 function headersOf({ headers }: IncomingMessage, without: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || without.has(name) ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+      value === undefined || without.has(name) ? [] : [[name, Array.isArray(value) ? joinCookies(value) : value]],
     ),
   );
 }

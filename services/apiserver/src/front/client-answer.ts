@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { Clock, Timer } from '@holdfast/platform/clock';
+import { partsOf } from '../cookies.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
@@ -128,7 +129,7 @@ export class ClientAnswer implements Asker {
     raw.statusCode = raw instanceof Http2ServerResponse && status > HTTP2_STATUS_MAX ? BAD_GATEWAY : status;
     raw.setHeader('audit-id', this.#options.auditId);
     raw.setHeader('cache-control', 'no-cache, private');
-    for (const name in headers) raw.setHeader(name, headers[name] ?? '');
+    for (const name in headers) raw.setHeader(name, partsOf(name, headers[name] ?? ''));
     return raw;
   }
 

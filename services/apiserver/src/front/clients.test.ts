@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
+import type { IncomingMessage } from 'node:http';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -9,6 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { createSilentLog } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
+import { joinCookies } from '../cookies.ts';
 import { createCertificate } from '../testing/certificate.ts';
 import { createHttpsServer, type HttpsLimits } from './index.ts';
 
@@ -105,6 +107,19 @@ test('a status of a program behind us that HTTP/2 has no room for is told as a b
   });
   for (const path of ['/long', '/short'])
     assert.deepEqual([await http1(port, path), await http2(port, path)], [999, 502]);
+});
+
+test('each cookie of a program behind us is a header of its own', async (t) => {
+  const cookies = ['a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2'];
+  const port = await serve(t, async () => answered(200, { 'set-cookie': joinCookies(cookies) }));
+  const request = httpsRequest({ host, port, ca: tls.certificate, agent: false }).end();
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  answer.resume();
+  assert.deepEqual(answer.headers['set-cookie'], cookies);
+  const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate });
+  t.after(() => session.destroy());
+  const [headers] = (await once(session.request({ ':path': '/' }), 'response')) as [IncomingHttpHeaders];
+  assert.deepEqual(headers['set-cookie'], cookies);
 });
 
 test('a short answer that its client does not read is cut off', async (t) => {

@@ -3,6 +3,7 @@ import type { Http2SecureServer } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { nodeHttp } from '@holdfast/platform/http';
+import { partsOf } from '../cookies.ts';
 import { UPGRADED_IDLE_MS } from '../limits.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
@@ -73,7 +74,9 @@ class Upgrade implements Asker {
     const socket = this.#socket;
     socket.setNoDelay(true);
     socket.setTimeout(UPGRADED_IDLE_MS, () => socket.destroy());
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const lines = Object.entries(headers).flatMap(([name, value]) =>
+      [partsOf(name, value)].flat().map((part) => `${name}: ${part}\r\n`),
+    );
     socket.write(`HTTP/1.1 ${status} ${nodeHttp().STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
     socket.on('data', (bytes: Buffer) => this.#send(bytes));
     socket.once('end', () => this.#question?.ended());

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { partsOf } from '../cookies.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const DEFAULT = '/api/v1/namespaces/default';
@@ -11,6 +12,7 @@ async function startProgram(t: TestContext): Promise<number> {
   const server = createServer((request, response) => {
     const { host = '', 'x-forwarded-for': chain = '' } = request.headers;
     if (request.url === '/old') response.writeHead(302, { location: '/new' });
+    if (request.url === '/login') response.setHeader('set-cookie', ['a=1', 'b=2']);
     response.end(`${request.method} ${request.url} of ${host} for ${String(chain)}`);
   });
   server.listen(0, '127.0.0.1');
@@ -61,6 +63,8 @@ test('a proxy passes on what was asked, whatever the names of pod and namespace 
   );
   assert.equal(await textOf(api, `${base}/`), `GET / of 127.0.0.1:${port} for `);
   assert.equal((await api.call('GET', `${base}/old`)).headers['location'], `${base}/new`);
+  const { headers: told } = await api.call('GET', `${base}/login`);
+  assert.deepEqual(partsOf('set-cookie', told['set-cookie'] ?? ''), ['a=1', 'b=2']);
 });
 
 test('only who reads is led to a path behind the proxy, once there is somebody', async (t) => {

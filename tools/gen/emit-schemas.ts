@@ -1,9 +1,10 @@
+import { fieldsWithoutZero } from './fields-without-zero.ts';
 import { type Property, resolveRef, type Struct } from './swagger.ts';
 
 /**
  * One text per struct, parsed by libs/api/src/schema-table.ts when the struct is first needed:
  *   table  = ["!"] field *(";" field)            "!": atomic struct
- *   field  = name ["!"] ":" type ["|" patch]     "!": required
+ *   field  = name ["!"|"~"] ":" type ["|" patch]  "!": required, "~": a zero is not kept
  *   type   = scalar / "@" struct / "[" type / "=" type / "<" keys ">" type / "{" type / "!" type / "+" type
  *            atomic list  set       map list        map          atomic override   granular override
  *   patch  = strategy *("," strategy) ["/" mergeKey]
@@ -34,10 +35,11 @@ function emitIndex(packages: readonly string[]): string {
 
 function encode(struct: Struct): string {
   const { definition } = struct;
+  const zeros = fieldsWithoutZero(struct.name);
   const fields = Object.keys(definition.properties ?? {}).map((field) => {
     const property = definition.properties?.[field] ?? {};
-    const required = definition.required?.includes(field) === true ? '!' : '';
-    return `${field}${required}:${encodeType(property)}${encodePatch(property)}`;
+    const flag = definition.required?.includes(field) === true ? '!' : zeros.has(field) ? '~' : '';
+    return `${field}${flag}:${encodeType(property)}${encodePatch(property)}`;
   });
   return (definition['x-kubernetes-map-type'] === 'atomic' ? '!' : '') + fields.join(';');
 }

@@ -41,19 +41,21 @@ function parseStruct(name: string, text: string): StructSchema {
   const fields: Record<string, FieldSchema> = {};
   for (const field of body === '' ? [] : body.split(';')) {
     const colon = field.indexOf(':');
-    const required = field[colon - 1] === '!';
-    fields[field.slice(0, required ? colon - 1 : colon)] = parseField(field.slice(colon + 1), required);
+    const flag = FLAGS[field.charAt(colon - 1)];
+    fields[field.slice(0, flag === undefined ? colon : colon - 1)] = parseField(field.slice(colon + 1), flag);
   }
   return { kind: 'struct', name, fields, ...(atomic ? { atomic } : {}) };
 }
 
-function parseField(text: string, required: boolean): FieldSchema {
+const FLAGS: Readonly<Record<string, 'required' | 'omitsZero'>> = { '!': 'required', '~': 'omitsZero' };
+
+function parseField(text: string, flag: 'required' | 'omitsZero' | undefined): FieldSchema {
   const [typeText = '', patch] = text.split('|', 2);
   const [strategies, mergeKey] = patch?.split('/', 2) ?? [];
   const patchStrategy = strategies?.split(',').filter(isPatchStrategy) ?? [];
   return {
     type: lazyType(typeText),
-    ...(required ? { required } : {}),
+    ...(flag === undefined ? {} : { [flag]: true }),
     ...(patchStrategy.length === 0 ? {} : { patchStrategy }),
     ...(mergeKey === undefined ? {} : { patchMergeKey: mergeKey }),
   };

@@ -37,6 +37,8 @@ export interface FieldSchema {
   /** A function, because types refer to each other in circles. */
   readonly type: () => Schema;
   readonly required?: boolean;
+  /** A zero says the same as nothing, and is not kept: `hostNetwork: false`, `workingDir: ""`. */
+  readonly omitsZero?: boolean;
   /** `x-kubernetes-patch-strategy`, for strategic merge. */
   readonly patchStrategy?: readonly ('merge' | 'retainKeys' | 'replace')[];
   readonly patchMergeKey?: string;

@@ -78,3 +78,74 @@ function assertFrozen(value: unknown): void {
   assert(Object.isFrozen(value), JSON.stringify(value));
   for (const child of Object.values(value)) assertFrozen(child);
 }
+
+const WITH_ZEROS = {
+  hostNetwork: false,
+  nodeName: '',
+  automountServiceAccountToken: false,
+  containers: [
+    {
+      name: 'main',
+      image: 'busybox',
+      tty: false,
+      workingDir: '',
+      env: [{ name: 'A', value: '' }],
+      ports: [{ containerPort: 80, hostPort: 0, name: '' }],
+      securityContext: { privileged: false, runAsUser: 0 },
+      livenessProbe: { initialDelaySeconds: 0, periodSeconds: 0, tcpSocket: { port: 80, host: '' } },
+    },
+  ],
+};
+
+test('zeros that Kubernetes does not tell from nothing are neither kept nor owned, however they come', async () => {
+  const pod = { metadata: { name: 'x', generateName: '' }, spec: WITH_ZEROS };
+  const created = await api.call('POST', `${NS}/pods`, { body: pod });
+  assertAsWritten(created, 201);
+  const [{ livenessProbe: probe, terminationMessagePath, ...container } = {}] = created.at('spec.containers') as [
+    Record<string, unknown>,
+  ];
+  assert.deepEqual(
+    [container['tty'], container['workingDir'], container['env'], container['ports'], container['securityContext']],
+    [
+      undefined,
+      undefined,
+      [{ name: 'A' }],
+      [{ containerPort: 80, protocol: 'TCP' }],
+      { privileged: false, runAsUser: 0 },
+    ],
+  );
+  assert.deepEqual(probe, {
+    tcpSocket: { port: 80 },
+    timeoutSeconds: 1,
+    periodSeconds: 10,
+    successThreshold: 1,
+    failureThreshold: 3,
+  });
+  const { hostNetwork, nodeName, automountServiceAccountToken } = created.at('spec') as Record<string, unknown>;
+  assert.deepEqual([hostNetwork, nodeName, automountServiceAccountToken], [undefined, undefined, false]);
+  assert.doesNotMatch(
+    JSON.stringify(created.at('metadata.managedFields')),
+    /f:(hostNetwork|tty|hostPort|generateName)/,
+  );
+  // What is sent back with zeros, or without, is the same pod.
+  const spec = { ...(created.at('spec') as Readonly<Record<string, unknown>>), hostNetwork: false };
+  assert.equal((await api.call('PUT', `${NS}/pods/x`, { body: { ...created.body, spec } })).status, 200);
+  const patched = await api.call('PATCH', `${NS}/pods/x`, { body: { spec: { hostNetwork: false, hostname: '' } } });
+  assert.deepEqual(patched.body, created.body);
+});
+
+test('a zero that was applied is owned by whoever applied it, and is not kept', async () => {
+  const body = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'x' },
+    spec: { paused: false, selector: { matchLabels: { app: 'web' } }, template: TEMPLATE },
+  };
+  const headers = { 'content-type': 'application/apply-patch+yaml' };
+  const url = `${APPS}/deployments/x?fieldManager=a`;
+  const applied = await api.call('PATCH', url, { headers, body });
+  assert.deepEqual([applied.status, applied.at('spec.paused')], [201, undefined]);
+  assert.match(JSON.stringify(applied.at('metadata.managedFields')), /f:paused/);
+  const again = await api.call('PATCH', url, { headers, body });
+  assert.equal(again.at('metadata.resourceVersion'), applied.at('metadata.resourceVersion'));
+});

@@ -2,9 +2,9 @@
 
 export const APIREGISTRATION_V1: Readonly<Record<string, string>> = {
   "APIService": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec:@apiregistration.v1.APIServiceSpec;status:@apiregistration.v1.APIServiceStatus",
-  "APIServiceCondition": "lastTransitionTime:t;message:s;reason:s;status!:s;type!:s",
+  "APIServiceCondition": "lastTransitionTime:t;message~:s;reason~:s;status!:s;type!:s",
   "APIServiceList": "apiVersion:s;items!:[@apiregistration.v1.APIService;kind:s;metadata:@meta.v1.ListMeta",
-  "APIServiceSpec": "caBundle:y;group:s;groupPriorityMinimum!:i;insecureSkipTLSVerify:b;service:@apiregistration.v1.ServiceReference;version:s;versionPriority!:i",
+  "APIServiceSpec": "caBundle~:y;group~:s;groupPriorityMinimum!:i;insecureSkipTLSVerify~:b;service:@apiregistration.v1.ServiceReference;version~:s;versionPriority!:i",
   "APIServiceStatus": "conditions:<type>@apiregistration.v1.APIServiceCondition|merge/type",
-  "ServiceReference": "name:s;namespace:s;port:i",
+  "ServiceReference": "name~:s;namespace~:s;port:i",
 };

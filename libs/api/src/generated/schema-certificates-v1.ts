@@ -2,8 +2,8 @@
 
 export const CERTIFICATES_V1: Readonly<Record<string, string>> = {
   "CertificateSigningRequest": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec!:@certificates.v1.CertificateSigningRequestSpec;status:@certificates.v1.CertificateSigningRequestStatus",
-  "CertificateSigningRequestCondition": "lastTransitionTime:t;lastUpdateTime:t;message:s;reason:s;status!:s;type!:s",
+  "CertificateSigningRequestCondition": "lastTransitionTime:t;lastUpdateTime:t;message~:s;reason~:s;status!:s;type!:s",
   "CertificateSigningRequestList": "apiVersion:s;items!:[@certificates.v1.CertificateSigningRequest;kind:s;metadata:@meta.v1.ListMeta",
-  "CertificateSigningRequestSpec": "expirationSeconds:i;extra:{[s;groups:[s;request!:y;signerName!:s;uid:s;usages:[s;username:s",
-  "CertificateSigningRequestStatus": "certificate:y;conditions:<type>@certificates.v1.CertificateSigningRequestCondition",
+  "CertificateSigningRequestSpec": "expirationSeconds:i;extra:{[s;groups:[s;request!:y;signerName!:s;uid~:s;usages:[s;username~:s",
+  "CertificateSigningRequestStatus": "certificate~:y;conditions:<type>@certificates.v1.CertificateSigningRequestCondition",
 };

@@ -5,5 +5,5 @@ export const POLICY_V1: Readonly<Record<string, string>> = {
   "PodDisruptionBudget": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec:@policy.v1.PodDisruptionBudgetSpec;status:@policy.v1.PodDisruptionBudgetStatus",
   "PodDisruptionBudgetList": "apiVersion:s;items!:[@policy.v1.PodDisruptionBudget;kind:s;metadata:@meta.v1.ListMeta",
   "PodDisruptionBudgetSpec": "maxUnavailable:o;minAvailable:o;selector:@meta.v1.LabelSelector|replace;unhealthyPodEvictionPolicy:s",
-  "PodDisruptionBudgetStatus": "conditions:<type>@meta.v1.Condition|merge/type;currentHealthy!:i;desiredHealthy!:i;disruptedPods:{t;disruptionsAllowed!:i;expectedPods!:i;observedGeneration:l",
+  "PodDisruptionBudgetStatus": "conditions:<type>@meta.v1.Condition|merge/type;currentHealthy!:i;desiredHealthy!:i;disruptedPods:{t;disruptionsAllowed!:i;expectedPods!:i;observedGeneration~:l",
 };

@@ -12,5 +12,5 @@ export const RBAC_V1: Readonly<Record<string, string>> = {
   "RoleBindingList": "apiVersion:s;items!:[@rbac.v1.RoleBinding;kind:s;metadata:@meta.v1.ListMeta",
   "RoleList": "apiVersion:s;items!:[@rbac.v1.Role;kind:s;metadata:@meta.v1.ListMeta",
   "RoleRef": "!apiGroup!:s;kind!:s;name!:s",
-  "Subject": "!apiGroup:s;kind!:s;name!:s;namespace:s",
+  "Subject": "!apiGroup~:s;kind!:s;name!:s;namespace~:s",
 };

@@ -18,6 +18,6 @@ export const STORAGE_V1: Readonly<Record<string, string>> = {
   "VolumeAttachmentSource": "inlineVolumeSpec:@core.v1.PersistentVolumeSpec;persistentVolumeName:s",
   "VolumeAttachmentSpec": "attacher!:s;nodeName!:s;source!:@storage.v1.VolumeAttachmentSource",
   "VolumeAttachmentStatus": "attachError:@storage.v1.VolumeError;attached!:b;attachmentMetadata:{s;detachError:@storage.v1.VolumeError",
-  "VolumeError": "message:s;time:t",
+  "VolumeError": "message~:s;time:t",
   "VolumeNodeResources": "count:i",
 };

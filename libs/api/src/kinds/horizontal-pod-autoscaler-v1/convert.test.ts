@@ -30,7 +30,7 @@ test('metrics that v1 has no field for survive the way through v1', () => {
     resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } },
   });
   v2.status.conditions = [
-    { type: 'AbleToScale', status: 'True', lastTransitionTime: '2023-01-01T00:00:00Z', reason: '', message: '' },
+    { type: 'AbleToScale', status: 'True', lastTransitionTime: '2023-01-01T00:00:00Z', reason: 'a', message: 'b' },
   ];
   const v1 = fromV2(v2);
   assert.equal(v1.spec.targetCPUUtilizationPercentage, 60);

@@ -5,6 +5,7 @@ import {
   badRequest,
   conflict,
   copyJson,
+  deepEqual,
   isJsonObject,
   type JsonObject,
   jsonTypeName,
@@ -92,7 +93,18 @@ function appliedObject(core: Core, application: Application, live: KubeObject | 
     config,
     force: options.force,
   });
-  return asKind(decodeStoredForm(object, definition), definition);
+  const applied = asKind(decodeStoredForm(object, definition), definition);
+  return live !== undefined && differOnlyInTime(live, applied, definition) ? live : applied;
+}
+
+/** Who applies a zero that is not kept changes nothing but the time of it. */
+function differOnlyInTime(live: KubeObject, applied: KubeObject, definition: ResourceDefinition): boolean {
+  return deepEqual(timeless(asKind(decodeStoredForm(asJson(live), definition), definition)), timeless(applied));
+}
+
+function timeless(object: KubeObject): JsonObject {
+  const managedFields = (object.metadata.managedFields ?? []).map((entry) => ({ ...entry, time: '' }));
+  return asJson({ ...object, metadata: { ...object.metadata, managedFields } });
 }
 
 /** Who names a uid means an object that is there. */

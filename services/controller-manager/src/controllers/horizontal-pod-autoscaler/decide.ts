@@ -220,7 +220,8 @@ class Draft {
     const { lastScaleTime } = old;
     return {
       ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
-      currentReplicas: figures.current,
+      // On the wire a count of zero is an absent field.
+      ...(figures.current === 0 ? {} : { currentReplicas: figures.current }),
       desiredReplicas: figures.desired,
       currentMetrics: figures.statuses ?? null,
       conditions,

@@ -143,6 +143,8 @@ test('the bounds are kept at once, and a target of size zero is left alone', asy
   await off.pass();
   const message = 'scaling is disabled since the replica count of the target is zero';
   assert.deepEqual([off.size(), ...off.said('ScalingActive')], [0, 'False', 'ScalingDisabled', message]);
+  const written = 'currentReplicas' in off.status();
+  assert.equal(written, false, 'the server keeps no zero there: it would be missed, and written, at every look');
 });
 
 test('without a metric nothing is changed, and it is said why', async () => {

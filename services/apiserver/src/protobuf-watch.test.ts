@@ -60,3 +60,21 @@ test('a client that takes a watch in JSON gets lines, whatever it takes besides'
     assert.equal(answer.headers['content-type'], 'application/json');
   }
 });
+
+test('a watch of metadata alone shows no other kind, not even in a bookmark, in whatever encoding', async () => {
+  await createMap('a', { k: '1' });
+  const url = `${MAPS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
+  for (const version of ['v1', 'v1beta1']) {
+    const as = `as=PartialObjectMetadata;g=meta.k8s.io;v=${version}`;
+    const frames = (await framesOf(api, url, 2, `${PROTOBUF};${as}`)).map(readFrame);
+    const lines = await api.watch(url, 2, { headers: { accept: `application/json;${as}` } });
+    for (const event of [...frames, ...lines]) {
+      const { kind, apiVersion } = event.object as { readonly kind?: unknown; readonly apiVersion?: unknown };
+      assert.deepEqual([kind, apiVersion], ['PartialObjectMetadata', `meta.k8s.io/${version}`]);
+    }
+    for (const bookmark of [frames[1], lines[1]]) {
+      assert.equal(bookmark?.type, 'BOOKMARK');
+      assert.deepEqual(valueAt(bookmark.object, 'metadata.annotations'), { 'k8s.io/initial-events-end': 'true' });
+    }
+  }
+});

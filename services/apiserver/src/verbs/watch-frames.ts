@@ -64,18 +64,19 @@ export function bookmark(
   definition: ResourceDefinition,
   { revision, endsInitial }: { readonly revision: number; readonly endsInitial: boolean },
 ): WatchFrame {
-  return valueFrame(context, {
-    type: 'BOOKMARK',
-    object: {
-      kind: definition.kind,
-      apiVersion: groupVersion(definition),
-      metadata: {
-        resourceVersion: String(revision),
-        creationTimestamp: null,
-        ...(endsInitial ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
-      },
-    },
-  });
+  const metadata = {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(endsInitial ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
+  };
+  const object = { kind: definition.kind, apiVersion: groupVersion(definition), metadata };
+  return valueFrame(context, { type: 'BOOKMARK', object: asWatched(context, object) });
+}
+
+/** Clients that want nothing but metadata know no other kind, and end a watch that shows them one. */
+function asWatched(context: ResourceContext, object: object): object {
+  const { form } = context.representation;
+  return form === 'partial' || form === 'partial list' ? partialObjectMetadata(object, formVersionOf(context)) : object;
 }
 
 export function expiredFrame(context: ResourceContext, revision: number, current: number): WatchFrame {

@@ -160,3 +160,9 @@ test('what has no message has no form: tables, kinds that nobody knows, kinds fr
   }
   assert.equal(encodeObject({ kind: 'Pod' }), undefined);
 });
+
+test('what is kept of an object holds no more memory than it has bytes', () => {
+  const content = encodeContent({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data: { a: 'b' } });
+  assert.equal(content?.buffer.byteLength, content?.length);
+  assert.ok(content !== undefined && content.length > 0);
+});

@@ -9,7 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function encodeMessage(name: string, value: object): Buffer {
   const writer = new WireWriter();
   writeMessage(writer, name, value);
-  return writer.finish();
+  return writer.finishToKeep();
 }
 
 interface WrittenField extends WireField {

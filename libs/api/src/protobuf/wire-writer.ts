@@ -24,6 +24,13 @@ export class WireWriter {
     return Buffer.from(this.#bytes.subarray(this.#at));
   }
 
+  /** A copy to be kept for long, in memory of its own: a piece of the common pool would hold all that was made around it. */
+  finishToKeep(): Buffer {
+    const kept = Buffer.allocUnsafeSlow(this.length);
+    this.#bytes.copy(kept, 0, this.#at);
+    return kept;
+  }
+
   /** Below zero: as 64 bits. */
   varint(value: number): void {
     if (value < 0 || value > SHORT_VARINT_MAX) return this.#longVarint(value);

@@ -56,6 +56,12 @@ test('processes that name the folder or stand in it are ended, no others', async
   assert.equal(elsewhere.exitCode ?? elsewhere.signalCode, null);
 });
 
+test('a process that is about to end was not left behind', async (t) => {
+  const folder = makeFolder(t);
+  await startProcess(t, ['-e', 'setTimeout(() => {}, 300)', path.join(folder, 'configuration')]);
+  assert.deepEqual(removeLeftovers(folder), []);
+});
+
 test('a process that was there before whoever tidies up is not of its tests', async (t) => {
   const folder = makeFolder(t);
   const earlier = await startProcess(t, ['-e', WAIT], folder);

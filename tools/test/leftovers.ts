@@ -8,7 +8,7 @@ import type { RunReport } from './count-reporter.ts';
  * it, what is mounted there, files. Answers what there was. Where something stays mounted no file is removed: it could be one that lies elsewhere.
  */
 export function removeLeftovers(folder: string): readonly string[] {
-  const processes = processesOf(folder);
+  const processes = processesThatStay(folder);
   for (const { pid } of processes) endProcess(pid);
   for (const target of mountsBelow(folder)) spawnSync('umount', ['-l', target]);
   const files = existsSync(folder) ? readdirSync(folder) : [];
@@ -33,6 +33,20 @@ function removeFiles(folder: string): readonly string[] {
   } catch (error) {
     return [`${folder} could not be removed: ${String(error)}`];
   }
+}
+
+/** A test that has killed a process need not have seen it end: on a busy machine that takes a moment. */
+const ENDING_MS = 2_000;
+const LOOK_AGAIN_MS = 50;
+
+function processesThatStay(folder: string): ReturnType<typeof processesOf> {
+  const deadline = performance.now() + ENDING_MS;
+  let found = processesOf(folder);
+  while (found.length > 0 && performance.now() < deadline) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
+    found = processesOf(folder);
+  }
+  return found;
 }
 
 /** What was there before this process did, such as the shell of somebody who looks into the folder, is not of its tests. */

@@ -38,6 +38,19 @@ test('services start in order and stop in reverse', async () => {
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
 });
 
+test('who asks for the end once more waits for it, and is told of the same failure', async () => {
+  const seen: string[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const slow: Service = { name: 'slow', start: async () => {}, stop: () => released };
+  const all = await startAll('all', [serviceOf(seen, 'a', 'stop'), slow], tools);
+  const ends = [all.stop(), all.stop()].map((end) => end.catch((error: Error) => seen.push(error.message)));
+  await new Promise(setImmediate);
+  assert.deepEqual(seen, ['start a']);
+  release();
+  await Promise.all(ends);
+  assert.deepEqual(seen, ['start a', 'stop a', 'a does not stop', 'a does not stop']);
+});
+
 test('when one does not start, it and those before it are stopped, and the reason is told', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'start'), serviceOf(seen, 'c')];

@@ -42,6 +42,8 @@ export interface RunningTools {
 export class Running {
   readonly #tools: RunningTools;
   readonly #services: Service[] = [];
+  /** Whoever asks again, as a second signal does, waits for the same end. */
+  #ending: Promise<unknown> = Promise.resolve();
 
   constructor(tools: RunningTools) {
     this.#tools = tools;
@@ -73,8 +75,12 @@ export class Running {
     return this.#stop(STOP_DEADLINE_MS);
   }
 
-  #stop(deadlineMs: number): Promise<void> {
-    return stopInReverse(this.#services.splice(0), (service) => stopInTime(service, deadlineMs, this.#tools.clock));
+  async #stop(deadlineMs: number): Promise<void> {
+    const stopping = stopInReverse(this.#services.splice(0), (service) =>
+      stopInTime(service, deadlineMs, this.#tools.clock),
+    );
+    this.#ending = Promise.all([this.#ending, stopping]);
+    await this.#ending;
   }
 }
 

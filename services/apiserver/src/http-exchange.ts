@@ -50,13 +50,18 @@ const SYSTEM_ERRORS: ReadonlyMap<string, string> = new Map([
 export const brokenBackend = (why: string, cause?: unknown): StatusError =>
   new StatusError({ code: 500, message: `error dialing backend: ${why}`, cause });
 
-/** What concerns one connection only. */
+/** What concerns one connection only: some programs offer another protocol with every answer, or announce trailers that end here. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([
   'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'date',
   'content-length',
+  'date',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 
 /** Node makes a list of cookies only, and one line of whatever else comes several times. */

@@ -12,6 +12,14 @@ async function startProgram(t: TestContext): Promise<number> {
   const server = createServer((request, response) => {
     const { host = '', 'x-forwarded-for': chain = '' } = request.headers;
     if (request.url === '/old') response.writeHead(302, { location: '/new' });
+    if (request.url === '/offer')
+      response.setHeaders(
+        new Map([
+          ['upgrade', 'h2c'],
+          ['trailer', 'x-sum'],
+          ['x-own', 'a'],
+        ]),
+      );
     if (request.url === '/login') response.setHeader('set-cookie', ['a=1', 'b=2']);
     response.end(`${request.method} ${request.url} of ${host} for ${String(chain)}`);
   });
@@ -65,6 +73,8 @@ test('a proxy passes on what was asked, whatever the names of pod and namespace 
   assert.equal((await api.call('GET', `${base}/old`)).headers['location'], `${base}/new`);
   const { headers: told } = await api.call('GET', `${base}/login`);
   assert.deepEqual(partsOf('set-cookie', told['set-cookie'] ?? ''), ['a=1', 'b=2']);
+  const { headers: offered } = await api.call('GET', `${base}/offer`);
+  assert.deepEqual([offered['upgrade'], offered['trailer'], offered['x-own']], [undefined, undefined, 'a']);
 });
 
 test('only who reads is led to a path behind the proxy, once there is somebody', async (t) => {

@@ -2,6 +2,7 @@ import { messageName } from './message-names.ts';
 import { messageOf, type WireField } from './message-table.ts';
 import { SPECIAL_MESSAGES } from './special-messages.ts';
 import { WIRE_64_BIT, WIRE_BYTES, WIRE_VARINT, WireError, WireReader } from './wire.ts';
+import { decodeText } from './wire-fields.ts';
 
 /** First bytes of every Kubernetes object in protobuf. */
 export const MAGIC = [0x6b, 0x38, 0x73, 0x00] as const;
@@ -86,7 +87,7 @@ function readEntry(bytes: Uint8Array, type: string, depth: number): { key: strin
   let value: unknown = type === 's' || type === 'y' ? '' : {};
   while (!reader.done) {
     const { number, wireType } = reader.tag();
-    if (number === 1) key = readText(reader.bytes());
+    if (number === 1) key = decodeText(reader.bytes());
     else if (number === 2) value = readSingle(reader, type, wireType, depth);
     else reader.skip(wireType);
   }
@@ -97,7 +98,7 @@ function readSingle(reader: WireReader, type: string, wireType: number, depth: n
   expectWireType(type, wireType);
   switch (type) {
     case 's':
-      return readText(reader.bytes());
+      return decodeText(reader.bytes());
     case 'b':
       return reader.varint() !== 0n;
     case 'i':
@@ -118,16 +119,6 @@ function readSingle(reader: WireReader, type: string, wireType: number, depth: n
 function expectWireType(type: string, wireType: number): void {
   const wanted = type === 'b' || type === 'i' ? WIRE_VARINT : type === 'd' ? WIRE_64_BIT : WIRE_BYTES;
   if (wireType !== wanted) throw new WireError(`wrong wireType = ${wireType}`);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function readText(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch (error) {
-    throw new WireError('a string is not UTF-8', { cause: error });
-  }
 }
 
 function isZero(value: unknown): boolean {

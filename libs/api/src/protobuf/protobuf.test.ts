@@ -123,6 +123,9 @@ test('a key named __proto__ is plain data', () => {
   assert.deepEqual(Object.keys(decoded['data'] as object), ['__proto__']);
 });
 
+/** A message with one string that is none. */
+const noText = (field: number): Part => message(field, bytes(1, [0xff]));
+
 const BAD: readonly { title: string; body: Uint8Array; says: RegExp }[] = [
   { title: 'JSON', body: new TextEncoder().encode('{"kind":"Pod"}'), says: /does not appear to be a protobuf message/ },
   { title: 'nothing', body: new Uint8Array(), says: /does not appear to be a protobuf message/ },
@@ -142,6 +145,24 @@ const BAD: readonly { title: string; body: Uint8Array; says: RegExp }[] = [
     body: envelope('apps/v1', 'Deployment', message(2, string(1, 'x'))),
     says: /wrong wireType/,
   },
+  ...[
+    { title: 'a quantity', body: envelope('v1', 'ResourceQuota', message(2, message(1, string(1, 'cpu'), noText(2)))) },
+    {
+      title: 'a port',
+      body: envelope('v1', 'Service', message(2, message(1, message(4, integer(1, 1), bytes(3, [0xff]))))),
+    },
+    { title: 'raw JSON', body: envelope('apps/v1', 'ControllerRevision', noText(2)) },
+    { title: 'a name', body: envelope('v1', 'Pod', noText(1)) },
+  ].map(({ title, body }) => ({ title: `${title} that is no UTF-8`, body, says: /a string is not UTF-8/ })),
+  ...[
+    { title: 'a time after the year 9999', time: [integer(1, 253_402_300_800)] },
+    { title: 'a time that no calendar has', time: [integer(1, Number.MAX_SAFE_INTEGER)] },
+    { title: 'a time with a fraction of more than a second', time: [integer(1, 1), integer(2, 1_000_000_000)] },
+  ].map(({ title, time }) => ({
+    title,
+    body: envelope('coordination.k8s.io/v1', 'Lease', message(2, message(4, ...time))),
+    says: /a time has no form in JSON/,
+  })),
   {
     title: 'an endless varint',
     body: Uint8Array.from([0x6b, 0x38, 0x73, 0, ...Array.from({ length: 20 }, () => 0xff)]),

@@ -1,7 +1,8 @@
 import { formatTime } from '@holdfast/platform';
 import { formatDuration } from './durations.ts';
 import { type DecodeMessage, readSchemaOrFlag, readSchemaOrSchemas, readSchemaOrTexts } from './schema-messages.ts';
-import { readBytes, readInteger, readText, readTexts, text } from './wire-fields.ts';
+import { WireError } from './wire.ts';
+import { decodeText, readBytes, readInteger, readText, readTexts } from './wire-fields.ts';
 
 /**
  * Messages whose JSON is not an object: times, quantities, numbers-or-strings, raw JSON, named lists. `undefined` = nothing to
@@ -28,14 +29,22 @@ export const SPECIAL_MESSAGES: Readonly<Record<string, (bytes: Uint8Array, decod
 function readTime(bytes: Uint8Array, formatFraction: (nanos: number) => string): string | undefined {
   const seconds = readInteger(bytes, 1);
   if (seconds === undefined) return undefined;
-  return formatTime(Number(seconds) * 1000).replace('Z', `${formatFraction(Number(readInteger(bytes, 2) ?? 0n))}Z`);
+  const nanos = readInteger(bytes, 2) ?? 0n;
+  if (seconds < YEAR_0 || seconds >= YEAR_10000 || nanos < 0n || nanos >= NANOS_PER_SECOND) {
+    throw new WireError('a time has no form in JSON: its year has more than four digits, or its fraction is none');
+  }
+  return formatTime(Number(seconds) * 1000).replace('Z', `${formatFraction(Number(nanos))}Z`);
 }
+
+const YEAR_0 = -62_167_219_200n;
+const YEAR_10000 = 253_402_300_800n;
+const NANOS_PER_SECOND = 1_000_000_000n;
 
 const formatMicros = (nanos: number): string => `.${String(Math.floor(nanos / 1000)).padStart(6, '0')}`;
 
 function readRawJson(bytes: Uint8Array): unknown {
   const raw = readBytes(bytes, 1);
-  return raw === undefined || raw.length === 0 ? undefined : JSON.parse(text.decode(raw));
+  return raw === undefined || raw.length === 0 ? undefined : JSON.parse(decodeText(raw));
 }
 
 function readIntOrString(bytes: Uint8Array): string | number | undefined {

@@ -1,14 +1,23 @@
-import { WIRE_BYTES, WIRE_VARINT, WireReader } from './wire.ts';
+import { WIRE_BYTES, WIRE_VARINT, WireError, WireReader } from './wire.ts';
 
-export const text = new TextDecoder('utf-8', { fatal: true });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Throws `WireError` when it is no text. */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    throw new WireError('a string is not UTF-8', { cause: error });
+  }
+}
 
 export function readText(bytes: Uint8Array, field: number): string | undefined {
   const raw = readBytes(bytes, field);
-  return raw === undefined ? undefined : text.decode(raw);
+  return raw === undefined ? undefined : decodeText(raw);
 }
 
 export const readTexts = (bytes: Uint8Array, field = 1): readonly string[] =>
-  readAll(bytes, field).map((each) => text.decode(each));
+  readAll(bytes, field).map((each) => decodeText(each));
 
 export function readAll(bytes: Uint8Array, field: number): readonly Uint8Array[] {
   const found: Uint8Array[] = [];

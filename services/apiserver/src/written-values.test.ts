@@ -156,3 +156,21 @@ test('a zero that was applied is owned by whoever applied it, and is not kept', 
   const again = await own.call('PATCH', url, { headers, body });
   assert.equal(again.at('metadata.resourceVersion'), applied.at('metadata.resourceVersion'));
 });
+
+test('a scale of zero says nothing of its size, and can be changed', async () => {
+  const body = {
+    metadata: { name: 'x' },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: TEMPLATE },
+  };
+  await api.call('POST', `${APPS}/deployments`, { body });
+  const url = `${APPS}/deployments/x/scale`;
+  const none = await api.call('PATCH', url, { body: { spec: { replicas: 0 } } });
+  assert.deepEqual([none.status, none.at('spec')], [200, {}]);
+  assert.equal((await api.call('GET', `${APPS}/deployments/x`)).at('spec.replicas'), 0);
+  const sent = { ...(none.body as Readonly<Record<string, unknown>>), spec: { replicas: 3 } };
+  assert.deepEqual((await api.call('PUT', url, { body: sent })).at('spec'), { replicas: 3 });
+  assert.deepEqual(
+    (await api.call('PUT', url, { body: { ...sent, metadata: { name: 'x' }, spec: {} } })).at('spec'),
+    {},
+  );
+});

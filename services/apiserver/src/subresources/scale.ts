@@ -162,11 +162,13 @@ function scaleOf(definition: ResourceDefinition, object: KubeObject): JsonObject
   const access = accessOf(definition);
   const { name = '', namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
   const selector = access.selector(object);
+  const replicas = access.replicas(object);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: access.replicas(object) },
+    // A zero is nothing here, as for every client that speaks with Kubernetes.
+    spec: replicas === 0 ? {} : { replicas },
     status: { replicas: access.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
   };
 }

@@ -130,7 +130,13 @@ function testEnvironment(temporary: string): NodeJS.ProcessEnv {
     '/usr/sbin',
     OWN_PROGRAMS,
   ];
-  return { ...Object.fromEntries(inherited), PATH: folders.join(path.delimiter), TMPDIR: temporary };
+  return {
+    ...Object.fromEntries(inherited),
+    PATH: folders.join(path.delimiter),
+    TMPDIR: temporary,
+    // npm keeps compiled modules in the temporary folder: nobody would find them there again.
+    NODE_DISABLE_COMPILE_CACHE: '1',
+  };
 }
 
 function readReport(file: string): RunReport | undefined {

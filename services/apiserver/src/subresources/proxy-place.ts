@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
+import type { Ids } from '@holdfast/platform';
 import type { Core } from '../core.ts';
 
 /** `[scheme:]name[:port]` */
@@ -62,15 +63,29 @@ export async function servicePlace(core: Core, namespace: string, target: ProxyT
   const portName = await portNameOf(core, namespace, target);
   const endpoints: Endpoints | undefined = await core.reader.fresh(ENDPOINTS, { namespace, name });
   if (endpoints === undefined) throw notFound({ group: '', resource: 'endpoints', name });
-  for (const { addresses = [], ports = [] } of endpoints.subsets ?? []) {
-    const found = ports.find((each) => (each.name ?? '') === portName);
-    const [address] = addresses;
-    if (found !== undefined && address !== undefined && isProxyable(address.ip))
-      return { scheme, host: address.ip, port: found.port };
-  }
+  const place = anyPlace(endpoints, portName, core.ids);
+  if (place !== undefined) return { scheme, ...place };
   throw noService(
     `no endpoints available for service "${(endpoints.subsets ?? []).length === 0 ? name : target.text}"`,
   );
+}
+
+/** Requests are spread over all who serve, without keeping account of them. */
+export function anyPlace(
+  { subsets = [] }: Endpoints,
+  portName: string,
+  ids: Pick<Ids, 'uuid'>,
+): Omit<Place, 'scheme'> | undefined {
+  const places = subsets.flatMap((subset) => placesOf(subset, portName));
+  return places[Number.parseInt(ids.uuid().slice(0, 8), 16) % places.length];
+}
+
+type Subset = NonNullable<Endpoints['subsets']>[number];
+
+function placesOf({ addresses = [], ports = [] }: Subset, portName: string): readonly Omit<Place, 'scheme'>[] {
+  const port = ports.find((each) => (each.name ?? '') === portName)?.port;
+  if (port === undefined) return [];
+  return addresses.filter(({ ip }) => isProxyable(ip)).map(({ ip }) => ({ host: ip, port }));
 }
 
 /** Endpoints know ports by name; without one a port is meant that has none. */

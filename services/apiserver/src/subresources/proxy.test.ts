@@ -11,6 +11,7 @@ const DEFAULT = '/api/v1/namespaces/default';
 async function startProgram(t: TestContext): Promise<number> {
   const server = createServer((request, response) => {
     const { host = '', 'x-forwarded-for': chain = '' } = request.headers;
+    if (request.url === '/headers') return response.end(Object.keys(request.headers).toSorted().join(' '));
     if (request.url === '/old') response.writeHead(302, { location: '/new' });
     if (request.url === '/offer')
       response.setHeaders(
@@ -21,7 +22,7 @@ async function startProgram(t: TestContext): Promise<number> {
         ]),
       );
     if (request.url === '/login') response.setHeader('set-cookie', ['a=1', 'b=2']);
-    response.end(`${request.method} ${request.url} of ${host} for ${String(chain)}`);
+    return response.end(`${request.method} ${request.url} of ${host} for ${String(chain)}`);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -75,6 +76,17 @@ test('a proxy passes on what was asked, whatever the names of pod and namespace 
   assert.deepEqual(partsOf('set-cookie', told['set-cookie'] ?? ''), ['a=1', 'b=2']);
   const { headers: offered } = await api.call('GET', `${base}/offer`);
   assert.deepEqual([offered['upgrade'], offered['trailer'], offered['x-own']], [undefined, undefined, 'a']);
+});
+
+test('what a client says of its connection to this server is not for who is behind it', async (t) => {
+  const port = await startProgram(t);
+  const api = await startApi(t);
+  await makePod(api, DEFAULT, 'web');
+  const headers = { connection: 'close, X-Hop', 'x-hop': 'a', 'x-own': 'b' };
+  assert.equal(
+    await textOf(api, `${DEFAULT}/pods/web:${port}/proxy/headers`, headers),
+    'connection host x-forwarded-uri x-own',
+  );
 });
 
 test('only who reads is led to a path behind the proxy, once there is somebody', async (t) => {

@@ -115,11 +115,15 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 ]);
 
 function passedHeaders({ headers }: ApiRequest): Record<string, string> {
-  const changesProtocol = headers['upgrade'] !== undefined;
-  return Object.fromEntries(
-    Object.entries(headers).filter(
-      ([name]) =>
-        !KEPT_BACK.has(name) && !name.startsWith('impersonate-') && (name !== 'connection' || changesProtocol),
-    ),
+  const named = namedByConnection(headers);
+  const passed = Object.entries(headers).filter(
+    ([name]) => !KEPT_BACK.has(name) && !named.has(name) && !name.startsWith('impersonate-'),
   );
+  return Object.fromEntries(passed);
+}
+
+/** `connection` says which headers are for this connection alone, itself among them. One that changes the protocol goes on as it is. */
+function namedByConnection({ connection = '', upgrade }: ApiRequest['headers']): ReadonlySet<string> {
+  if (upgrade !== undefined) return new Set();
+  return new Set(['connection', ...connection.split(',').map((name) => name.trim().toLowerCase())]);
 }

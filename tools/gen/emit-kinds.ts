@@ -30,6 +30,7 @@ function emitKind(kind: Kind): string {
     `categories:${text(kind.categories)}`,
     `verbs:${verbsText(kind.verbs)}`,
     `struct:${text(kind.struct)}`,
+    ...(kind.answersDeleted ? ['answersDeleted:true'] : []),
     `subresources:[${kind.subresources.map((sub) => emitSubresource(kind, sub)).join(',')}]`,
   ];
   return `  {${fields.join(',')}},`;

@@ -1,12 +1,12 @@
-import { fieldsWithoutZero } from './fields-without-zero.ts';
 import { type Property, resolveRef, type Struct } from './swagger.ts';
+import { fieldsWithoutZero, structsByValue } from './wire-fields.ts';
 
 /**
  * One text per struct, parsed by libs/api/src/schema-table.ts when the struct is first needed:
  *   table  = ["!"] field *(";" field)            "!": atomic struct
  *   field  = name ["!"|"~"] ":" type ["|" patch]  "!": required, "~": a zero is not kept
- *   type   = scalar / "@" struct / "[" type / "=" type / "<" keys ">" type / "{" type / "!" type / "+" type
- *            atomic list  set       map list        map          atomic override   granular override
+ *   type   = scalar / "@" struct / "&" struct / "[" type / "=" type / "<" keys ">" type / "{" type / "!" type / "+" type
+ *                     pointer      by value     atomic list  set       map list        map   atomic override   granular override
  *   patch  = strategy *("," strategy) ["/" mergeKey]
  */
 export function emitSchemas(structs: readonly Struct[]): ReadonlyMap<string, string> {
@@ -36,10 +36,11 @@ function emitIndex(packages: readonly string[]): string {
 function encode(struct: Struct): string {
   const { definition } = struct;
   const zeros = fieldsWithoutZero(struct.name);
+  const values = structsByValue(struct.name);
   const fields = Object.keys(definition.properties ?? {}).map((field) => {
     const property = definition.properties?.[field] ?? {};
     const flag = definition.required?.includes(field) === true ? '!' : zeros.has(field) ? '~' : '';
-    return `${field}${flag}:${encodeType(property)}${encodePatch(property)}`;
+    return `${field}${flag}:${encodeType(property, values.has(field))}${encodePatch(property)}`;
   });
   return (definition['x-kubernetes-map-type'] === 'atomic' ? '!' : '') + fields.join(';');
 }
@@ -51,8 +52,8 @@ function encodePatch(property: Property): string {
   return `|${strategy ?? ''}${key === undefined ? '' : `/${key}`}`;
 }
 
-function encodeType(property: Property): string {
-  return encodeOverride(property) + encodeShape(property);
+function encodeType(property: Property, isValue = false): string {
+  return encodeOverride(property) + encodeShape(property, isValue);
 }
 
 function encodeOverride(property: Property): string {
@@ -61,10 +62,11 @@ function encodeOverride(property: Property): string {
   return mapType === 'granular' ? '+' : '';
 }
 
-function encodeShape(property: Property): string {
+function encodeShape(property: Property, isValue: boolean): string {
   if (property.$ref !== undefined) {
     const ref = resolveRef(property.$ref);
-    return 'special' in ref ? ref.special : `@${ref.struct}`;
+    if ('special' in ref) return ref.special;
+    return `${isValue ? '&' : '@'}${ref.struct}`;
   }
   if (property.items !== undefined) return encodeListHead(property) + encodeType(property.items);
   if (property.additionalProperties !== undefined) return `{${encodeType(property.additionalProperties)}`;

@@ -16,6 +16,7 @@ export interface Kind extends Gvk {
   readonly subresources: readonly Subresource[];
   /** `core.v1.Pod` */
   readonly struct: string;
+  readonly answersDeleted: boolean;
 }
 
 interface Draft {
@@ -24,6 +25,7 @@ interface Draft {
   readonly plural: string;
   namespaced: boolean;
   gvk: Gvk | undefined;
+  answersDeleted: boolean;
   readonly verbs: Set<string>;
   readonly subresources: Map<string, { gvk: Gvk | undefined; readonly verbs: Set<string> }>;
 }
@@ -71,6 +73,7 @@ const emptyDraft = (group: string, version: string, plural: string): Draft => ({
   plural,
   namespaced: false,
   gvk: undefined,
+  answersDeleted: false,
   verbs: new Set(),
   subresources: new Map(),
 });
@@ -82,12 +85,16 @@ function addOperation(draft: Draft, subresource: string | undefined, method: str
   if (subresource === undefined) {
     draft.gvk ??= gvk;
     draft.verbs.add(verb);
+    if (verb === 'delete') draft.answersDeleted = !isStatus(operation);
     return;
   }
   const existing = draft.subresources.get(subresource) ?? { gvk, verbs: new Set<string>() };
   existing.verbs.add(verb);
   draft.subresources.set(subresource, existing);
 }
+
+const isStatus = ({ responses }: Operation): boolean =>
+  responses?.['200']?.schema?.$ref === '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status';
 
 function verbOf(method: string, action: string | undefined): string | undefined {
   if (action === 'connect')
@@ -114,5 +121,6 @@ function finish(draft: Draft, gvk: Gvk, struct: string): Kind {
     categories: CATEGORIES[draft.plural] ?? [],
     subresources,
     struct,
+    answersDeleted: draft.answersDeleted,
   };
 }

@@ -32,6 +32,7 @@ export interface Definition {
 export interface Operation {
   readonly 'x-kubernetes-action'?: string;
   readonly 'x-kubernetes-group-version-kind'?: Gvk;
+  readonly responses?: Readonly<Record<string, { readonly schema?: Property }>>;
 }
 
 export interface Swagger {

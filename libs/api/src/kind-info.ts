@@ -11,6 +11,8 @@ export interface KindInfo {
   readonly verbs: readonly string[];
   /** Name of its field table: `core.v1.Pod`. */
   readonly struct: string;
+  /** Who deletes one of them is answered with what it was; of other kinds with a `Status`. */
+  readonly answersDeleted?: boolean;
   readonly subresources: readonly SubresourceInfo[];
 }
 

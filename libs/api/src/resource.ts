@@ -22,6 +22,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** What discovery lists: `get`, `list`, `create`, ... */
   readonly verbs: readonly string[];
+  /** Who deletes one of them is answered with what it was; of other kinds with a `Status`. */
+  readonly answersDeleted: boolean;
   /** Fills absent fields in place, before validation and also when an old object is read. Idempotent. */
   readonly setDefaults: (object: T) => void;
   readonly strategy: Strategy<T>;

@@ -56,10 +56,13 @@ function parseField(text: string, flag: 'required' | 'omitsZero' | undefined): F
   return {
     type: lazyType(typeText),
     ...(flag === undefined ? {} : { [flag]: true }),
+    ...(STRUCT_BY_VALUE.test(typeText) ? { isValue: true } : {}),
     ...(patchStrategy.length === 0 ? {} : { patchStrategy }),
     ...(mergeKey === undefined ? {} : { patchMergeKey: mergeKey }),
   };
 }
+
+const STRUCT_BY_VALUE = /^[!+]?&/;
 
 const isPatchStrategy = (text: string): text is 'merge' | 'retainKeys' | 'replace' =>
   text === 'merge' || text === 'retainKeys' || text === 'replace';
@@ -88,6 +91,7 @@ function parseType(text: string): Schema {
     case '*':
       return { kind: 'any' };
     case '@':
+    case '&':
       return structNamed(rest);
     case '[':
       return { kind: 'list', items: lazyType(rest), listType: 'atomic' };

@@ -39,6 +39,8 @@ export interface FieldSchema {
   readonly required?: boolean;
   /** A zero says the same as nothing, and is not kept: `hostNetwork: false`, `workingDir: ""`. */
   readonly omitsZero?: boolean;
+  /** A struct that is part of its parent, and not only pointed to: it has no way not to be there. */
+  readonly isValue?: boolean;
   /** `x-kubernetes-patch-strategy`, for strategic merge. */
   readonly patchStrategy?: readonly ('merge' | 'retainKeys' | 'replace')[];
   readonly patchMergeKey?: string;

@@ -2,13 +2,13 @@
 
 export const AUTHENTICATION_V1: Readonly<Record<string, string>> = {
   "BoundObjectReference": "apiVersion~:s;kind~:s;name~:s;uid~:s",
-  "SelfSubjectReview": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;status:@authentication.v1.SelfSubjectReviewStatus",
-  "SelfSubjectReviewStatus": "userInfo:@authentication.v1.UserInfo",
-  "TokenRequest": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec!:@authentication.v1.TokenRequestSpec;status:@authentication.v1.TokenRequestStatus",
+  "SelfSubjectReview": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;status:&authentication.v1.SelfSubjectReviewStatus",
+  "SelfSubjectReviewStatus": "userInfo:&authentication.v1.UserInfo",
+  "TokenRequest": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;spec!:&authentication.v1.TokenRequestSpec;status:&authentication.v1.TokenRequestStatus",
   "TokenRequestSpec": "audiences!:[s;boundObjectRef:@authentication.v1.BoundObjectReference;expirationSeconds:l",
   "TokenRequestStatus": "expirationTimestamp!:t;token!:s",
-  "TokenReview": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec!:@authentication.v1.TokenReviewSpec;status:@authentication.v1.TokenReviewStatus",
+  "TokenReview": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;spec!:&authentication.v1.TokenReviewSpec;status:&authentication.v1.TokenReviewStatus",
   "TokenReviewSpec": "audiences:[s;token~:s",
-  "TokenReviewStatus": "audiences:[s;authenticated~:b;error~:s;user:@authentication.v1.UserInfo",
+  "TokenReviewStatus": "audiences:[s;authenticated~:b;error~:s;user:&authentication.v1.UserInfo",
   "UserInfo": "extra:{[s;groups:[s;uid~:s;username~:s",
 };

@@ -2,11 +2,11 @@
 
 export const AUTOSCALING_V1: Readonly<Record<string, string>> = {
   "CrossVersionObjectReference": "!apiVersion~:s;kind!:s;name!:s",
-  "HorizontalPodAutoscaler": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec:@autoscaling.v1.HorizontalPodAutoscalerSpec;status:@autoscaling.v1.HorizontalPodAutoscalerStatus",
-  "HorizontalPodAutoscalerList": "apiVersion:s;items!:[@autoscaling.v1.HorizontalPodAutoscaler;kind:s;metadata:@meta.v1.ListMeta",
-  "HorizontalPodAutoscalerSpec": "maxReplicas!:i;minReplicas:i;scaleTargetRef!:@autoscaling.v1.CrossVersionObjectReference;targetCPUUtilizationPercentage:i",
+  "HorizontalPodAutoscaler": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;spec:&autoscaling.v1.HorizontalPodAutoscalerSpec;status:&autoscaling.v1.HorizontalPodAutoscalerStatus",
+  "HorizontalPodAutoscalerList": "apiVersion:s;items!:[@autoscaling.v1.HorizontalPodAutoscaler;kind:s;metadata:&meta.v1.ListMeta",
+  "HorizontalPodAutoscalerSpec": "maxReplicas!:i;minReplicas:i;scaleTargetRef!:&autoscaling.v1.CrossVersionObjectReference;targetCPUUtilizationPercentage:i",
   "HorizontalPodAutoscalerStatus": "currentCPUUtilizationPercentage:i;currentReplicas!:i;desiredReplicas!:i;lastScaleTime:t;observedGeneration:l",
-  "Scale": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;spec:@autoscaling.v1.ScaleSpec;status:@autoscaling.v1.ScaleStatus",
+  "Scale": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;spec:&autoscaling.v1.ScaleSpec;status:&autoscaling.v1.ScaleStatus",
   "ScaleSpec": "replicas~:i",
   "ScaleStatus": "replicas!:i;selector~:s",
 };

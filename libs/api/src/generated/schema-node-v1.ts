@@ -2,7 +2,7 @@
 
 export const NODE_V1: Readonly<Record<string, string>> = {
   "Overhead": "podFixed:{q",
-  "RuntimeClass": "apiVersion:s;handler!:s;kind:s;metadata:@meta.v1.ObjectMeta;overhead:@node.v1.Overhead;scheduling:@node.v1.Scheduling",
-  "RuntimeClassList": "apiVersion:s;items!:[@node.v1.RuntimeClass;kind:s;metadata:@meta.v1.ListMeta",
+  "RuntimeClass": "apiVersion:s;handler!:s;kind:s;metadata:&meta.v1.ObjectMeta;overhead:@node.v1.Overhead;scheduling:@node.v1.Scheduling",
+  "RuntimeClassList": "apiVersion:s;items!:[@node.v1.RuntimeClass;kind:s;metadata:&meta.v1.ListMeta",
   "Scheduling": "nodeSelector:!{s;tolerations:[@core.v1.Toleration",
 };

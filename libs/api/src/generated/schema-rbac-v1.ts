@@ -2,15 +2,15 @@
 
 export const RBAC_V1: Readonly<Record<string, string>> = {
   "AggregationRule": "clusterRoleSelectors:[@meta.v1.LabelSelector",
-  "ClusterRole": "aggregationRule:@rbac.v1.AggregationRule;apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;rules:[@rbac.v1.PolicyRule",
-  "ClusterRoleBinding": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;roleRef!:@rbac.v1.RoleRef;subjects:[@rbac.v1.Subject",
-  "ClusterRoleBindingList": "apiVersion:s;items!:[@rbac.v1.ClusterRoleBinding;kind:s;metadata:@meta.v1.ListMeta",
-  "ClusterRoleList": "apiVersion:s;items!:[@rbac.v1.ClusterRole;kind:s;metadata:@meta.v1.ListMeta",
+  "ClusterRole": "aggregationRule:@rbac.v1.AggregationRule;apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;rules:[@rbac.v1.PolicyRule",
+  "ClusterRoleBinding": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;roleRef!:&rbac.v1.RoleRef;subjects:[@rbac.v1.Subject",
+  "ClusterRoleBindingList": "apiVersion:s;items!:[@rbac.v1.ClusterRoleBinding;kind:s;metadata:&meta.v1.ListMeta",
+  "ClusterRoleList": "apiVersion:s;items!:[@rbac.v1.ClusterRole;kind:s;metadata:&meta.v1.ListMeta",
   "PolicyRule": "apiGroups:[s;nonResourceURLs:[s;resourceNames:[s;resources:[s;verbs!:[s",
-  "Role": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;rules:[@rbac.v1.PolicyRule",
-  "RoleBinding": "apiVersion:s;kind:s;metadata:@meta.v1.ObjectMeta;roleRef!:@rbac.v1.RoleRef;subjects:[@rbac.v1.Subject",
-  "RoleBindingList": "apiVersion:s;items!:[@rbac.v1.RoleBinding;kind:s;metadata:@meta.v1.ListMeta",
-  "RoleList": "apiVersion:s;items!:[@rbac.v1.Role;kind:s;metadata:@meta.v1.ListMeta",
+  "Role": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;rules:[@rbac.v1.PolicyRule",
+  "RoleBinding": "apiVersion:s;kind:s;metadata:&meta.v1.ObjectMeta;roleRef!:&rbac.v1.RoleRef;subjects:[@rbac.v1.Subject",
+  "RoleBindingList": "apiVersion:s;items!:[@rbac.v1.RoleBinding;kind:s;metadata:&meta.v1.ListMeta",
+  "RoleList": "apiVersion:s;items!:[@rbac.v1.Role;kind:s;metadata:&meta.v1.ListMeta",
   "RoleRef": "!apiGroup!:s;kind!:s;name!:s",
   "Subject": "!apiGroup~:s;kind!:s;name!:s;namespace~:s",
 };

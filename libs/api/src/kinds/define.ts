@@ -14,6 +14,7 @@ export type ResourceForm<T extends KubeObject> = Omit<
   | 'categories'
   | 'namespaced'
   | 'verbs'
+  | 'answersDeleted'
   | 'selectableFields'
 > & { readonly selectableFields?: ResourceDefinition<T>['selectableFields'] };
 
@@ -35,6 +36,7 @@ export function defineResource<T extends KubeObject>(
     categories: info.categories,
     namespaced: info.namespaced,
     verbs: info.verbs,
+    answersDeleted: info.answersDeleted === true,
     selectableFields: {},
     ...form,
   };

@@ -25,8 +25,7 @@ export async function remove(
   const { warning } = definition.strategy.orphansByDefault ?? {};
   if (warning !== undefined && orphansByDefault(definition, options)) context.warn(warning);
   const deleted = await deleteObject(core, context, { definition, target, options, dryRun });
-  const graceful = definition.strategy.gracefulDeletion !== undefined;
-  if (!deleted.removed || graceful) {
+  if (!deleted.removed || definition.answersDeleted) {
     // Only who asks in the old way for dependents to go is told that it is not done yet.
     const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
     return objectAnswer(core, context, definition, { status, object: deleted.object });

@@ -112,9 +112,12 @@ describe('discovery', () => {
     for (const name of ['api', 'apis', 'apis/apps', 'version', 'openid/v1/jwks']) assert.ok(paths[name], name);
     const group = await api.call('GET', '/openapi/v3/apis/apps');
     const reference = { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup' };
-    const operation = (group.body as { paths: Record<string, { get: { responses: { 200: { content: unknown } } } }> })
+    const operation = (group.body as { paths: Record<string, { get: { responses: { 200: { content: object } } } }> })
       .paths['/apis/apps/']?.get;
-    assert.deepEqual(operation?.responses[200].content, { 'application/json': { schema: reference } });
+    assert.deepEqual(
+      Object.entries(operation?.responses[200].content ?? {}),
+      ['json', 'yaml', 'vnd.kubernetes.protobuf'].map((type) => [`application/${type}`, { schema: reference }]),
+    );
   });
 });
 

@@ -68,6 +68,12 @@ export const versionsOf = (group: string): readonly string[] => [
   ...new Set(servedKinds().flatMap((each) => (each.group === group ? [each.version] : []))),
 ];
 
+/** Each group with each of its versions. */
+export const versionsByGroup = (): readonly Pick<ServedKind, 'group' | 'version'>[] =>
+  [...new Set(servedKinds().map(({ group }) => group))].flatMap((group) =>
+    versionsOf(group).map((version) => ({ group, version })),
+  );
+
 export const kindsOf = (group: string, version: string): readonly ServedKind[] =>
   servedKinds().filter((each) => each.group === group && each.version === version);
 
@@ -78,7 +84,8 @@ export const namesOf = ({ shortNames, categories }: ServedKind): object => ({
 });
 
 function storedKind(definition: ResourceDefinition): ServedKind {
-  const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs } = definition;
+  const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, answersDeleted } =
+    definition;
   return {
     group,
     version,
@@ -89,6 +96,7 @@ function storedKind(definition: ResourceDefinition): ServedKind {
     shortNames,
     categories,
     verbs: verbs.toSorted(),
+    answersDeleted,
     subresources: subresourcesOf(definition),
     storageVersionHash: hashOf(definition.storedAs ?? definition),
   };

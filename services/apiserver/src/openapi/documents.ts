@@ -5,11 +5,9 @@ import { VERSION } from '../endpoints/version.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
 import { likedBest } from '../http/negotiation.ts';
 import { KEPT_DOCUMENT_MS } from '../limits.ts';
-import { groupVersion } from '../served.ts';
-import { signpost, signpostNames } from './signposts.ts';
-import { openApi2, swaggerJson } from './version-2.ts';
-import { swaggerProtobuf } from './version-2-protobuf.ts';
-import { openApi3 } from './version-3.ts';
+import { openApi2 } from './version-2.ts';
+import { openApi2Protobuf } from './version-2-protobuf.ts';
+import { documentNames3, documentOf3 } from './version-3-documents.ts';
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 
 export interface OpenApiDocuments {
@@ -37,20 +35,27 @@ export function createOpenApiDocuments(): OpenApiDocuments {
     texts.set(name, rendered);
     return rendered;
   };
-  const version3 = (name: string): Rendered => remember(name, () => Buffer.from(JSON.stringify(documentOf(name))));
+  const version3 = (name: string): Rendered => remember(name, () => textOf(documentOf3(name)));
+  const hashes = new Map<string, string>();
+  /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
+  const hashOf3 = (name: string): string => {
+    const hash = hashes.get(name) ?? texts.get(name)?.hash ?? tagOf(textOf(documentOf3(name)));
+    hashes.set(name, hash);
+    return hash;
+  };
   /** Known by the same hash, whatever its form. */
   const protobuf3 = (name: string): Rendered => {
-    const { bytes } = remember(`${name} protobuf`, () => openApi3Protobuf(documentOf(name)));
-    return { bytes, hash: version3(name).hash };
+    const { bytes } = remember(`${name} protobuf`, () => openApi3Protobuf(documentOf3(name)));
+    return { bytes, hash: hashOf3(name) };
   };
   return {
     answer: (request, now) => {
       const path = request.path.replace(/\/$/, '');
       if (path === ROOT_2) return answer2(request, remember);
-      if (path === ROOT_3) return bytesAnswer(request, rootOf3(version3), JSON_TYPE);
+      if (path === ROOT_3) return bytesAnswer(request, rootOf3(hashOf3), JSON_TYPE);
       if (!path.startsWith(`${ROOT_3}/`)) return undefined;
       const name = path.slice(ROOT_3.length + 1);
-      return documentNames().includes(name) ? answer3({ request, name, now }, { version3, protobuf3 }) : undefined;
+      return documentNames3().includes(name) ? answer3({ request, name, now }, { version3, protobuf3 }) : undefined;
     },
   };
 }
@@ -60,37 +65,26 @@ interface Rendered {
   readonly hash: string;
 }
 
-/** `api/v1`, `apis/apps/v1`, ..., and the paths that lead there. */
-function documentNames(): readonly string[] {
-  const kinds = servedKinds().map((each) => `${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}`);
-  return [...new Set([...kinds, ...signpostNames()])].sort();
-}
-
-function documentOf(name: string): unknown {
-  if (signpostNames().includes(name)) return signpost(name);
-  return openApi3(
-    servedKinds().filter((each) => name === `${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}`),
-  );
-}
+const textOf = (document: unknown): Uint8Array => Buffer.from(JSON.stringify(document));
 
 /** Where each document is, by its hash. */
-function rootOf3(version3: (name: string) => Rendered): Rendered {
-  const places = documentNames().map((name) => [name, { serverRelativeURL: urlOf(name, version3(name)) }] as const);
-  const bytes = Buffer.from(JSON.stringify({ paths: Object.fromEntries(places) }));
+function rootOf3(hashOf: (name: string) => string): Rendered {
+  const places = documentNames3().map((name) => [name, { serverRelativeURL: urlOf(name, hashOf(name)) }] as const);
+  const bytes = textOf({ paths: Object.fromEntries(places) });
   return { bytes, hash: tagOf(bytes) };
 }
 
-const urlOf = (name: string, { hash }: Rendered): string => `${ROOT_3}/${name}?hash=${hash}`;
+const urlOf = (name: string, hash: string): string => `${ROOT_3}/${name}?hash=${hash}`;
 
 function answer2(request: ApiRequest, remember: (name: string, render: () => Uint8Array) => Rendered): ApiResponse {
-  const document = (): ReturnType<typeof openApi2> => openApi2(servedKinds(), VERSION.gitVersion);
+  const document = (): unknown => openApi2(servedKinds(), VERSION.gitVersion);
   const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_2, PROTOBUF_2]);
   if (type === '') return notAcceptable;
   if (type !== JSON_TYPE) {
-    const rendered = remember('v2 protobuf', () => swaggerProtobuf(document()));
+    const rendered = remember('v2 protobuf', () => openApi2Protobuf(document()));
     return bytesAnswer(request, rendered, PROTOBUF_2);
   }
-  const rendered = remember('v2', () => Buffer.from(JSON.stringify(swaggerJson(document()))));
+  const rendered = remember('v2', () => textOf(document()));
   return bytesAnswer(request, rendered, JSON_TYPE);
 }
 
@@ -117,7 +111,11 @@ function answer3({ request, name, now }: Wanted3, { version3, protobuf3 }: Forms
   const meant = request.query.get('hash') ?? '';
   if (meant === '') return answer;
   if (meant !== document.hash) {
-    return { status: 301, headers: { ...answer.headers, location: urlOf(name, document) }, body: { kind: 'empty' } };
+    return {
+      status: 301,
+      headers: { ...answer.headers, location: urlOf(name, document.hash) },
+      body: { kind: 'empty' },
+    };
   }
   const expires = dateOf(now + KEPT_DOCUMENT_MS).toUTCString();
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'public, immutable', expires } };

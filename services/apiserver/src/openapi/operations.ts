@@ -1,127 +1,141 @@
 import type { ServedKind } from '../endpoints/served-kinds.ts';
 import { groupVersion } from '../served.ts';
-import { structNameOf, WATCH_EVENT } from './kind-schemas.ts';
+import { structNameOf } from './kind-schemas.ts';
+import { capitalized, groupNames, operationId } from './operation-names.ts';
+import {
+  ANY,
+  type ApiOperation,
+  connecting,
+  ENCODINGS,
+  LOG,
+  reading,
+  type Shape,
+  type Shapes,
+  shapesOf,
+  type TypeName,
+} from './operation-shapes.ts';
+import { NAME, NAMESPACE, ON_CONNECT, type Parameter, PRETTY, PROXIED_PATH } from './parameters.ts';
+import { publishedName, WATCH_EVENT } from './schema-names.ts';
+import type { PublishedKind } from './schemas.ts';
 
 /** One path with its operations, in terms that both versions of OpenAPI are written from. */
 export interface ApiPath {
   readonly path: string;
-  readonly pathParameters: readonly string[];
+  /** What all of its operations take. */
+  readonly parameters: readonly Parameter[];
   readonly operations: readonly ApiOperation[];
 }
 
-export interface ApiOperation {
-  readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch';
-  readonly action: string;
-  readonly kind: Kind;
-  /** Struct of the answer, where it is not that of the kind. */
-  readonly answer?: string;
-  readonly parameters: readonly QueryParameter[];
-  /** Struct of the body; `patch` takes any patch document. */
-  readonly body?: 'object' | 'patch';
+interface Place {
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  /** `NamespacedPodLog` */
+  readonly subject: string;
+  readonly shapes: readonly Shape[];
+  /** Whose kind the operations are of, where it is not that of the resource. */
+  readonly body?: PublishedKind;
 }
-
-interface Kind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
-export interface QueryParameter {
-  readonly name: string;
-  readonly type: 'string' | 'integer' | 'boolean';
-}
-
-const text = (name: string): QueryParameter => ({ name, type: 'string' });
-const integer = (name: string): QueryParameter => ({ name, type: 'integer' });
-const flag = (name: string): QueryParameter => ({ name, type: 'boolean' });
-
-const WRITE_PARAMETERS = [text('dryRun'), text('fieldManager'), text('fieldValidation')];
-const PATCH_PARAMETERS = [...WRITE_PARAMETERS, flag('force')];
-const DELETE_PARAMETERS = [
-  text('dryRun'),
-  integer('gracePeriodSeconds'),
-  flag('orphanDependents'),
-  text('propagationPolicy'),
-];
-const LIST_PARAMETERS = [
-  flag('allowWatchBookmarks'),
-  text('continue'),
-  text('fieldSelector'),
-  text('labelSelector'),
-  integer('limit'),
-  text('resourceVersion'),
-  text('resourceVersionMatch'),
-  flag('sendInitialEvents'),
-  integer('timeoutSeconds'),
-  flag('watch'),
-];
-
-type Shape = Omit<ApiOperation, 'kind'>;
-const LIST: Shape = { method: 'get', action: 'list', parameters: LIST_PARAMETERS };
-
-const ON_COLLECTION: Readonly<Record<string, Shape>> = {
-  create: { method: 'post', action: 'post', parameters: WRITE_PARAMETERS, body: 'object' },
-  deletecollection: {
-    method: 'delete',
-    action: 'deletecollection',
-    parameters: [...DELETE_PARAMETERS, ...LIST_PARAMETERS],
-    answer: 'meta.v1.Status',
-  },
-};
-
-const ON_ITEM: Readonly<Record<string, Shape>> = {
-  get: { method: 'get', action: 'get', parameters: [] },
-  update: { method: 'put', action: 'put', parameters: WRITE_PARAMETERS, body: 'object' },
-  patch: { method: 'patch', action: 'patch', parameters: PATCH_PARAMETERS, body: 'patch' },
-  delete: { method: 'delete', action: 'delete', parameters: DELETE_PARAMETERS },
-};
-
-type Shapes = Readonly<Record<string, Shape | undefined>>;
-
-const ON_SUBRESOURCE: Shapes = { ...ON_ITEM, create: ON_COLLECTION['create'] };
 
 /** Every path of one kind: collections, objects, subresources, and the older paths of watches. */
 export function pathsOf(served: ServedKind): readonly ApiPath[] {
-  const { plural, namespaced, verbs, group, version, kind } = served;
-  const root = `/${group === '' ? 'api' : 'apis'}/${groupVersion(served)}`;
-  const scope = namespaced ? ['namespace'] : [];
-  const base = `${root}/${namespaced ? `namespaces/{namespace}/${plural}` : plural}`;
-  const item = [...scope, 'name'];
-  const own = { group, version, kind };
-  const list = structNameOf({ group, version, kind: `${kind}List` });
-  const onCollection = { ...ON_COLLECTION, list: list === undefined ? LIST : { ...LIST, answer: list } };
-  const paths: readonly ApiPath[] = [
-    { path: base, pathParameters: scope, operations: operationsOf(onCollection, verbs, own) },
-    { path: `${base}/{name}`, pathParameters: item, operations: operationsOf(ON_ITEM, verbs, own) },
-    ...served.subresources.flatMap((sub) => {
-      const operations = operationsOf(ON_SUBRESOURCE, sub.verbs, sub.body ?? own);
-      const path = `${base}/{name}/${sub.name}`;
-      const whole = { path, pathParameters: item, operations };
-      return sub.name === 'proxy'
-        ? [whole, { ...whole, path: `${path}/{path}`, pathParameters: [...item, 'path'] }]
-        : [whole];
-    }),
-    ...(namespaced && verbs.includes('list')
-      ? [{ path: `${root}/${plural}`, pathParameters: [], operations: operationsOf(onCollection, ['list'], own) }]
+  const { group, version, kind } = served;
+  const names = groupNames(group, version);
+  return placesOf(served).flatMap(({ path, parameters, subject, shapes, body }) => {
+    const operations = shapes.map(({ action, ...shape }) => ({
+      consumes: ANY,
+      produces: ENCODINGS,
+      ...shape,
+      id: operationId({ action, method: shape.method, group: names.part, subject }),
+      tag: names.tag,
+      of: { action, kind: body ?? { group, version, kind } },
+    }));
+    const own = operations.some(({ of }) => of.action === 'connect') ? parameters : [...parameters, PRETTY];
+    return operations.length === 0 ? [] : [withCommon(path, own, operations)];
+  });
+}
+
+function withCommon(path: string, own: readonly Parameter[], operations: readonly ApiOperation[]): ApiPath {
+  const [first, ...others] = operations;
+  const common = (first?.parameters ?? []).filter((each) =>
+    others.every(({ parameters }) => parameters.includes(each)),
+  );
+  const rest = (parameters: readonly Parameter[]): readonly Parameter[] =>
+    parameters.filter((each) => !common.includes(each)).toSorted(byName);
+  return {
+    path,
+    parameters: [...own, ...common].toSorted(byName),
+    operations: operations.map((each) => ({ ...each, parameters: rest(each.parameters) })),
+  };
+}
+
+const byName = (a: Parameter, b: Parameter): number => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1);
+
+function placesOf(served: ServedKind): readonly Place[] {
+  const { plural, namespaced, verbs, kind } = served;
+  const root = `/${served.group === '' ? 'api' : 'apis'}/${groupVersion(served)}`;
+  const path = `${root}/${namespaced ? `namespaces/{namespace}/${plural}` : plural}`;
+  const parameters = namespaced ? [NAMESPACE] : [];
+  const subject = `${namespaced ? 'Namespaced' : ''}${kind}`;
+  const shapes = shapesOfKind(served);
+  const offered = (...names: readonly string[]): readonly Shape[] =>
+    names.flatMap((verb) => (verbs.includes(verb) ? (shapes[verb] ?? []) : []));
+  const item = { path: `${path}/{name}`, parameters: [NAME, ...parameters], subject };
+  return [
+    { path, parameters, subject, shapes: offered('create', 'list', 'deletecollection') },
+    { ...item, shapes: offered('get', 'update', 'patch', 'delete') },
+    ...served.subresources.flatMap((sub) => subresourcePlaces(served, sub, item)),
+    ...(namespaced
+      ? [{ path: `${root}/${plural}`, parameters: [], subject: `${kind}ForAllNamespaces`, shapes: offered('list') }]
       : []),
-    ...(verbs.includes('watch') ? watchPaths(served, root) : []),
+    ...(verbs.includes('watch') ? watchPlaces(served, root) : []),
   ];
-  return paths.filter((each) => each.operations.length > 0);
+}
+
+function shapesOfKind(served: ServedKind): Shapes {
+  const { group, version, kind, answersDeleted } = served;
+  const own = typeOf(served);
+  const shapes = answersDeleted === true ? shapesOf(own, own) : shapesOf(own);
+  return { ...shapes, list: reading('list', typeOf({ group, version, kind: `${kind}List` })) };
 }
 
 /** Where older clients watch: they look these paths up in the document. */
-function watchPaths({ plural, namespaced, group, version, kind }: ServedKind, root: string): readonly ApiPath[] {
-  const shape = { method: 'get', parameters: LIST_PARAMETERS, answer: WATCH_EVENT } as const;
-  const operation = { ...shape, kind: { group, version, kind } };
-  const list = [{ ...operation, action: 'watchlist' }];
-  const scope = namespaced ? ['namespace'] : [];
+function watchPlaces({ plural, namespaced, kind }: ServedKind, root: string): readonly Place[] {
+  const scope = namespaced ? [NAMESPACE] : [];
   const base = `${root}/watch/${namespaced ? `namespaces/{namespace}/${plural}` : plural}`;
+  const subject = `${namespaced ? 'Namespaced' : ''}${kind}`;
+  const list = [reading('watchlist', WATCH_EVENT)];
   return [
-    { path: base, pathParameters: scope, operations: list },
-    { path: `${base}/{name}`, pathParameters: [...scope, 'name'], operations: [{ ...operation, action: 'watch' }] },
-    ...(namespaced ? [{ path: `${root}/watch/${plural}`, pathParameters: [], operations: list }] : []),
+    { path: base, parameters: scope, subject: `${subject}List`, shapes: list },
+    { path: `${base}/{name}`, parameters: [NAME, ...scope], subject, shapes: [reading('watch', WATCH_EVENT)] },
+    ...(namespaced
+      ? [{ path: `${root}/watch/${plural}`, parameters: [], subject: `${kind}ListForAllNamespaces`, shapes: list }]
+      : []),
   ];
 }
 
-const operationsOf = (shapes: Shapes, offered: readonly string[], kind: Kind): readonly ApiOperation[] =>
-  offered.flatMap((verb) => (shapes[verb] === undefined ? [] : [{ ...shapes[verb], kind }]));
+function subresourcePlaces(
+  served: ServedKind,
+  { name, verbs, body }: ServedKind['subresources'][number],
+  parent: Omit<Place, 'shapes'>,
+): readonly Place[] {
+  const shapes = shapesOf(typeOf(body ?? served));
+  const options = ON_CONNECT[name];
+  const whole: Place = {
+    path: `${parent.path}/${name}`,
+    parameters: parent.parameters,
+    subject: `${parent.subject}${capitalized(name)}`,
+    shapes:
+      options === undefined
+        ? verbs.flatMap((verb) => (name === 'log' ? LOG : (shapes[verb] ?? [])))
+        : connecting(options, verbs),
+    ...(body === undefined ? {} : { body }),
+  };
+  if (name !== 'proxy') return [whole];
+  const below = { path: `${whole.path}/{path}`, subject: `${whole.subject}WithPath` };
+  return [whole, { ...whole, ...below, parameters: [...whole.parameters, PROXIED_PATH] }];
+}
+
+function typeOf(kind: PublishedKind): TypeName {
+  const struct = structNameOf(kind);
+  return struct === undefined ? 'object' : publishedName(struct);
+}

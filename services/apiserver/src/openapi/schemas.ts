@@ -1,17 +1,32 @@
 import type { FieldSchema, ScalarType, Schema, StructSchema } from '@holdfast/machinery';
-import { INT_OR_STRING, MICRO_TIME, PATCH, publishedName, QUANTITY, TIME } from './schema-names.ts';
+import { DEFAULTS, FREE_TYPES, isUnmarkedList, MARKED_AS_LISTS, UNIONS, WITHOUT_DEFAULT } from './schema-exceptions.ts';
+import { INT_OR_STRING, MICRO_TIME, publishedName, QUANTITY, TIME } from './schema-names.ts';
+import { kindsOfStruct } from './struct-kinds.ts';
+import { wellKnownSchema } from './well-known-schemas.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Where references point to, and what the two versions of OpenAPI say differently. */
 export interface Dialect {
   readonly referencePrefix: string;
-  /** OpenAPI 3 wraps a reference that has siblings; version 2 ignores the siblings. */
-  readonly wrapsReferences: boolean;
+  /** It has defaults, and wraps a reference that has siblings; version 2 ignores the siblings. */
+  readonly isVersion3: boolean;
 }
 
-export const OPENAPI_3: Dialect = { referencePrefix: '#/components/schemas/', wrapsReferences: true };
-export const OPENAPI_2: Dialect = { referencePrefix: '#/definitions/', wrapsReferences: false };
+export const OPENAPI_3: Dialect = { referencePrefix: '#/components/schemas/', isVersion3: true };
+export const OPENAPI_2: Dialect = { referencePrefix: '#/definitions/', isVersion3: false };
+
+export interface PublishedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A field, with its type or with that of its items or values. */
+interface Place {
+  readonly struct: string;
+  readonly field: string;
+}
 
 /** Collects the JSON schemas of structs and of everything they refer to. */
 export class SchemaCollector {
@@ -24,9 +39,8 @@ export class SchemaCollector {
   }
 
   /** Adds a struct under its published name. A kind also says which one it is. */
-  add(struct: StructSchema, kind?: { readonly group: string; readonly version: string; readonly kind: string }): void {
-    const extra = kind === undefined ? {} : { 'x-kubernetes-group-version-kind': [kind] };
-    this.#schemas.set(publishedName(struct.name), { ...this.#structBody(struct), ...extra });
+  add(struct: StructSchema, kind?: PublishedKind): void {
+    this.#set(struct, kind === undefined ? kindsOfStruct(struct.name) : [kind]);
     this.#drain();
   }
 
@@ -35,40 +49,72 @@ export class SchemaCollector {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
+  has(name: string): boolean {
+    return this.#schemas.has(name);
+  }
+
   reference(name: string): JsonSchema {
-    const known = WELL_KNOWN[name];
-    if (known !== undefined && !this.#schemas.has(name)) this.#schemas.set(name, known);
+    if (!this.#schemas.has(name)) {
+      const known = wellKnownSchema(name, this.#dialect);
+      if (known !== undefined) this.#schemas.set(name, known);
+    }
     return { $ref: `${this.#dialect.referencePrefix}${name}` };
   }
 
   #drain(): void {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
-      const name = publishedName(next.name);
-      if (!this.#schemas.has(name)) this.#schemas.set(name, this.#structBody(next));
+      if (!this.#schemas.has(publishedName(next.name))) this.#set(next, kindsOfStruct(next.name));
     }
   }
 
-  #structBody(struct: StructSchema): JsonSchema {
-    const required = Object.keys(struct.fields).filter((name) => struct.fields[name]?.required === true);
+  #set(struct: StructSchema, kinds: readonly PublishedKind[]): void {
+    const extra = kinds.length === 0 ? {} : { 'x-kubernetes-group-version-kind': kinds };
+    this.#schemas.set(publishedName(struct.name), { ...this.#structBody(struct), ...extra });
+  }
+
+  #structBody({ name, fields, atomic }: StructSchema): JsonSchema {
+    const entries = Object.entries(fields);
+    const required = entries.filter(([, field]) => field.required === true).map(([key]) => key);
+    const properties = entries.map(([key, field]) => [key, this.#field(field, { struct: name, field: key })]);
     return {
       type: 'object',
-      properties: Object.fromEntries(Object.entries(struct.fields).map(([name, field]) => [name, this.#field(field)])),
+      ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
       ...(required.length === 0 ? {} : { required }),
-      ...(struct.atomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+      ...(atomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+      ...UNIONS[name],
     };
   }
 
-  #field(field: FieldSchema): JsonSchema {
-    const patch = {
+  #field(field: FieldSchema, place: Place): JsonSchema {
+    const type = field.type();
+    const siblings = {
+      ...this.#defaultOf(field, place),
+      ...MARKED_AS_LISTS[`${place.struct}.${place.field}`],
+      ...(type.kind === 'struct' && type.atomic === false ? { 'x-kubernetes-map-type': 'granular' } : {}),
       ...(field.patchMergeKey === undefined ? {} : { 'x-kubernetes-patch-merge-key': field.patchMergeKey }),
       ...(field.patchStrategy === undefined ? {} : { 'x-kubernetes-patch-strategy': field.patchStrategy.join(',') }),
     };
-    const schema = this.#type(field.type());
-    if (!('$ref' in schema)) return { ...schema, ...patch };
-    return this.#dialect.wrapsReferences ? { allOf: [schema], ...patch } : { ...schema, ...patch };
+    const schema = this.#type(type, place);
+    return '$ref' in schema && this.#dialect.isVersion3 ? { allOf: [schema], ...siblings } : { ...schema, ...siblings };
   }
 
-  #type(schema: Schema): JsonSchema {
+  #defaultOf(field: FieldSchema, { struct, field: name }: Place): JsonSchema {
+    if (!this.#dialect.isVersion3) return {};
+    const said = DEFAULTS[struct]?.[name];
+    if (said !== undefined) return { default: said };
+    const type = field.type();
+    if (type.kind === 'struct') return field.isValue === true ? { default: {} } : {};
+    return field.required === true && !WITHOUT_DEFAULT.has(`${struct}.${name}`) ? zeroOf(type) : {};
+  }
+
+  /** Items and values are never pointers. */
+  #element(type: Schema, place: Place): JsonSchema {
+    const schema = this.#type(type, place);
+    const zero = this.#dialect.isVersion3 ? zeroOf(type) : {};
+    return '$ref' in schema && 'default' in zero ? { allOf: [schema], ...zero } : { ...schema, ...zero };
+  }
+
+  #type(schema: Schema, place: Place): JsonSchema {
     switch (schema.kind) {
       case 'scalar':
         return this.#scalar(schema.scalar);
@@ -78,18 +124,20 @@ export class SchemaCollector {
       case 'map':
         return {
           type: 'object',
-          additionalProperties: this.#type(schema.values()),
-          ...(schema.atomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+          additionalProperties: this.#element(schema.values(), place),
+          ...(schema.atomic === undefined ? {} : { 'x-kubernetes-map-type': schema.atomic ? 'atomic' : 'granular' }),
         };
       case 'list':
         return {
           type: 'array',
-          items: this.#type(schema.items()),
-          'x-kubernetes-list-type': schema.listType,
+          items: this.#element(schema.items(), place),
+          ...(isUnmarkedList(place.struct, place.field) ? {} : { 'x-kubernetes-list-type': schema.listType }),
           ...(schema.mapKeys === undefined ? {} : { 'x-kubernetes-list-map-keys': schema.mapKeys }),
         };
-      case 'any':
-        return { type: 'object' };
+      case 'any': {
+        const name = FREE_TYPES[`${place.struct}.${place.field}`];
+        return name === undefined ? { type: 'object' } : this.reference(name);
+      }
     }
   }
 
@@ -118,10 +166,15 @@ export class SchemaCollector {
   }
 }
 
-const WELL_KNOWN: Readonly<Record<string, JsonSchema>> = {
-  [QUANTITY]: { type: 'string' },
-  [INT_OR_STRING]: { type: 'string', format: 'int-or-string' },
-  [TIME]: { type: 'string', format: 'date-time' },
-  [MICRO_TIME]: { type: 'string', format: 'date-time' },
-  [PATCH]: { type: 'object' },
+const ZEROS: Readonly<Partial<Record<ScalarType, string | number | boolean>>> = {
+  string: '',
+  boolean: false,
+  int32: 0,
+  int64: 0,
 };
+
+function zeroOf(type: Schema): JsonSchema {
+  if (type.kind === 'struct') return { default: {} };
+  const zero = type.kind === 'scalar' ? ZEROS[type.scalar] : undefined;
+  return zero === undefined ? {} : { default: zero };
+}

@@ -1,78 +1,67 @@
-import { schemaFor } from '@holdfast/api';
-import { invariant } from '@holdfast/platform';
 import { servedKinds } from '../endpoints/served-kinds.ts';
 import { groupVersion } from '../served.ts';
-import { publishedName } from './schema-names.ts';
-import { type JsonSchema, OPENAPI_3, SchemaCollector } from './schemas.ts';
+import { groupNames } from './operation-names.ts';
+import { type ApiOperation, ENCODINGS, type TypeName } from './operation-shapes.ts';
+import type { ApiPath } from './operations.ts';
+import { API_GROUP, API_GROUP_LIST, API_RESOURCE_LIST, API_VERSIONS, VERSION_INFO } from './schema-names.ts';
 
-const VERSION_FIELDS = [
-  'major',
-  'minor',
-  'gitVersion',
-  'gitCommit',
-  'gitTreeState',
-  'buildDate',
-  'goVersion',
-  'compiler',
-  'platform',
-];
+type Sign = Pick<ApiOperation, 'id' | 'tag' | 'consumes' | 'produces'> & { readonly answer: TypeName };
 
-/** Paths that say what else there is, by the name of their document, with what they answer. */
-function signposts(): ReadonlyMap<string, string | undefined> {
+const encoded = { consumes: ENCODINGS, produces: ENCODINGS };
+const JSON_ONLY = ['application/json'];
+
+/** Paths that say what else there is, by the name of their document. */
+function signs(): ReadonlyMap<string, Sign> {
   const groups = [...new Set(servedKinds().map(({ group }) => group))].filter((group) => group !== '');
-  return new Map([
-    ['.well-known/openid-configuration', undefined],
-    ['api', 'APIVersions'],
-    ['apis', 'APIGroupList'],
-    ...groups.map((group) => [`apis/${group}`, 'APIGroup'] as const),
-    ['openid/v1/jwks', undefined],
-    ['version', undefined],
+  return new Map<string, Sign>([
+    [
+      '.well-known/openid-configuration',
+      {
+        id: 'getServiceAccountIssuerOpenIDConfiguration',
+        tag: 'WellKnown',
+        consumes: [],
+        produces: JSON_ONLY,
+        answer: 'string',
+      },
+    ],
+    ['api', { ...encoded, id: 'getCoreAPIVersions', tag: 'core', answer: API_VERSIONS }],
+    ['apis', { ...encoded, id: 'getAPIVersions', tag: 'apis', answer: API_GROUP_LIST }],
+    ...groups.map((group): [string, Sign] => {
+      const { tag, part } = groupNames(group);
+      return [`apis/${group}`, { ...encoded, id: `get${part}APIGroup`, tag, answer: API_GROUP }];
+    }),
+    [
+      'openid/v1/jwks',
+      {
+        id: 'getServiceAccountIssuerOpenIDKeyset',
+        tag: 'openid',
+        consumes: [],
+        produces: ['application/jwk-set+json'],
+        answer: 'string',
+      },
+    ],
+    [
+      'version',
+      { id: 'getCodeVersion', tag: 'version', consumes: JSON_ONLY, produces: JSON_ONLY, answer: VERSION_INFO },
+    ],
   ]);
 }
 
-export const signpostNames = (): readonly string[] => [...signposts().keys()];
+export const signpostNames = (): readonly string[] => [...signs().keys()];
 
-/** What each of them answers, and each version of each group, by path: version 2 has them in its one document. */
-export function signpostAnswers(collector: SchemaCollector): readonly (readonly [string, JsonSchema])[] {
-  const signs = signpostNames().map((name) => [`/${name}/`, answerSchema(name, collector)] as const);
-  const versions = [
-    ...new Set(servedKinds().map((each) => `/${each.group === '' ? 'api' : 'apis'}/${groupVersion(each)}/`)),
-  ];
-  return [...signs, ...versions.map((path) => [path, schemaOfMeta('APIResourceList', collector)] as const)];
+/** All of them, or the one of that name. */
+export const signposts = (wanted?: string): readonly ApiPath[] =>
+  [...signs()].flatMap(([name, sign]) => (wanted === undefined || wanted === name ? [pathOf(`/${name}/`, sign)] : []));
+
+/** What there is in a version of a group. */
+export function versionSignpost(group: string, version: string): ApiPath {
+  const { tag, part } = groupNames(group, version);
+  const path = `/${group === '' ? 'api' : 'apis'}/${groupVersion({ group, version })}/`;
+  return pathOf(path, { ...encoded, id: `get${part}APIResources`, tag, answer: API_RESOURCE_LIST });
 }
 
-/** The OpenAPI 3 document of one of them. */
-export function signpost(name: string): unknown {
-  const collector = new SchemaCollector(OPENAPI_3);
-  const schema = answerSchema(name, collector);
-  return {
-    openapi: '3.0.0',
-    info: { title: 'Kubernetes', version: 'unversioned' },
-    paths: {
-      [`/${name}/`]: {
-        get: { responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } } },
-      },
-    },
-    components: {
-      schemas: collector.all(),
-      securitySchemes: { BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' } },
-    },
-  };
-}
-
-function answerSchema(name: string, collector: SchemaCollector): JsonSchema {
-  const kind = signposts().get(name);
-  if (name === 'version') {
-    const properties = Object.fromEntries(VERSION_FIELDS.map((field) => [field, { type: 'string' }]));
-    return { type: 'object', properties, required: VERSION_FIELDS };
-  }
-  if (kind === undefined) return { type: 'string' };
-  return schemaOfMeta(kind, collector);
-}
-
-function schemaOfMeta(kind: string, collector: SchemaCollector): JsonSchema {
-  const struct = schemaFor('', 'v1', kind);
-  invariant(struct !== undefined, 'discovery documents have field tables', { kind });
-  collector.add(struct, { group: '', version: 'v1', kind });
-  return collector.reference(publishedName(struct.name));
-}
+const pathOf = (path: string, sign: Sign): ApiPath => ({
+  path,
+  parameters: [],
+  operations: [{ ...sign, method: 'get', parameters: [], statuses: [200] }],
+});

@@ -1,84 +1,81 @@
-import type { ServedKind } from '../endpoints/served-kinds.ts';
-import { addCommon, addKind, structNameOf } from './kind-schemas.ts';
-import { type ApiOperation, type ApiPath, pathsOf } from './operations.ts';
-import { PATCH, publishedName } from './schema-names.ts';
+import { type ServedKind, versionsByGroup } from '../endpoints/served-kinds.ts';
+import { addKind, typeSchema } from './kind-schemas.ts';
+import type { ApiOperation } from './operation-shapes.ts';
+import { type ApiPath, pathsOf } from './operations.ts';
+import type { Parameter } from './parameters.ts';
+import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { type JsonSchema, OPENAPI_2, SchemaCollector } from './schemas.ts';
-import { signpostAnswers } from './signposts.ts';
+import { SharedParameters } from './shared-parameters.ts';
+import { signposts, versionSignpost } from './signposts.ts';
 
-export interface SwaggerDocument {
-  readonly swagger: '2.0';
-  readonly info: { readonly title: string; readonly version: string };
-  readonly paths: Readonly<Record<string, SwaggerPath>>;
-  readonly definitions: Readonly<Record<string, JsonSchema>>;
-}
-
-export interface SwaggerPath {
-  readonly parameters?: readonly SwaggerParameter[];
-  readonly operations: Readonly<Partial<Record<ApiOperation['method'], SwaggerOperation>>>;
-}
-
-export interface SwaggerParameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'body';
-  readonly required?: boolean;
-  readonly type?: string;
-  readonly schema?: JsonSchema;
-}
-
-export interface SwaggerOperation {
-  readonly parameters: readonly SwaggerParameter[];
-  readonly response: JsonSchema;
-  /** Absent where something is told of the API itself. */
-  readonly of?: { readonly action: string; readonly kind: ApiOperation['kind'] };
-}
-
-/** The OpenAPI 2 document of everything that is served, before it is written as JSON or protobuf. */
-export function openApi2(kinds: readonly ServedKind[], version: string): SwaggerDocument {
+/** The OpenAPI 2 document of everything that is served. */
+export function openApi2(kinds: readonly ServedKind[], version: string): unknown {
   const collector = new SchemaCollector(OPENAPI_2);
-  addCommon(collector);
   for (const kind of kinds) addKind(collector, kind);
-  const paths = Object.fromEntries([
-    ...signpostAnswers(collector).map(([path, response]) => [path, signpostPath(response)] as const),
-    ...kinds.flatMap(pathsOf).map((each) => [each.path, swaggerPath(each, collector)] as const),
-  ]);
-  return { swagger: '2.0', info: { title: 'Kubernetes', version }, paths, definitions: collector.all() };
-}
-
-const signpostPath = (response: JsonSchema): SwaggerPath => ({ operations: { get: { parameters: [], response } } });
-
-function swaggerPath({ pathParameters, operations }: ApiPath, collector: SchemaCollector): SwaggerPath {
-  const parameters = pathParameters.map((name) => ({ name, in: 'path', required: true, type: 'string' }) as const);
+  const shared = new SharedParameters();
+  const written = new Map<Parameter, JsonSchema>();
+  const all = [
+    ...signposts(),
+    ...versionsByGroup().map((each) => versionSignpost(each.group, each.version)),
+    ...kinds.flatMap(pathsOf),
+  ];
+  const paths = Object.fromEntries(all.map((each) => [each.path, pathItem(each, { collector, shared, written })]));
   return {
-    ...(parameters.length === 0 ? {} : { parameters }),
-    operations: Object.fromEntries(operations.map((each) => [each.method, swaggerOperation(each, collector)])),
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version },
+    paths,
+    definitions: collector.all(),
+    parameters: shared.all(),
+    securityDefinitions: { BearerToken: BEARER_TOKEN },
+    security: [{ BearerToken: [] }],
   };
 }
 
-function swaggerOperation(of: ApiOperation, collector: SchemaCollector): SwaggerOperation {
-  const schemaOf = (struct: string | undefined): JsonSchema =>
-    struct === undefined ? { type: 'object' } : collector.reference(publishedName(struct));
-  const own = schemaOf(structNameOf(of.kind));
-  const response = of.answer === undefined ? own : schemaOf(of.answer);
-  const schema = of.body === 'patch' ? collector.reference(PATCH) : own;
-  const body = of.body === undefined ? [] : [{ name: 'body', in: 'body', required: true, schema } as const];
-  const query = of.parameters.map(({ name, type }) => ({ name, in: 'query', type }) as const);
-  return { parameters: [...body, ...query], response, of: { action: of.action, kind: of.kind } };
+interface Collected {
+  readonly collector: SchemaCollector;
+  readonly shared: SharedParameters;
+  /** There are few parameters, and they are written in a thousand places. */
+  readonly written: Map<Parameter, JsonSchema>;
 }
 
-/** The document as JSON. */
-export function swaggerJson(document: SwaggerDocument): unknown {
-  const paths = Object.entries(document.paths).map(([path, { parameters, operations }]) => [
-    path,
-    {
-      ...Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, operationJson(each)])),
-      ...(parameters === undefined ? {} : { parameters }),
-    },
-  ]);
-  return { ...document, paths: Object.fromEntries(paths) };
-}
-
-const operationJson = ({ parameters, response, of }: SwaggerOperation): unknown => ({
-  parameters,
-  responses: { 200: { description: 'OK', schema: response } },
-  ...(of === undefined ? {} : { 'x-kubernetes-action': of.action, 'x-kubernetes-group-version-kind': of.kind }),
+const pathItem = ({ parameters, operations }: ApiPath, collected: Collected): unknown => ({
+  ...Object.fromEntries(operations.map((each) => [each.method, operationOf(each, collected)])),
+  ...(parameters.length === 0 ? {} : { parameters: parameters.map((each) => parameterOf(each, collected)) }),
 });
+
+function parameterOf(parameter: Parameter, { shared, written }: Collected): JsonSchema {
+  const known = written.get(parameter);
+  if (known !== undefined) return known;
+  const { name, in: place, type } = parameter;
+  const required = place === 'path' ? { required: true } : {};
+  const made = shared.of({ name, in: place, ...required, type, uniqueItems: true });
+  written.set(parameter, made);
+  return made;
+}
+
+function operationOf(of: ApiOperation, collected: Collected): unknown {
+  const { id, tag, consumes, produces, answer, statuses } = of;
+  const schema = typeSchema(answer, collected.collector);
+  const parameters = [...bodyOf(of, collected), ...of.parameters.map((each) => parameterOf(each, collected))];
+  return {
+    tags: [tag],
+    operationId: id,
+    ...(consumes.length === 0 ? {} : { consumes }),
+    produces,
+    schemes: ['https'],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: {
+      ...Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], schema }])),
+      ...UNAUTHORIZED,
+    },
+    ...(of.of === undefined
+      ? {}
+      : { 'x-kubernetes-action': of.of.action, 'x-kubernetes-group-version-kind': of.of.kind }),
+  };
+}
+
+function bodyOf({ body }: ApiOperation, { collector, shared }: Collected): readonly JsonSchema[] {
+  if (body === undefined) return [];
+  const schema = typeSchema(body.type, collector);
+  return [shared.of({ name: 'body', in: 'body', ...(body.required ? { required: true } : {}), schema })];
+}

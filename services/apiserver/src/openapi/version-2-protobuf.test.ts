@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { servedKinds } from '../endpoints/served-kinds.ts';
+import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
+import { openApi2 } from './version-2.ts';
+import { openApi2Protobuf } from './version-2-protobuf.ts';
+
+const document = read(openApi2Protobuf(openApi2(servedKinds(), 'v1.32.0')));
+const pod = entry(on(document, 8), '/api/v1/namespaces/{namespace}/pods/{name}', 2);
+const GET = 2;
+const PATCH = 8;
+
+test('the document says what it is, and how its clients prove who they are', () => {
+  assert.deepEqual(texts(document, 1), ['2.0']);
+  assert.deepEqual([texts(on(document, 2), 1), texts(on(document, 2), 2)], [['Kubernetes'], ['v1.32.0']]);
+  assert.deepEqual(texts(on(document, 12, 1), 1), ['BearerToken']);
+  const scheme = on(entry(on(document, 13), 'BearerToken'), 2);
+  assert.deepEqual([texts(scheme, 1), texts(scheme, 2), texts(scheme, 3)], [['apiKey'], ['authorization'], ['header']]);
+});
+
+test('operations say their name, what they take and what they answer', () => {
+  const get = on(pod, GET);
+  assert.deepEqual([texts(get, 1), texts(get, 5), texts(get, 7)], [['core_v1'], ['readCoreV1NamespacedPod'], ['*/*']]);
+  assert.deepEqual(
+    texts(get, 6),
+    ['json', 'yaml', 'vnd.kubernetes.protobuf'].map((type) => `application/${type}`),
+  );
+  assert.deepEqual(texts(get, 10), ['https']);
+  const answer = on(entry(on(get, 9), '200'), 1);
+  assert.deepEqual(texts(on(answer, 2, 1), 1), ['#/definitions/io.k8s.api.core.v1.Pod']);
+  assert.deepEqual(texts(on(entry(on(get, 9), '401'), 1), 1), ['Unauthorized']);
+  assert.deepEqual(texts(entry(get, 'x-kubernetes-action', 13), 2), ['"get"\n']);
+});
+
+test('parameters stand where they are used, or once for all', () => {
+  const written = all(on(pod, PATCH), 8);
+  const inline = written.map((item) => texts(on(item, 1, 2, 3), 4)[0]).filter((name) => name !== undefined);
+  assert.deepEqual(inline, ['dryRun', 'fieldValidation']);
+  const [body = ''] = texts(on(written[0] as Message, 2), 1);
+  const shared = entry(on(document, 10), body.replace('#/parameters/', ''));
+  assert.deepEqual([texts(on(shared, 1), 2), on(shared, 1).get(4)], [['body'], [1]]);
+  const name = on(all(pod, 9)[0] as Message, 1, 2, 4);
+  assert.deepEqual([texts(name, 4), name.get(1), name.get(19)], [['name'], [1], [1]]);
+  assert.equal(texts(on(all(pod, 9)[1] as Message, 2), 1)[0]?.startsWith('#/parameters/namespace-'), true);
+});

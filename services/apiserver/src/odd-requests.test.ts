@@ -187,8 +187,10 @@ test('what a client likes best is what it gets, if it is served at all', async (
   await compare([
     { url: `${MAPS}/a`, accept: 'text/html', answer: refused(types) },
     { accept: 'application/*', answer: refused(`${types}, ${streams}`) },
-    { url: '/apis', accept: 'text/html', answer: refused(types) },
-    { url: '/apis/apps', accept: 'text/html', answer: refused(types) },
+    { url: '/api', accept: 'text/html', answer: refused(types) },
+    { url: '/apis/apps/v1', accept: 'text/html', answer: refused(types) },
+    { url: '/apis', accept: 'text/html', answer: [406, `only the following media types are accepted: ${types}`] },
+    { url: '/apis/apps', accept: 'text/html', answer: [406, `only the following media types are accepted: ${types}`] },
     { url: '/version', accept: 'application/yaml, text/html', answer: [406, undefined] },
   ]);
   const kindFor = async (accept: string, url = `${MAPS}/a`): Promise<unknown> => {

@@ -1,19 +1,26 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
-import { jsonAnswer } from '../http/answers.ts';
+import { jsonAnswer, textAnswer } from '../http/answers.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
-import { PROTOBUF } from '../http/negotiation.ts';
+import { CONTENT_TYPES, type Encoding, type OtherForm, otherFormLikedBest } from '../http/negotiation.ts';
 import { protobufForm } from '../http/protobuf.ts';
+import { stringifyYaml } from '../http/yaml.ts';
 import { kindsOf, namesOf, type ServedKind, versionsOf } from './served-kinds.ts';
 
-const AGGREGATED =
-  /application\/(json|vnd\.kubernetes\.protobuf);(?=[^,]*g=apidiscovery\.k8s\.io)(?=[^,]*v=(v2beta1|v2)(?:[;, ]|$))(?=[^,]*as=APIGroupDiscoveryList)/;
+/** As which of its versions a client takes all groups in one document; `undefined` when it does not. */
+export const aggregatedForm = ({ headers }: Pick<ApiRequest, 'headers'>): OtherForm | undefined =>
+  otherFormLikedBest(
+    headers['accept'] ?? '',
+    ({ group, version, kind }) =>
+      group === 'apidiscovery.k8s.io' &&
+      kind === 'APIGroupDiscoveryList' &&
+      (version === 'v2' || version === 'v2beta1'),
+  );
 
 /** All of these groups in one document, for clients that can read that; they keep it and ask whether it is still right. */
 export function aggregatedAnswer(request: ApiRequest, groups: readonly string[]): ApiResponse | undefined {
-  const found = AGGREGATED.exec((request.headers['accept'] ?? '').replaceAll(' ', ''));
-  if (found === null) return undefined;
-  const [, type = '', version = ''] = found;
-  const { tag, answer } = keptDocument({ type: `application/${type}`, version, groups });
+  const form = aggregatedForm(request);
+  if (form === undefined) return undefined;
+  const { tag, answer } = keptDocument({ ...form, groups });
   return taggedAnswer(request, tag, answer);
 }
 
@@ -25,24 +32,25 @@ interface Kept {
 /** One for each type, version and root, made when it is first asked for: the API does not change while it runs. */
 const documents = new Map<string, Kept>();
 
-interface Wanted {
-  readonly type: string;
-  readonly version: string;
-  readonly groups: readonly string[];
-}
+type Wanted = Pick<OtherForm, 'encoding' | 'version'> & { readonly groups: readonly string[] };
 
-function keptDocument({ type, version, groups }: Wanted): Kept {
-  const name = `${type} ${version} ${groups.join()}`;
+function keptDocument({ encoding, version, groups }: Wanted): Kept {
+  const name = `${encoding} ${version} ${groups.join()}`;
   const known = documents.get(name);
   if (known !== undefined) return known;
   const document = aggregated(version, groups);
-  const contentType = `${type};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-  const encoded = type === PROTOBUF ? protobufForm(200, document, contentType) : undefined;
-  const { status, headers, body } = encoded ?? jsonAnswer(200, document, contentType);
+  const contentType = `${CONTENT_TYPES[encoding]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const { status, headers, body } = written(document, encoding, contentType);
   const answer = { status, headers: { ...headers, vary: 'Accept', 'cache-control': 'public' }, body };
   const made = { tag: tagOf(Buffer.from(JSON.stringify(document))), answer };
   documents.set(name, made);
   return made;
+}
+
+function written(document: object, encoding: Encoding, contentType: string): ApiResponse {
+  if (encoding === 'yaml') return textAnswer(200, stringifyYaml(document), contentType);
+  const inProtobuf = encoding === 'protobuf' ? protobufForm(200, document, contentType) : undefined;
+  return inProtobuf ?? jsonAnswer(200, document, contentType);
 }
 
 function aggregated(apiVersion: string, groups: readonly string[]): object {

@@ -98,6 +98,35 @@ describe('discovery', () => {
     assert.equal(tags.size, 2);
   });
 
+  const groupsIn = (version: string): string => `g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const accepted: readonly (readonly [path: string, accept: string, answer: string])[] = [
+    ['/apis', `application/json, application/json;${groupsIn('v2')};q=0.1`, `application/json;${groupsIn('v2')}`],
+    [
+      '/apis',
+      `application/json;${groupsIn('v2')};q=0.5, application/json;${groupsIn('v2beta1')}`,
+      `application/json;${groupsIn('v2beta1')}`,
+    ],
+    ['/apis', `application/*;${groupsIn('v2')}`, `application/json;${groupsIn('v2')}`],
+    ['/api', `application/yaml;${groupsIn('v2')}`, `application/yaml;${groupsIn('v2')}`],
+    ['/apis', `application/json;${groupsIn('v3')}, application/yaml`, 'application/yaml'],
+    ['/apis', 'application/*', 'application/json'],
+    ['/apis/apps', 'application/*', 'application/json'],
+    ['/apis', `application/json;${groupsIn('v3')}`, 'NotAcceptable'],
+    ['/api/v1', `application/json;${groupsIn('v2')}`, 'NotAcceptable'],
+    ['/apis/apps', 'application/json;as=Table;g=meta.k8s.io;v=v1', 'NotAcceptable'],
+    ['/api', 'application/*', 'NotAcceptable'],
+  ];
+  for (const [path, accept, answer] of accepted) {
+    test(`who takes ${accept} of ${path} gets ${answer}`, async () => {
+      const { raw } = await api.call('GET', path, { headers: { accept } });
+      const reason = raw.body.kind === 'json' ? (raw.body.value() as { readonly reason?: string }).reason : undefined;
+      assert.deepEqual(
+        [raw.status, reason ?? raw.headers['content-type']],
+        [answer === 'NotAcceptable' ? 406 : 200, answer],
+      );
+    });
+  }
+
   test('the root lists every check', async () => {
     const paths = (await api.call('GET', '/')).at('paths');
     assert.ok(Array.isArray(paths));

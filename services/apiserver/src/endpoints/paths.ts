@@ -3,9 +3,10 @@ import type { Core } from '../core.ts';
 import { asAccepted } from '../http/accepted-form.ts';
 import { textAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
-import { notAcceptable, takesAny } from '../http/negotiation.ts';
+import { notAcceptable, refuseOtherForms, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
+import { aggregatedForm } from './aggregated-discovery.ts';
 import { discoveryAnswer } from './discovery.ts';
 import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
 import { openIdAnswer } from './openid.ts';
@@ -38,12 +39,16 @@ export async function answerPath(
 const isDocument = (path: string): boolean => /^\/(?:version|api|api\/v1|apis\/[^/]+\/[^/]+)\/?$/.test(path);
 
 /** Who takes nothing of what stands there is told what does; of unknown groups nothing does. */
-function refuseOthers({ path, headers }: ApiRequest): void {
+function refuseOthers(request: ApiRequest): void {
+  const { path, headers } = request;
   const accept = headers['accept'] ?? '';
   if (accept === '' || accept === 'application/json') return;
   if (/^\/version\/?$/.test(path)) {
     if (!takesAny(accept, ['application/json'])) throw notAcceptable(['application/json']);
-  } else if (isDiscovery(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
+  } else if (isDiscovery(path)) {
+    if (isRoute(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
+    if (!isAggregated(path) || aggregatedForm(request) === undefined) refuseOtherForms(accept);
+  }
 }
 
 const DISCOVERY_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -53,6 +58,11 @@ function isDiscovery(path: string): boolean {
   const [, group = ''] = /^\/apis\/([^/]+)(?:\/[^/]+)?\/?$/.exec(path) ?? [];
   return group !== '' && isServedGroup(group);
 }
+
+/** The lists of groups and of versions are no routes of the API: nobody is turned away from them by the name of a type. */
+const isRoute = (path: string): boolean => !/^\/apis(?:\/[^/]+)?\/?$/.test(path);
+
+const isAggregated = (path: string): boolean => /^\/apis?\/?$/.test(path);
 
 /** Below a group that is served an unknown path is told in a `Status`; elsewhere there is no API that could. */
 function isBelowServedGroup(path: string): boolean {

@@ -82,11 +82,37 @@ const leadsToAny = (clauses: readonly Clause[], types: readonly string[]): boole
   clauses.some(({ type }) => type === '*/*' || types.includes(type));
 
 /** How a document without other forms is written: who wants it as something else is not meant. */
-export function encodingFor(accept: string): Encoding {
+export const encodingFor = (accept: string): Encoding => plainEncoding(accept) ?? 'json';
+
+/** Who takes a document only as something else is told that there is no such form of it. */
+export function refuseOtherForms(accept: string): void {
+  if (accept !== '' && plainEncoding(accept) === undefined) throw onlyAccepted();
+}
+
+function plainEncoding(accept: string): Encoding | undefined {
   const plain = clausesOf(accept).find(
     ({ type, parameters }) => encodingOf(type) !== undefined && !parameters.has('as'),
   );
-  return (plain === undefined ? undefined : encodingOf(plain.type)) ?? 'json';
+  return plain === undefined ? undefined : encodingOf(plain.type);
+}
+
+/** A kind that something is wanted as, and how it is written. */
+export interface OtherForm {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly encoding: Encoding;
+}
+
+/** Of the forms that a client takes of a document, the one that it likes best among those that are served. */
+export function otherFormLikedBest(accept: string, isServed: (form: OtherForm) => boolean): OtherForm | undefined {
+  return clausesOf(accept)
+    .flatMap(({ type, parameters }): readonly OtherForm[] => {
+      const [group = '', version = '', kind = ''] = ['g', 'v', 'as'].map((name) => parameters.get(name));
+      const encoding = encodingOf(type);
+      return encoding === undefined ? [] : [{ group, version, kind, encoding }];
+    })
+    .find(isServed);
 }
 
 const encodingsOf = (accept: string): readonly Encoding[] =>
@@ -142,7 +168,11 @@ const FORMS: ReadonlyMap<string, Representation['form']> = new Map([
   ['PartialObjectMetadataList', 'partial list'],
 ]);
 
-const CONTENT_TYPES: Readonly<Record<Encoding, string>> = { json: 'application/json', yaml: YAML, protobuf: PROTOBUF };
+export const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
+  json: 'application/json',
+  yaml: YAML,
+  protobuf: PROTOBUF,
+};
 
 function readClause({ type, parameters }: Clause): Representation | undefined {
   const encoding = encodingOf(type);

@@ -53,6 +53,18 @@ test('pods: what is accepted and hardly wanted is said in the words of Kubernete
   compare([
     { object: pod({}), warnings: [] },
     {
+      object: pod({
+        affinity: {
+          nodeAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { weight: 1, preference: { matchExpressions: [{ key: 'a', operator: 'In', values: ['-no label-'] }] } },
+            ],
+          },
+        },
+      }),
+      warnings: [],
+    },
+    {
       object: pod({}, {}, 'a.b'),
       warnings: [
         "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",

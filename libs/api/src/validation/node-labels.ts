@@ -1,5 +1,4 @@
 import type { NodeSelectorTerm } from '../generated/types.ts';
-import { labelValueErrors } from './formats.ts';
 
 /** Labels of nodes that go under another name by now, or mean nothing any more. */
 const DEPRECATED: Readonly<Record<string, string>> = {
@@ -16,20 +15,9 @@ const DEPRECATED: Readonly<Record<string, string>> = {
 export const deprecatedNodeLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** `values: 'checked'` where validation lets values pass that no label can have. */
-export function nodeSelectorTermWarnings(
-  out: string[],
-  path: string,
-  term: Readonly<NodeSelectorTerm>,
-  values: 'checked' | 'unchecked',
-): void {
-  for (const [i, { key, values: given }] of (term.matchExpressions ?? []).entries()) {
-    const at = `${path}.matchExpressions[${i}]`;
+export function nodeSelectorTermWarnings(out: string[], path: string, term: Readonly<NodeSelectorTerm>): void {
+  for (const [i, { key }] of (term.matchExpressions ?? []).entries()) {
     const deprecated = deprecatedNodeLabel(key);
-    if (deprecated !== undefined) out.push(`${at}.key: ${key} is ${deprecated}`);
-    if (values === 'unchecked') continue;
-    for (const [index, value] of (given ?? []).entries()) {
-      for (const error of labelValueErrors(value)) out.push(`${at}.values[${index}]: ${value} is invalid, ${error}`);
-    }
+    if (deprecated !== undefined) out.push(`${path}.matchExpressions[${i}].key: ${key} is ${deprecated}`);
   }
 }

@@ -26,7 +26,7 @@ export function volumeWarnings({ metadata, spec }: Readonly<PersistentVolume>): 
     );
   }
   for (const [i, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
-    nodeSelectorTermWarnings(out, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, term, 'checked');
+    nodeSelectorTermWarnings(out, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, term);
   }
   for (const [key, text] of DEPRECATED) if (spec[key] !== undefined) out.push(text);
   return out;

@@ -134,6 +134,7 @@ test('scheduling: affinity, tolerations, spreading and gates', () => {
         `${N}[0].matchExpressions[1].key: Invalid value: "": name part must consist…`,
       ],
     ],
+    [terms({ matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['-no label-'] }] }), []],
     [
       terms({
         matchFields: [
@@ -172,7 +173,7 @@ test('scheduling: affinity, tolerations, spreading and gates', () => {
       { tolerations: [{ key: 'k', operator: 'Exists', value: 'v', effect: 'X', tolerationSeconds: 1 }] },
       [
         `${T}.effect: Invalid value: "X": effect must be 'NoExecute' when \`tolerationSeconds\` is set`,
-        `${T}.operator: Invalid value: core.Toleration{Key:"k", Operator:"Exists", Value:"v", Effect:"X", TolerationSeconds:(*int64)(0xc000000000)}: value must be empty when \`operator\` is 'Exists'`,
+        `${T}.operator: Invalid value: "v": value must be empty when \`operator\` is 'Exists'`,
         `${T}.effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`,
       ],
     ],
@@ -311,6 +312,22 @@ test('names, addresses and annotations', () => {
       { containers: [container({ securityContext: { seccompProfile: { type: 'Unconfined' } } })] },
       [`${C}.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match`],
       annotated({ 'container.seccomp.security.alpha.kubernetes.io/c': 'runtime/default' }),
+    ],
+    [
+      {
+        containers: [
+          container({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }),
+          container({ name: 'd', securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+        ],
+      },
+      [
+        'spec.containers[1].securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match',
+        `${C}.securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match`,
+      ],
+      annotated({
+        'container.apparmor.security.beta.kubernetes.io/c': 'runtime/default',
+        'container.seccomp.security.alpha.kubernetes.io/d': 'runtime/default',
+      }),
     ],
   ]);
 });

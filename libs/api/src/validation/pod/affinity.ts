@@ -22,7 +22,7 @@ function validateNodeAffinity(out: FieldError[], path: string, affinity: Readonl
   for (const [i, term] of (affinity[PREFERRED] ?? []).entries()) {
     const at = `${path}.${PREFERRED}[${i}]`;
     validateWeight(out, at, term.weight);
-    validateNodeSelectorTerm(out, `${at}.preference`, term.preference ?? {}, false);
+    validateNodeSelectorTerm(out, `${at}.preference`, term.preference ?? {});
   }
 }
 

@@ -109,24 +109,19 @@ export function validateProfilesMatchAnnotations(
   const annotations = meta.annotations;
   if (annotations === undefined) return;
   const { securityContext } = spec;
+  const containers = allContainers(spec, path);
   const at = `${path}.securityContext.seccompProfile`;
   validateMatch(out, at, annotations[SECCOMP_POD], { profile: securityContext?.seccompProfile, word: 'seccomp' });
-  for (const { container, path: containerPath } of allContainers(spec, path)) {
-    const own = container.securityContext;
-    validateMatch(
-      out,
-      `${containerPath}.securityContext.seccompProfile`,
-      annotations[SECCOMP_CONTAINER + container.name],
-      {
-        profile: own?.seccompProfile,
-        word: 'seccomp',
-      },
-    );
-    if (spec.os?.name === 'windows') continue;
-    validateMatch(out, `${containerPath}.securityContext.appArmorProfile`, annotations[APP_ARMOR + container.name], {
-      profile: own?.appArmorProfile ?? securityContext?.appArmorProfile,
-      word: 'apparmor',
-    });
+  for (const { container, path: containerPath } of containers) {
+    const own = { profile: container.securityContext?.seccompProfile, word: 'seccomp' };
+    const annotation = annotations[SECCOMP_CONTAINER + container.name];
+    validateMatch(out, `${containerPath}.securityContext.seccompProfile`, annotation, own);
+  }
+  if (spec.os?.name === 'windows') return;
+  for (const { container, path: containerPath } of containers) {
+    const profile = container.securityContext?.appArmorProfile ?? securityContext?.appArmorProfile;
+    const annotation = annotations[APP_ARMOR + container.name];
+    validateMatch(out, `${containerPath}.securityContext.appArmorProfile`, annotation, { profile, word: 'apparmor' });
   }
 }
 

@@ -1,37 +1,27 @@
 import { type FieldError, invalid, required } from '@holdfast/machinery';
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../../generated/types.ts';
 import { validateText } from '../check.ts';
-import { dnsSubdomainErrors, labelValueErrors } from '../formats.ts';
+import { dnsSubdomainErrors } from '../formats.ts';
 import { refuseOperator, validateLabelName, validateOperator } from '../labels.ts';
 
 export function validateNodeSelector(out: FieldError[], path: string, selector: Readonly<NodeSelector>): void {
   const at = `${path}.nodeSelectorTerms`;
   const terms = selector.nodeSelectorTerms ?? [];
   if (terms.length === 0) out.push(required(at, 'must have at least one node selector term'));
-  for (const [i, term] of terms.entries()) validateNodeSelectorTerm(out, `${at}[${i}]`, term, true);
+  for (const [i, term] of terms.entries()) validateNodeSelectorTerm(out, `${at}[${i}]`, term);
 }
 
-/** `strictValues`: a preference may name values that no label can have; it just never matches. */
-export function validateNodeSelectorTerm(
-  out: FieldError[],
-  path: string,
-  term: Readonly<NodeSelectorTerm>,
-  strictValues: boolean,
-): void {
+/** A term may name values that no label can have; it just never matches. */
+export function validateNodeSelectorTerm(out: FieldError[], path: string, term: Readonly<NodeSelectorTerm>): void {
   for (const [i, requirement] of (term.matchExpressions ?? []).entries()) {
-    validateExpression(out, `${path}.matchExpressions[${i}]`, requirement, strictValues);
+    validateExpression(out, `${path}.matchExpressions[${i}]`, requirement);
   }
   for (const [i, requirement] of (term.matchFields ?? []).entries()) {
     validateField(out, `${path}.matchFields[${i}]`, requirement);
   }
 }
 
-function validateExpression(
-  out: FieldError[],
-  path: string,
-  requirement: Readonly<NodeSelectorRequirement>,
-  strictValues: boolean,
-): void {
+function validateExpression(out: FieldError[], path: string, requirement: Readonly<NodeSelectorRequirement>): void {
   const values = requirement.values ?? [];
   if (requirement.operator === 'Gt' || requirement.operator === 'Lt') {
     if (values.length !== 1) {
@@ -41,8 +31,6 @@ function validateExpression(
     refuseOperator(out, path, requirement.operator);
   }
   validateLabelName(out, `${path}.key`, requirement.key ?? '');
-  if (!strictValues) return;
-  for (const [i, value] of values.entries()) validateText(out, `${path}.values[${i}]`, value, labelValueErrors);
 }
 
 function validateField(out: FieldError[], path: string, requirement: Readonly<NodeSelectorRequirement>): void {

@@ -1,7 +1,6 @@
 import { type FieldError, invalid, notSupported, required } from '@holdfast/machinery';
 import type { Toleration } from '../../generated/types.ts';
 import { labelValueErrors } from '../formats.ts';
-import { goValue } from '../go/print.ts';
 import { validateLabelName } from '../labels.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -36,6 +35,6 @@ function validateOperator(out: FieldError[], path: string, toleration: Readonly<
     if (errors.length > 0) out.push(invalid(path, value, errors.join(';')));
   } else if (operator === 'Exists') {
     if (value === '') return;
-    out.push(invalid(path, goValue('core.Toleration', toleration), "value must be empty when `operator` is 'Exists'"));
+    out.push(invalid(path, value, "value must be empty when `operator` is 'Exists'"));
   } else out.push(notSupported(path, operator, ['Equal', 'Exists']));
 }

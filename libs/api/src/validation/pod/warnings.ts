@@ -77,12 +77,12 @@ function warnOfNodeAffinity(out: string[], path: string, affinity: Affinity['nod
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution;
   for (const [i, term] of (required?.nodeSelectorTerms ?? []).entries()) {
     const at = `${path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${i}]`;
-    nodeSelectorTermWarnings(out, at, term, 'unchecked');
+    nodeSelectorTermWarnings(out, at, term);
   }
   const preferred = affinity?.preferredDuringSchedulingIgnoredDuringExecution;
   for (const [i, { preference }] of (preferred ?? []).entries()) {
     const at = `${path}.preferredDuringSchedulingIgnoredDuringExecution[${i}].preference`;
-    nodeSelectorTermWarnings(out, at, preference, 'checked');
+    nodeSelectorTermWarnings(out, at, preference);
   }
 }
 

@@ -136,6 +136,23 @@ test('environment: names, sources and fields', () => {
       ],
     ],
     [
+      from({ fieldRef: { apiVersion: 'v2', fieldPath: 'metadata.name' } }),
+      [
+        `${E}.fieldRef.fieldPath: Invalid value: "metadata.name": error converting fieldPath: unsupported pod version: v2`,
+      ],
+    ],
+    [
+      from({ fieldRef: { fieldPath: "metadata.name['a']" } }),
+      [
+        `${E}.fieldRef.fieldPath: Invalid value: "metadata.name['a']": error converting fieldPath: field label does not support subscript: metadata.name['a']`,
+      ],
+    ],
+    [from({ fieldRef: { fieldPath: 'spec.host' } }), []],
+    [
+      from({ fieldRef: { fieldPath: 'spec.schedulerName' } }),
+      [`${E}.fieldRef.fieldPath: Unsupported value: "spec.schedulerName": supported values: "metadata.name",…`],
+    ],
+    [
       from({ fieldRef: { fieldPath: 'metadata.labels' } }),
       [
         `${E}.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`,
@@ -144,6 +161,14 @@ test('environment: names, sources and fields', () => {
     [
       from({ fieldRef: { fieldPath: "metadata.labels['a b']" } }),
       [`${E}.fieldRef: Invalid value: "a b": name part must consist…`],
+    ],
+    [
+      from({ fieldRef: { fieldPath: "metadata.labels['a['b']" } }),
+      [`${E}.fieldRef: Invalid value: "a['b": name part must consist…`],
+    ],
+    [
+      from({ resourceFieldRef: { resource: 'x.cpu', divisor: '2' } }),
+      [`${E}.resourceFieldRef.resource: Unsupported value: "x.cpu": supported values: "limits.cpu",…`],
     ],
     [
       from({ resourceFieldRef: { resource: 'limits.x' } }),

@@ -65,8 +65,13 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...ENV_FIELDS,
   ...VOLUME_FIELDS,
   'spec.restartPolicy',
+  'spec.schedulerName',
   'status.phase',
 ]);
+
+/** What `spec.nodeName` was called before v1. */
+const OLD_NODE_FIELD = 'spec.host';
+const MAPS = ['metadata.annotations', 'metadata.labels'];
 
 export function validateFieldRef(
   out: FieldError[],
@@ -76,19 +81,26 @@ export function validateFieldRef(
 ): void {
   if (!validateRequiredText(out, `${path}.apiVersion`, ref.apiVersion)) return;
   if (!validateRequiredText(out, `${path}.fieldPath`, ref.fieldPath)) return;
-  const subscript = /^(.+)\['(.*)'\]$/.exec(ref.fieldPath);
-  const field = subscript?.[1] ?? ref.fieldPath;
-  if (!KNOWN_FIELDS.has(field)) {
-    const detail = `error converting fieldPath: field label not supported: ${ref.fieldPath}`;
-    out.push(invalid(`${path}.fieldPath`, ref.fieldPath, detail));
-  } else if (subscript !== null) validateSubscript(out, path, field, subscript[2] ?? '');
-  else if (!supported.includes(field)) out.push(notSupported(`${path}.fieldPath`, field, supported));
+  const subscript = /^(.+?)\['(.*)'\]$/s.exec(ref.fieldPath);
+  const field = subscript?.[1] ?? (ref.fieldPath === OLD_NODE_FIELD ? 'spec.nodeName' : ref.fieldPath);
+  const problem = fieldPathProblem(ref, field, subscript !== null);
+  if (problem !== undefined) {
+    out.push(invalid(`${path}.fieldPath`, ref.fieldPath, `error converting fieldPath: ${problem}`));
+  } else if (subscript !== null) {
+    const key = subscript[2] ?? '';
+    validateQualifiedName(out, path, field === 'metadata.annotations' ? key.toLowerCase() : key);
+  } else if (!supported.includes(field)) out.push(notSupported(`${path}.fieldPath`, field, supported));
 }
 
-function validateSubscript(out: FieldError[], path: string, field: string, key: string): void {
-  if (field === 'metadata.annotations') validateQualifiedName(out, path, key.toLowerCase());
-  else if (field === 'metadata.labels') validateQualifiedName(out, path, key);
-  else out.push(invalid(path, field, 'does not support subscript'));
+/** What keeps a path from naming anything, wherever it stands. */
+function fieldPathProblem(
+  { apiVersion = '', fieldPath }: Readonly<ObjectFieldSelector>,
+  field: string,
+  hasSubscript: boolean,
+): string | undefined {
+  if (apiVersion !== 'v1') return `unsupported pod version: ${apiVersion}`;
+  if (hasSubscript) return MAPS.includes(field) ? undefined : `field label does not support subscript: ${fieldPath}`;
+  return KNOWN_FIELDS.has(field) ? undefined : `field label not supported: ${fieldPath}`;
 }
 
 const RESOURCE_FIELDS = [
@@ -133,11 +145,11 @@ function validateDivisor(out: FieldError[], path: string, resource: string, divi
 }
 
 function divisorUnit(resource: string): { values: readonly string[]; text: string; name: string } | undefined {
-  if (resource.endsWith('.cpu')) return { values: ['1m', '1'], text: '1m and 1', name: 'cpu' };
   const bytes = { values: BYTE_DIVISORS, text: BYTE_DIVISORS.join(', ') };
-  if (resource.endsWith('.memory')) return { ...bytes, name: 'memory' };
-  if (resource.endsWith('.ephemeral-storage')) return { ...bytes, name: 'local ephemeral storage' };
-  return isHugePagesField(resource) ? { ...bytes, name: 'hugepages' } : undefined;
+  if (isHugePagesField(resource)) return { ...bytes, name: 'hugepages' };
+  if (!RESOURCE_FIELDS.includes(resource)) return undefined;
+  if (resource.endsWith('.cpu')) return { values: ['1m', '1'], text: '1m and 1', name: 'cpu' };
+  return { ...bytes, name: resource.endsWith('.memory') ? 'memory' : 'local ephemeral storage' };
 }
 
 function validateKeyRef(out: FieldError[], path: string, ref: Readonly<ConfigMapKeySelector>): void {

@@ -79,6 +79,28 @@ test('volumes: one source each, and each source whole', () => {
         projected: {
           sources: [
             {
+              secret: {
+                name: 'a',
+                items: [
+                  { key: 'k', path: 'p' },
+                  { key: 'l', path: 'p' },
+                  { key: '', path: 'q' },
+                ],
+              },
+            },
+          ],
+        },
+      },
+      [
+        `${V}.projected: Invalid value: "a": conflicting duplicate paths`,
+        `${V}.projected.sources[0].secret.items[2].key: Required value`,
+      ],
+    ),
+    one(
+      {
+        projected: {
+          sources: [
+            {
               secret: { name: 'a', items: [{ key: 'k', path: 'p' }] },
               configMap: { name: 'b', items: [{ key: 'k', path: 'p' }] },
             },
@@ -149,6 +171,22 @@ test('mounts and devices', () => {
         `${M}.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`,
         `${M}.recursiveReadOnly: Forbidden: may only be specified when readOnly is true`,
         `${M}.recursiveReadOnly: Forbidden: may only be specified when mountPropagation is None or not specified`,
+      ],
+    ],
+    [
+      {
+        ...withVolume({ emptyDir: {} }),
+        ...withContainer({ volumeMounts: [{ mountPath: '/a' }], volumeDevices: [{ devicePath: '/a' }] }),
+      },
+      [
+        `${M}[0].name: Required value`,
+        `${M}[0].name: Not found: ""`,
+        `${M}[0].name: Invalid value: "": must not already exist in volumeDevices`,
+        `${M}[0].mountPath: Invalid value: "/a": must not already exist as a path in volumeDevices`,
+        `${C}.volumeDevices[0].name: Required value`,
+        `${C}.volumeDevices[0].name: Not found: ""`,
+        `${C}.volumeDevices[0].name: Invalid value: "": must not already exist in volumeMounts`,
+        `${C}.volumeDevices[0].devicePath: Invalid value: "/a": must not already exist as a path in volumeMounts`,
       ],
     ],
     [

@@ -7,7 +7,7 @@ import type { Volumes } from './volumes.ts';
 type AnyContainer = Readonly<Container | EphemeralContainer>;
 
 export function validateVolumeMounts(out: FieldError[], path: string, container: AnyContainer, volumes: Volumes): void {
-  const devices = container.volumeDevices ?? [];
+  const devices = new Map((container.volumeDevices ?? []).map((each) => [each.name ?? '', each.devicePath ?? '']));
   const mountPoints = new Set<string>();
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${path}[${i}]`;
@@ -18,10 +18,10 @@ export function validateVolumeMounts(out: FieldError[], path: string, container:
     if (point === '') out.push(required(`${at}.mountPath`));
     if (mountPoints.has(point)) out.push(invalid(`${at}.mountPath`, point, 'must be unique'));
     mountPoints.add(point);
-    if (devices.some((device) => device.name === name)) {
+    if (devices.has(name)) {
       out.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
     }
-    if (devices.some((device) => device.devicePath === point)) {
+    if ([...devices.values()].includes(point)) {
       out.push(invalid(`${at}.mountPath`, point, 'must not already exist as a path in volumeDevices'));
     }
     validateMountDetails(out, path, at, { mount, container });
@@ -76,13 +76,14 @@ export function validateVolumeDevices(
   container: AnyContainer,
   volumes: Volumes,
 ): void {
+  const mounts = new Map((container.volumeMounts ?? []).map((mount) => [mount.name ?? '', mount.mountPath ?? '']));
   const names = new Set<string>();
   const paths = new Set<string>();
   for (const [i, device] of (container.volumeDevices ?? []).entries()) {
     const at = `${path}[${i}]`;
     validateDeviceName(out, `${at}.name`, device.name ?? '', { names, volumes });
     validateDevicePath(out, `${at}.devicePath`, device.devicePath ?? '', paths);
-    validateNoMount(out, at, device, container.volumeMounts ?? []);
+    validateNoMount(out, at, device, mounts);
     if (device.name) names.add(device.name);
   }
 }
@@ -114,12 +115,12 @@ function validateNoMount(
   out: FieldError[],
   path: string,
   device: Readonly<VolumeDevice>,
-  mounts: readonly VolumeMount[],
+  mounts: ReadonlyMap<string, string>,
 ): void {
-  if (mounts.some((mount) => mount.name === device.name)) {
-    out.push(invalid(`${path}.name`, device.name, 'must not already exist in volumeMounts'));
-  }
-  if (mounts.some((mount) => mount.mountPath === device.devicePath)) {
-    out.push(invalid(`${path}.devicePath`, device.devicePath, 'must not already exist as a path in volumeMounts'));
+  const name = device.name ?? '';
+  const devicePath = device.devicePath ?? '';
+  if (mounts.has(name)) out.push(invalid(`${path}.name`, name, 'must not already exist in volumeMounts'));
+  if ([...mounts.values()].includes(devicePath)) {
+    out.push(invalid(`${path}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
   }
 }

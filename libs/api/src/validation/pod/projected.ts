@@ -3,7 +3,7 @@ import type { ProjectedVolumeSource, ServiceAccountTokenProjection, VolumeProjec
 import { validateRequiredText } from '../check.ts';
 import { TOKEN_EXPIRATION_SECONDS_MAX, TOKEN_EXPIRATION_SECONDS_MIN } from '../limits.ts';
 import { validateFileMode, validateLocalPath } from '../paths.ts';
-import { validateDownwardFile, validateKeysToPaths } from './volume-files.ts';
+import { validateDownwardFile, validateKeyToPath } from './volume-files.ts';
 
 export function validateProjected(out: FieldError[], path: string, volume: Readonly<ProjectedVolumeSource>): void {
   validateFileMode(out, `${path}.defaultMode`, volume.defaultMode);
@@ -25,8 +25,10 @@ function validateSource(out: FieldError[], path: string, source: Readonly<Volume
     const projection = source[key];
     if (projection === undefined) continue;
     validateRequiredText(out, `${at}.${key}.name`, projection.name);
-    validateKeysToPaths(out, `${at}.${key}.items`, projection.items);
-    for (const item of projection.items ?? []) claimPath(out, path, item.path, { paths, shown: projection.name ?? '' });
+    for (const [i, item] of (projection.items ?? []).entries()) {
+      validateKeyToPath(out, `${at}.${key}.items[${i}]`, item);
+      claimPath(out, path, item.path, { paths, shown: projection.name ?? '' });
+    }
   }
   for (const file of source.downwardAPI?.items ?? []) {
     validateDownwardFile(out, `${at}.downwardAPI`, file);

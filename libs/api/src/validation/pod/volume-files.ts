@@ -5,11 +5,13 @@ import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from './env
 import { validateRequiredFields } from './volume-sources.ts';
 
 export function validateKeysToPaths(out: FieldError[], path: string, items: readonly KeyToPath[] | undefined): void {
-  for (const [i, item] of (items ?? []).entries()) {
-    validateRequiredFields(out, `${path}[${i}]`, item, ['key', 'path']);
-    validateLocalPath(out, `${path}[${i}].path`, item.path ?? '');
-    validateFileMode(out, `${path}[${i}].mode`, item.mode);
-  }
+  for (const [i, item] of (items ?? []).entries()) validateKeyToPath(out, `${path}[${i}]`, item);
+}
+
+export function validateKeyToPath(out: FieldError[], path: string, item: Readonly<KeyToPath>): void {
+  validateRequiredFields(out, path, item, ['key', 'path']);
+  validateLocalPath(out, `${path}.path`, item.path ?? '');
+  validateFileMode(out, `${path}.mode`, item.mode);
 }
 
 export function validateDownwardFile(out: FieldError[], path: string, file: Readonly<DownwardAPIVolumeFile>): void {

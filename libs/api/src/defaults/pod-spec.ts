@@ -1,4 +1,4 @@
-import type { PodSpec, PodTemplateSpec } from '../generated/types.ts';
+import type { ObjectMeta, PodSpec, PodTemplateSpec } from '../generated/types.ts';
 import { setContainerDefaults } from './containers.ts';
 import { setResourceListDefaults } from './resources.ts';
 import { setDefault, setDefaultOfZero, setZeroTime } from './set.ts';
@@ -31,6 +31,19 @@ export function setPodSpecDefaults(spec: PodSpec): void {
 export function setPodTemplateDefaults(template: PodTemplateSpec): void {
   setDefault(template, 'metadata', {});
   setZeroTime(template.metadata);
+  dropInitContainerAnnotations(template.metadata);
   setDefault(template, 'spec', { containers: [] });
   setPodSpecDefaults(template.spec);
+}
+
+/** Init containers were annotations before they were a field. Clients that old still send what they read back then. */
+const INIT_CONTAINERS = ['beta', 'alpha'].flatMap((stage) =>
+  ['init-containers', 'init-container-statuses'].map((name) => `pod.${stage}.kubernetes.io/${name}`),
+);
+
+export function dropInitContainerAnnotations(metadata: ObjectMeta): void {
+  const { annotations } = metadata;
+  if (annotations === undefined) return;
+  for (const key of INIT_CONTAINERS) delete annotations[key];
+  if (Object.keys(annotations).length === 0) delete metadata.annotations;
 }

@@ -1,12 +1,14 @@
 import { setHostPorts, setRequestsFromLimits } from '../../defaults/containers.ts';
-import { setPodSpecDefaults } from '../../defaults/pod-spec.ts';
+import { dropInitContainerAnnotations, setPodSpecDefaults } from '../../defaults/pod-spec.ts';
 import { setConditionTimes, setDefault } from '../../defaults/set.ts';
-import type { ContainerStatus, Pod } from '../../generated/types.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../generated/types.ts';
 
 export function setPodDefaults(pod: Pod): void {
   setDefault(pod, 'spec', { containers: [] });
   setDefault(pod, 'status', {});
   setConditionTimes(pod.status.conditions, 'lastProbeTime', 'lastTransitionTime');
+  setAddresses(pod.status);
+  dropInitContainerAnnotations(pod.metadata);
   setPodSpecDefaults(pod.spec);
   setDefault(pod.spec, 'enableServiceLinks', true);
   for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
@@ -16,6 +18,14 @@ export function setPodDefaults(pod: Pod): void {
   setContainerStatusDefaults(pod.status.initContainerStatuses);
   setContainerStatusDefaults(pod.status.containerStatuses);
   setContainerStatusDefaults(pod.status.ephemeralContainerStatuses);
+}
+
+/** The one address and the first of all are the same, however old the kubelet that reports it: where they differ the one counts. */
+function setAddresses(status: PodStatus): void {
+  const [first] = status.podIPs ?? [];
+  if (status.podIP) {
+    if (status.podIP !== first?.ip) status.podIPs = [{ ip: status.podIP }];
+  } else if (first?.ip) status.podIP = first.ip;
 }
 
 function setContainerStatusDefaults(statuses: readonly ContainerStatus[] | undefined): void {

@@ -16,6 +16,7 @@ const pod = (spec: JsonObject = {}, metadata: JsonObject = {}, status: JsonObjec
   spec: { containers: [container()], ...spec },
   status,
 });
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const fieldsOf = (value: unknown, key: string): JsonObject => (value as Record<string, JsonObject>)[key] ?? {};
 
 test('what of a pod may not change', () => {
@@ -58,6 +59,13 @@ test('what of a pod may not change', () => {
       { schedulingGates: [{ name: 'g' }], nodeSelector: { a: 'c' } },
       [
         'spec.nodeSelector: Invalid value: map[string]string{"a":"c"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+      ],
+    ],
+    [
+      { schedulingGates: [{ name: 'g' }], affinity: { nodeAffinity: { [REQUIRED]: { nodeSelectorTerms: [{}] } } } },
+      { schedulingGates: [{ name: 'g' }] },
+      [
+        `spec.affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms: Invalid value: []core.NodeSelectorTerm(nil): no additions/deletions to non-empty NodeSelectorTerms list are allowed`,
       ],
     ],
     [{ schedulingGates: [{ name: 'g' }], nodeSelector: { a: 'b' } }, { nodeSelector: { a: 'b', c: 'd' } }, []],
@@ -113,6 +121,20 @@ test('the status of a pod: addresses, conditions and names', () => {
   );
 });
 
+test('the one address of a pod and the first of all are the same', () => {
+  const addresses = (status: JsonObject): JsonObject => {
+    const { podIP = '', podIPs = [] } = fieldsOf(replaced(pod(), pod({}, {}, { ...status }), 'status'), 'status');
+    return { podIP, podIPs };
+  };
+  const one = { podIP: '1.1.1.1', podIPs: [{ ip: '1.1.1.1' }] };
+  const both = { podIP: '1.1.1.1', podIPs: [{ ip: '1.1.1.1' }, { ip: '::1' }] };
+  assert.deepEqual(addresses({ podIP: '1.1.1.1' }), one);
+  assert.deepEqual(addresses({ podIPs: both.podIPs }), both);
+  assert.deepEqual(addresses({ podIP: '1.1.1.1', podIPs: [{ ip: '2.2.2.2' }, { ip: '::1' }] }), one);
+  assert.deepEqual(addresses(both), both);
+  assert.deepEqual(addresses({}), { podIP: '', podIPs: [] });
+});
+
 test('the status of a pod tells nothing of features that are off', () => {
   const containerStatuses = [
     {
@@ -144,13 +166,28 @@ test('the status of a pod tells nothing of features that are off', () => {
   assert.equal(resize, undefined);
 });
 
+test('annotations from before init containers were a field are forgotten, in pods and in templates', () => {
+  const kept = { a: 'b' };
+  const old = {
+    'pod.beta.kubernetes.io/init-containers': '[]',
+    'pod.alpha.kubernetes.io/init-container-statuses': '[]',
+  };
+  assert.deepEqual(stored(pod({}, { annotations: { ...old, ...kept } })).metadata.annotations, kept);
+  assert.equal(stored(pod({}, { annotations: old })).metadata.annotations, undefined);
+  const template = { metadata: { annotations: { ...old, ...kept } }, spec: { containers: [container()] } };
+  const kind = stored({ apiVersion: 'v1', kind: 'PodTemplate', metadata: { name: 'p', namespace: 'n' }, template });
+  assert.deepEqual(fieldsOf(fieldsOf(kind, 'template'), 'metadata')['annotations'], kept);
+});
+
 test('ephemeral containers are added, and stay', () => {
   const change = (before: JsonObject, ...ephemeralContainers: JsonObject[]): readonly string[] =>
     changeRefusals(before, pod({ ephemeralContainers }), 'ephemeralcontainers');
   assert.deepEqual(change(pod(), container({ name: 'e' })), []);
   assert.deepEqual(change(pod(), container()), ['spec.ephemeralContainers[0].name: Duplicate value: "c"']);
-  assert.deepEqual(change(pod(), container({ name: 'e', livenessProbe: { tcpSocket: { port: 1 } }, lifecycle: {} })), [
+  const own = { livenessProbe: { tcpSocket: { port: 1 } }, lifecycle: {}, resources: {} };
+  assert.deepEqual(change(pod(), container({ name: 'e', ...own })), [
     'spec.ephemeralContainers[0].livenessProbe: Forbidden: cannot be set for an Ephemeral Container',
+    'spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container',
   ]);
   const mirror = pod({ nodeName: 'n' }, { annotations: { 'kubernetes.io/config.mirror': 'a' } });
   assert.deepEqual(change(mirror, container({ name: 'e' })), [

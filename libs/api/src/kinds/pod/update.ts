@@ -173,8 +173,8 @@ function validateNodeAffinityChange(
 ): void {
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const oldTerms = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  if (oldTerms.length > 0 && terms.length !== oldTerms.length) {
+  const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  if (oldTerms.length > 0 && (terms ?? []).length !== oldTerms.length) {
     out.push(
       invalid(
         path,
@@ -185,11 +185,11 @@ function validateNodeAffinityChange(
     return;
   }
   for (const [i, oldTerm] of oldTerms.entries()) {
-    if (onlyAdds(terms[i] ?? {}, oldTerm)) continue;
+    if (onlyAdds(terms?.[i] ?? {}, oldTerm)) continue;
     out.push(
       invalid(
         `${path}[${i}]`,
-        goValue('core.NodeSelectorTerm', terms[i]),
+        goValue('core.NodeSelectorTerm', terms?.[i]),
         'only additions are allowed (no mutations or deletions)',
       ),
     );

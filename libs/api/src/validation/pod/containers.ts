@@ -152,7 +152,7 @@ export function validateEphemeralContainers(
 
 function validateEphemeralFields(out: FieldError[], path: string, container: Readonly<EphemeralContainer>): void {
   for (const key of NOT_FOR_EPHEMERAL) {
-    if (isSet(container[key])) out.push(forbidden(`${path}.${key}`, EPHEMERAL_TEXT));
+    if (isGiven(key, container[key])) out.push(forbidden(`${path}.${key}`, EPHEMERAL_TEXT));
   }
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     if (mount.subPath) out.push(forbidden(`${path}.volumeMounts[${i}].subPath`, EPHEMERAL_TEXT));
@@ -160,9 +160,9 @@ function validateEphemeralFields(out: FieldError[], path: string, container: Rea
   }
 }
 
-/** `resources: {}` is what defaulting fills in. */
-const isSet = (value: unknown): boolean =>
-  value !== undefined && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+/** Even an empty one says something, except of the resources: there it is what defaulting fills in. */
+const isGiven = (key: string, value: object | string | undefined): boolean =>
+  value !== undefined && !(key === 'resources' && Object.keys(value).length === 0);
 
 /** Templates may carry such an image, as a mark for whoever fills it in; pods may not. */
 export function validateImageWhitespace(

@@ -1,5 +1,5 @@
 import type { Features } from '../../features.ts';
-import type { PodSpec, PodStatus } from '../../generated/types.ts';
+import type { PodSpec, PodStatus, Volume } from '../../generated/types.ts';
 
 /**
  * Fields of features that 1.32 has switched off are dropped on the way in, unless the stored object uses them already:
@@ -23,12 +23,17 @@ const containersOf = (spec: Readonly<PodSpec>) => [
   ...(spec.ephemeralContainers ?? []),
 ];
 
+const USUAL_PROC_MOUNT = 'Default';
+const isUsual = (procMount = USUAL_PROC_MOUNT): boolean => procMount === USUAL_PROC_MOUNT;
+
 function dropContainerFields(spec: PodSpec, old: Readonly<PodSpec> | undefined): void {
   const oldContainers = old === undefined ? [] : containersOf(old);
-  const usedProcMount = oldContainers.some((container) => container.securityContext?.procMount !== undefined);
+  const usedProcMount = oldContainers.some(({ securityContext }) => !isUsual(securityContext?.procMount));
   const usedResizePolicy = oldContainers.some((container) => (container.resizePolicy ?? []).length > 0);
   for (const container of containersOf(spec)) {
-    if (!usedProcMount && container.securityContext !== undefined) delete container.securityContext.procMount;
+    const context = container.securityContext;
+    // 1.12 filled the usual one in: it stays where it is said, as objects of that time say it.
+    if (!usedProcMount && context?.procMount !== undefined) context.procMount = USUAL_PROC_MOUNT;
     if (!usedResizePolicy) delete container.resizePolicy;
   }
   if (old?.securityContext?.supplementalGroupsPolicy === undefined) {
@@ -37,12 +42,25 @@ function dropContainerFields(spec: PodSpec, old: Readonly<PodSpec> | undefined):
   if (old?.securityContext?.seLinuxChangePolicy === undefined) delete spec.securityContext?.seLinuxChangePolicy;
 }
 
+/** A volume from an image goes as a whole, and with it whatever mounts it. */
+function dropImageVolumes(spec: PodSpec, old: Readonly<PodSpec> | undefined): void {
+  const isImage = ({ image }: Volume): boolean => image !== undefined;
+  const dropped = new Set((spec.volumes ?? []).filter(isImage).map(({ name }) => name));
+  if (dropped.size === 0 || old?.volumes?.some(isImage) === true) return;
+  spec.volumes = spec.volumes?.filter((volume) => !isImage(volume)) ?? [];
+  if (spec.volumes.length === 0) delete spec.volumes;
+  for (const container of containersOf(spec)) {
+    const kept = container.volumeMounts?.filter(({ name }) => !dropped.has(name)) ?? [];
+    if (kept.length > 0) container.volumeMounts = kept;
+    else delete container.volumeMounts;
+  }
+}
+
 function dropVolumeFields(spec: PodSpec, old: Readonly<PodSpec> | undefined): void {
-  const usedImage = old?.volumes?.some((volume) => volume.image !== undefined) === true;
+  dropImageVolumes(spec, old);
   const usedBundle =
     old?.volumes?.some((volume) => volume.projected?.sources?.some((s) => s.clusterTrustBundle !== undefined)) === true;
   for (const volume of spec.volumes ?? []) {
-    if (!usedImage) delete volume.image;
     for (const source of usedBundle ? [] : (volume.projected?.sources ?? [])) delete source.clusterTrustBundle;
   }
 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { container, created, createErrors, pod } from './testing.ts';
+
+test('how proc is mounted is the usual way while the feature is off, wherever it is said', () => {
+  const mounted = (procMount?: string) =>
+    created(pod({ containers: [container({ securityContext: procMount === undefined ? {} : { procMount } })] })).spec
+      .containers[0]?.securityContext;
+  assert.deepEqual(mounted('Unmasked'), { procMount: 'Default' });
+  assert.deepEqual(mounted('Default'), { procMount: 'Default' });
+  assert.deepEqual(mounted(), {});
+});
+
+test('a volume from an image goes with its mounts while the feature is off', () => {
+  const image = { name: 'i', image: { reference: 'busybox:1' } };
+  const mount = (name: string) => ({ name, mountPath: `/${name}` });
+  const object = pod({
+    volumes: [image, { name: 'v', emptyDir: {} }],
+    initContainers: [container({ name: 'a', volumeMounts: [mount('i')] })],
+    containers: [container({ volumeMounts: [mount('i'), mount('v')] })],
+  });
+  const { spec } = created(object);
+  assert.deepEqual(spec.volumes, [{ name: 'v', emptyDir: {} }]);
+  assert.equal(spec.initContainers?.[0]?.volumeMounts, undefined);
+  assert.deepEqual(spec.containers[0]?.volumeMounts, [mount('v')]);
+  assert.deepEqual(createErrors(object), []);
+  assert.equal(created(pod({ volumes: [image] })).spec.volumes, undefined);
+});

@@ -1,4 +1,4 @@
-import { findResource, type KubeObject, type Pod } from '@holdfast/api';
+import { findResource, type KubeObject, type Pod, type ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import {
   badRequest,
@@ -14,21 +14,29 @@ import type { Core } from '../core.ts';
 import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
+import { storagePath, subjectOf } from '../served.ts';
+import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
+import { mismatch } from '../verbs/write-results.ts';
 import type { Handler, Subresource } from './port.ts';
 
 /** SAFE-01: a pod gets its node once, by compare-and-swap, and only the pod the scheduler looked at. */
 const bind: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'CreateOptions');
   const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
+  refuseOtherNamespace(wanted.namespace, context.info.namespace);
   if (wanted.name !== context.info.name) throw badRequest('name in URL does not match name in Binding object');
   refuseTarget(wanted);
   await updateObject(core, context, {
     definition,
     form: { subresource: 'binding', prepare: () => {}, validate: () => [] },
     dryRun: options.dryRun,
-    change: (current) => assigned(decodePod(current), wanted, formatTime(core.clock.now())),
+    change: (current) => {
+      const pod = decodePod(current);
+      refuseOther(definition, pod, wanted);
+      return assigned(pod, wanted, formatTime(core.clock.now()));
+    },
     isComplete: true,
   });
   return valueAnswer(context, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
@@ -52,12 +60,12 @@ export const binding: Subresource = {
 
 interface Wanted {
   readonly name: string;
+  readonly namespace: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly kind: string;
   readonly node: string;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly labels: Readonly<Record<string, string>>;
 }
 
 function readBinding(document: JsonObject): Wanted {
@@ -65,12 +73,12 @@ function readBinding(document: JsonObject): Wanted {
   const target = isJsonObject(document['target']) ? document['target'] : {};
   return {
     name: textOf(metadata['name']),
+    namespace: textOf(metadata['namespace']),
     uid: textOf(metadata['uid']),
     resourceVersion: textOf(metadata['resourceVersion']),
     kind: textOf(target['kind']),
     node: textOf(target['name']),
     annotations: textMap(metadata['annotations']),
-    labels: textMap(metadata['labels']),
   };
 }
 
@@ -97,7 +105,7 @@ function refuseTarget({ kind, node }: Wanted): void {
 
 /** The pod on its node; what does not change is the stored pod's. */
 function assigned(pod: Pod, wanted: Wanted, now: string): KubeObject {
-  refuseUnfit(pod, wanted);
+  refuseUnfit(pod);
   if (pod.spec === undefined) throw refusal(wanted, 'pod has no spec');
   const others = (pod.status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
   const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: now, lastProbeTime: null };
@@ -111,31 +119,22 @@ function assigned(pod: Pod, wanted: Wanted, now: string): KubeObject {
 }
 
 function described(metadata: Pod['metadata'], wanted: Wanted): Pod['metadata'] {
-  const { annotations: oldAnnotations, labels: oldLabels, ...rest } = metadata;
-  const annotations = { ...oldAnnotations, ...wanted.annotations };
-  const labels = { ...oldLabels, ...wanted.labels };
-  return {
-    ...rest,
-    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
-  };
+  const annotations = { ...metadata.annotations, ...wanted.annotations };
+  return { ...metadata, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) };
 }
 
-function refuseUnfit(pod: Pod, wanted: Wanted): void {
-  const { metadata, spec } = pod;
-  const named = { ...wanted, name: metadata.name ?? '' };
-  if (wanted.uid !== '' && wanted.uid !== metadata.uid) {
-    throw refusal(
-      named,
-      `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata.uid ?? ''}`,
-    );
-  }
-  if (wanted.resourceVersion !== '' && wanted.resourceVersion !== metadata.resourceVersion) {
-    throw refusal(
-      named,
-      `Precondition failed: ResourceVersion in precondition: ${wanted.resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion ?? ''}`,
-    );
-  }
+function refuseOther(definition: ResourceDefinition, { metadata }: Pod, wanted: Wanted): void {
+  const refuse = (field: 'UID' | 'ResourceVersion', values: { wanted: string; found: string }): void => {
+    if (values.wanted === '' || values.wanted === values.found) return;
+    const why = mismatch(storagePath(definition, metadata), field, values);
+    throw conflict(subjectOf(definition, metadata.name ?? ''), why);
+  };
+  refuse('UID', { wanted: wanted.uid, found: metadata.uid ?? '' });
+  refuse('ResourceVersion', { wanted: wanted.resourceVersion, found: metadata.resourceVersion ?? '' });
+}
+
+function refuseUnfit({ metadata, spec }: Pod): void {
+  const named = { name: metadata.name ?? '' };
   if (metadata.deletionTimestamp !== undefined) {
     throw refusal(named, `pod ${named.name} is being deleted, cannot be assigned to a host`);
   }

@@ -11,6 +11,7 @@ import { readLatest } from '../reader.ts';
 import { keyOf, subjectOf } from '../served.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { checkOptions } from '../verbs/delete-options.ts';
+import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
@@ -23,6 +24,7 @@ const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const { deleteOptions = {}, metadata } = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
+  refuseOtherNamespace(metadata?.namespace, namespace);
   if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
   const asked = readWriteOptions(context, 'CreateOptions');
   checkOptions(deleteOptions);

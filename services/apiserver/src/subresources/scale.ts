@@ -26,7 +26,7 @@ import { placeInNamespace } from '../verbs/place-in-namespace.ts';
 import { formFor } from '../verbs/update-forms.ts';
 import { changeable, updateObject } from '../verbs/update-object.ts';
 import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
-import { missing, nameless, uidMismatch } from '../verbs/write-results.ts';
+import { mismatch, missing, nameless } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
 import type { Handler, Subresource } from './port.ts';
 import { scaleAnswer } from './scale-answer.ts';
@@ -185,7 +185,7 @@ function checkPreconditions(wanted: JsonObject, current: KubeObject, definition:
   if (typeof uid === 'string' && uid !== '' && uid !== current.metadata.uid) {
     throw conflict(
       subjectOf(definition, name),
-      uidMismatch(storagePath(definition, current.metadata), { wanted: uid, found: current.metadata.uid ?? '' }),
+      mismatch(storagePath(definition, current.metadata), 'UID', { wanted: uid, found: current.metadata.uid ?? '' }),
     );
   }
   const sent = metadata['name'];

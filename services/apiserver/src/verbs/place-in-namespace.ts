@@ -9,8 +9,11 @@ export function placeInNamespace(object: KubeObject, namespace: string, definiti
     return;
   }
   if (own === namespace) return;
-  if (own !== '') {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
+  refuseOtherNamespace(own, namespace);
   object.metadata.namespace = namespace;
+}
+
+export function refuseOtherNamespace(own: string | undefined, namespace: string): void {
+  if (own === undefined || own === '' || own === namespace) return;
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }

@@ -25,7 +25,7 @@ import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
 import { validationContext } from './validation-context.ts';
-import { deleteStored, missing, modified, nameless, uidMismatch, updateStored } from './write-results.ts';
+import { deleteStored, mismatch, missing, modified, nameless, updateStored } from './write-results.ts';
 
 /** How one way of updating (the object, a subresource) differs from the others. */
 export interface UpdateForm {
@@ -207,7 +207,10 @@ export function checkUid(
   const { uid = '' } = object.metadata;
   const { name = '', uid: found = '' } = current;
   if (uid === '' || uid === found) return;
-  throw conflict(subjectOf(definition, name), uidMismatch(storagePath(definition, current), { wanted: uid, found }));
+  throw conflict(
+    subjectOf(definition, name),
+    mismatch(storagePath(definition, current), 'UID', { wanted: uid, found }),
+  );
 }
 
 /** The last finalizer went, and nothing else holds the object. */

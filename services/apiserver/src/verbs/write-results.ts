@@ -113,8 +113,12 @@ export const modified = (definition: ResourceDefinition, name: string): StatusEr
   conflict(subjectOf(definition, name), MODIFIED_CONCURRENTLY);
 
 /** The words of the store of Kubernetes, which clients know. */
-export const uidMismatch = (path: string, uid: { readonly wanted: string; readonly found: string }): string =>
-  `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid.wanted}, UID in object meta: ${uid.found}`;
+export const mismatch = (
+  path: string,
+  field: 'UID' | 'ResourceVersion',
+  { wanted, found }: { readonly wanted: string; readonly found: string },
+): string =>
+  `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${found}`;
 
 /** Of an object that does not say its name. */
 export const nameless = (name: string): StatusError =>

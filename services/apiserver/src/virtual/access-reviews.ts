@@ -6,12 +6,13 @@ import {
   type SubjectAccessReview,
 } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, type FieldError, invalidObject, type JsonObject, StatusError } from '@holdfast/machinery';
+import { type FieldError, invalidObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import { isAllowed, whyNot } from '../authorization/chain.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import type { RequestInfo } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
+import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import type { VirtualResource } from './port.ts';
 import { readReview, reviewAnswer } from './review.ts';
 
@@ -60,9 +61,7 @@ function reviewLocally(core: Core, context: ResourceContext): Promise<ApiRespons
   const review = readReview(context, localSubjectAccessReview) as LocalSubjectAccessReview;
   const { spec, metadata } = review;
   const { namespace } = context.info;
-  if (metadata.namespace && metadata.namespace !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
+  refuseOtherNamespace(metadata.namespace, namespace);
   refuseWrong(accessReviewErrors(review, namespace));
   return decide(core, context, review, { user: subjectOf(spec), asked: spec });
 }

@@ -111,6 +111,8 @@ export function podField(
     case 'metadata.uid':
       return metadata.uid ?? '';
     case 'spec.nodeName':
+    // Its name before v1, which clients may still use.
+    case 'spec.host':
       return spec.nodeName ?? '';
     case 'spec.serviceAccountName':
       return spec.serviceAccountName ?? '';

@@ -10,6 +10,8 @@ const GROUP = 'internal.holdfast';
 export const addressKey = (address: string): StoreKey => claimKey('serviceaddresses', address);
 export const nodePortKey = (port: number): StoreKey => claimKey('servicenodeports', String(port));
 
+export const isNodePortKey = (key: StoreKey): boolean => key.startsWith(nodePortKey(0).slice(0, -1));
+
 const claimKey = (resource: string, name: string): StoreKey =>
   objectKey({ group: GROUP, resource, namespace: '', name });
 

@@ -1,11 +1,21 @@
 import type { KubeObject, ResourceDefinition, Service } from '@holdfast/api';
-import { invalid, StatusError, unclassifiedError, Verbatim } from '@holdfast/machinery';
+import type { StatusError } from '@holdfast/machinery';
 import type { Ids } from '@holdfast/platform';
 import type { Store, StoreKey, WriteOperation } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { addressKey, type Claim, claimsOf, claimValue, isHeldBy, nodePortKey } from './claims.ts';
-import { invalidService, isHeadless, settleFamilies } from './ip-families.ts';
-import { addressNumber, addressText, isWithin, NODE_PORTS, pickFree, type Range } from './ranges.ts';
+import { addressKey, type Claim, claimsOf, claimValue, isHeldBy, isNodePortKey, nodePortKey } from './claims.ts';
+import { isHeadless, settleFamilies } from './ip-families.ts';
+import { addressText, NODE_PORTS, pickFree, type Range } from './ranges.ts';
+import {
+  allocationFailure,
+  needsHealthPort,
+  needsNodePorts,
+  refusedAddress,
+  refusedHealthPort,
+  refusedPort,
+  settleRequests,
+  TAKEN,
+} from './requests.ts';
 
 export interface Allocation {
   /** The object with everything it was given. */
@@ -16,16 +26,27 @@ export interface Allocation {
   readonly lost: (index: number) => void;
 }
 
-export interface AllocationRequest {
+export interface ServiceChange {
   readonly definition: ResourceDefinition;
+  readonly object: KubeObject;
+  readonly old: KubeObject | undefined;
+}
+
+export interface AllocationRequest extends Omit<ServiceChange, 'object'> {
   /** Absent when the object is removed. */
   readonly object: KubeObject | undefined;
-  readonly old: KubeObject | undefined;
   /** Values that turned out to be taken; grows with `lost`. */
   readonly avoid: Set<StoreKey>;
 }
 
 export interface ServiceAllocator {
+  /**
+   * Before an object is validated: gives a service what follows from itself alone and refuses what cannot be given. Clients
+   * are told of that alone, whatever else is wrong with the service.
+   */
+  settle(change: ServiceChange): void;
+  /** What a dry run would store. A port that another service has is refused; addresses are not looked at. */
+  rehearse(change: ServiceChange): Promise<KubeObject>;
   /** At once for everything that is no service. */
   allocate(request: AllocationRequest): Allocation | Promise<Allocation>;
 }
@@ -40,11 +61,29 @@ export interface ServiceAllocatorDeps {
 /** Gives services their addresses and node ports, and takes them back. The store decides who gets what. */
 export function createServiceAllocator(deps: ServiceAllocatorDeps): ServiceAllocator {
   return {
+    settle: ({ definition, object, old }) => {
+      if (isService(definition)) settleService(deps, decodeService(object), old);
+    },
+    rehearse: async (change) => (isService(change.definition) ? rehearseService(deps, change) : change.object),
     allocate: (request) =>
-      request.definition.group === '' && request.definition.plural === 'services'
-        ? allocateService(deps, request)
-        : nothing(request.object ?? request.old),
+      isService(request.definition) ? allocateService(deps, request) : nothing(request.object ?? request.old),
   };
+}
+
+const isService = ({ group, plural }: ResourceDefinition): boolean => group === '' && plural === 'services';
+
+function settleService({ addresses }: ServiceAllocatorDeps, service: Service, old: KubeObject | undefined): void {
+  const before = old === undefined ? undefined : decodeService(old);
+  settleFamilies(service, before);
+  settleRequests(service, before, addresses);
+}
+
+async function rehearseService(deps: ServiceAllocatorDeps, change: ServiceChange): Promise<KubeObject> {
+  const { object, operations, lost } = await allocateService(deps, { ...change, avoid: new Set() });
+  for (const [i, { kind, key }] of operations.entries()) {
+    if (kind === 'create' && isNodePortKey(key) && (await deps.store.get(key)).object !== undefined) lost(i);
+  }
+  return object;
 }
 
 async function allocateService(
@@ -57,7 +96,6 @@ async function allocateService(
   if (wanted !== undefined) fill(deps, wanted, { avoid, chosen, held: new Set(before.map(({ key }) => key)) });
   const after = wanted === undefined ? [] : claimsOf(wanted);
   const added = without(after, before);
-  if (wanted !== undefined) checkRanges(deps, wanted, added);
   const creations = added.map(
     ({ key, name }): WriteOperation => ({
       kind: 'create',
@@ -72,7 +110,7 @@ async function allocateService(
     lost: (index) => {
       const claim = added[index];
       if (claim === undefined) return;
-      if (wanted !== undefined && !chosen.has(claim.key)) throw refusal(wanted, claim, 'is already allocated');
+      if (wanted !== undefined && !chosen.has(claim.key)) throw refusal(wanted, claim);
       avoid.add(claim.key);
     },
   };
@@ -102,7 +140,6 @@ interface Choice {
 
 function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): void {
   const { spec } = service;
-  settleFamilies(service);
   if (spec.type !== 'ExternalName' && !isHeadless(service) && !spec.clusterIP) {
     const address = addressText(pick(deps, addressOf(deps.addresses), choice));
     spec.clusterIP = address;
@@ -111,13 +148,10 @@ function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): voi
   const named = new Set((spec.ports ?? []).map(({ nodePort }) => nodePortKey(nodePort ?? 0)));
   const ports = { ...choice, held: new Set([...choice.held, ...named, nodePortKey(spec.healthCheckNodePort ?? 0)]) };
   if (needsNodePorts(service)) fillNodePorts(deps, service, ports);
-  if (spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local' && !spec.healthCheckNodePort) {
+  if (needsHealthPort(service) && !spec.healthCheckNodePort) {
     spec.healthCheckNodePort = pick(deps, HEALTH_PORT, ports);
   }
 }
-
-const needsNodePorts = ({ spec }: Readonly<Service>): boolean =>
-  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 /** The same port over another protocol gets the same node port. */
 function fillNodePorts(deps: ServiceAllocatorDeps, { spec }: Service, choice: Choice): void {
@@ -140,7 +174,7 @@ interface Kind {
 }
 
 const NODE_PORT: Kind = { range: NODE_PORTS, keyOf: nodePortKey, what: 'nodePort' };
-const HEALTH_PORT: Kind = { range: NODE_PORTS, keyOf: nodePortKey, what: 'HealthCheck NodePort' };
+const HEALTH_PORT: Kind = { range: NODE_PORTS, keyOf: nodePortKey, what: 'HealthCheck NodePort 0' };
 const addressOf = (range: Range): Kind => ({
   range,
   keyOf: (value) => addressKey(addressText(value)),
@@ -159,45 +193,12 @@ function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind
   return value;
 }
 
-const rangeIsFull = (what: string): StatusError => {
-  const why = `failed to allocate a ${what}: range is full`;
-  return new StatusError({
-    code: 500,
-    reason: 'InternalError',
-    message: `Internal error occurred: ${why}`,
-    details: { causes: [{ message: why }] },
-  });
-};
+const rangeIsFull = (what: string): StatusError => allocationFailure(`failed to allocate a ${what}: range is full`);
 
-function checkRanges({ addresses }: ServiceAllocatorDeps, service: Service, added: readonly Claim[]): void {
-  for (const claim of added) {
-    if (claim.field === 'clusterIPs') {
-      if (isWithin(addresses, addressNumber(claim.name) ?? 0)) continue;
-      throw refusal(
-        service,
-        claim,
-        `(${claim.name}) is not in the valid range. The range of valid IPs is ${addresses.text}`,
-      );
-    }
-    if (isWithin(NODE_PORTS, Number(claim.name))) continue;
-    throw refusal(service, claim, `is not in the valid range. The range of valid ports is ${NODE_PORTS.text}`);
-  }
-}
-
-function refusal(service: Service, { field, name }: Claim, why: string): Error {
-  if (field === 'healthCheckNodePort') {
-    return unclassifiedError(`failed to allocate requested HealthCheck NodePort ${name}: provided port ${why}`);
-  }
-  if (field === 'clusterIPs') {
-    const shown = new Verbatim(
-      `[]string{${(service.spec.clusterIPs ?? []).map((ip) => JSON.stringify(ip)).join(', ')}}`,
-    );
-    const subject = why.startsWith('(') ? 'the provided IP' : 'provided IP';
-    return invalidService(service, [
-      invalid('spec.clusterIPs', shown, `failed to allocate IP ${name}: ${subject} ${why}`),
-    ]);
-  }
-  return invalidService(service, [invalid(`spec.ports[${field}].nodePort`, Number(name), `provided port ${why}`)]);
+function refusal(service: Service, { field, name }: Claim): Error {
+  if (field === 'healthCheckNodePort') return refusedHealthPort(Number(name), TAKEN);
+  if (field === 'clusterIPs') return refusedAddress(service, name, 'provided IP is already allocated');
+  return refusedPort(service, field, Number(name), TAKEN);
 }
 
 /** Only what was claimed for this very service is given back. */

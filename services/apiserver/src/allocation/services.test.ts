@@ -131,6 +131,135 @@ test('a second family is refused: the cluster has one', async () => {
   assert.deepEqual((await create('p', { ipFamilyPolicy: 'PreferDualStack' })).at('spec.ipFamilies'), ['IPv4']);
 });
 
+/** What creating each would be refused for. */
+async function checkRefusals(cases: readonly (readonly [spec: object, status: number, message: string])[]) {
+  for (const [spec, status, message] of cases) {
+    const refused = await create('r', spec);
+    assert.deepEqual([refused.status, refused.textAt('message')], [status, message], JSON.stringify(spec));
+  }
+}
+
+const WHEN_SEVERAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
+const NOT_CONFIGURED = 'not configured on this cluster';
+
+test('what does not fit the families of the cluster is told in the words of Kubernetes', () =>
+  checkRefusals([
+    [
+      { ipFamilies: ['IPv4', 'IPv6'] },
+      422,
+      `Service "r" is invalid: spec.ipFamilyPolicy: Invalid value: "SingleStack": ${WHEN_SEVERAL} IP families are specified`,
+    ],
+    [
+      { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'PreferDualStack' },
+      422,
+      `Service "r" is invalid: spec.ipFamilies[1]: Invalid value: "IPv6": ${NOT_CONFIGURED}`,
+    ],
+    [
+      { ipFamilies: ['IPv6'], ipFamilyPolicy: 'RequireDualStack' },
+      422,
+      `Service "r" is invalid: [spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services, spec.ipFamilies[0]: Invalid value: "IPv6": ${NOT_CONFIGURED}]`,
+    ],
+    [
+      { clusterIP: '10.96.0.5', clusterIPs: ['10.96.0.5', '2001:db8::1'] },
+      422,
+      `Service "r" is invalid: [spec.ipFamilyPolicy: Invalid value: "SingleStack": ${WHEN_SEVERAL} cluster IPs are specified, spec.clusterIPs[1]: Invalid value: []string{"10.96.0.5", "2001:db8::1"}: IPv6 is ${NOT_CONFIGURED}]`,
+    ],
+    [
+      { clusterIP: '2001:db8::1', ipFamilies: ['IPv6'] },
+      422,
+      `Service "r" is invalid: spec.ipFamilies[0]: Invalid value: "IPv6": ${NOT_CONFIGURED}`,
+    ],
+  ]));
+
+test('what cannot be given to a service is told alone, before all else that is wrong with it', () =>
+  checkRefusals([
+    [
+      { ports: [], clusterIP: 'x' },
+      422,
+      'Service "r" is invalid: spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    ],
+    [
+      { ports: [], clusterIP: '10.1.0.1', sessionAffinity: 'x' },
+      422,
+      'Service "r" is invalid: spec.clusterIPs: Invalid value: []string{"10.1.0.1"}: failed to allocate IP 10.1.0.1: the provided IP (10.1.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/28',
+    ],
+    [
+      { type: 'NodePort', ports: [{ port: 0, nodePort: 80 }] },
+      422,
+      'Service "r" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+    ],
+  ]));
+
+test('a headless service without a selector may be of both families', async () => {
+  const families = async (name: string, spec: object): Promise<unknown> => {
+    const made = await create(name, { clusterIP: 'None', ...spec });
+    return [made.at('spec.ipFamilyPolicy'), made.at('spec.ipFamilies')];
+  };
+  assert.deepEqual(await families('a', {}), ['RequireDualStack', ['IPv4', 'IPv6']]);
+  assert.deepEqual(await families('b', { ipFamilies: ['IPv6'] }), ['RequireDualStack', ['IPv6', 'IPv4']]);
+  assert.deepEqual(await families('c', { ipFamilyPolicy: 'SingleStack' }), ['SingleStack', ['IPv4']]);
+  const change = (spec: object): Promise<Answer> => api.call('PATCH', `${SERVICES}/b`, { body: { spec } });
+  assert.equal(
+    (await change({ ipFamilies: ['IPv6'] })).textAt('message'),
+    `Service "b" is invalid: spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary IP family`,
+  );
+  assert.deepEqual((await change({ ipFamilyPolicy: 'SingleStack' })).at('spec.ipFamilies'), ['IPv6']);
+});
+
+test('one port number over two protocols has one node port, also when only the later one names it', async () => {
+  const ports = [
+    { name: 'a', port: 53 },
+    { name: 'b', port: 53, protocol: 'UDP', nodePort: 30_053 },
+  ];
+  const made = await create('a', { type: 'NodePort', ports });
+  assert.deepEqual([made.at('spec.ports.0.nodePort'), made.at('spec.ports.1.nodePort')], [30_053, 30_053]);
+});
+
+test('a node port is asked for once', async () => {
+  const ports = [
+    { name: 'a', port: 80, nodePort: 30_080 },
+    { name: 'b', port: 81, protocol: 'UDP', nodePort: 30_080 },
+  ];
+  const health = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_080 };
+  const failure = 'Internal error occurred: failed to allocate requested HealthCheck NodePort';
+  await checkRefusals([
+    [
+      { type: 'NodePort', ports },
+      422,
+      'Service "r" is invalid: spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated',
+    ],
+    [{ ...health, ports: ports.slice(0, 1) }, 500, `${failure} 30080: provided port is already allocated`],
+    [
+      { ...health, healthCheckNodePort: 80 },
+      500,
+      `${failure} 80: provided port is not in the valid range. The range of valid ports is 30000-32767`,
+    ],
+  ]);
+  assert.equal((await create('a', { type: 'NodePort', ports: ports.slice(0, 1) })).status, 201);
+  const taken = await create('r', health);
+  assert.deepEqual(
+    [taken.textAt('reason'), taken.textAt('message')],
+    ['InternalError', `${failure} 30080: provided port is already allocated`],
+  );
+  const change = (spec: object): Promise<Answer> => api.call('PATCH', `${SERVICES}/a`, { body: { spec } });
+  assert.equal((await change({ ports })).status, 200);
+  const twice = await change({ ports: ports.map((port) => ({ ...port, protocol: 'TCP' })) });
+  assert.deepEqual([twice.status, twice.textAt('message')], [500, 'duplicate nodePort: {TCP 30080}']);
+});
+
+test('a dry run is refused a port that is taken', async () => {
+  const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] };
+  assert.equal((await create('a', spec)).status, 201);
+  assert.equal((await create('b', { ports: [{ port: 80 }] })).status, 201);
+  const message = (name: string): string =>
+    `Service "${name}" is invalid: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated`;
+  const body = { metadata: { name: 'c' }, spec };
+  assert.equal((await api.call('POST', `${SERVICES}?dryRun=All`, { body })).textAt('message'), message('c'));
+  const changed = await api.call('PATCH', `${SERVICES}/b?dryRun=All`, { body: { spec } });
+  assert.equal(changed.textAt('message'), message('b'));
+  assert.equal((await api.call('PATCH', `${SERVICES}/a?dryRun=All`, { body: { spec } })).status, 200);
+});
+
 test('the lower end of a range is used last', () => {
   const range = addressRange('10.96.0.0/24');
   assert.deepEqual(

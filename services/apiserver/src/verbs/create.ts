@@ -57,6 +57,7 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
     const validation = validationContext(core, context);
     prepare(core, candidate, definition, validation);
+    core.services.settle({ definition, object: candidate, old: undefined });
     const warnings = checked(candidate, wanted, validation);
     for (const text of warnings) context.warn(text);
     const companions: WriteCompanion[] = [];
@@ -155,7 +156,7 @@ async function dryRun(
 ): Promise<CachedObject> {
   const { object: stored } = await core.store.get(key);
   if (stored !== undefined) throw existing(definition, object.metadata.name ?? '');
-  const { object: given } = await core.services.allocate({ definition, object, old: undefined, avoid: new Set() });
+  const given = await core.services.rehearse({ definition, object, old: undefined });
   return new CachedObject(key, encodeStored(given), 0);
 }
 

@@ -107,6 +107,7 @@ async function admitAndSwap(
   if (admitting !== undefined) await admitting;
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
+  if (form.subresource === '') core.services.settle({ definition, object, old: current.object });
   const errors = form.validate(object, current.object, validation);
   if (errors.length > 0 || definition.strategy.leavesMetadata === true) refuse(definition, attempt, errors);
   if (form.subresource === '') {
@@ -117,7 +118,10 @@ async function admitAndSwap(
   const text = encodeStored(object);
   // Key order does not change the length of JSON text: only what is as long as before needs a closer look.
   if (text.length === current.size && deepEqual(object, current.object)) return current;
-  if (update.dryRun) return new CachedObject(current.key, text, current.revision);
+  if (update.dryRun) {
+    const given = await core.services.rehearse({ definition, object, old: current.object });
+    return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
+  }
   const result = endsWithThisUpdate(definition, object, current.object)
     ? await deleteStored(core, definition, { old: current, object })
     : await updateStored(core, definition, { old: current, object, text, companion: companions[0] });

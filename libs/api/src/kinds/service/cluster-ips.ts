@@ -11,6 +11,13 @@ const POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 export const isHeadless = ({ spec }: Readonly<Service>): boolean =>
   spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 
+/** What is wrong with the addresses of a service and their families, and with nothing else of it. */
+export function clusterIpErrors(service: Readonly<Service>): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateClusterIps(out, service);
+  return out;
+}
+
 export function validateClusterIps(out: FieldError[], service: Readonly<Service>): void {
   const { spec } = service;
   if (spec.type === 'ExternalName') return;

@@ -22,10 +22,6 @@ function patchAllocated({ spec }: Service, { spec: old }: Readonly<Service>): vo
   if (keepsIp && (spec.clusterIPs ?? []).length === 0 && old.clusterIPs !== undefined) {
     spec.clusterIPs = [...old.clusterIPs];
   }
-  if (keepsIp && spec.ipFamilies === undefined && old.ipFamilies !== undefined && spec.ipFamilyPolicy === undefined) {
-    spec.ipFamilies = [...old.ipFamilies];
-    if (old.ipFamilyPolicy !== undefined) spec.ipFamilyPolicy = old.ipFamilyPolicy;
-  }
   if (needsNodePort(spec) && needsNodePort(old)) keepNodePorts(spec, old);
   if (needsHealthCheck({ spec }) && !spec.healthCheckNodePort && old.healthCheckNodePort) {
     spec.healthCheckNodePort = old.healthCheckNodePort;

@@ -197,6 +197,53 @@ test('attachments and capacities: what is refused', () => {
   ]);
 });
 
+test('attachments: a volume that stands inside has no claim, no size and no place of its own', () => {
+  const I = 'spec.source.inlineVolumeSpec';
+  const NOT_INLINE = 'may not be specified in the context of inline volumes';
+  const inline = (inlineVolumeSpec: JsonObject): JsonObject =>
+    storage('VolumeAttachment', { spec: { attacher: 'a', nodeName: 'n', source: { inlineVolumeSpec } } });
+  const csi = { driver: 'a', volumeHandle: 'h' };
+  const required = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'k', operator: 'Exists' }] }] };
+  check([
+    [inline({ accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain', csi }), []],
+    [
+      inline({}),
+      [
+        `${I}.csi: Required value: has to be specified in the context of inline volumes`,
+        `${I}.accessModes: Required value`,
+        `${I}: Required value: must specify a volume type`,
+      ],
+    ],
+    [
+      inline({
+        claimRef: { name: 'c' },
+        capacity: { storage: '1' },
+        accessModes: ['X'],
+        persistentVolumeReclaimPolicy: 'Delete',
+        nodeAffinity: { required },
+        local: { path: '' },
+        csi,
+        storageClassName: 'A',
+        volumeMode: 'Block',
+      }),
+      [
+        `${I}.claimRef: Forbidden: ${NOT_INLINE}`,
+        `${I}.capacity: Forbidden: ${NOT_INLINE}`,
+        `${I}.accessModes: Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"`,
+        `${I}.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes`,
+        `${I}.nodeAffinity: Forbidden: ${NOT_INLINE}`,
+        `${I}.local.path: Required value`,
+        `${I}.nodeAffinity: Required value: Local volume requires node affinity`,
+        `${I}.csi: Forbidden: may not specify more than 1 volume type`,
+        `${I}.storageClassName: Forbidden: ${NOT_INLINE}`,
+        `${I}.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes`,
+      ],
+    ],
+  ]);
+  const shown = JSON.stringify(stored(inline({ azureDisk: { diskName: 'd', diskURI: 'u' }, capacity: { a: '1.0' } })));
+  assert.ok(shown.includes('"cachingMode":"ReadWrite"') && shown.includes('"capacity":{"a":"1"}'), shown);
+});
+
 test('runtime classes: what is refused', () => {
   const runtime = (rest: JsonObject): JsonObject =>
     cluster('node.k8s.io/v1', 'RuntimeClass', { handler: 'h', ...rest });

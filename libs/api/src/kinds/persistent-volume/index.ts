@@ -1,13 +1,12 @@
 import { formatTime } from '@holdfast/platform';
 import { ageColumn, nameColumn, textColumn, wide } from '../../columns/columns.ts';
 import { accessModesText } from '../../columns/volumes.ts';
-import { setResourceListDefaults } from '../../defaults/resources.ts';
 import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
-import { setNetworkVolumeDefaults } from '../../defaults/volumes.ts';
-import type { PersistentVolume, PersistentVolumeSpec, Volume } from '../../generated/types.ts';
+import type { PersistentVolume } from '../../generated/types.ts';
 import { PERSISTENT_VOLUMES } from '../../refs.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
+import { setSourceDefaults } from './defaults.ts';
 import { validateVolumeStatusUpdate, volumeChecks } from './validation.ts';
 import { volumeWarnings } from './warnings.ts';
 
@@ -71,22 +70,7 @@ function setPersistentVolumeDefaults(volume: PersistentVolume): void {
   setDefaultOfZero(volume.status, 'phase', 'Pending');
   setDefaultOfZero(spec, 'persistentVolumeReclaimPolicy', 'Retain');
   setDefault(spec, 'volumeMode', 'Filesystem');
-  setResourceListDefaults(spec.capacity);
-  if (spec.hostPath !== undefined) setDefault(spec.hostPath, 'type', '');
-  setNetworkVolumeDefaults(networkSourcesOf(spec));
-}
-
-/** The sources that have defaults look the same in both kinds of volumes. */
-function networkSourcesOf(spec: PersistentVolumeSpec): Pick<Volume, 'iscsi' | 'azureDisk'> & {
-  rbd?: NonNullable<Volume['rbd']>;
-  scaleIO?: NonNullable<Volume['scaleIO']>;
-} {
-  return {
-    ...(spec.iscsi === undefined ? {} : { iscsi: spec.iscsi }),
-    ...(spec.azureDisk === undefined ? {} : { azureDisk: spec.azureDisk }),
-    ...(spec.rbd === undefined ? {} : { rbd: spec.rbd }),
-    ...(spec.scaleIO === undefined ? {} : { scaleIO: spec.scaleIO }),
-  };
+  setSourceDefaults(spec);
 }
 
 function keepTransitionTime(volume: PersistentVolume, old: Readonly<PersistentVolume>, now: number): void {

@@ -18,6 +18,8 @@ import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateCsiDriverName } from '../../validation/pod/volume-sources.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
+import { setSourceDefaults } from '../persistent-volume/defaults.ts';
+import { validateVolumeSpec } from '../persistent-volume/spec.ts';
 import { keepStatus, statusOnly } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
@@ -46,6 +48,8 @@ export const volumeAttachmentResource = defineResource(VOLUME_ATTACHMENTS, {
   setDefaults: (attachment) => {
     setDefault(attachment, 'spec', { attacher: '', nodeName: '', source: {} });
     setDefault(attachment.spec, 'source', {});
+    const { inlineVolumeSpec } = attachment.spec.source;
+    if (inlineVolumeSpec !== undefined) setSourceDefaults(inlineVolumeSpec);
     setDefault(attachment, 'status', { attached: false });
     setDefault(attachment.status, 'attached', false);
   },
@@ -100,8 +104,11 @@ function validateSource(out: FieldError[], source: Readonly<VolumeAttachment['sp
     out.push(required('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'));
   } else if (name !== undefined && inline !== undefined) {
     out.push(forbidden('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'));
-  } else if (name === '')
+  } else if (name === '') {
     out.push(required('spec.source.persistentVolumeName', 'must specify non empty persistentVolumeName'));
+  } else if (inline !== undefined) {
+    validateVolumeSpec(out, inline, { path: 'spec.source.inlineVolumeSpec', name: '', isInline: true });
+  }
 }
 
 function validateMetadata(out: FieldError[], metadata: Readonly<Record<string, string>>): void {

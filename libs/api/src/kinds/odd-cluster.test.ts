@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
 import { changeRefusals, compareTexts, refusals, row, stored } from './testing.ts';
+import { volumeAttachmentResource } from './volume-attachment/index.ts';
 
 type Case = readonly [document: JsonObject, errors: readonly string[]];
 const check = (cases: readonly Case[]): void => {
@@ -242,6 +243,11 @@ test('attachments: a volume that stands inside has no claim, no size and no plac
   ]);
   const shown = JSON.stringify(stored(inline({ azureDisk: { diskName: 'd', diskURI: 'u' }, capacity: { a: '1.0' } })));
   assert.ok(shown.includes('"cachingMode":"ReadWrite"') && shown.includes('"capacity":{"a":"1"}'), shown);
+});
+
+test('attachments: the columns that hold names say so', () => {
+  const names = volumeAttachmentResource.columns.filter(({ format }) => format === 'name').map(({ name }) => name);
+  assert.deepEqual(names, ['Name', 'Attacher']);
 });
 
 test('runtime classes: what is refused', () => {

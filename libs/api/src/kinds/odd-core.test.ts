@@ -411,4 +411,6 @@ test('events', () => {
     }),
   );
   assert.deepEqual([shown['Object'], shown['Message'], shown['Source'], shown['Count']], ['pod/p', 'm', 'c, h', 1]);
+  const repeated = row(event({ lastTimestamp: '2023-11-14T22:13:00Z', series: { count: 3 } }));
+  assert.deepEqual([repeated['Last Seen'], repeated['Count']], ['<unknown>', 3]);
 });

@@ -276,6 +276,9 @@ test('endpoint slices: what is refused, and what is not kept', () => {
   assert.deepEqual(changeRefusals(slice({}), slice({ addressType: 'IPv6' })), [
     'addressType: Invalid value: "IPv6": field is immutable',
   ]);
+  const shown = (...ports: JsonObject[]): unknown => row(slice({ ports }))['Ports'];
+  assert.equal(shown({ name: 'a' }, { port: 80 }, {}, { port: 1 }), 'a,80, + 1 more...');
+  assert.deepEqual([shown(), shown({})], ['<unset>', '<unset>']);
   const kept = stored(one({ deprecatedTopology: { a: 'b' } })) as unknown as { endpoints: unknown };
   assert.deepEqual(kept.endpoints, [{ addresses: ['1.2.3.4'], conditions: {} }]);
 });

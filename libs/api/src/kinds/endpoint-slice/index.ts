@@ -32,7 +32,7 @@ export const endpointSliceResource = defineResource(ENDPOINT_SLICES, {
     nameColumn,
     textColumn('AddressType', 'What the addresses are', (slice) => slice.addressType ?? ''),
     textColumn('Ports', 'The ports of every endpoint', (slice) =>
-      listText((slice.ports ?? []).map(({ port, name }) => (port === undefined ? '*' : String(port)) || name || '')),
+      listText((slice.ports ?? []).map(({ port, name }) => String(port ?? name ?? '*'))),
     ),
     textColumn('Endpoints', 'The addresses', (slice) =>
       listText((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses ?? [])),
@@ -54,7 +54,6 @@ const contentOf = ({ endpoints, ports, addressType, metadata }: Readonly<Endpoin
 });
 
 function listText(texts: readonly string[]): string {
-  if (texts.length === 0) return UNSET;
   const more = texts.length - SHOWN_MAX;
-  return more > 0 ? `${texts.slice(0, SHOWN_MAX).join(',')} + ${more} more...` : texts.join(',');
+  return more > 0 ? `${texts.slice(0, SHOWN_MAX).join(',')} + ${more} more...` : texts.join(',') || UNSET;
 }

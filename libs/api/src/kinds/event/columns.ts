@@ -5,8 +5,10 @@ import type { Column } from '../../resource.ts';
 
 /** The time of day of an event stands in one of three places, depending on who reported it. */
 const firstSeen = (event: Readonly<Event>): string | null => event.firstTimestamp || event.eventTime;
-const lastSeen = (event: Readonly<Event>): string | null =>
-  event.series?.lastObservedTime || event.lastTimestamp || firstSeen(event);
+function lastSeen(event: Readonly<Event>): string | null {
+  if (event.series !== undefined) return event.series.lastObservedTime ?? null;
+  return event.lastTimestamp || firstSeen(event);
+}
 
 function countOf(event: Readonly<Event>): number {
   if (event.series !== undefined) return event.series.count ?? 0;

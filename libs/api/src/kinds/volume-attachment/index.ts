@@ -64,7 +64,7 @@ export const volumeAttachmentResource = defineResource(VOLUME_ATTACHMENTS, {
   status: statusOnly(checks.validateUpdate),
   columns: [
     nameColumn,
-    textColumn('Attacher', 'Who attaches the volume', ({ spec }) => spec.attacher),
+    { ...textColumn('Attacher', 'Who attaches the volume', ({ spec }) => spec.attacher), format: 'name' },
     textColumn('PV', 'The volume', ({ spec }) => spec.source.persistentVolumeName ?? ''),
     textColumn('Node', 'The node that the volume is attached to', ({ spec }) => spec.nodeName),
     {

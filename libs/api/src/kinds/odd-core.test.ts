@@ -338,6 +338,10 @@ test('limit ranges', () => {
     'limits'
   ] as readonly JsonObject[];
   assert.deepEqual([item['default'], item['defaultRequest']], [{ cpu: '2' }, { cpu: '2', memory: '1Mi' }]);
+  const bare = range({ type: 'Container', maxLimitRequestRatio: { cpu: '2' } });
+  assert.deepEqual(fieldsOf(stored(bare), 'spec'), bare['spec']);
+  check([[object('LimitRange', { spec: {} }), []]]);
+  assert.deepEqual(fieldsOf(stored(object('LimitRange')), 'spec'), { limits: null });
 });
 
 test('replication controllers', () => {

@@ -14,8 +14,8 @@ const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true }
 export const limitRangeResource = defineResource(LIMIT_RANGES, {
   setDefaults: (range) => {
     setDefault(range, 'spec', { limits: [] });
-    setDefault(range.spec, 'limits', []);
-    for (const item of range.spec.limits) setItemDefaults(item);
+    if ((range.spec.limits ?? []).length === 0) Object.assign(range.spec, { limits: null });
+    for (const item of range.spec.limits ?? []) setItemDefaults(item);
   },
   strategy: {
     prepareForCreate: nothingToPrepare,
@@ -33,9 +33,11 @@ function setItemDefaults(item: LimitRangeItem): void {
     setResourceListDefaults(list);
   }
   if (item.type !== 'Container') return;
-  const limits = (item.default ??= {});
-  const requests = (item.defaultRequest ??= {});
+  const limits = { ...item.default };
+  const requests = { ...item.defaultRequest };
   for (const [name, amount] of Object.entries(item.max ?? {})) limits[name] ??= amount;
   for (const [name, amount] of Object.entries(limits)) requests[name] ??= amount;
   for (const [name, amount] of Object.entries(item.min ?? {})) requests[name] ??= amount;
+  if (Object.keys(limits).length > 0) item.default = limits;
+  if (Object.keys(requests).length > 0) item.defaultRequest = requests;
 }

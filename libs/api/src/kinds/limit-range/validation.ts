@@ -20,7 +20,7 @@ const STANDARD_TYPES = ['Pod', 'Container', 'PersistentVolumeClaim'];
 
 export function validateLimitRange(out: FieldError[], { spec }: Readonly<LimitRange>): void {
   const types = new Set<string>();
-  for (const [i, item] of spec.limits.entries()) {
+  for (const [i, item] of (spec.limits ?? []).entries()) {
     const path = `spec.limits[${i}]`;
     const type = item.type ?? '';
     const before = out.length;

@@ -197,6 +197,15 @@ test('claims: what is asked, what may change, what is taken over', () => {
   ]);
 });
 
+test('claims: the class in an annotation may not change; an empty one is none', () => {
+  const annotated = (name: string): JsonObject =>
+    claim({}, { annotations: { 'volume.beta.kubernetes.io/storage-class': name } });
+  assert.deepEqual(changeRefusals(claim({}), annotated('')), []);
+  assert.deepEqual(changeRefusals(annotated('a'), annotated('b')), [
+    'metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "b": field is immutable',
+  ]);
+});
+
 test('claims: where the data comes from is said in two fields', () => {
   const sources = (spec: JsonObject): readonly unknown[] => {
     const { dataSource, dataSourceRef } = (stored(claim(spec)) as unknown as { spec: JsonObject }).spec;

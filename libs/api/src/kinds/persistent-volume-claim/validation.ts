@@ -64,7 +64,7 @@ function validateClassAnnotation(
   const name = claim.spec.storageClassName;
   const takesField = old.spec.storageClassName === undefined && name !== undefined;
   const isUpgrade = takesField && before !== undefined && name === before && (after === undefined || after === before);
-  if (!isUpgrade && before !== after) {
+  if (!isUpgrade && (before ?? '') !== (after ?? '')) {
     out.push(invalid(`metadata.annotations.${CLASS_ANNOTATION}`, after ?? '', IMMUTABLE_TEXT));
   }
   if (takesField && (before === undefined || before === name)) delete allowed.storageClassName;

@@ -205,6 +205,11 @@ test('nodes', () => {
     'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
     'spec.externalID: Forbidden: may not be updated',
   ]);
+  const twoForms = { podCIDR: '10.1.0.0/24', podCIDRs: ['10.0.0.0/24', 'fd00::/64'] };
+  assert.deepEqual(fieldsOf(stored(node(twoForms)), 'spec')['podCIDRs'], ['10.1.0.0/24']);
+  assert.deepEqual(changeRefusals(node({ podCIDR: '10.0.0.0/24' }), node({ ...twoForms, podCIDRs: ['10.0.0.0/24'] })), [
+    pod,
+  ]);
   const wrong = `${T}[0].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`;
   assert.deepEqual(changeRefusals(node({}), node({ taints: [{ key: 'k', effect: 'X' }] })), [wrong, wrong]);
   const address = { type: 'InternalIP', address: '1.1.1.1' };

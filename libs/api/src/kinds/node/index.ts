@@ -57,9 +57,9 @@ function setNodeDefaults(node: Node): void {
   if (status.allocatable === undefined && status.capacity !== undefined) status.allocatable = { ...status.capacity };
 }
 
-/** `podCIDR` is the first of `podCIDRs`; whoever gives one means both. */
+/** `podCIDR` is the first of `podCIDRs`; whoever gives one means both. Where they differ, the one that old clients know counts. */
 function syncPodCidrs({ spec }: Node): void {
   const [first] = spec.podCIDRs ?? [];
-  if (first === undefined && spec.podCIDR) spec.podCIDRs = [spec.podCIDR];
-  else if (first !== undefined && !spec.podCIDR) spec.podCIDR = first;
+  if (spec.podCIDR && spec.podCIDR !== first) spec.podCIDRs = [spec.podCIDR];
+  else if (first !== undefined) spec.podCIDR = first;
 }

@@ -246,6 +246,23 @@ test('jobs name themselves when they are selected by what they do not have', () 
     },
   ]));
 
+test('what nodes and namespaces can be selected by', async () => {
+  const refused = (kind: string, field: string): Asked => ({
+    method: 'GET',
+    url: `/api/v1/${kind}?fieldSelector=${field}%3Da`,
+    answer: [400, `field label not supported: ${field}`],
+  });
+  await compare([
+    refused('namespaces', 'name'),
+    refused('namespaces', 'metadata.namespace'),
+    refused('nodes', 'metadata.namespace'),
+  ]);
+  for (const path of ['v1/namespaces', 'v1/persistentvolumes']) {
+    const field = path === 'v1/namespaces' ? 'status.phase' : 'metadata.namespace';
+    assert.equal((await api.call('GET', `/api/${path}?fieldSelector=${field}%3Da`)).status, 200, path);
+  }
+});
+
 test('an eviction may be of the version before', async () => {
   const eviction = (apiVersion: string): string =>
     JSON.stringify({ apiVersion, kind: 'Eviction', metadata: { name: 'x' } });

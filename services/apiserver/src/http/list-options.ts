@@ -104,7 +104,9 @@ function readField(object: KubeObject, field: string, definition: ResourceDefini
 function checkFields(fields: FieldSelectorMatcher, definition: ResourceDefinition): void {
   const own = Object.keys(definition.selectableFields);
   for (const { field } of fields.requirements) {
-    if (field === 'metadata.name' || field === 'metadata.namespace' || own.includes(field)) continue;
+    // A kind without namespaces that lists its fields does not list this one.
+    if (field === 'metadata.namespace' && (definition.namespaced || own.length === 0)) continue;
+    if (field === 'metadata.name' || own.includes(field)) continue;
     if (definition.group === 'batch' && definition.kind === 'Job') {
       throw badRequest(`field label ${JSON.stringify(field)} not supported for batchv1.Job`);
     }

@@ -43,7 +43,7 @@ export const namespaceResource = defineResource(NAMESPACES, {
     finalize: { verbs: ['update'], prepareForUpdate: keepStatus, validateUpdate: validateNamespaceFinalize },
   },
   columns: [nameColumn, textColumn('Status', 'The phase of the namespace', (n) => n.status.phase ?? ''), ageColumn],
-  selectableFields: { name: (n) => n.metadata.name ?? '', 'status.phase': (n) => n.status.phase ?? '' },
+  selectableFields: { 'status.phase': (n) => n.status.phase ?? '' },
 });
 
 /** Selectors find a namespace by its name through this label. */

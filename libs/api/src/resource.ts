@@ -109,6 +109,8 @@ export interface Strategy<T> {
    * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
    */
   readonly gracefulDeletion?: (object: Readonly<T>, requestedSeconds: number | undefined) => number;
+  /** Why whoever names an object of this name may not delete it; what deletes a whole collection asks nobody. */
+  readonly refusesDeletion?: (name: string) => string | undefined;
   /** A delete that does not say what becomes of the dependents leaves them behind, with this warning. */
   readonly orphansByDefault?: { readonly warning?: string };
 }

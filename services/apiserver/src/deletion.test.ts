@@ -160,6 +160,24 @@ const jobBody = (name: string): object => ({
   spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'task:1' }] } } },
 });
 
+test('a priority class of the system is not deleted by its name', async () => {
+  const api = await startTestApi();
+  const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+  const refused = await api.call('DELETE', `${classes}/system-node-critical`);
+  assert.deepEqual(
+    [refused.status, refused.textAt('message')],
+    [
+      403,
+      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
+    ],
+  );
+  assert.equal((await api.call('GET', `${classes}/system-node-critical`)).status, 200);
+  assert.equal((await api.call('DELETE', `${classes}/toString`)).status, 404);
+  assert.equal((await api.call('DELETE', classes)).status, 200);
+  assert.deepEqual((await api.call('GET', classes)).names(), []);
+  await api.stop();
+});
+
 test('a Job that is deleted without a word about its pods leaves them behind, and says so', async () => {
   const api = await startTestApi();
   for (const name of ['silent', 'told', 'kept']) await api.call('POST', JOBS, { body: jobBody(name) });

@@ -1,6 +1,6 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
+import { forbiddenError, StatusError } from '@holdfast/machinery';
 import type { AdmissionRequest } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
@@ -9,7 +9,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
-import { keyOf } from '../served.ts';
+import { keyOf, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { type DeletionStep, decideDeletion, orphansByDefault } from './deletion.ts';
@@ -22,6 +22,8 @@ export async function remove(
 ): Promise<ApiResponse> {
   const { options, dryRun } = readDeleteOptions(context);
   const target = { namespace: context.info.namespace, name: context.info.name };
+  const refusal = definition.strategy.refusesDeletion?.(target.name);
+  if (refusal !== undefined) throw forbiddenError(subjectOf(definition, target.name), refusal);
   const { warning } = definition.strategy.orphansByDefault ?? {};
   if (warning !== undefined && orphansByDefault(definition, options)) context.warn(warning);
   const deleted = await deleteObject(core, context, { definition, target, options, dryRun });

@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, ownValue } from '@holdfast/machinery';
 import { ageColumn, integerColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { PriorityClass } from '../../generated/types.ts';
@@ -33,6 +33,10 @@ export const priorityClassResource = defineResource(PRIORITY_CLASSES, {
     }),
     generationChanges: () => false,
     allowUnconditionalUpdate: true,
+    refusesDeletion: (name) =>
+      ownValue(SYSTEM_CLASSES, name) === undefined
+        ? undefined
+        : 'this is a system priority class and cannot be deleted',
   },
   columns: [
     nameColumn,

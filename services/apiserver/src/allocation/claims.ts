@@ -2,6 +2,7 @@ import type { Service } from '@holdfast/api';
 import { objectKey, type StoreKey } from '@holdfast/store';
 import { encodeStored } from '../cache/stored-json.ts';
 import { addressNumber } from './ranges.ts';
+import { hasNodePorts } from './requests.ts';
 
 /** Not an API group: nobody can read or write these through the API. */
 const GROUP = 'internal.holdfast';
@@ -36,8 +37,9 @@ export interface Claim {
   readonly field: 'clusterIPs' | 'healthCheckNodePort' | number;
 }
 
-/** What a service holds as it is written. */
-export function claimsOf({ spec }: Readonly<Service>): readonly Claim[] {
+/** What a service holds as it is written. Node ports that its type makes no use of are only words. */
+export function claimsOf(service: Readonly<Service>): readonly Claim[] {
+  const { spec } = service;
   const claims = new Map<StoreKey, Claim>();
   const claim = (key: StoreKey, name: string, field: Claim['field']): void => {
     if (!claims.has(key)) claims.set(key, { key, name, field });
@@ -46,7 +48,7 @@ export function claimsOf({ spec }: Readonly<Service>): readonly Claim[] {
     for (const ip of spec.clusterIPs ?? [])
       if (addressNumber(ip) !== undefined) claim(addressKey(ip), ip, 'clusterIPs');
   }
-  for (const [i, { nodePort }] of (spec.ports ?? []).entries()) {
+  for (const [i, { nodePort }] of (hasNodePorts(service) ? (spec.ports ?? []) : []).entries()) {
     if (nodePort !== undefined && nodePort !== 0) claim(nodePortKey(nodePort), String(nodePort), i);
   }
   const health = spec.healthCheckNodePort ?? 0;

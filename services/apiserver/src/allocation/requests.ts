@@ -14,7 +14,8 @@ export function settleRequests(service: Service, old: Readonly<Service> | undefi
   if (needsHealthPort(service) && (old === undefined || !needsHealthPort(old))) checkHealthPort(service, taken);
 }
 
-const hasNodePorts = ({ spec }: Readonly<Service>): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+export const hasNodePorts = ({ spec }: Readonly<Service>): boolean =>
+  spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
 /** A balanced service may do without, as far as its client names none. */
 export const needsNodePorts = (service: Readonly<Service>): boolean =>

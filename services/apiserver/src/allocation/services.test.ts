@@ -97,6 +97,15 @@ test('headless and external services hold nothing', async () => {
   assert.deepEqual(await claims(), ['10.96.0.1']);
 });
 
+test('an external service holds no node port, whatever it says', async () => {
+  const ports = [{ port: 80, nodePort: 30_080 }];
+  assert.equal((await create('e', { type: 'ExternalName', externalName: 'a.b', ports })).status, 201);
+  assert.deepEqual(await claims(), ['10.96.0.1']);
+  assert.equal((await create('n', { type: 'NodePort', ports })).status, 201);
+  const turned = await api.call('PATCH', `${SERVICES}/e`, { body: { spec: { type: 'NodePort' } } });
+  assert.match(turned.textAt('message'), /nodePort: Invalid value: 30080: provided port is already allocated$/);
+});
+
 test('what a service holds follows its type', async () => {
   const address = (await create('a')).textAt('spec.clusterIP');
   const patch = (spec: object): Promise<Answer> => api.call('PATCH', `${SERVICES}/a`, { body: { spec } });

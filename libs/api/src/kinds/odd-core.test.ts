@@ -256,6 +256,13 @@ test('namespaces', () => {
   compareTexts(changeRefusals(namespace(), namespace({}, { labels: { a: 'a b' } })), [bad, bad], 'twice');
 });
 
+test('of the secrets of a service account only the names are kept', () => {
+  const account = object('ServiceAccount', { secrets: [{ kind: 'Secret', namespace: 'm', name: 'a' }, { uid: 'u' }] });
+  const secrets = (made: unknown): unknown => (made as { secrets: unknown }).secrets;
+  assert.deepEqual(secrets(stored(account)), [{ name: 'a' }, {}]);
+  assert.deepEqual(secrets(replaced(object('ServiceAccount'), account)), [{ name: 'a' }, {}]);
+});
+
 test('quotas', () => {
   const quota = (spec: JsonObject): JsonObject => object('ResourceQuota', { spec });
   const S = 'spec.scopes';

@@ -173,6 +173,12 @@ test('kinds that make pods warn at the place of their template, until only their
   assert.deepEqual(warningsOf(deployment, deployment as unknown as KubeObject), []);
 });
 
+const mountable = (value: string): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 'x', annotations: { 'kubernetes.io/enforce-mountable-secrets': value } },
+});
+
 test('storage, services and accounts say what of them is deprecated or ignored', () => {
   const object = (apiVersion: string, kind: string, spec: JsonObject, annotations: JsonObject = {}): JsonObject => ({
     apiVersion,
@@ -222,10 +228,12 @@ test('storage, services and accounts say what of them is deprecated or ignored',
       warnings: ['spec.externalID: this field is deprecated, and is unused by Kubernetes'],
     },
     {
-      object: object('v1', 'ServiceAccount', {}, { 'kubernetes.io/enforce-mountable-secrets': 'true' }),
+      object: mountable('true'),
       warnings: [
         'metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets',
       ],
     },
   ]);
+  // Who asked for it before is not told again.
+  assert.deepEqual(warningsOf(mountable('false'), mountable('true') as unknown as KubeObject), []);
 });

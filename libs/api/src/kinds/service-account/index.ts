@@ -10,16 +10,22 @@ import { nothingToPrepare } from '../strategy.ts';
 const MOUNTABLE_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
 const DEPRECATED = `metadata.annotations[${MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
 
-const mountableSecrets = (account: Readonly<ServiceAccount> | undefined): string | undefined =>
-  account?.metadata.annotations?.[MOUNTABLE_SECRETS];
+const asksForMountable = (account: Readonly<ServiceAccount> | undefined): boolean =>
+  account?.metadata.annotations?.[MOUNTABLE_SECRETS] !== undefined;
+
+/** Of a secret only its name counts. */
+function cleanReferences(account: ServiceAccount): void {
+  if (account.secrets === undefined) return;
+  account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
 export const serviceAccountResource = defineResource(SERVICE_ACCOUNTS, {
   setDefaults: nothingToPrepare,
   strategy: {
-    prepareForCreate: nothingToPrepare,
-    prepareForUpdate: nothingToPrepare,
+    prepareForCreate: cleanReferences,
+    prepareForUpdate: cleanReferences,
     validateCreate: (account) => {
       const out: FieldError[] = [];
       validateObjectMeta(out, account.metadata, META);
@@ -31,10 +37,7 @@ export const serviceAccountResource = defineResource(SERVICE_ACCOUNTS, {
       validateObjectMeta(out, account.metadata, META);
       return out;
     },
-    warnings: (account, old) =>
-      mountableSecrets(account) === undefined || mountableSecrets(account) === mountableSecrets(old)
-        ? []
-        : [DEPRECATED],
+    warnings: (account, old) => (asksForMountable(account) && !asksForMountable(old) ? [DEPRECATED] : []),
     allowUnconditionalUpdate: true,
   },
   columns: [

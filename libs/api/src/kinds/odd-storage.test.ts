@@ -235,6 +235,12 @@ test('the status of a claim', () => {
   assert.deepEqual(status({ capacity: { storage: '1Gi' }, phase: 'Bound' }), []);
 });
 
+test('the status of a claim says nothing of classes of attributes, which are off', () => {
+  const status = { phase: 'Bound', currentVolumeAttributesClassName: 'a', modifyVolumeStatus: { status: 'Pending' } };
+  const changed = replaced(claim({}), { ...claim({}), status }, 'status') as unknown as { status: JsonObject };
+  assert.deepEqual(changed.status, { phase: 'Bound' });
+});
+
 test('tables of volumes and claims', () => {
   const bound = {
     ...claim({ volumeName: 'v' }),

@@ -39,7 +39,16 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
     warnings: claimWarnings,
     allowUnconditionalUpdate: true,
   },
-  status: { prepareForUpdate: keepSpec, validateUpdate: validateClaimStatusUpdate },
+  status: {
+    prepareForUpdate: (claim, old) => {
+      keepSpec(claim, old);
+      // Classes of attributes are off in 1.32.
+      if (old.status.currentVolumeAttributesClassName === undefined)
+        delete claim.status.currentVolumeAttributesClassName;
+      if (old.status.modifyVolumeStatus === undefined) delete claim.status.modifyVolumeStatus;
+    },
+    validateUpdate: validateClaimStatusUpdate,
+  },
   columns: [
     nameColumn,
     textColumn('Status', 'The phase of the claim', (claim) =>

@@ -118,6 +118,8 @@ export interface Strategy<T> {
 export interface SubresourceStrategy<T> {
   /** Absent: get, patch, update. */
   readonly verbs?: readonly ('get' | 'patch' | 'update')[];
+  /** Labels, annotations, finalizers and owners stay as they are; nobody comes to own them here. */
+  readonly keepsMetadata?: true;
   /** Copies everything but what the subresource may set from `old`. */
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
-import { changeRefusals, compareTexts, refusals, row, stored } from './testing.ts';
+import { changeRefusals, compareTexts, refusals, replaced, row, stored } from './testing.ts';
 import { volumeAttachmentResource } from './volume-attachment/index.ts';
 
 type Case = readonly [document: JsonObject, errors: readonly string[]];
@@ -243,6 +243,25 @@ test('attachments: a volume that stands inside has no claim, no size and no plac
   ]);
   const shown = JSON.stringify(stored(inline({ azureDisk: { diskName: 'd', diskURI: 'u' }, capacity: { a: '1.0' } })));
   assert.ok(shown.includes('"cachingMode":"ReadWrite"') && shown.includes('"capacity":{"a":"1"}'), shown);
+});
+
+test('attachments: their status changes no metadata', () => {
+  const attachment = (metadata: JsonObject, rest: JsonObject = {}): JsonObject => ({
+    ...storage('VolumeAttachment', { spec: { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } } }),
+    metadata: { name: 'x', ...metadata },
+    ...rest,
+  });
+  const before = { labels: { a: 'b' }, finalizers: ['a/b'] };
+  const after = { labels: { a: 'c' }, annotations: { d: 'e' } };
+  const { metadata, status } = replaced(
+    attachment(before),
+    attachment(after, { status: { attached: true } }),
+    'status',
+  ) as {
+    metadata: object;
+    status?: unknown;
+  };
+  assert.deepEqual([metadata, status], [{ name: 'x', resourceVersion: '1', ...before }, { attached: true }]);
 });
 
 test('attachments: the columns that hold names say so', () => {

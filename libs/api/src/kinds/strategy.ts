@@ -26,6 +26,27 @@ export function statusOnly<T extends WithSpec & WithStatus>(
   return { prepareForUpdate: keepSpec, validateUpdate };
 }
 
+const OWN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+
+/** `/status` of the kinds where it changes nothing but the status. */
+export function statusAlone<T extends WithSpec & WithStatus>(
+  validateUpdate: SubresourceStrategy<T>['validateUpdate'],
+): SubresourceStrategy<T> {
+  return {
+    keepsMetadata: true,
+    prepareForUpdate: (object, old) => {
+      keepSpec(object, old);
+      const metadata = { ...object.metadata };
+      for (const key of OWN_METADATA) {
+        delete metadata[key];
+        if (old.metadata[key] !== undefined) Object.assign(metadata, { [key]: old.metadata[key] });
+      }
+      object.metadata = metadata;
+    },
+    validateUpdate,
+  };
+}
+
 /** Tells whoever creates an object of a kind that is kept and has no effect yet: what is not enforced must not look as if it were. */
 export const warnAtCreate =
   (text: string) =>

@@ -50,12 +50,14 @@ export function identityOf(writer: Writer): {
 
 const STATUS = fieldSetOf(['f:status']);
 const SPEC = fieldSetOf(['f:spec']);
+const SPEC_AND_METADATA = fieldSetOf(['f:spec'], ['f:metadata']);
 
 /** Nobody owns what an endpoint throws away. */
 function resetBy(definition: ResourceDefinition, subresource: string): FieldSet | undefined {
   if (definition.status === undefined) return undefined;
   if (subresource === '') return STATUS;
-  return subresource === 'status' ? SPEC : undefined;
+  if (subresource !== 'status') return undefined;
+  return definition.status.keepsMetadata === true ? SPEC_AND_METADATA : SPEC;
 }
 
 /** A tracked object is the object that went in, plus its managedFields. */

@@ -15,7 +15,7 @@ import { dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts'
 import { goString, goStrings, goStruct } from '../../validation/go-text.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { keepStatus, specChanged, statusAlone } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const PRECEDENCE_MAX = 10_000;
@@ -37,7 +37,7 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
     generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(({ status }) => {
+  status: statusAlone(({ status }) => {
     const out: FieldError[] = [];
     validateTypedConditions(out, 'status.conditions', status.conditions);
     return out;

@@ -12,7 +12,7 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
+import { keepStatus, specChanged, statusAlone } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const NONE = '<none>';
@@ -34,7 +34,7 @@ export const priorityLevelConfigurationResource = defineResource(PRIORITY_LEVEL_
     generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(({ status }) => {
+  status: statusAlone(({ status }) => {
     const out: FieldError[] = [];
     validateTypedConditions(out, 'status.conditions', status.conditions);
     return out;

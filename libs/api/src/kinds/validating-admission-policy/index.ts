@@ -6,7 +6,7 @@ import { VALIDATING_ADMISSION_POLICIES } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, specChanged, statusOnly, warnAtCreate } from '../strategy.ts';
+import { keepStatus, specChanged, statusAlone, warnAtCreate } from '../strategy.ts';
 import { validatePolicy, validatePolicyStatus } from './validation.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
@@ -36,7 +36,7 @@ export const validatingAdmissionPolicyResource = defineResource(VALIDATING_ADMIS
     warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(validatePolicyStatus),
+  status: statusAlone(validatePolicyStatus),
   columns: [
     nameColumn,
     integerColumn('Validations', 'How many expressions must hold', ({ spec }) => spec.validations?.length ?? 0),

@@ -20,7 +20,7 @@ import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { setSourceDefaults } from '../persistent-volume/defaults.ts';
 import { validateVolumeSpec } from '../persistent-volume/spec.ts';
-import { keepStatus, statusOnly } from '../strategy.ts';
+import { keepStatus, statusAlone } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const ERROR_BYTES_MAX = 1024;
@@ -61,7 +61,7 @@ export const volumeAttachmentResource = defineResource(VOLUME_ATTACHMENTS, {
     ...checks,
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(checks.validateUpdate),
+  status: statusAlone(checks.validateUpdate),
   columns: [
     nameColumn,
     { ...textColumn('Attacher', 'Who attaches the volume', ({ spec }) => spec.attacher), format: 'name' },

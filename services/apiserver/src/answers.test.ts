@@ -263,6 +263,65 @@ test('what nodes and namespaces can be selected by', async () => {
   }
 });
 
+test('an update that spoils the metadata is told as often as its kind looks', async () => {
+  const kinds: readonly (readonly [url: string, body: object, causes: number])[] = [
+    ['/api/v1/namespaces/default/limitranges', {}, 3],
+    ['/api/v1/namespaces/default/events', { involvedObject: { namespace: 'default' } }, 2],
+    [
+      '/api/v1/persistentvolumes',
+      { spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, nfs: { server: 's', path: '/p' } } },
+      4,
+    ],
+  ];
+  for (const [url, body, causes] of kinds) {
+    assert.equal((await api.call('POST', url, { body: { metadata: { name: 'm' }, ...body } })).status, 201, url);
+    const refused = await api.call('PATCH', `${url}/m`, { body: { metadata: { labels: { a: 'b c' } } } });
+    assert.equal(refused.status, 422, url);
+    const told = refused.at('details.causes') as readonly { readonly field: string }[];
+    assert.deepEqual(
+      told.map(({ field }) => field),
+      Array.from({ length: causes }, () => 'metadata.labels'),
+      url,
+    );
+  }
+});
+
+test('an event that is wrong in itself is not asked for its metadata', async () => {
+  const event = (namespace: string): string =>
+    JSON.stringify({
+      metadata: { name: 'w', labels: { 'a b': '' }, finalizers: ['x'] },
+      involvedObject: { namespace },
+    });
+  const url = '/api/v1/namespaces/default/events';
+  const name =
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  await compare([
+    {
+      url,
+      body: event('n'),
+      answer: [
+        422,
+        'Event "w" is invalid: involvedObject.namespace: Invalid value: "n": does not match event.namespace',
+      ],
+    },
+    {
+      url,
+      body: event('default'),
+      answer: [422, `Event "w" is invalid: metadata.labels: Invalid value: "a b": ${name}`],
+    },
+  ]);
+});
+
+test('who writes a status that is all alone comes to own no metadata', async () => {
+  const url = '/apis/storage.k8s.io/v1/volumeattachments';
+  const spec = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } };
+  assert.equal((await api.call('POST', url, { body: { metadata: { name: 's' }, spec } })).status, 201);
+  const body = { metadata: { labels: { a: 'b' } }, status: { attached: true } };
+  const changed = await api.call('PATCH', `${url}/s/status`, { body });
+  assert.deepEqual([changed.status, changed.at('metadata.labels')], [200, undefined]);
+  assert.deepEqual(changed.at('metadata.managedFields.1.fieldsV1'), { 'f:status': { 'f:attached': {} } });
+});
+
 test('an eviction may be of the version before', async () => {
   const eviction = (apiVersion: string): string =>
     JSON.stringify({ apiVersion, kind: 'Eviction', metadata: { name: 'x' } });

@@ -36,6 +36,7 @@ export const eventResource = defineResource(EVENTS, {
     prepareForUpdate: nothingToPrepare,
     validateCreate: validateEventCreate,
     validateUpdate: validateEventUpdate,
+    leavesMetadata: true,
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },

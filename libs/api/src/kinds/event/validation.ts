@@ -1,28 +1,25 @@
 import { type FieldError, invalid, required, semanticEqual } from '@holdfast/machinery';
 import type { Event } from '../../generated/types.ts';
+import { validateAnyMetadata } from '../../validation/common-metadata.ts';
 import { byteLength, dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { goInstant } from '../../validation/go-text.ts';
 import { EVENT_NOTE_BYTES_MAX, EVENT_TEXT_BYTES_MAX } from '../../validation/limits.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
-import { pathSegmentErrors } from '../../validation/rbac.ts';
 
-const CORE_META = { namespaced: true, name: pathSegmentErrors } as const;
 const EVENTS_META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const SERIES_MIN = 2;
 const UNSET_TEXT = 'needs to be unset';
 
-/** Core events were never checked closely, and old clients rely on that. */
+/** Core events were never checked closely, and old clients rely on that: an update says nothing of the change. */
+export const validateEventUpdate = (event: Readonly<Event>): readonly FieldError[] =>
+  commonErrors(event, 'reportingComponent');
+
+/** Only an event that is right in itself is asked for its metadata. */
 export function validateEventCreate(event: Readonly<Event>): readonly FieldError[] {
   const out = commonErrors(event, 'reportingComponent');
-  validateObjectMeta(out, event.metadata, CORE_META);
-  return out;
-}
-
-export function validateEventUpdate(event: Readonly<Event>, old: Readonly<Event>): readonly FieldError[] {
-  const out = commonErrors(event, 'reportingComponent');
-  validateObjectMetaUpdate(out, event.metadata, old.metadata);
+  if (out.length === 0) validateAnyMetadata(out, event, true);
   return out;
 }
 

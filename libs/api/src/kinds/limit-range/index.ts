@@ -4,12 +4,12 @@ import { setDefault } from '../../defaults/set.ts';
 import type { LimitRange, LimitRangeItem } from '../../generated/types.ts';
 import { LIMIT_RANGES } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
-import { checked } from '../checked.ts';
+import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 import { validateLimitRange } from './validation.ts';
 
-const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
+const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
 export const limitRangeResource = defineResource(LIMIT_RANGES, {
   setDefaults: (range) => {
@@ -20,7 +20,7 @@ export const limitRangeResource = defineResource(LIMIT_RANGES, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: nothingToPrepare,
-    ...checked<LimitRange>(META, (out, range) => validateLimitRange(out, range)),
+    ...checkedInSteps<LimitRange>(META, { whole: validateLimitRange, onUpdate: ['whole'] }),
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },

@@ -27,7 +27,7 @@ export const volumeChecks = checkedInSteps<PersistentVolume>(META, {
     validateVolumeSpec(out, volume.spec, placeOf(volume));
     validateChange(out, volume.spec, old.spec);
   },
-  onUpdate: ['whole', 'metadata'],
+  onUpdate: ['whole'],
 });
 
 const placeOf = ({ metadata }: Readonly<PersistentVolume>) => ({

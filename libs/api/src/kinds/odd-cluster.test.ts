@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
+import type { CSIDriver } from '../generated/types.ts';
+import { csiDriverResource } from './csi-driver/index.ts';
 import { changeRefusals, compareTexts, refusals, replaced, row, stored } from './testing.ts';
 import { volumeAttachmentResource } from './volume-attachment/index.ts';
 
@@ -94,6 +96,12 @@ test('CSI drivers and nodes: what is refused, what can change', () => {
   ]);
   assert.equal((stored(driver({})) as unknown as { spec: JsonObject }).spec['seLinuxMount'], false);
   assert.equal(stored(driver({})).metadata.generation, undefined);
+  const isCounted = (spec: JsonObject): unknown =>
+    csiDriverResource.strategy.generationChanges?.(stored(driver(spec)) as CSIDriver, stored(driver({})) as CSIDriver);
+  assert.deepEqual(
+    [isCounted({}), isCounted({ podInfoOnMount: true }), isCounted({ fsGroupPolicy: 'None' })],
+    [false, true, true],
+  );
   assert.deepEqual(
     changeRefusals(
       driver({}),

@@ -11,10 +11,8 @@ import { TOKEN_EXPIRATION_SECONDS_MAX, TOKEN_EXPIRATION_SECONDS_MIN } from '../.
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare } from '../strategy.ts';
+import { nothingToPrepare, specChanged } from '../strategy.ts';
 
-/** What of the spec can change and is counted. */
-const COUNTED = ['tokenRequests', 'requiresRepublish', 'seLinuxMount'] as const;
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
 const flag = (
@@ -55,7 +53,7 @@ export const csiDriverResource = defineResource(CSI_DRIVERS, {
       },
       onUpdate: ['metadata', 'change'],
     }),
-    generationChanges: ({ spec }, old) => COUNTED.some((key) => !semanticEqual(spec[key], old.spec[key])),
+    generationChanges: specChanged,
     allowUnconditionalUpdate: false,
   },
   columns: [

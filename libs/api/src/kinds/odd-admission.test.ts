@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
-import { changeRefusals, compareTexts, refusals, row } from './testing.ts';
+import { changeRefusals, compareTexts, refusals, replaced, row } from './testing.ts';
 
 type Case = readonly [document: JsonObject, errors: readonly string[]];
 const check = (cases: readonly Case[]): void => {
@@ -463,4 +463,28 @@ test('priority levels: what is refused', () => {
       ],
     ],
   ]);
+});
+
+test('the status of flow control and of admission policies changes no metadata', () => {
+  const own = { labels: { a: 'b' }, finalizers: ['a/b'] };
+  for (const object of [
+    flow('FlowSchema', { priorityLevelConfiguration: { name: 'p' } }),
+    flow('PriorityLevelConfiguration', { type: 'Limited', limited: {} }),
+    admission('ValidatingAdmissionPolicy', { spec: {} }),
+  ]) {
+    const other = { name: 'x', labels: { a: 'c' }, annotations: { d: 'e' } };
+    const status = { conditions: [{ type: 'A', status: 'True' }] };
+    const after = replaced(
+      { ...object, metadata: { name: 'x', ...own } },
+      { ...object, metadata: other, status },
+      'status',
+    );
+    const { labels, annotations, finalizers } = after.metadata;
+    assert.deepEqual(
+      [labels, annotations, finalizers],
+      [own.labels, undefined, own.finalizers],
+      JSON.stringify(object),
+    );
+    assert.ok(JSON.stringify(after).includes('"type":"A"'), JSON.stringify(object));
+  }
 });

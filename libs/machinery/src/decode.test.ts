@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from './json-decode.ts';
-import { findDuplicates, findFractions, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
+import { findDuplicates, findOddNumbers, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
 import { DecodeError, decodeWithSchema } from './schema-decode.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
 
@@ -70,22 +70,40 @@ test('text without duplicates parses as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(0, 2), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), null, indent);
-      const { hasFractions = false, ...parsed } = parseJson(spaced);
+      const { hasOddNumbers = false, ...parsed } = parseJson(spaced);
       assert.deepEqual(parsed, { value: JSON.parse(text), duplicates: [] });
       assert.deepEqual(findDuplicates(spaced), []);
-      if (hasFractions) assert.ok(findFractions(spaced).size > 0);
+      if (hasOddNumbers) assert.ok(findOddNumbers(spaced).size > 0);
     }),
   );
 });
 
-test('numbers that are not written as integers are found with their paths, and in no text', () => {
-  for (const number of ['1.0', '-0.5', '1e3', '0E+1', '12.50e-1']) {
+test('numbers that are not written as integers, or are long ones, are found with their paths, and in no text', () => {
+  for (const number of ['1.0', '-0.5', '1e3', '0E+1', '12.50e-1', '9007199254740993']) {
     const text = `{"a": "2.0", "b" : {"c":[ {"d":${number}}, 1.5]}, "e": 7}`;
-    assert.equal(parseJson(text).hasFractions, true, number);
-    assert.deepEqual(Object.fromEntries(findFractions(text)), { 'b.c[0].d': number, 'b.c[1]': '1.5' });
+    assert.equal(parseJson(text).hasOddNumbers, true, number);
+    assert.deepEqual(Object.fromEntries(findOddNumbers(text)), { 'b.c[0].d': number, 'b.c[1]': '1.5' });
   }
-  for (const value of ['1', '-20', '"1.0"', '"e"', 'true', 'false', 'null', '{"1.0":"1e3"}']) {
-    assert.equal(parseJson(`{"a":${value},"b":0}`).hasFractions, undefined, value);
+  for (const list of ['[1.0]', '[ 1 , 2e1]', '[0,-3, 4.5 ,6]', '[9007199254740993]']) {
+    const text = `{"a" : ${list},"b":"c"}`;
+    assert.equal(parseJson(text).hasOddNumbers, true, list);
+    assert.equal(findOddNumbers(text).size, 1, list);
+  }
+  for (const value of [
+    '1',
+    '-20',
+    '"1.0"',
+    '"e"',
+    'true',
+    'false',
+    'null',
+    '{"1.0":"1e3"}',
+    '[]',
+    '[1, -2]',
+    '["1.0"]',
+    '[{},1]',
+  ]) {
+    assert.equal(parseJson(`{"a":${value},"b":0}`).hasOddNumbers, undefined, value);
   }
 });
 
@@ -228,6 +246,20 @@ test('bytes are base64', () => {
   };
   for (const good of ['', 'YQ==', 'YWI=', 'YWJj', 'YW\nJj']) assert.equal(decodes(good), true, good);
   for (const bad of ['Y', 'YQ', 'YQ=', '====', 'YQ==YQ==', 'YW-_', 'YW=j']) assert.equal(decodes(bad), false, bad);
+});
+
+test('an integer of 64 bits is kept as one, as near as a number can be', () => {
+  const grace = (value: number): unknown => {
+    const { spec } = decodeWithSchema({ spec: { terminationGracePeriodSeconds: value } }, pod()).value;
+    return JSON.stringify(spec);
+  };
+  const kept = (value: string): string => `{"terminationGracePeriodSeconds":${value}}`;
+  assert.equal(grace(2 ** 53), kept('9007199254740992'));
+  assert.equal(grace(2 ** 63), kept('9223372036854775000'));
+  assert.equal(grace(-(2 ** 63)), kept('-9223372036854776000'));
+  for (const value of [1e20, -1e20, 2 ** 63 + 2048]) {
+    assert.throws(() => grace(value), { name: 'DecodeError', message: /cannot unmarshal number -?\d+ into/ });
+  }
 });
 
 test('the stored form is canonical', () => {

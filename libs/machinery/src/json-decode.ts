@@ -1,21 +1,21 @@
 import { isJsonArray, isJsonObject, type Json } from './json.ts';
 import { findDuplicates, JsonSyntaxError } from './json-scan.ts';
-import { MAX_JSON_DEPTH } from './limits.ts';
+import { INEXACT_DIGITS, MAX_JSON_DEPTH } from './limits.ts';
 
 export interface ParsedJson {
   readonly value: Json;
   /** `duplicate field "data.a"`, in the order of the text. */
   readonly duplicates: readonly string[];
-  /** Some field has a number with a fraction or an exponent, `1.0` or `1e3`: where, only `findFractions` says. */
-  readonly hasFractions?: true;
+  /** Some field, or a list that is one, has a number that its value does not tell, `1.0`, `1e3` or one of 16 digits: where, only `findOddNumbers` says. */
+  readonly hasOddNumbers?: true;
 }
 
 /** Throws JsonSyntaxError with the words of Go's decoder. As fast as JSON.parse while the text is good. */
 export function parseJson(text: string): ParsedJson {
   const value = parseOrExplain(text);
-  const { keys, hasFractions } = surveyText(text);
+  const { keys, hasOddNumbers } = surveyText(text);
   const duplicates = countKeys(value, 0) === keys ? [] : findDuplicates(text);
-  return hasFractions ? { value, duplicates, hasFractions } : { value, duplicates };
+  return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
 }
 
 function parseOrExplain(text: string): Json {
@@ -48,6 +48,8 @@ function countKeys(value: Json, depth: number): number {
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COLON = 58;
+const COMMA = 44;
+const OPENING = 91;
 const SPACE = 32;
 const MINUS = 45;
 const DOT = 46;
@@ -58,35 +60,51 @@ const EXPONENT = 69;
 const SMALL = 32;
 
 /** In valid JSON a string is a key exactly when a colon follows it. */
-function surveyText(text: string): { readonly keys: number; readonly hasFractions: boolean } {
+function surveyText(text: string): { readonly keys: number; readonly hasOddNumbers: boolean } {
   let keys = 0;
-  let hasFractions = false;
+  let hasOddNumbers = false;
   let position = text.indexOf('"');
   while (position >= 0) {
-    let next = endOfString(text, position + 1) + 1;
-    while (text.charCodeAt(next) <= SPACE) next += 1;
+    const next = skipSpace(text, endOfString(text, position + 1) + 1);
     if (text.charCodeAt(next) === COLON) {
       keys += 1;
-      hasFractions ||= isFraction(text, next + 1);
+      hasOddNumbers ||= isOddValue(text, skipSpace(text, next + 1));
     }
     position = text.indexOf('"', next);
   }
-  return { keys, hasFractions };
+  return { keys, hasOddNumbers };
 }
 
-/** Whether the value that begins here is a number that is not written as an integer. */
-function isFraction(text: string, start: number): boolean {
+function skipSpace(text: string, start: number): number {
   let at = start;
   while (text.charCodeAt(at) <= SPACE) at += 1;
-  if (text.charCodeAt(at) === MINUS) at += 1;
-  const first = text.charCodeAt(at);
-  if (!(first >= ZERO && first <= NINE)) return false;
-  let code = first;
-  while (code >= ZERO && code <= NINE) {
-    at += 1;
-    code = text.charCodeAt(at);
+  return at;
+}
+
+/** Whether the value that begins here is an odd number, or a list of numbers with such a one. */
+function isOddValue(text: string, start: number): boolean {
+  if (text.charCodeAt(start) !== OPENING) return isOddNumber(text, start, endOfDigits(text, start));
+  for (let at = start; text.charCodeAt(at) === OPENING || text.charCodeAt(at) === COMMA; ) {
+    const first = skipSpace(text, at + 1);
+    const end = endOfDigits(text, first);
+    if (isOddNumber(text, first, end)) return true;
+    if (end === first) return false;
+    at = skipSpace(text, end);
   }
-  return code === DOT || (code & ~SMALL) === EXPONENT;
+  return false;
+}
+
+function endOfDigits(text: string, start: number): number {
+  let at = start;
+  if (text.charCodeAt(at) === MINUS) at += 1;
+  while (text.charCodeAt(at) >= ZERO && text.charCodeAt(at) <= NINE) at += 1;
+  return at;
+}
+
+function isOddNumber(text: string, start: number, end: number): boolean {
+  if (end === start) return false;
+  const code = text.charCodeAt(end);
+  return code === DOT || (code & ~SMALL) === EXPONENT || end - start >= INEXACT_DIGITS;
 }
 
 function endOfString(text: string, start: number): number {

@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH, MAX_STRICT_ERRORS } from './limits.ts';
+import { INEXACT_DIGITS, MAX_JSON_DEPTH, MAX_STRICT_ERRORS } from './limits.ts';
 
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
@@ -17,11 +17,11 @@ export function findStrictProblems(text: string, unknownFields: readonly string[
   return new Scanner(text, new Set(unknownFields)).scan();
 }
 
-/** Numbers with a fraction or an exponent as they stand in a valid JSON text, by their path: `spec.replicas`. */
-export function findFractions(text: string): ReadonlyMap<string, string> {
+/** Numbers with a fraction, an exponent or very many digits as they stand in a valid JSON text, by their path: `spec.replicas`. */
+export function findOddNumbers(text: string): ReadonlyMap<string, string> {
   const scanner = new Scanner(text, new Set());
   scanner.scan();
-  return scanner.fractions;
+  return scanner.oddNumbers;
 }
 
 const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
@@ -30,7 +30,7 @@ const isDigit = (c: string): boolean => c >= '0' && c <= '9' && c.length === 1;
 const isHex = (c: string): boolean => /^[0-9a-fA-F]$/.test(c);
 
 class Scanner {
-  readonly fractions = new Map<string, string>();
+  readonly oddNumbers = new Map<string, string>();
   readonly #text: string;
   readonly #path: string[] = [];
   readonly #unknownFields: ReadonlySet<string>;
@@ -169,7 +169,8 @@ class Scanner {
       if (!this.#closes('+')) this.#closes('-');
       this.#digits('in exponent of numeric literal');
     }
-    if (this.#position > end) this.fractions.set(this.#path.join(''), this.#text.slice(start, this.#position));
+    if (this.#position === end && end - start < INEXACT_DIGITS) return;
+    this.oddNumbers.set(this.#path.join(''), this.#text.slice(start, this.#position));
   }
 
   #digits(where: string): void {

@@ -14,3 +14,5 @@ export const MAX_QUANTITY_EXPONENT = 64;
 export const MAX_UPDATE_MANAGERS = 10;
 /** All annotations of an object together; the last-applied annotation is dropped rather than breaking it. */
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+/** From so many digits on a number may stand for another integer than the one that was written. */
+export const INEXACT_DIGITS = 16;

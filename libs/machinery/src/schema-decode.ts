@@ -44,17 +44,27 @@ export function decodeWithSchema(
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
-/** As `decodeWithSchema`, of a body whose text holds `fractions` by their paths: like Go, an integer may not be written as `1.0`. */
+/** As `decodeWithSchema`, of a body whose text holds `oddNumbers` by their paths: like Go, an integer may not be written as `1.0`. */
 export function decodeTextWithSchema(
   value: JsonObject,
   schema: StructSchema,
-  fractions: ReadonlyMap<string, string>,
+  oddNumbers: ReadonlyMap<string, string>,
 ): Decoded {
-  const decoder = new Decoder('decoder', fractions);
+  const decoder = new Decoder('decoder', oddNumbers);
   return { value: decoder.struct(value, schema), unknownFields: decoder.unknownFields };
 }
 
-const INT32_MAX = 2 ** 31 - 1;
+const inInt32 = (value: number): boolean => value >= -(2 ** 31) && value < 2 ** 31;
+
+/** The largest integer of 64 bits that can be kept: the next number is one that clients in Go cannot read. */
+const INT64_NEAR_MAX = 2 ** 63 - 1024;
+const INT64_CHARS_MAX = 20;
+
+function isInt64(written: string): boolean {
+  if (written.length > INT64_CHARS_MAX || !/^-?\d+$/.test(written)) return false;
+  const value = BigInt(written);
+  return BigInt.asIntN(64, value) === value;
+}
 
 class Decoder {
   readonly unknownFields: string[] = [];
@@ -65,11 +75,11 @@ class Decoder {
   #owner = '';
   readonly #words: DecodeWords;
 
-  readonly #fractions: ReadonlyMap<string, string> | undefined;
+  readonly #oddNumbers: ReadonlyMap<string, string> | undefined;
 
-  constructor(words: DecodeWords, fractions?: ReadonlyMap<string, string>) {
+  constructor(words: DecodeWords, oddNumbers?: ReadonlyMap<string, string>) {
     this.#words = words;
-    this.#fractions = fractions;
+    this.#oddNumbers = oddNumbers;
   }
 
   struct(value: JsonObject, schema: StructSchema, stored?: JsonObject): JsonObject {
@@ -182,10 +192,13 @@ class Decoder {
 
   #integer(value: Json, schema: ScalarSchema): number {
     if (typeof value !== 'number') return this.#wrongType(value, schema);
-    const written = this.#fractions?.get(pathText(this.#path));
-    if (written !== undefined) return this.#wrongType(value, schema, `number ${written}`);
-    const fits = Number.isInteger(value) && (schema.scalar === 'int64' || Math.abs(value + 0.5) <= INT32_MAX + 0.5);
-    return fits ? value : this.#wrongType(value, schema, `number ${value}`);
+    const written = this.#oddNumbers?.get(pathText(this.#path));
+    const isLong = schema.scalar === 'int64';
+    const fits = Number.isInteger(value) && (isLong ? Math.abs(value) <= 2 ** 63 : inInt32(value));
+    if (!fits || (written !== undefined && !isInt64(written))) {
+      return this.#wrongType(value, schema, `number ${written ?? value}`);
+    }
+    return isLong ? Math.min(value, INT64_NEAR_MAX) : value;
   }
 
   #wrongType(value: Json, schema: Schema, found: string = jsonTypeName(value)): never {

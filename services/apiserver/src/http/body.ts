@@ -56,8 +56,8 @@ export interface ParsedDocument {
   readonly value: JsonObject;
   /** `duplicate field "data.a"`, in the order of the text. */
   readonly duplicates: readonly string[];
-  /** Of a JSON text: some number in it is not written as an integer. */
-  readonly hasFractions?: boolean;
+  /** Of a JSON text: some number in it is not written as an integer, or is a long one. */
+  readonly hasOddNumbers?: boolean;
 }
 
 /** Parses a document; `wanted` is named when it is none at all. */
@@ -70,11 +70,11 @@ export function parseRefusing(text: string, format: BodyFormat, refused: Refusal
   const parsed = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, refused);
   const { value, duplicates } = parsed;
   // In YAML, 1.0 is an integer by the time that it is JSON.
-  const hasFractions = format === 'json' && parsed.hasFractions === true;
+  const hasOddNumbers = format === 'json' && parsed.hasOddNumbers === true;
   refuseTooDeep(value);
-  if (isJsonObject(value)) return { value, duplicates, hasFractions };
+  if (isJsonObject(value)) return { value, duplicates, hasOddNumbers };
   // In Go, null fills nothing in.
-  if (value === null) return { value: {}, duplicates, hasFractions };
+  if (value === null) return { value: {}, duplicates, hasOddNumbers };
   throw refused(noObject(value));
 }
 

@@ -6,7 +6,7 @@ import {
   DecodeError,
   decodeTextWithSchema,
   decodeWithSchema,
-  findFractions,
+  findOddNumbers,
   findStrictProblems,
   type JsonObject,
   StatusError,
@@ -49,8 +49,8 @@ function decodeText(
   const format = bodyFormat(context.request);
   const parsed = parseDocument(text, format, definition.kind);
   let isClean = true;
-  const fractions = parsed.hasFractions === true ? findFractions(text) : undefined;
-  const object = decodeDocument({ value: parsed.value, fractions }, definition, (unknownFields) => {
+  const oddNumbers = parsed.hasOddNumbers === true ? findOddNumbers(text) : undefined;
+  const object = decodeDocument({ value: parsed.value, oddNumbers }, definition, (unknownFields) => {
     const problems = strictProblems({ text, format, duplicates: parsed.duplicates, unknownFields });
     isClean = problems.length === 0;
     reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`));
@@ -83,8 +83,8 @@ export function decodeNewBody(
 /** `undefined` when something is wrong with it: then the whole text says what. */
 function decodeRest(definition: ResourceDefinition, split: SplitBody, template: PodTemplate): KubeObject | undefined {
   try {
-    const { value, duplicates, hasFractions } = parseDocument(split.rest, 'json', definition.kind);
-    if (duplicates.length > 0 || hasFractions === true || !isMarked(value)) return undefined;
+    const { value, duplicates, hasOddNumbers } = parseDocument(split.rest, 'json', definition.kind);
+    if (duplicates.length > 0 || hasOddNumbers === true || !isMarked(value)) return undefined;
     const { spec: _mark, ...rest } = value;
     const decoded = decodeWithSchema(asJson(asKind(rest, definition)), schemaOf(definition));
     if (decoded.unknownFields.length > 0) return undefined;
@@ -111,8 +111,8 @@ function strictProblems({ text, format, duplicates, unknownFields }: Findings): 
 
 interface Document {
   readonly value: JsonObject;
-  /** Numbers that are not written as integers, by their paths. */
-  readonly fractions: ReadonlyMap<string, string> | undefined;
+  /** Numbers that are not written as integers, or are long ones, by their paths. */
+  readonly oddNumbers: ReadonlyMap<string, string> | undefined;
 }
 
 function decodeDocument(
@@ -122,7 +122,7 @@ function decodeDocument(
 ): KubeObject {
   const object = asKind(document.value, definition);
   try {
-    const { value, unknownFields } = decodeFields(asJson(object), definition, document.fractions);
+    const { value, unknownFields } = decodeFields(asJson(object), definition, document.oddNumbers);
     report(unknownFields);
     return asKind(value, definition);
   } catch (error) {
@@ -134,11 +134,11 @@ function decodeDocument(
 const decodeFields = (
   value: JsonObject,
   definition: ResourceDefinition,
-  fractions: Document['fractions'],
+  oddNumbers: Document['oddNumbers'],
 ): DecodedValue =>
-  fractions === undefined
+  oddNumbers === undefined
     ? decodeWithSchema(value, schemaOf(definition))
-    : decodeTextWithSchema(value, schemaOf(definition), fractions);
+    : decodeTextWithSchema(value, schemaOf(definition), oddNumbers);
 
 /** The form that is stored, of a document that the server itself put together. */
 export function decodeStoredForm(document: JsonObject, definition: ResourceDefinition): JsonObject {

@@ -5,9 +5,12 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   badRequest,
+  type Decoded,
   DecodeError,
   decodeJsonPatch,
+  decodeTextWithSchema,
   decodeWithSchema,
+  findOddNumbers,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -34,6 +37,8 @@ export interface Patch {
   readonly apply: (current: JsonObject) => Json;
   /** What the description has too much. */
   readonly strictErrors: readonly string[];
+  /** Numbers of the result that are to be read as they are written, by their paths. */
+  readonly oddNumbers?: ReadonlyMap<string, string>;
   /** Present: a strategic merge, which goes on without text, so that other words tell what is wrong with its result. */
   readonly strategic?: JsonObject;
 }
@@ -74,7 +79,7 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     if (type === MERGE_PATCH && isUnchecked) return badRequest(NO_MERGE_PATCH);
     return badRequest(type === STRATEGIC_MERGE_PATCH || isUnchecked ? why : `error decoding patch: ${why}`);
   };
-  const { value, duplicates } = parsePatch(context, refused);
+  const { value, duplicates, hasOddNumbers } = parsePatch(context, refused);
   if (type === JSON_PATCH) {
     const { operations, strictErrors } = decodeJsonPatch(value, isUnchecked ? 'ignored' : 'checked');
     return { apply: (current) => applyJsonPatch(current, operations), strictErrors: [...duplicates, ...strictErrors] };
@@ -85,7 +90,8 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     throw refused(`json: cannot unmarshal ${jsonTypeName(body)} into Go value of type map[string]interface {}`);
   }
   if (type === MERGE_PATCH) {
-    return { apply: (current) => applyMergePatch(current, body), strictErrors: duplicates };
+    const merge: Patch = { apply: (current) => applyMergePatch(current, body), strictErrors: duplicates };
+    return hasOddNumbers === true ? { ...merge, oddNumbers: findOddNumbers(bodyText(context.request)) } : merge;
   }
   return {
     apply: (current) => applyStrategicMergePatch(current, body, schema),
@@ -137,9 +143,7 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
   const otherKind = kind === undefined ? undefined : unfitKind(document, kind);
   if (otherKind !== undefined) throw refusal(otherKind);
   try {
-    const words = patch.strategic === undefined ? 'decoder' : 'converter';
-    const stored = kind === undefined ? undefined : patching.current;
-    const { value, unknownFields } = decodeWithSchema(document, patching.schema, words, stored);
+    const { value, unknownFields } = decodeResult(document, patching);
     const problems = [...patch.strictErrors, ...unknownFields];
     reportStrict(context, options, problems, (why) => refusal(`strict decoding error: ${why}`));
     return value;
@@ -147,6 +151,12 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
     if (error instanceof DecodeError) throw refusal(error.message);
     throw error;
   }
+}
+
+function decodeResult(document: JsonObject, { patch, schema, current, kind }: Patching): Decoded {
+  if (patch.oddNumbers !== undefined) return decodeTextWithSchema(document, schema, patch.oddNumbers);
+  const words = patch.strategic === undefined ? 'decoder' : 'converter';
+  return decodeWithSchema(document, schema, words, kind === undefined ? undefined : current);
 }
 
 /** A strategic merge fills in the fields of an object of the kind, whatever it says of the kind. */

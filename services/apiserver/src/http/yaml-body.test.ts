@@ -23,6 +23,25 @@ test('a key that stands twice is named with its line, and the last one counts', 
   assert.deepEqual(duplicates, ['yaml: unmarshal errors:\n  line 4: key "a" already set in map']);
 });
 
+test('of keys that stand twice the inner ones are told first, each with the line of its value', () => {
+  const text = 'a: {x: 1, x: 2}\nb: 1\na:\n  z: 1\n  z:\n  - 2\nb: 2\n1: q\n1: q\nyes: q\non: q\n';
+  const lines = ['1: key "x"', '6: key "z"', '4: key "a"', '7: key "b"', '9: key 1', '11: key true'];
+  assert.deepEqual(parseYamlText(text).duplicates, [
+    ['yaml: unmarshal errors:', ...lines.map((line) => `  line ${line} already set in map`)].join('\n'),
+  ]);
+});
+
+test('what looks like a time is text', () => {
+  const text = 'day: 2026-01-02\nmoment: 2026-01-02T03:04:05Z\nports: 22:22\nlong: 1:30:15.5\nlist: [1:30, 12]\n';
+  assert.deepEqual(parseYamlText(text).value, {
+    day: '2026-01-02',
+    moment: '2026-01-02T03:04:05Z',
+    ports: '22:22',
+    long: '1:30:15.5',
+    list: ['1:30', 12],
+  });
+});
+
 test('JSON under the name of YAML is read as what it is', () => {
   assert.deepEqual(parseYamlText('{"a": [1, "yes"]}'), { value: { a: [1, 'yes'] }, duplicates: [] });
   assert.deepEqual(parseYamlText('{"a": 1, "a": 2}').duplicates, [
@@ -36,8 +55,9 @@ test('documents that grow by their aliases, or contain themselves, are refused',
   assert.throws(() => parseYamlText(doubling.join('\n')), isSyntaxError(/excessive aliasing/));
   const many = `a: &a x\nb:\n${'- *a\n'.repeat(1_001)}`;
   assert.throws(() => parseYamlText(many), isSyntaxError(/excessive aliasing/));
-  for (const cycle of ['a: &a {b: *a, c: *a}', 'x: &a y\na: &a {b: *a, c: *a}', 'a: *a'])
-    assert.throws(() => parseYamlText(cycle), isSyntaxError(/contains itself/), cycle);
+  for (const cycle of ['a: &a {b: *a, c: *a}', 'x: &a y\na: &a {b: *a, c: *a}'])
+    assert.throws(() => parseYamlText(cycle), isSyntaxError(/^yaml: anchor 'a' value contains itself$/), cycle);
+  assert.throws(() => parseYamlText('a: *a'), isSyntaxError(/^yaml: unknown anchor 'a' referenced$/));
 });
 
 test('a text of mistakes is refused with the first of them and its line', () => {

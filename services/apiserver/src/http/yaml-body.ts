@@ -4,12 +4,13 @@ import {
   Document,
   isAlias,
   isCollection,
-  isMap,
   isNode,
   isPair,
   isScalar,
   Lexer,
+  type Pair,
   parseDocument,
+  type Tags,
   visit,
   type YAMLError,
 } from 'yaml';
@@ -48,6 +49,7 @@ function parseBounded(text: string): ParsedJson {
   refuseTooManyTokens(text);
   const document = parseDocument(text, {
     version: '1.1',
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isTextInGo(tag)),
     merge: true,
     uniqueKeys: false,
     prettyErrors: false,
@@ -59,6 +61,10 @@ function parseBounded(text: string): ParsedJson {
   const value = (document.toJS({ maxAliasCount: -1 }) ?? null) as Json;
   return { value, duplicates: repeated.length === 0 ? [] : [describeRepeated(text, repeated)] };
 }
+
+/** Times, and numbers to the base of 60: `22:22`. */
+const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
+  tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
 
 /** In the words of Go's parser, which has no line for what is on the first. */
 const IN_GO: Readonly<Record<string, string>> = {
@@ -91,6 +97,7 @@ const tooManyTokens = (): StatusError =>
 const lineOf = (text: string, position: number): number => text.slice(0, position).split('\n').length;
 
 interface RepeatedKey {
+  /** As it is shown. */
   readonly key: string;
   readonly position: number;
 }
@@ -98,14 +105,14 @@ interface RepeatedKey {
 /** Finds keys that stand twice in a map; refuses documents that grow too large, or without end, when their aliases are replaced. */
 function inspect(document: Document): readonly RepeatedKey[] {
   const repeated: RepeatedKey[] = [];
-  const sizes = new Map<string, number>();
+  const sizes = new Map<string, number | 'unfinished'>();
   let aliases = 0;
   const sizeOfAlias = ({ source }: Alias): number => {
     aliases += 1;
     if (aliases > YAML_ALIASES_MAX) throw new Error('yaml: document contains excessive aliasing');
     const size = sizes.get(source);
-    if (size === undefined)
-      throw new Error(`yaml: unknown anchor ${JSON.stringify(source)}, or its value contains itself`);
+    if (size === 'unfinished') throw new Error(`yaml: anchor '${source}' value contains itself`);
+    if (size === undefined) throw new Error(`yaml: unknown anchor '${source}' referenced`);
     return size;
   };
   const sizeOf = (node: unknown): number => {
@@ -113,10 +120,15 @@ function inspect(document: Document): readonly RepeatedKey[] {
     if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
     if (!isNode(node)) return 1;
     // From here to its end the name means this node, which cannot be a part of itself.
-    if (node.anchor !== undefined) sizes.delete(node.anchor);
+    if (node.anchor !== undefined) sizes.set(node.anchor, 'unfinished');
     let size = 1;
-    if (isMap(node)) addRepeatedKeys(node.items, repeated);
-    if (isCollection(node)) for (const item of node.items) size += sizeOf(item);
+    const keys = new RepeatedKeys(repeated);
+    if (isCollection(node)) {
+      for (const item of node.items) {
+        size += sizeOf(item);
+        if (isPair(item)) keys.add(item);
+      }
+    }
     if (size > YAML_NODES_MAX) throw new Error('yaml: document contains excessive aliasing');
     if (node.anchor !== undefined) sizes.set(node.anchor, size);
     return size;
@@ -125,14 +137,24 @@ function inspect(document: Document): readonly RepeatedKey[] {
   return repeated;
 }
 
-function addRepeatedKeys(items: readonly { readonly key: unknown }[], repeated: RepeatedKey[]): void {
-  const seen = new Set<unknown>();
-  for (const { key } of items) {
-    if (!isScalar(key) || key.value === MERGE_KEY) continue;
-    if (seen.has(key.value)) repeated.push({ key: String(key.value), position: key.range?.[0] ?? 0 });
-    seen.add(key.value);
+/** Of one map. As Go does it, a key is told after what is wrong inside of its value, and with the line where that begins. */
+class RepeatedKeys {
+  readonly #seen = new Set<unknown>();
+  readonly #told: RepeatedKey[];
+
+  constructor(told: RepeatedKey[]) {
+    this.#told = told;
+  }
+
+  add({ key, value }: Pair): void {
+    if (!isScalar(key) || key.value === MERGE_KEY) return;
+    const [position = 0] = (isNode(value) ? value.range : undefined) ?? key.range ?? [];
+    if (this.#seen.has(key.value)) this.#told.push({ key: shownKey(key.value), position });
+    this.#seen.add(key.value);
   }
 }
+
+const shownKey = (key: unknown): string => (typeof key === 'string' ? JSON.stringify(key) : String(key));
 
 const MERGE_KEY = '<<';
 /** More are not told to the client. */
@@ -141,6 +163,6 @@ const REPEATED_KEYS_TOLD = 10;
 function describeRepeated(text: string, repeated: readonly RepeatedKey[]): string {
   const lines = repeated
     .slice(0, REPEATED_KEYS_TOLD)
-    .map(({ key, position }) => `  line ${lineOf(text, position)}: key ${JSON.stringify(key)} already set in map`);
+    .map(({ key, position }) => `  line ${lineOf(text, position)}: key ${key} already set in map`);
   return ['yaml: unmarshal errors:', ...lines].join('\n');
 }

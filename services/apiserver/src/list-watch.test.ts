@@ -146,8 +146,41 @@ test('initial events end with a bookmark that says so', async () => {
   const [first, second] = await api.watch(`${CONFIG_MAPS}?${query}`, 2);
   assert.equal(first?.type, 'ADDED');
   assert.equal(second?.type, 'BOOKMARK');
-  assert.deepEqual(valueAt(second?.object, 'metadata.annotations'), { 'k8s.io/initial-events-end': 'true' });
+  const list = '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":null}\n';
+  assert.deepEqual(valueAt(second?.object, 'metadata.annotations'), {
+    'k8s.io/initial-events-end': 'true',
+    'kubernetes.io/initial-events-list-blueprint': Buffer.from(list).toString('base64'),
+  });
   assert.equal((await api.call('GET', `${CONFIG_MAPS}?watch=1&sendInitialEvents=true`)).status, 422);
+});
+
+test('a watch of tables shows tables only: the columns in the first, bookmarks as rows of nothing', async () => {
+  await api.call('POST', PODS, { body: podBody('p') });
+  const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+  const query = 'watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
+  const tablesOf = async (more: string, count: number): Promise<readonly unknown[]> => {
+    const events = await api.watch(`${PODS}?${query}${more}`, count, { headers: { accept } });
+    return events.map(({ type, object }) => {
+      const at = (path: string): unknown => valueAt(object, path);
+      const columns = at('columnDefinitions');
+      return [type, at('kind'), Array.isArray(columns), at('rows.0.cells.0'), at('rows.0.object.kind')];
+    });
+  };
+  assert.deepEqual(await tablesOf('', 2), [
+    ['ADDED', 'Table', true, 'p', 'PartialObjectMetadata'],
+    ['BOOKMARK', 'Table', false, '', 'PartialObjectMetadata'],
+  ]);
+  assert.deepEqual(await tablesOf('&fieldSelector=metadata.name%3Dnobody', 1), [
+    ['BOOKMARK', 'Table', true, '', 'PartialObjectMetadata'],
+  ]);
+  const [mark] = await api.watch(`${PODS}?${query}&labelSelector=no`, 1, { headers: { accept } });
+  const revision = String(await api.store.currentRevision());
+  assert.equal(valueAt(mark?.object, 'metadata.resourceVersion'), revision);
+  assert.deepEqual(valueAt(mark?.object, 'rows.0.object.metadata'), {
+    resourceVersion: revision,
+    creationTimestamp: null,
+    annotations: { 'k8s.io/initial-events-end': 'true' },
+  });
 });
 
 test('a watch that asks for bookmarks gets one once it has caught up, behind what it missed', WITHIN, async () => {

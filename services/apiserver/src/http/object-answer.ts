@@ -57,7 +57,7 @@ export function valueAnswer(context: ResourceContext, status: number, value: unk
 }
 
 export interface TableContent {
-  readonly objects: readonly CachedObject[];
+  readonly objects: readonly Pick<CachedObject, 'object'>[];
   readonly metadata: Table['metadata'];
   /** Only the first table of a watch carries the columns. */
   readonly withoutColumns?: boolean;

@@ -1,34 +1,71 @@
-import type { ResourceDefinition } from '@holdfast/api';
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { WatchEvent, WatchFrame } from '@holdfast/client';
-import { partialObjectMetadata, StatusError } from '@holdfast/machinery';
+import { partialObjectMetadata, StatusError, type TableCell } from '@holdfast/machinery';
 import { objectFrame, plainFrame, type WatchType } from '../cache/cache-event.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { type RenderFrame, shareFrame } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { formVersionOf, tableFor } from '../http/object-answer.ts';
+import { formVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
 import { encoder, objectInProtobuf } from '../http/protobuf.ts';
 import { groupVersion } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 
-/** How this client gets changes. */
-export function rendererFor(core: Core, context: ResourceContext, definition: ResourceDefinition): RenderFrame {
+/** How this client gets what it watches. */
+export interface Rendering {
+  readonly change: RenderFrame;
+  readonly bookmark: (mark: Mark) => WatchFrame;
+}
+
+export interface Mark {
+  readonly revision: number;
+  /** The initial state ends here, which the client asked to be told. */
+  readonly endsInitial: boolean;
+}
+
+export function renderingFor(core: Core, context: ResourceContext, definition: ResourceDefinition): Rendering {
   const { form } = context.representation;
-  const served = (object: CachedObject): CachedObject => asServed(definition, object);
-  const apiVersion = formVersionOf(context);
-  if (form === 'partial' || form === 'partial list') {
-    return (type, object) =>
-      valueFrame(context, { type, object: partialObjectMetadata(served(object).object, apiVersion) });
+  if (form === 'table') return tableRendering(core, context, definition);
+  if (form === 'object') {
+    return {
+      change: objectRenderer(context, definition),
+      bookmark: (mark) => valueFrame(context, { type: 'BOOKMARK', object: markedObject(context, definition, mark) }),
+    };
   }
-  if (form === 'object') return objectRenderer(context, definition);
-  let first = true;
-  return (type, object) => {
-    const metadata = { resourceVersion: String(object.revision) };
-    const table = tableFor(core, context, definition, { objects: [served(object)], metadata, withoutColumns: !first });
-    first = false;
-    return valueFrame(context, { type, object: table });
+  const partial = (type: WatchEvent['type'], object: object): WatchFrame =>
+    valueFrame(context, { type, object: partialObjectMetadata(object, formVersionOf(context)) });
+  return {
+    change: (type, object) => partial(type, asServed(definition, object).object),
+    bookmark: (mark) => partial('BOOKMARK', markedObject(context, definition, mark)),
   };
 }
+
+/** Clients that want tables know no other kind. */
+function tableRendering(core: Core, context: ResourceContext, definition: ResourceDefinition): Rendering {
+  const blank = withBlankCells(definition);
+  let withoutColumns = false;
+  const framed = (type: WatchEvent['type'], kind: ResourceDefinition, row: TableContent['objects'][number]) => {
+    const metadata = { resourceVersion: row.object.metadata.resourceVersion ?? '' };
+    const object = tableFor(core, context, kind, { objects: [row], metadata, withoutColumns });
+    withoutColumns = true;
+    return valueFrame(context, { type, object });
+  };
+  return {
+    change: (type, object) => framed(type, definition, asServed(definition, object)),
+    bookmark: (mark) => framed('BOOKMARK', blank, { object: markedObject(context, definition, mark) }),
+  };
+}
+
+/** For an object that has nothing but metadata. */
+function withBlankCells({ rowConditions: _none, ...definition }: ResourceDefinition): ResourceDefinition {
+  const columns = definition.columns.map((column) => ({ ...column, cell: () => BLANKS.get(column.type) ?? '' }));
+  return { ...definition, columns };
+}
+
+const BLANKS: ReadonlyMap<string, TableCell> = new Map<string, TableCell>([
+  ['integer', 0],
+  ['boolean', false],
+]);
 
 /** All watchers of a change share what was encoded, as long as it is shown as it is stored. */
 function objectRenderer({ representation }: ResourceContext, definition: ResourceDefinition): RenderFrame {
@@ -59,24 +96,28 @@ function valueFrame({ representation }: ResourceContext, event: WatchEvent): Wat
   return { bytes: () => encoder().watchFrame(type, encoded), value: () => event };
 }
 
-export function bookmark(
-  context: ResourceContext,
-  definition: ResourceDefinition,
-  { revision, endsInitial }: { readonly revision: number; readonly endsInitial: boolean },
-): WatchFrame {
+function markedObject(context: ResourceContext, definition: ResourceDefinition, mark: Mark): KubeObject {
   const metadata = {
-    resourceVersion: String(revision),
+    resourceVersion: String(mark.revision),
     creationTimestamp: null,
-    ...(endsInitial ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
+    ...(mark.endsInitial ? { annotations: endOfInitial(context, definition) } : {}),
   };
-  const object = { kind: definition.kind, apiVersion: groupVersion(definition), metadata };
-  return valueFrame(context, { type: 'BOOKMARK', object: asWatched(context, object) });
+  return { apiVersion: groupVersion(definition), kind: definition.kind, metadata } as unknown as KubeObject;
 }
 
-/** Clients that want nothing but metadata know no other kind, and end a watch that shows them one. */
-function asWatched(context: ResourceContext, object: object): object {
-  const { form } = context.representation;
-  return form === 'partial' || form === 'partial list' ? partialObjectMetadata(object, formVersionOf(context)) : object;
+/** Clients that make a list of a watch take its kind from an empty one, in the encoding of a list. */
+function endOfInitial(context: ResourceContext, definition: ResourceDefinition): Readonly<Record<string, string>> {
+  const end = { 'k8s.io/initial-events-end': 'true' };
+  const { form, encoding } = context.representation;
+  // A table is put together by nobody.
+  if (form === 'table') return end;
+  const list =
+    form === 'object'
+      ? { kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata: {}, items: null }
+      : { kind: 'PartialObjectMetadataList', apiVersion: formVersionOf(context), metadata: {}, items: null };
+  const bytes = encoding === 'protobuf' ? encoder().encodeObject({ ...list, items: [] }) : undefined;
+  const text = (bytes ?? Buffer.from(`${JSON.stringify(list)}\n`)).toString('base64');
+  return { ...end, 'kubernetes.io/initial-events-list-blueprint': text };
 }
 
 export function expiredFrame(context: ResourceContext, revision: number, current: number): WatchFrame {

@@ -16,7 +16,7 @@ import {
 } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { storedNameOf } from '../stored-form.ts';
-import { bookmark, expiredFrame, rendererFor } from './watch-frames.ts';
+import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';
 
 export async function watch(
   core: Core,
@@ -54,27 +54,34 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const after = fromNow || noHistory ? core.cache.revision : (options.resourceVersion ?? 0);
   const missed = fromNow || noHistory ? [] : cache.since(after);
   if (missed === undefined) return once(expiredFrame(context, after, core.cache.revision));
-  const watcher = openWatcher(core, context, opening, after);
+  const rendering = renderingFor(core, context, opening.definition);
+  const watcher = openWatcher(core, context, { ...opening, rendering, after });
   if (fromNow) watcher.offerInitial(cache.list({ selection: options.selection })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
   if (options.bookmarks)
-    offerBookmark(core, context, { watcher, opening, after, endsInitial: options.sendInitialEvents === true });
+    offerBookmark(core, { watcher, rendering, after, endsInitial: options.sendInitialEvents === true });
   return watcher;
 }
 
-function openWatcher(core: Core, context: ResourceContext, opening: Opening, after: number): Watcher {
-  const { options, cache, definition } = opening;
+interface Following extends Opening {
+  readonly rendering: Rendering;
+  /** The revision that the client has seen. */
+  readonly after: number;
+}
+
+function openWatcher(core: Core, context: ResourceContext, following: Following): Watcher {
+  const { options, cache, rendering, after } = following;
   const end = (): void => watcher.end();
   const timeout = core.clock.timer(watchTimeoutMs(core, options), end);
   const bookmarks = options.bookmarks
-    ? regularly(core, () => offerBookmark(core, context, { watcher, opening, after, endsInitial: false }))
+    ? regularly(core, () => offerBookmark(core, { watcher, rendering, after, endsInitial: false }))
     : undefined;
   const { signal } = context.request;
   const watcher = new Watcher({
     selection: options.selection,
     after,
     queueFramesMax: WATCHER_QUEUE_FRAMES_MAX,
-    render: rendererFor(core, context, definition),
+    render: rendering.change,
     onEnd: () => {
       cache.watchers.delete(watcher);
       timeout.cancel();
@@ -101,16 +108,16 @@ function watchTimeoutMs(core: Core, { timeoutSeconds = 0 }: ListOptions): number
  * A bookmark is queued behind every event up to its revision, so it never promises too much; nor does it lead a client
  * back that asked for a revision which is still to come. The first follows what the client missed: it has caught up.
  */
-function offerBookmark(core: Core, context: ResourceContext, offered: OfferedBookmark): void {
+function offerBookmark(core: Core, offered: OfferedBookmark): void {
   const { revision, current } = core.cache;
-  const { watcher, opening, after, endsInitial } = offered;
+  const { watcher, rendering, after, endsInitial } = offered;
   if (!endsInitial && (!current || revision < after)) return;
-  watcher.enqueue(() => bookmark(context, opening.definition, { revision, endsInitial }));
+  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial }));
 }
 
 interface OfferedBookmark {
   readonly watcher: Watcher;
-  readonly opening: Opening;
+  readonly rendering: Rendering;
   readonly after: number;
   readonly endsInitial: boolean;
 }

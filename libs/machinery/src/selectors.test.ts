@@ -46,7 +46,7 @@ test('bad label selectors are refused in the words of Kubernetes', () => {
     'a in b': "unable to parse requirement: found 'b' expected: '('",
     'a in (b c)': "unable to parse requirement: found 'c', expected: ',' or ')'",
     'a in ()':
-      "unable to parse requirement: values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+      "unable to parse requirement: values: Invalid value: []string{}: for 'in', 'notin' operators, values set can't be empty",
     'a>x': `unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`,
     '!': "unable to parse requirement: found '', expected: identifier",
   };

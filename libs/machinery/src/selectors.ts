@@ -1,4 +1,4 @@
-import { type FieldError, fieldErrorMessage, invalid } from './field-errors.ts';
+import { type FieldError, fieldErrorMessage, invalid, Verbatim } from './field-errors.ts';
 import { labelValueErrors, qualifiedNameErrors } from './name-rules.ts';
 
 export type SelectorOperator = 'in' | 'notin' | '=' | '==' | '!=' | 'exists' | '!' | 'gt' | 'lt';
@@ -177,13 +177,16 @@ function labelValueFieldErrors(key: string, value: string, index: number): Field
   return wrong.length === 0 ? [] : [invalid(`values[${index}][${key}]`, value, wrong.join('; '))];
 }
 
+/** As Go prints it. */
+const NO_VALUES = new Verbatim('[]string{}');
+
 function valueCountErrors(operator: SelectorOperator, values: readonly string[]): FieldError[] {
   switch (operator) {
     case 'in':
     case 'notin':
       return values.length > 0
         ? []
-        : [invalid('values', values, "for 'in', 'notin' operators, values set can't be empty")];
+        : [invalid('values', NO_VALUES, "for 'in', 'notin' operators, values set can't be empty")];
     case '=':
     case '==':
     case '!=':

@@ -179,8 +179,18 @@ test('everything that is wrong with how a list asks for a revision is told at on
     ]),
     get('continue=eyJ2IjoibWV0YS5rOHMuaW8vdjIifQ', [
       400,
-      'invalid continue token: continue key is not valid: server does not recognize this encoded version "meta.k8s.io/v2"',
+      'invalid continue token: continue key is not valid: server does not recognize this encoded version meta.k8s.io/v2',
     ]),
+    ...[
+      ['!!!', 0],
+      ['abc%3D', 3],
+      ['abcde', 4],
+    ].map(([token, at]) =>
+      get(`continue=${token}`, [
+        400,
+        `invalid continue token: continue key is not valid: illegal base64 data at input byte ${at}`,
+      ]),
+    ),
   ]);
 });
 

@@ -55,6 +55,10 @@ test('pages that come too late are refused, with a token that goes on with what 
   const sixMinutesOld = Buffer.from(JSON.stringify({ ...rest, at: at - 6 * 60_000 })).toString('base64url');
   const late = await pageAt(sixMinutesOld);
   assert.deepEqual([late.status, late.at('reason')], [410, 'Expired']);
+  assert.match(
+    late.textAt('message'),
+    /^The provided continue parameter is too old to display a consistent list result\. /,
+  );
   await api.call('DELETE', `${CONFIG_MAPS}/b`);
   const second = await pageAt(late.textAt('metadata.continue'));
   assert.deepEqual([second.names(), second.at('metadata.remainingItemCount')], [['c'], 1]);

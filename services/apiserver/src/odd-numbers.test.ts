@@ -28,8 +28,8 @@ test('integers of 64 bits are read from what is written, in lists too', async ()
     ['"securityContext":{"supplementalGroups":[5, 1e3]}', field('1e3', groups)],
   ];
   for (const [spec, message] of cases) {
-    const { status, at } = await api.call('POST', `${PODS}?dryRun=All`, { body: podWith(spec) });
-    assert.deepEqual([status, at('message')], [message === undefined ? 201 : 400, message], spec);
+    const answer = await api.call('POST', `${PODS}?dryRun=All`, { body: podWith(spec) });
+    assert.deepEqual([answer.status, answer.at('message')], [message === undefined ? 201 : 400, message], spec);
   }
 });
 
@@ -40,8 +40,9 @@ test('a merge patch writes integers as integers', async () => {
   assert.equal((await api.call('POST', url, { body })).status, 201);
   const headers = { 'content-type': 'application/merge-patch+json' };
   const patched = async (patch: string): Promise<unknown> => {
-    const { status, at } = await api.call('PATCH', `${url}/d?dryRun=All`, { headers, body: patch });
-    return status === 200 ? at('spec.replicas') : `${status} ${/json: .*/.exec(String(at('message')))?.[0]}`;
+    const answer = await api.call('PATCH', `${url}/d?dryRun=All`, { headers, body: patch });
+    if (answer.status === 200) return answer.at('spec.replicas');
+    return `${answer.status} ${/json: .*/.exec(answer.textAt('message'))?.[0]}`;
   };
   const refused = (number: string): string =>
     `422 json: cannot unmarshal number ${number} into Go struct field DeploymentSpec.spec.replicas of type int32`;

@@ -93,13 +93,13 @@ async function pageAfter(core: Core, { revision, after, since }: ContinueToken):
   return { after, atRevision: revision, since };
 }
 
-/** The token of the answer goes on behind the last page, with what is there by then. */
+/** The token of the answer goes on behind the last page, with what is there by then. Clients know this by its words. */
 const pagesAreOver = (after: StoreKey): StatusError =>
   new StatusError({
     code: 410,
     reason: 'Expired',
     message:
-      'The state that the first page of this list showed is no longer kept. Start a new list, or go on with the continue token of this answer: what was created, changed or deleted since the first page may then be missing or appear.',
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
     metadata: { continue: encodeContinue({ revision: LATEST, after, since: 0 }) },
   });
 

@@ -160,3 +160,6 @@ export const INDENTED_BYTES_MAX = 4 * 1024 * 1024;
 
 /** How long a client may keep an OpenAPI document that it asked for by its hash. */
 export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;
+
+/** Longer answers are compressed for clients that take it, as kube-apiserver does: shorter ones are not worth the work. */
+export const COMPRESSED_OVER_BYTES = 128 * 1024;

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
+import type { Gzip } from 'node:zlib';
 import type { Clock, Timer } from '@holdfast/platform/clock';
 import { partsOf } from '../cookies.ts';
+import { compressedHeaders, compressInto, isCompressed } from './compression.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
@@ -10,6 +12,8 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface AnswerOptions {
   readonly headOnly: boolean;
+  /** The client takes what is compressed; absent = it does not. */
+  readonly gzip?: boolean;
   readonly auditId: string;
   /** A client that takes nothing for this long is cut off. */
   readonly stallMs: number;
@@ -22,6 +26,8 @@ export interface AnswerOptions {
 /** One answer on its way to the client. */
 export class ClientAnswer implements Asker {
   readonly #raw: RawResponse;
+  /** What is written into: the response, or what compresses before it. */
+  #sink: RawResponse | Gzip;
   readonly #options: AnswerOptions;
   #question: Question | undefined;
   #isAnswered = false;
@@ -38,6 +44,7 @@ export class ClientAnswer implements Asker {
 
   constructor(raw: RawResponse, options: AnswerOptions) {
     this.#raw = raw;
+    this.#sink = raw;
     this.#options = options;
     // Every answer ends with a close; only one that came too early is of interest to whoever is still at work.
     raw.once('close', () => {
@@ -66,9 +73,12 @@ export class ClientAnswer implements Asker {
   /** The client of a quiet watch must learn that it is open before the first event. */
   begin(status: number, headers: Headers): void {
     this.#begun();
-    const raw = this.#head(status, headers);
+    const { gzip = false, headOnly } = this.#options;
+    const compresses = gzip && !headOnly && isCompressed(headers);
+    const raw = this.#head(status, compresses ? compressedHeaders(headers) : headers);
     if (raw instanceof Http2ServerResponse) raw.writeHead(raw.statusCode);
     else raw.flushHeaders();
+    if (compresses) this.#sink = compressInto(raw);
     this.#follow();
   }
 
@@ -86,9 +96,9 @@ export class ClientAnswer implements Asker {
   }
 
   #write(bytes: Uint8Array, sent: (error?: Error | null) => void): void {
-    const raw = this.#raw;
-    if (raw.destroyed) return;
-    const isTaken = raw instanceof Http2ServerResponse ? raw.write(bytes, sent) : raw.write(bytes, sent);
+    const sink = this.#sink;
+    if (this.#raw.destroyed) return;
+    const isTaken = sink instanceof Http2ServerResponse ? sink.write(bytes, sent) : sink.write(bytes, sent);
     if (isTaken) this.#question?.taken(bytes.length);
     else {
       this.#waiting += bytes.length;
@@ -98,7 +108,7 @@ export class ClientAnswer implements Asker {
 
   end(): void {
     this.#isAnswered = true;
-    this.#raw.end();
+    this.#sink.end();
     if (!this.#raw.writableFinished) this.#watchStall();
   }
 
@@ -142,7 +152,17 @@ export class ClientAnswer implements Asker {
       this.#waiting = 0;
       if (left > 0) this.#question?.taken(left);
     };
-    this.#raw.on('drain', moved).once('finish', moved);
+    this.#sink.on('drain', moved);
+    this.#raw.once('finish', moved);
+    if (this.#sink !== this.#raw) this.#raw.on('drain', () => this.#watchStallAgain());
+  }
+
+  /** The client takes something of what is compressed already. */
+  #watchStallAgain(): void {
+    if (this.#stalled === undefined) return;
+    this.#stalled.cancel();
+    this.#stalled = undefined;
+    this.#watchStall();
   }
 
   /** The timeouts of Node's own sockets and streams start again with whatever else happens on the connection. */

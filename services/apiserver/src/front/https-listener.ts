@@ -14,6 +14,7 @@ import { auditIdOf } from './audit-id.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { certificateSubject } from './client-certificate.ts';
 import { refuseConnection } from './client-error.ts';
+import { takesGzip } from './compression.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
@@ -213,6 +214,7 @@ function serve({ ask, bodies, clock, ids, limits, unread }: Serving, request: Re
   const onAnswer = body === undefined ? NOTHING_TO_DO : () => bodies.release(body);
   const answer = new ClientAnswer(reply.raw, {
     headOnly: method === 'HEAD',
+    gzip: takesGzip(raw.headers['accept-encoding']),
     auditId: auditIdOf(raw, ids),
     stallMs: limits.writeStallMs,
     clock,

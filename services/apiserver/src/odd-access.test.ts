@@ -138,6 +138,38 @@ test('a kubelet is told why it may not write what is not its own', () => {
   ]);
 });
 
+test('a role that names an object lets it be listed and watched by its name', async () => {
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'], resourceNames: ['named'] }];
+  await api.call('POST', `${RBAC}/namespaces/default/roles`, { body: { metadata: { name: 'of-one' }, rules } });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'of-one' };
+  const subjects = [{ kind: 'User', name: 'nobody', apiGroup: 'rbac.authorization.k8s.io' }];
+  const binding = { metadata: { name: 'of-one' }, roleRef, subjects };
+  await api.call('POST', `${RBAC}/namespaces/default/rolebindings`, { body: binding });
+  for (const name of ['named', 'other']) {
+    await api.call('POST', `${CORE}/configmaps`, { body: { metadata: { name } } });
+  }
+  const as = 'nobody';
+  const url = `${CORE}/configmaps?fieldSelector=metadata.name%3D`;
+  assert.deepEqual((await api.call('GET', `${url}named`, { as })).names(), ['named']);
+  const [event] = await api.watch(`${url}named&watch=1`, 1, { as });
+  assert.equal(event?.type, 'ADDED');
+  const cannot = (verb: string) =>
+    `User "nobody" cannot ${verb} resource "configmaps" in API group "" in the namespace "default"`;
+  await refused([
+    { url: `${CORE}/configmaps`, as, why: cannot('list') },
+    { url: `${url}other`, as, why: cannot('list') },
+    { url: `${url}other&watch=1`, as, why: cannot('watch') },
+    { url: `${CORE}/configmaps?fieldSelector=metadata.name!%3Dnamed`, as, why: cannot('list') },
+    { url: `${CORE}/configmaps/named?watch=1`, as, why: cannot('get') },
+    { method: 'DELETE', url: `${url}named`, as, why: cannot('deletecollection') },
+  ]);
+  const other = await api.call('GET', `${url}other`, { as });
+  assert.deepEqual(
+    [other.at('details.name'), other.textAt('message').split(':')[0]],
+    ['other', 'configmaps "other" is forbidden'],
+  );
+});
+
 test('who is bound to a role that is gone is told so; a role without rules is there', async () => {
   const bind = (name: string, kind: string, role: string): Promise<unknown> =>
     api.call('POST', kind === 'Role' ? `${RBAC}/namespaces/default/rolebindings` : `${RBAC}/clusterrolebindings`, {

@@ -73,10 +73,15 @@ test('a name is a part of a path in the store', () =>
     { url: `${MAPS}/a%b`, answer: [400, `Name parameter invalid: "a%b": may not contain '%'`] },
     { url: `${MAPS}/..`, answer: [400, `Name parameter invalid: "..": may not be '..'`] },
     {
-      url: `${MAPS}/a?watch=1&fieldSelector=metadata.name%3Db`,
+      url: `${MAPS.replace('/v1/', '/v1/watch/')}/a?fieldSelector=metadata.name%3Db`,
       answer: [400, "fieldSelector metadata.name doesn't match requested name"],
     },
   ]));
+
+test('at the path of one object nobody watches', async () => {
+  const answer = await api.call('GET', `${MAPS}/a?watch=1`);
+  assert.deepEqual([answer.status, answer.at('kind'), answer.at('metadata.name')], [200, 'ConfigMap', 'a']);
+});
 
 test('names are looked at before the object is, uids and patches when it is there', () => {
   const none = 'configmaps "none" not found';

@@ -16,7 +16,7 @@ import { nothingThere, notServed } from './http/not-served.ts';
 import { encoderFor } from './http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed } from './http/refusals.ts';
-import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
+import { IS_NO_PART, type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
 import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
@@ -129,9 +129,6 @@ function performReady({ core, checks }: Pipeline, incoming: Incoming, info: Requ
   );
 }
 
-const IS_NO_PART = /[/%]|^\.\.?$/;
-
-/** Names that are no part of a path in the store. */
 function refuseName(name: string): void {
   if (!IS_NO_PART.test(name)) return;
   const why =

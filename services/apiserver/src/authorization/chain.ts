@@ -3,6 +3,7 @@ import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
+import { withSelectedName } from './selected-name.ts';
 
 /** Throws 403 in the words of Kubernetes when no authorizer allows the request. */
 export function authorize(
@@ -10,9 +11,10 @@ export function authorize(
   user: User,
   info: RequestInfo,
 ): Promise<void> | undefined {
-  const reason = isAllowed(authorizers, user, info);
-  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, authorizers, user, info));
-  refuseWithout(reason, authorizers, user, info);
+  const asked = withSelectedName(info);
+  const reason = isAllowed(authorizers, user, asked);
+  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, authorizers, user, asked));
+  refuseWithout(reason, authorizers, user, asked);
   return undefined;
 }
 

@@ -1,10 +1,10 @@
 import { type Container, PODS, type Pod, type Volume } from '@holdfast/api';
-import { type FieldSelectorMatcher, parseFieldSelector, SelectorError } from '@holdfast/machinery';
 import type { ResourceRequest } from '../http/request-info.ts';
 import { nodeOf } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
 import { nodeRefusal } from './node-refusals.ts';
 import type { Authorizer } from './port.ts';
+import { selectorIn } from './selected-name.ts';
 
 const KUBELET = 'kubelet of its node';
 
@@ -77,16 +77,7 @@ const ALWAYS: ReadonlySet<string> = new Set([
 /** The one value that the request can be about. */
 function pinned(info: ResourceRequest, field: string): string | undefined {
   if (field === 'metadata.name' && info.name !== '') return info.name;
-  return parsed(info.fieldSelector ?? '')?.requiredValue(field);
-}
-
-function parsed(text: string): FieldSelectorMatcher | undefined {
-  try {
-    return parseFieldSelector(text);
-  } catch (error) {
-    if (error instanceof SelectorError) return undefined;
-    throw error;
-  }
+  return selectorIn(info.fieldSelector ?? '')?.requiredValue(field);
 }
 
 /** A pod that is gone may be asked for: the answer is 404 and tells nothing. */

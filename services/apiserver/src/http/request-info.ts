@@ -31,6 +31,9 @@ export interface ResourceRequest {
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
+/** Names that are no part of a path in the store. */
+export const IS_NO_PART = /[/%]|^\.\.?$/;
+
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 /** Reads the path grammar of the Kubernetes API. */
@@ -63,7 +66,8 @@ function resourceRequest(
   const at = scoped ? first + 2 : first;
   const name = segments[at + 1] ?? '';
   const { query } = request;
-  const watch = legacyWatch || (query.size > 0 && isTrue(query.get('watch')));
+  // One object is watched by a selector, or by the old path.
+  const watch = legacyWatch || (name === '' && query.size > 0 && isTrue(query.get('watch')));
   const info: ResourceRequest = {
     kind: 'resource',
     verb: verbOf(request, name, watch),

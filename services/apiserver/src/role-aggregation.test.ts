@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { type Answer, startTestApi, type TestApi } from './testing/fixture.ts';
 
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 
 let api: TestApi;
 beforeEach(async () => {
@@ -42,4 +43,62 @@ test('a controller gives a role what it selects, and neither that role nor anoth
   assert.equal((await update('whole', (role) => ({ ...role, aggregationRule: selectsAll }))).status, 403);
   const made = { metadata: { name: 'new' }, rules: [] };
   assert.equal((await api.call('POST', ROLES, { as: 'manager', body: made })).status, 403);
+});
+
+describe('somebody who may write roles, and holds few rights', () => {
+  const WRITES = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['create', 'patch'] };
+  const ALL = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+  const selectsAll = { clusterRoleSelectors: [{ matchLabels: { part: 'pods' } }] };
+  const roleRef = (name: string): object => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name });
+  const subjects = [{ kind: 'User', name: 'nobody', apiGroup: 'rbac.authorization.k8s.io' }];
+  const bind = async (name: string): Promise<void> => {
+    const body = { metadata: { name }, roleRef: roleRef(name), subjects };
+    assert.equal((await api.call('POST', BINDINGS, { body })).status, 201);
+  };
+  beforeEach(async () => {
+    await create('writer', { rules: [WRITES] });
+    await bind('writer');
+    await api.call('GET', ROLES);
+  });
+
+  test('makes no role that gathers the rights of others', async () => {
+    const why =
+      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use an aggregationRule';
+    const body = { metadata: { name: 'all' }, aggregationRule: selectsAll };
+    const made = await api.call('POST', ROLES, { as: 'nobody', body });
+    assert.equal(made.textAt('message'), why);
+    await create('all', { aggregationRule: selectsAll });
+    for (const patch of [{ aggregationRule: null }, { metadata: { labels: { part: 'pods' } } }]) {
+      const changed = await api.call('PATCH', `${ROLES}/all`, { as: 'nobody', body: patch });
+      assert.equal(changed.textAt('message'), why);
+    }
+    const collected = { metadata: { finalizers: ['example.com/kept'] } };
+    assert.equal((await api.call('PATCH', `${ROLES}/all`, { as: 'nobody', body: collected })).status, 200);
+  });
+
+  test('makes no role a part of another one by a label', async () => {
+    await create('secrets', { rules: [rule('secrets')] });
+    const patch = { metadata: { labels: { part: 'pods' } } };
+    const answer = await api.call('PATCH', `${ROLES}/secrets`, { as: 'nobody', body: patch });
+    assert.equal(answer.status, 403);
+    assert.match(
+      answer.textAt('message'),
+      /attempting to grant RBAC permissions not currently held:\n\{APIGroups:\[""\], Resources:\["secrets"\], Verbs:\["get"\]\}$/,
+    );
+  });
+
+  test('is told which of the own roles are not there', async () => {
+    await bind('lost');
+    const body = { metadata: { name: 'more' }, rules: [rule('pods')] };
+    const answer = await api.call('POST', ROLES, { as: 'nobody', body });
+    const why = '; resolution errors: [clusterrole.rbac.authorization.k8s.io "lost" not found]';
+    assert.ok(answer.textAt('message').endsWith(why), answer.textAt('message'));
+  });
+
+  test('makes what it likes with the rights of everything', async () => {
+    await create('super', { rules: [ALL, { nonResourceURLs: ['*'], verbs: ['*'] }] });
+    await bind('super');
+    const body = { metadata: { name: 'all' }, aggregationRule: selectsAll };
+    assert.equal((await api.call('POST', ROLES, { as: 'nobody', body })).status, 201);
+  });
 });

@@ -1,6 +1,12 @@
 import type { PolicyRule } from '@holdfast/api';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 
+/** The rights of cluster-admin. */
+export const EVERYTHING: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
 /** Does one rule of a role allow the request? */
 export function ruleAllows(rule: Readonly<PolicyRule>, info: RequestInfo): boolean {
   if (!has(rule.verbs, info.verb)) return false;

@@ -21,6 +21,8 @@ export interface Rbac extends Authorizer {
   rulesFor(user: User, namespace: string): readonly PolicyRule[];
   /** Rules of a role, as a binding in `namespace` refers to it; `undefined` when there is no such role. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
+  /** Which roles the bindings of a user name although they do not exist; `undefined` when all of them do. */
+  missingFor(user: User, namespace: string): string | undefined;
 }
 
 const RESOURCES: readonly ResourceRef[] = [CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS];
@@ -49,8 +51,18 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
       if (namespace !== '') yield* current().byNamespace.get(namespace)?.get(subject) ?? [];
     }
   };
+  const missingFor = (user: User, namespace: string): string | undefined => {
+    const gone = new Set<string>();
+    for (const { roleRef, namespace: from } of granted(user, namespace)) {
+      if (rulesOf(roleRef, from) === undefined)
+        gone.add(`${singular(roleRef)} ${JSON.stringify(roleRef.name)} not found`);
+    }
+    const [only] = gone;
+    return gone.size > 1 ? `[${[...gone].join(', ')}]` : only;
+  };
   return {
     rulesOf,
+    missingFor,
     rulesFor: (user, namespace) =>
       [...granted(user, namespace)].flatMap((grant) => rulesOf(grant.roleRef, grant.namespace) ?? []),
     authorize: (user, info) => {
@@ -61,14 +73,8 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
       return undefined;
     },
     whyNot: (user, info) => {
-      const gone = new Set<string>();
-      for (const { roleRef, namespace } of granted(user, info.kind === 'path' ? '' : info.namespace)) {
-        if (rulesOf(roleRef, namespace) === undefined)
-          gone.add(`${singular(roleRef)} ${JSON.stringify(roleRef.name)} not found`);
-      }
-      const [only] = gone;
-      if (only === undefined) return undefined;
-      return `RBAC: ${gone.size === 1 ? only : `[${[...gone].join(', ')}]`}`;
+      const missing = missingFor(user, info.kind === 'path' ? '' : info.namespace);
+      return missing === undefined ? undefined : `RBAC: ${missing}`;
     },
   };
 }

@@ -2,12 +2,13 @@ import {
   CLUSTER_ROLES,
   type ClusterRole,
   type ClusterRoleBinding,
+  type ObjectMeta,
   type PolicyRule,
   type RoleBinding,
 } from '@holdfast/api';
 import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
-import { describeRules, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
+import { describeRules, EVERYTHING, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
 import { isController, MASTERS_GROUP } from '../../identity.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
@@ -27,14 +28,33 @@ export const createRbacEscalation = (deps: AdmissionDeps): AdmissionPlugin => ({
 async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
   const role = request.object as ClusterRole | undefined;
   const old = request.old as ClusterRole | undefined;
-  const rules = role?.rules ?? [];
   if (isController(request.user)) {
     checkAggregation(deps, request);
     return;
   }
-  if (old !== undefined && deepEqual(rules, old.rules ?? [])) return;
+  // A label may make the role a part of another one: it counts as a change of rights.
+  if (role === undefined || (old !== undefined && deepEqual(meaningOf(role), meaningOf(old)))) return;
   if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
-  refuseMissing(deps, request, rules);
+  refuseMissing(deps, request, role.rules ?? []);
+  if (isAggregated(role) || isAggregated(old)) refuseUnlessAll(deps, request);
+}
+
+/** All but what garbage collection changes. */
+const meaningOf = ({ rules, aggregationRule, metadata }: ClusterRole): unknown => [
+  rules ?? [],
+  aggregationRule ?? null,
+  ...marksOf(metadata),
+];
+
+const marksOf = ({ labels, annotations }: ObjectMeta): readonly unknown[] => [labels ?? {}, annotations ?? {}];
+
+const isAggregated = (role: ClusterRole | undefined): boolean =>
+  (role?.aggregationRule?.clusterRoleSelectors ?? []).length > 0;
+
+/** What a role selects may get any right later. */
+function refuseUnlessAll(deps: AdmissionDeps, request: AdmissionRequest): void {
+  if (uncovered(ownedBy(deps, request), EVERYTHING).length === 0) return;
+  throw forbiddenError(subjectOfRequest(request), 'must have cluster-admin privileges to use an aggregationRule');
 }
 
 /** A controller puts together what the role itself selects: each rule stands in one of those roles, and nothing else changes. */
@@ -68,7 +88,7 @@ async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Pro
   const binding = request.object as (RoleBinding | ClusterRoleBinding) | undefined;
   const old = request.old as (RoleBinding | ClusterRoleBinding) | undefined;
   if (binding === undefined) return;
-  if (old !== undefined && deepEqual([binding.subjects, binding.roleRef], [old.subjects, old.roleRef])) return;
+  if (old !== undefined && deepEqual(grantOf(binding), grantOf(old))) return;
   const { roleRef } = binding;
   const plural = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
   if (await may(deps, request, { verb: 'bind', resource: plural, name: roleRef.name })) return;
@@ -76,6 +96,12 @@ async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Pro
   if (rules === undefined) throw notFound({ group: GROUP, resource: plural, name: roleRef.name });
   refuseMissing(deps, request, rules);
 }
+
+const grantOf = ({ roleRef, subjects, metadata }: RoleBinding | ClusterRoleBinding): unknown => [
+  roleRef,
+  subjects ?? [],
+  ...marksOf(metadata),
+];
 
 interface Right {
   readonly verb: 'escalate' | 'bind';
@@ -97,12 +123,16 @@ async function may(deps: AdmissionDeps, request: AdmissionRequest, right: Right)
   return reason !== undefined;
 }
 
+const ownedBy = (deps: AdmissionDeps, { user, namespace }: AdmissionRequest): readonly PolicyRule[] =>
+  deps.access.rbac.rulesFor(user, namespace);
+
 function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: readonly PolicyRule[]): void {
-  const owned = deps.access.rbac.rulesFor(request.user, request.namespace);
-  const missing = describeRules(uncovered(owned, rules));
+  const { user, namespace } = request;
+  const missing = describeRules(uncovered(ownedBy(deps, request), rules));
   if (missing.length === 0) return;
+  const gone = deps.access.rbac.missingFor(user, namespace);
   throw forbiddenError(
     subjectOfRequest(request),
-    `user ${JSON.stringify(request.user.name)} (groups=${goQuoted(request.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}`,
+    `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}${gone === undefined ? '' : `; resolution errors: [${gone}]`}`,
   );
 }

@@ -1,163 +1,70 @@
-import type { PolicyRule, RoleRef, Subject } from '@holdfast/api';
+import { EVERYTHING } from '../authorization/rbac-rules.ts';
+import {
+  type BootstrapBinding,
+  type BootstrapRole,
+  binding,
+  READ,
+  role,
+  rule,
+  toAccount,
+  toGroups,
+  toUser,
+  WRITE_EVENTS,
+} from './role-shapes.ts';
+import { SYSTEM_ROLES } from './system-roles.ts';
+import { USER_ROLES } from './user-roles.ts';
 
-interface Role {
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly rules: readonly PolicyRule[];
-}
+export const BOOTSTRAP_ROLES: readonly BootstrapRole[] = [
+  role('cluster-admin', ...EVERYTHING),
+  ...USER_ROLES,
+  ...SYSTEM_ROLES,
+];
 
-interface RoleBinding {
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly roleRef: RoleRef;
-  readonly subjects: readonly Subject[];
-}
+/**
+ * The controllers have no bindings: what they may do is fixed (`authorization/component-roles.ts`), and less than they are
+ * given elsewhere. A role may be taken from a cluster that brings its own.
+ */
+export const BOOTSTRAP_ROLE_BINDINGS: readonly BootstrapBinding[] = [
+  binding('cluster-admin', toGroups('system:masters')),
+  binding('system:basic-user', toGroups('system:authenticated')),
+  binding('system:discovery', toGroups('system:authenticated')),
+  binding('system:public-info-viewer', toGroups('system:authenticated', 'system:unauthenticated')),
+  binding('system:monitoring', toGroups('system:monitoring')),
+  binding('system:service-account-issuer-discovery', toGroups('system:serviceaccounts')),
+  binding('system:kube-scheduler', toUser('system:kube-scheduler')),
+  binding('system:volume-scheduler', toUser('system:kube-scheduler')),
+  binding('system:kube-dns', toAccount('kube-dns')),
+  binding('system:node-proxier', toUser('system:kube-proxy')),
+  // A kubelet has what belongs to its node, and not this for all of them.
+  binding('system:node', []),
+];
 
-const LABELS = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
-const API_GROUP = 'rbac.authorization.k8s.io';
+const SIGNER = 'system:controller:bootstrap-signer';
+const CLEANER = 'system:controller:token-cleaner';
+const PROVIDER = 'system:controller:cloud-provider';
+const AUTHENTICATION = 'extension-apiserver-authentication';
 
-const READ = ['get', 'list', 'watch'];
-const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
-const ALL_VERBS = [...READ, ...WRITE];
-
-const rule = (verbs: readonly string[], groups: readonly string[], resources: readonly string[]): PolicyRule => ({
-  verbs: [...verbs],
-  apiGroups: [...groups],
-  resources: [...resources],
-});
-
-const urls = (...nonResourceURLs: string[]): PolicyRule => ({ verbs: ['get'], nonResourceURLs });
-
-const role = (name: string, ...rules: readonly PolicyRule[]): Role => ({ metadata: { name, labels: LABELS }, rules });
-
-/** What users of a namespace work with, by group. */
-const WORK: readonly (readonly [readonly string[], readonly string[]])[] = [
+/** By namespace. */
+export const NAMESPACED_ROLES: ReadonlyMap<string, readonly BootstrapRole[]> = new Map([
   [
-    [''],
-    [
-      'configmaps',
-      'endpoints',
-      'events',
-      'persistentvolumeclaims',
-      'pods',
-      'replicationcontrollers',
-      'replicationcontrollers/scale',
-      'serviceaccounts',
-      'services',
-    ],
+    'kube-public',
+    [role(SIGNER, rule(READ, '', 'configmaps'), rule('update', '', 'configmaps', 'cluster-info'), WRITE_EVENTS)],
   ],
   [
-    ['apps'],
+    'kube-system',
     [
-      'controllerrevisions',
-      'daemonsets',
-      'deployments',
-      'deployments/scale',
-      'replicasets',
-      'replicasets/scale',
-      'statefulsets',
-      'statefulsets/scale',
+      role(`${AUTHENTICATION}-reader`, rule(READ, '', 'configmaps', AUTHENTICATION)),
+      role(SIGNER, rule(READ, '', 'secrets')),
+      role(PROVIDER, rule(`create ${READ}`, '', 'configmaps')),
+      role(CLEANER, rule(`delete ${READ}`, '', 'secrets'), WRITE_EVENTS),
     ],
   ],
-  [['autoscaling'], ['horizontalpodautoscalers']],
-  [['batch'], ['cronjobs', 'jobs']],
-  [['discovery.k8s.io'], ['endpointslices']],
-  [['networking.k8s.io'], ['ingresses', 'networkpolicies']],
-  [['policy'], ['poddisruptionbudgets']],
-  [['coordination.k8s.io'], ['leases']],
-];
+]);
 
-const VIEW: readonly PolicyRule[] = [
-  ...WORK.map(([groups, resources]) => rule(READ, groups, resources)),
-  rule(READ, [''], ['limitranges', 'namespaces', 'namespaces/status', 'pods/log', 'pods/status', 'resourcequotas']),
-  rule(READ, ['metrics.k8s.io'], ['nodes', 'pods']),
-  rule(READ, ['apps'], ['daemonsets/status', 'deployments/status', 'replicasets/status', 'statefulsets/status']),
-];
+const toOwnAccount = (name: string): BootstrapBinding =>
+  binding(name, toAccount(name.slice('system:controller:'.length)), 'Role');
 
-const EDIT: readonly PolicyRule[] = [
-  ...VIEW,
-  ...WORK.map(([groups, resources]) => rule(WRITE, groups, resources)),
-  rule(ALL_VERBS, [''], ['secrets']),
-  rule(['create', 'get'], [''], ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'services/proxy']),
-  rule(['create'], [''], ['pods/eviction', 'serviceaccounts/token']),
-  rule(['impersonate'], [''], ['serviceaccounts']),
-  rule(WRITE, ['apps'], ['deployments/rollback']),
-];
-
-const ADMIN: readonly PolicyRule[] = [
-  ...EDIT,
-  rule(ALL_VERBS, [API_GROUP], ['roles', 'rolebindings']),
-  rule(['create'], ['authorization.k8s.io'], ['localsubjectaccessreviews']),
-];
-
-const REVIEWS = rule(['create'], ['authorization.k8s.io'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']);
-
-export const BOOTSTRAP_ROLES: readonly Role[] = [
-  role('cluster-admin', rule(['*'], ['*'], ['*']), { verbs: ['*'], nonResourceURLs: ['*'] }),
-  role('admin', ...ADMIN),
-  role('edit', ...EDIT),
-  role('view', ...VIEW),
-  role('system:basic-user', REVIEWS, rule(['create'], ['authentication.k8s.io'], ['selfsubjectreviews'])),
-  role(
-    'system:discovery',
-    urls(
-      '/api',
-      '/api/*',
-      '/apis',
-      '/apis/*',
-      '/healthz',
-      '/livez',
-      '/openapi',
-      '/openapi/*',
-      '/readyz',
-      '/version',
-      '/version/',
-    ),
-  ),
-  role('system:public-info-viewer', urls('/healthz', '/livez', '/readyz', '/version', '/version/')),
-  role(
-    'system:monitoring',
-    urls('/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/metrics/slis', '/readyz', '/readyz/*'),
-  ),
-  role(
-    'system:auth-delegator',
-    rule(['create'], ['authentication.k8s.io'], ['tokenreviews']),
-    rule(['create'], ['authorization.k8s.io'], ['subjectaccessreviews']),
-  ),
-  role(
-    'system:service-account-issuer-discovery',
-    urls(
-      '/.well-known/openid-configuration',
-      '/.well-known/openid-configuration/',
-      '/openid/v1/jwks',
-      '/openid/v1/jwks/',
-    ),
-  ),
-  role(
-    'system:persistent-volume-provisioner',
-    rule(['create', 'delete', ...READ], [''], ['persistentvolumes']),
-    rule(['update', ...READ], [''], ['persistentvolumeclaims']),
-    rule(READ, ['storage.k8s.io'], ['storageclasses']),
-    rule(['create', 'patch', 'update', 'watch'], [''], ['events']),
-  ),
-  // Whose requests for client certificates of nodes approve themselves; bound to nobody.
-  ...['nodeclient', 'selfnodeclient'].map((part) =>
-    role(
-      `system:certificates.k8s.io:certificatesigningrequests:${part}`,
-      rule(['create'], ['certificates.k8s.io'], [`certificatesigningrequests/${part}`]),
-    ),
-  ),
-];
-
-const binding = (roleName: string, ...subjects: readonly (readonly ['Group' | 'User', string])[]): RoleBinding => ({
-  metadata: { name: roleName, labels: LABELS },
-  roleRef: { apiGroup: API_GROUP, kind: 'ClusterRole', name: roleName },
-  subjects: subjects.map(([kind, name]) => ({ kind, apiGroup: API_GROUP, name })),
-});
-
-export const BOOTSTRAP_ROLE_BINDINGS: readonly RoleBinding[] = [
-  binding('cluster-admin', ['Group', 'system:masters']),
-  binding('system:basic-user', ['Group', 'system:authenticated']),
-  binding('system:discovery', ['Group', 'system:authenticated']),
-  binding('system:public-info-viewer', ['Group', 'system:authenticated'], ['Group', 'system:unauthenticated']),
-  binding('system:monitoring', ['Group', 'system:monitoring']),
-  binding('system:service-account-issuer-discovery', ['Group', 'system:serviceaccounts']),
-];
+export const NAMESPACED_ROLE_BINDINGS: ReadonlyMap<string, readonly BootstrapBinding[]> = new Map([
+  ['kube-public', [toOwnAccount(SIGNER)]],
+  ['kube-system', [SIGNER, PROVIDER, CLEANER].map(toOwnAccount)],
+]);

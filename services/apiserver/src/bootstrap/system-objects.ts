@@ -1,9 +1,11 @@
-import { findResource } from '@holdfast/api';
-import type { ApiHandler, ApiResponse } from '@holdfast/client';
+import { type ClusterRole, type ClusterRoleBinding, findResource, type KubeObject } from '@holdfast/api';
+import type { ApiHandler, ApiResponse, HttpMethod } from '@holdfast/client';
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
 import { addressText, type Range } from '../allocation/ranges.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
-import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES } from './roles.ts';
+import { reconciledBinding, reconciledRole } from './role-reconciliation.ts';
+import type { BootstrapBinding, BootstrapRole } from './role-shapes.ts';
+import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES, NAMESPACED_ROLE_BINDINGS, NAMESPACED_ROLES } from './roles.ts';
 
 interface SystemObject {
   readonly group: string;
@@ -11,7 +13,12 @@ interface SystemObject {
   readonly plural: string;
   readonly namespace?: string;
   readonly object: { readonly metadata: { readonly name: string; readonly labels?: object }; readonly spec?: object };
+  /** What becomes of one that exists; absent: it is left as it is. */
+  readonly mend?: (stored: KubeObject) => Mended;
 }
+
+/** Nothing to do, a better one, or one that has to be made anew. */
+type Mended = KubeObject | 'another role' | undefined;
 
 const NAMESPACES: readonly SystemObject[] = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].map(
   (name) => ({
@@ -34,10 +41,33 @@ const PRIORITY_CLASSES: readonly SystemObject[] = [
 
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' };
 
+const roleObject = (plural: string, object: BootstrapRole, namespace?: string): SystemObject => ({
+  ...RBAC,
+  plural,
+  object,
+  ...(namespace === undefined ? {} : { namespace }),
+  mend: (stored) => reconciledRole(stored as ClusterRole, object),
+});
+
+const bindingObject = (plural: string, object: BootstrapBinding, namespace?: string): SystemObject => ({
+  ...RBAC,
+  plural,
+  object,
+  ...(namespace === undefined ? {} : { namespace }),
+  mend: (stored) => reconciledBinding(stored as ClusterRoleBinding, object),
+});
+
+const IN_NAMESPACES: readonly SystemObject[] = [
+  ...[...NAMESPACED_ROLES].flatMap(([namespace, roles]) => roles.map((each) => roleObject('roles', each, namespace))),
+  ...[...NAMESPACED_ROLE_BINDINGS].flatMap(([namespace, bindings]) =>
+    bindings.map((each) => bindingObject('rolebindings', each, namespace)),
+  ),
+];
+
 const CLUSTER_SCOPED: readonly SystemObject[] = [
   ...PRIORITY_CLASSES,
-  ...BOOTSTRAP_ROLES.map((object) => ({ ...RBAC, plural: 'clusterroles', object })),
-  ...BOOTSTRAP_ROLE_BINDINGS.map((object) => ({ ...RBAC, plural: 'clusterrolebindings', object })),
+  ...BOOTSTRAP_ROLES.map((each) => roleObject('clusterroles', each)),
+  ...BOOTSTRAP_ROLE_BINDINGS.map((each) => bindingObject('clusterrolebindings', each)),
 ];
 
 /** How pods find the API: always the first address of the network. */
@@ -57,7 +87,7 @@ const kubernetesService = (addresses: Range): SystemObject => ({
   },
 });
 
-/** Creates what every client expects to be there; what exists is left as it is. Several apiservers may do it at once. */
+/** Creates what every client expects to be there; of what exists only roles and bindings are completed. Several apiservers may do it at once. */
 export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addresses: Range): Promise<void> {
   const ensureAll = async (objects: readonly SystemObject[]): Promise<void> => {
     const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
@@ -65,20 +95,45 @@ export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addr
     await Promise.all(served.map((wanted) => ensure(handle, clock, wanted)));
   };
   await ensureAll(NAMESPACES);
-  await ensureAll([...CLUSTER_SCOPED, kubernetesService(addresses)]);
+  await ensureAll([...CLUSTER_SCOPED, ...IN_NAMESPACES, kubernetesService(addresses)]);
 }
 
 async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): Promise<void> {
   const path = pathOf(wanted);
   const { name } = wanted.object.metadata;
   for (let attempt = 1; ; attempt++) {
-    if ((await send(handle, 'GET', `${path}/${name}`)).status === 200) return;
-    const { status } = await send(handle, 'POST', path, wanted.object);
-    if (status === 201 || status === 409) return;
-    invariant(status >= 500 || status === 429, 'system objects are valid', { path, name, status });
+    const found = await send(handle, 'GET', `${path}/${name}`);
+    const mended = found.status === 200 ? wanted.mend?.(objectOf(found)) : 'absent';
+    if (mended === undefined) return;
+    const status = await write(handle, path, { mended, wanted });
+    // Another server was faster: it made the same.
+    if (status === 200 || status === 201 || (status === 409 && mended === 'absent')) return;
+    invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path, name, status });
     if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, status);
     await clock.sleep(SYSTEM_OBJECT_RETRY_MS);
   }
+}
+
+/** Too many at once, or changed since it was read. */
+const RETRIED: ReadonlySet<number> = new Set([404, 409, 429]);
+
+interface Write {
+  readonly wanted: SystemObject;
+  readonly mended: Exclude<Mended, undefined> | 'absent';
+}
+
+/** The status of the answer that counts. */
+async function write(handle: ApiHandler, path: string, { wanted, mended }: Write): Promise<number> {
+  const own = `${path}/${wanted.object.metadata.name}`;
+  if (typeof mended === 'object') return (await send(handle, 'PUT', own, mended)).status;
+  if (mended === 'another role') await send(handle, 'DELETE', own);
+  return (await send(handle, 'POST', path, wanted.object)).status;
+}
+
+/** What an apiserver of ours answers to a GET. */
+function objectOf({ body }: ApiResponse): KubeObject {
+  invariant(body.kind === 'json', 'an object is answered as JSON');
+  return body.value() as KubeObject;
 }
 
 const notCreated = (name: string, status: number): OperatorError =>
@@ -93,7 +148,7 @@ function pathOf({ group, version, plural, namespace }: SystemObject): string {
   return namespace === undefined ? `${root}/${plural}` : `${root}/namespaces/${namespace}/${plural}`;
 }
 
-function send(handle: ApiHandler, method: 'GET' | 'POST', path: string, body?: unknown): Promise<ApiResponse> {
+function send(handle: ApiHandler, method: HttpMethod, path: string, body?: unknown): Promise<ApiResponse> {
   return handle({
     method,
     path,

@@ -1,0 +1,49 @@
+import type { ClusterRole, ClusterRoleBinding, ObjectMeta, PolicyRule, Subject } from '@holdfast/api';
+import { deepEqual } from '@holdfast/machinery';
+import { uncovered } from '../authorization/rbac-rules.ts';
+import { AUTOUPDATE, type BootstrapBinding, type BootstrapRole } from './role-shapes.ts';
+
+/** The stored role with what it lacks; `undefined` when it lacks nothing, or is to stay as it is. What it has besides stays. */
+export function reconciledRole(stored: ClusterRole, wanted: BootstrapRole): ClusterRole | undefined {
+  if (isProtected(stored.metadata)) return undefined;
+  const { aggregationRule } = wanted;
+  const own = stored.aggregationRule?.clusterRoleSelectors ?? [];
+  const selectors = (aggregationRule?.clusterRoleSelectors ?? []).filter(
+    (each) => !own.some((other) => deepEqual(other, each)),
+  );
+  // The rules of a role that consists of others are theirs.
+  const missing: readonly PolicyRule[] =
+    aggregationRule === undefined ? uncovered(stored.rules ?? [], wanted.rules) : [];
+  const better: ClusterRole = {
+    ...stored,
+    metadata: completed(stored.metadata, wanted.metadata),
+    ...(missing.length === 0 ? {} : { rules: [...(stored.rules ?? []), ...missing] }),
+    ...(selectors.length === 0 ? {} : { aggregationRule: { clusterRoleSelectors: [...own, ...selectors] } }),
+  };
+  return deepEqual(better, stored) ? undefined : better;
+}
+
+/** The same for a binding. One of another role cannot be mended: it has to be made anew. */
+export function reconciledBinding(
+  stored: ClusterRoleBinding,
+  wanted: BootstrapBinding,
+): ClusterRoleBinding | 'another role' | undefined {
+  if (isProtected(stored.metadata)) return undefined;
+  if (!deepEqual(stored.roleRef, wanted.roleRef)) return 'another role';
+  const own = stored.subjects ?? [];
+  const missing: readonly Subject[] = wanted.subjects.filter((each) => !own.some((other) => deepEqual(other, each)));
+  const better: ClusterRoleBinding = {
+    ...stored,
+    metadata: completed(stored.metadata, wanted.metadata),
+    ...(missing.length === 0 ? {} : { subjects: [...own, ...missing] }),
+  };
+  return deepEqual(better, stored) ? undefined : better;
+}
+
+const isProtected = ({ annotations }: ObjectMeta): boolean => annotations?.[AUTOUPDATE] === 'false';
+
+const completed = (stored: ObjectMeta, wanted: BootstrapRole['metadata']): ObjectMeta => ({
+  ...stored,
+  labels: { ...wanted.labels, ...stored.labels },
+  annotations: { ...wanted.annotations, ...stored.annotations },
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Subject } from '@holdfast/api';
+import { createMemoryStore } from '@holdfast/store/memory';
+import { startTestApi } from '../testing/fixture.ts';
+import { reconciledBinding, reconciledRole } from './role-reconciliation.ts';
+import { AUTOUPDATE, binding, partOf, READ, role, rule, selectorOf, toGroups } from './role-shapes.ts';
+import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES } from './roles.ts';
+
+const CLUSTER_ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+const API = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' } as const;
+
+const rolesBy = new Map(BOOTSTRAP_ROLES.map((each) => [each.metadata.name, each]));
+
+describe('roles that every cluster has', () => {
+  for (const [user, rights, verb, resource, allowed] of [
+    ['view', 'reads pods', 'list', 'pods', true],
+    ['view', 'reads no secrets', 'get', 'secrets', false],
+    ['view', 'reads no roles', 'get', 'roles', false],
+    ['view', 'runs no commands', 'create', 'pods/exec', false],
+    ['edit', 'reads secrets', 'get', 'secrets', true],
+    ['edit', 'evicts', 'create', 'pods/eviction', true],
+    ['edit', 'writes no endpoints', 'update', 'endpoints', false],
+    ['edit', 'gives no rights', 'create', 'rolebindings', false],
+    ['admin', 'gives rights', 'create', 'rolebindings', true],
+    ['admin', 'changes no quotas', 'update', 'resourcequotas', false],
+    ['admin', 'reads what view reads', 'watch', 'endpointslices', true],
+  ] as const) {
+    test(`${user} ${rights}`, () => {
+      const { rules = [] } = rolesBy.get(user) ?? {};
+      const grants = (each: PolicyRule): boolean =>
+        each.verbs.includes(verb) && each.resources?.includes(resource) === true;
+      assert.equal(rules.some(grants), allowed);
+    });
+  }
+
+  test('each binding is of a role that is there', () => {
+    for (const { roleRef } of BOOTSTRAP_ROLE_BINDINGS) assert.ok(rolesBy.has(roleRef.name), roleRef.name);
+  });
+});
+
+describe('what a server makes of a role that is there when it starts', () => {
+  const wanted = role('r', rule(READ, '', 'pods'), rule('get', '', 'nodes'));
+  const stored = (over: Partial<ClusterRole> = {}): ClusterRole => ({ ...API, ...structuredClone(wanted), ...over });
+  const missing = rule('get', '', 'nodes');
+  const own = rule('get', '', 'secrets');
+  const rest = { labels: wanted.metadata.labels };
+
+  for (const [title, before, rules] of [
+    ['one that lacks nothing stays', stored(), undefined],
+    ['a rule comes back', stored({ rules: [rule(READ, '', 'pods')] }), [rule(READ, '', 'pods'), missing]],
+    ['only what is missing of a rule comes back', stored({ rules: [rule(READ, '', 'pods nodes')] }), undefined],
+    [
+      'rights of its own stay',
+      stored({ rules: [own, rule(READ, '', 'pods')] }),
+      [own, rule(READ, '', 'pods'), missing],
+    ],
+    [
+      'one that is to stay as it is stays',
+      stored({ rules: [], metadata: { ...wanted.metadata, annotations: { [AUTOUPDATE]: 'false' } } }),
+      undefined,
+    ],
+  ] as const) {
+    test(title, () => assert.deepEqual(reconciledRole(before, wanted)?.rules, rules));
+  }
+
+  test('labels and annotations are completed, and keep the values they have', () => {
+    const metadata = { name: 'r', labels: { 'kubernetes.io/bootstrapping': 'mine', a: 'b' } };
+    assert.deepEqual(reconciledRole(stored({ metadata }), wanted)?.metadata, {
+      name: 'r',
+      labels: { 'kubernetes.io/bootstrapping': 'mine', a: 'b' },
+      annotations: { [AUTOUPDATE]: 'true' },
+    });
+  });
+
+  test('a role of earlier servers begins to consist of others', () => {
+    const view = { ...partOf(['edit'], wanted), aggregationRule: { clusterRoleSelectors: [selectorOf('view')] } };
+    const mended = reconciledRole(stored({ metadata: { name: 'r', ...rest }, rules: [own] }), view);
+    assert.deepEqual(mended?.aggregationRule, view.aggregationRule);
+    assert.deepEqual(mended.rules, [own]);
+    assert.equal(mended.metadata.labels?.['rbac.authorization.k8s.io/aggregate-to-edit'], 'true');
+    assert.equal(reconciledRole({ ...mended, rules: [] }, view), undefined);
+  });
+
+  const granted = binding('r', toGroups('a', 'b'));
+  const bound = (over: Partial<ClusterRoleBinding> = {}): ClusterRoleBinding => ({
+    ...API,
+    kind: 'ClusterRoleBinding',
+    ...structuredClone({ ...granted, subjects: [...granted.subjects] }),
+    ...over,
+  });
+  const subjectsOf = (before: ClusterRoleBinding): readonly Subject[] | string | undefined => {
+    const after = reconciledBinding(before, granted);
+    return typeof after === 'object' ? after.subjects : after;
+  };
+
+  test('a binding gets back whom it lacks, and keeps whom it has besides', () => {
+    assert.equal(subjectsOf(bound()), undefined);
+    assert.deepEqual(subjectsOf(bound({ subjects: [...toGroups('c', 'a')] })), toGroups('c', 'a', 'b'));
+    const metadata = { name: 'r', annotations: { [AUTOUPDATE]: 'false' } };
+    assert.equal(subjectsOf(bound({ subjects: [], metadata })), undefined);
+    assert.equal(subjectsOf(bound({ roleRef: { ...granted.roleRef, name: 'other' } })), 'another role');
+  });
+});
+
+test('a server that starts again completes roles and bindings, and makes those of another role anew', async () => {
+  const store = createMemoryStore();
+  const first = await startTestApi({ store });
+  const path = (name: string): string => CLUSTER_ROLES.replace('clusterroles', `clusterrolebindings/${name}`);
+  const change = async (url: string, body: object): Promise<void> =>
+    assert.equal((await first.call('PATCH', url, { body })).status, 200);
+  await change(`${CLUSTER_ROLES}/system:kube-dns`, { rules: [] });
+  await change(`${CLUSTER_ROLES}/system:node`, { rules: [], metadata: { annotations: { [AUTOUPDATE]: 'false' } } });
+  await change(path('system:discovery'), { subjects: null });
+  await first.call('DELETE', path('system:monitoring'));
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
+  const body = { metadata: { name: 'system:monitoring' }, roleRef, subjects: [...toGroups('strangers')] };
+  await first.call('POST', path(''), { body });
+  await first.server.stop();
+
+  const second = await startTestApi({ store });
+  const at = async (url: string, field: string): Promise<unknown> => (await second.call('GET', url)).at(field);
+  assert.deepEqual(await at(`${CLUSTER_ROLES}/system:kube-dns`, 'rules.0.verbs'), ['list']);
+  assert.equal(await at(`${CLUSTER_ROLES}/system:node`, 'rules.0'), undefined);
+  assert.equal(await at(path('system:discovery'), 'subjects.0.name'), 'system:authenticated');
+  assert.equal(await at(path('system:monitoring'), 'roleRef.name'), 'system:monitoring');
+  assert.equal(await at(path('system:monitoring'), 'subjects.0.name'), 'system:monitoring');
+  await second.stop();
+});

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { KubeObject, PolicyRule } from '@holdfast/api';
 import { objectKey } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { describeRules, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
+import { describeRules, EVERYTHING, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
 import { encodeStored } from './cache/stored-json.ts';
 import { podBody, startTestApi, type TestApi } from './testing/fixture.ts';
 
@@ -255,6 +255,49 @@ describe('impersonation', () => {
   test('who may not impersonate is refused before anything else', async () => {
     const refused = await api.call('GET', PODS, { as: 'nobody', headers: { 'impersonate-user': 'admin' } });
     assert.match(refused.textAt('message'), /User "nobody" cannot impersonate resource "users"/);
+  });
+
+  for (const [name, group, groups] of [
+    ['jane', 'team', ['team', 'system:authenticated']],
+    ['jane', 'system:authenticated', ['system:authenticated']],
+    ['jane', 'system:unauthenticated', ['system:unauthenticated']],
+    ['system:anonymous', 'team', ['team', 'system:unauthenticated']],
+    ['system:anonymous', '', ['system:unauthenticated']],
+    ['system:serviceaccount:a:b', '', ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated']],
+  ] as const) {
+    test(`${name} of ${group || 'no group'} is of ${groups.join(' and ')}`, async () => {
+      await seed('clusterroles', { kind: 'ClusterRole', metadata: { name: 'all' }, rules: EVERYTHING });
+      const subjects = [...new Set(['team', ...groups])].map((each) => ({ kind: 'Group', name: each }));
+      const metadata = { name: 'all' };
+      await seed('clusterrolebindings', {
+        kind: 'ClusterRoleBinding',
+        metadata,
+        subjects,
+        ...roleRef('ClusterRole', 'all'),
+      });
+      const headers = { 'impersonate-user': name, ...(group === '' ? {} : { 'impersonate-group': group }) };
+      const body = { kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' };
+      const seen = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { headers, body });
+      assert.deepEqual(seen.at('status.userInfo.groups'), groups);
+    });
+  }
+
+  test('extras are asked for before the uid', async () => {
+    const rules = [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users'] }];
+    await seed('clusterroles', { kind: 'ClusterRole', metadata: { name: 'act' }, rules });
+    const metadata = { name: 'act' };
+    await seed('clusterrolebindings', {
+      kind: 'ClusterRoleBinding',
+      metadata,
+      ...toNobody,
+      ...roleRef('ClusterRole', 'act'),
+    });
+    const headers = { 'impersonate-user': 'jane', 'impersonate-uid': 'u', 'impersonate-extra-scopes': 'view' };
+    const refused = await api.call('GET', PODS, { as: 'nobody', headers });
+    assert.equal(
+      refused.textAt('message'),
+      'userextras.authentication.k8s.io "view" is forbidden: User "nobody" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope',
+    );
   });
 
   test('groups without a user are 500', async () => {

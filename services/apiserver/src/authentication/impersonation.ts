@@ -2,7 +2,7 @@ import type { ApiRequest } from '@holdfast/client';
 import { authorize } from '../authorization/chain.ts';
 import type { Authorizer } from '../authorization/port.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
+import { ANONYMOUS, AUTHENTICATED_GROUP, type User } from '../identity.ts';
 
 const EXTRA_PREFIX = 'impersonate-extra-';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
@@ -85,22 +85,28 @@ function* permissionsFor(wanted: Wanted, path: string): Iterable<ResourceRequest
   } else yield permission({ resource: 'users', name: wanted.name });
   for (const group of wanted.groups) yield permission({ resource: 'groups', name: group });
   const authentication = { group: 'authentication.k8s.io' };
-  if (wanted.uid !== '') yield permission({ ...authentication, resource: 'uids', name: wanted.uid });
   for (const [key, values] of Object.entries(wanted.extra)) {
     for (const name of values) yield permission({ ...authentication, resource: 'userextras', subresource: key, name });
   }
+  if (wanted.uid !== '') yield permission({ ...authentication, resource: 'uids', name: wanted.uid });
 }
 
 function asUser({ name, uid, groups, extra }: Wanted): User {
   const [, namespace] = SERVICE_ACCOUNT.exec(name) ?? [];
   const own = namespace === undefined ? [] : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
   const all = groups.length > 0 ? groups : own;
-  const complete =
-    name === 'system:anonymous' || all.includes(AUTHENTICATED_GROUP) ? all : [...all, AUTHENTICATED_GROUP];
   return {
     name,
-    groups: complete,
+    groups: withCommonGroup(name, all),
     ...(uid === '' ? {} : { uid }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+/** Everybody is one or the other; who asks for the group of strangers is none of the known. */
+function withCommonGroup(name: string, groups: readonly string[]): readonly string[] {
+  const [unauthenticated = ''] = ANONYMOUS.groups;
+  if (groups.includes(unauthenticated)) return groups;
+  if (name === ANONYMOUS.name) return [...groups, unauthenticated];
+  return groups.includes(AUTHENTICATED_GROUP) ? groups : [...groups, AUTHENTICATED_GROUP];
 }

@@ -28,8 +28,8 @@ export interface ApiRequest {
   /** Set by the HTTPS server from the connection; a caller of `direct` leaves it out. */
   readonly connection?: {
     readonly remoteAddress: string;
-    /** Of a client certificate that our authority has signed: lines like `CN=admin`. */
-    readonly certificateSubject?: string;
+    /** One that our authority has signed: its SHA-256 as hex, then lines of its subject like `CN=admin`. */
+    readonly clientCertificate?: string;
   };
 }
 

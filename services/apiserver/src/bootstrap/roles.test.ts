@@ -41,7 +41,11 @@ describe('roles that every cluster has', () => {
 
 describe('what a server makes of a role that is there when it starts', () => {
   const wanted = role('r', rule(READ, '', 'pods'), rule('get', '', 'nodes'));
-  const stored = (over: Partial<ClusterRole> = {}): ClusterRole => ({ ...API, ...structuredClone(wanted), ...over });
+  const stored = (over: Partial<ClusterRole> = {}): ClusterRole => ({
+    ...API,
+    ...structuredClone({ ...wanted, rules: [...wanted.rules] }),
+    ...over,
+  });
   const missing = rule('get', '', 'nodes');
   const own = rule('get', '', 'secrets');
   const rest = { labels: wanted.metadata.labels };

@@ -14,7 +14,7 @@ const REQUEST: RequestMessage = {
   headers: { accept: 'application/json' },
   text: undefined,
   remoteAddress: '127.0.0.1',
-  certificateSubject: undefined,
+  clientCertificate: undefined,
 };
 
 interface Said {

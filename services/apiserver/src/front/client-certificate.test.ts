@@ -1,27 +1,29 @@
 import assert from 'node:assert/strict';
+import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import { createCertificate } from '../testing/certificate.ts';
-import { certificateSubject } from './client-certificate.ts';
+import { clientCertificate } from './client-certificate.ts';
 
 test('the certificate of a client is read once for all requests of a connection', async (t) => {
   const { certificate, key } = createCertificate();
+  const hash = createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
   const server = createSecureServer({ cert: certificate, key, ca: certificate, requestCert: true });
   const reads = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate').mock;
-  server.on('request', (request, response) => response.end(certificateSubject(request) ?? 'nobody'));
+  server.on('request', (request, response) => response.end(clientCertificate(request) ?? 'nobody'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const session = connect(`https://127.0.0.1:${port}`, { ca: certificate, cert: certificate, key });
   t.after(() => session.destroy());
-  assert.equal(await answerOf(session), 'CN=test');
+  assert.equal(await answerOf(session), `${hash}\nCN=test`);
   const first = reads.callCount();
   assert.ok(first > 0);
-  assert.equal(await answerOf(session), 'CN=test');
+  assert.equal(await answerOf(session), `${hash}\nCN=test`);
   assert.equal(reads.callCount(), first);
 });
 

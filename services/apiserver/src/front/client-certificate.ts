@@ -1,17 +1,22 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { TLSSocket } from 'node:tls';
 
 /** By connection: it has many requests, and a certificate is dear to read. */
-const subjects = new WeakMap<object, string>();
+const identities = new WeakMap<object, string>();
 
-/** Only a certificate that our own authority signed says who the client is. */
-export function certificateSubject(raw: IncomingMessage | Http2ServerRequest): string | undefined {
+/** Only a certificate that our own authority signed says who the client is: the hash by which it is known, then its subject. */
+export function clientCertificate(raw: IncomingMessage | Http2ServerRequest): string | undefined {
   const { socket } = raw;
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   // Each request of an HTTP/2 connection has a socket of its own that stands for the one they share.
   const connection = ('stream' in raw ? raw.stream.session : undefined) ?? socket;
-  const subject = subjects.get(connection) ?? socket.getPeerX509Certificate()?.subject;
-  if (subject !== undefined) subjects.set(connection, subject);
-  return subject;
+  const known = identities.get(connection);
+  if (known !== undefined) return known;
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return undefined;
+  const identity = `${createHash('sha256').update(certificate.raw).digest('hex')}\n${certificate.subject}`;
+  identities.set(connection, identity);
+  return identity;
 }

@@ -12,7 +12,7 @@ import { methodNotAllowed } from '../http/refusals.ts';
 import { HTTP2_STREAMS_MAX } from '../limits.ts';
 import { auditIdOf } from './audit-id.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { certificateSubject } from './client-certificate.ts';
+import { clientCertificate } from './client-certificate.ts';
 import { refuseConnection } from './client-error.ts';
 import { takesGzip } from './compression.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
@@ -230,7 +230,7 @@ const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undef
   headers: plainHeaders(raw.headers),
   body,
   remoteAddress: raw.socket.remoteAddress ?? '',
-  certificateSubject: certificateSubject(raw),
+  clientCertificate: clientCertificate(raw),
 });
 
 function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string, string>> {

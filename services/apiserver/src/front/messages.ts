@@ -20,8 +20,8 @@ export interface RequestMessage extends Carried {
   /** A body that is text; any other is carried. */
   readonly text: string | undefined;
   readonly remoteAddress: string;
-  /** Of a client certificate that our authority has signed. */
-  readonly certificateSubject: string | undefined;
+  /** One that our authority has signed: its hash and its subject. */
+  readonly clientCertificate: string | undefined;
 }
 
 interface About extends Carried {

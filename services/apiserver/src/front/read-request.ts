@@ -8,7 +8,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 const isMethod = (text: string): text is HttpMethod => METHODS.has(text);
 
 export function readRequest(message: RequestMessage, bytes: Buffer | undefined, exchange: Exchange): ApiRequest {
-  const { method, url, headers, text, remoteAddress, certificateSubject } = message;
+  const { method, url, headers, text, remoteAddress, clientCertificate } = message;
   if (!isMethod(method)) throw methodNotAllowed();
   const question = url.indexOf('?');
   const body = text ?? bytes;
@@ -21,7 +21,7 @@ export function readRequest(message: RequestMessage, bytes: Buffer | undefined, 
     get signal() {
       return exchange.signal;
     },
-    connection: certificateSubject === undefined ? { remoteAddress } : { remoteAddress, certificateSubject },
+    connection: clientCertificate === undefined ? { remoteAddress } : { remoteAddress, clientCertificate },
   };
 }
 

@@ -10,7 +10,7 @@ const ASKED: Asked = {
   url: '/',
   headers: {},
   remoteAddress: '127.0.0.1',
-  certificateSubject: undefined,
+  clientCertificate: undefined,
   body: undefined,
 };
 

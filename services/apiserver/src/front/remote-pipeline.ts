@@ -32,7 +32,7 @@ export interface Question {
   ended(): void;
 }
 
-export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteAddress' | 'certificateSubject'> & {
+export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteAddress' | 'clientCertificate'> & {
   readonly body: Buffer | undefined;
 };
 
@@ -54,7 +54,7 @@ export class RemotePipeline {
 
   ask(asked: Asked, asker: Asker): Question {
     const id = this.#askers.add(asker);
-    const { method, url, headers, remoteAddress, certificateSubject, body } = asked;
+    const { method, url, headers, remoteAddress, clientCertificate, body } = asked;
     const text = body !== undefined && isText(body, headers) ? body.toString() : undefined;
     const message: RequestMessage = {
       kind: 'request',
@@ -64,7 +64,7 @@ export class RemotePipeline {
       headers,
       text,
       remoteAddress,
-      certificateSubject,
+      clientCertificate,
     };
     this.#outbox.push(message, text === undefined ? body : undefined);
     return this.#question(id);

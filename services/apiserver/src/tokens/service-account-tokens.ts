@@ -1,7 +1,7 @@
 import { NODES, PODS, type ResourceRef, SECRETS, SERVICE_ACCOUNTS } from '@holdfast/api';
 import type { Clock, Ids } from '@holdfast/platform';
 import { parseTime } from '@holdfast/platform';
-import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
+import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
 import type { Claims, TokenSigner } from './jwt.ts';
 
@@ -159,7 +159,7 @@ async function stillStands(reader: ObjectReader, now: number, content: Content):
 
 function userOf({ namespace, account, pod, node, id }: Content): User {
   const extra: Record<string, readonly string[]> = {};
-  if (id !== '') extra['authentication.kubernetes.io/credential-id'] = [`JTI=${id}`];
+  if (id !== '') extra[CREDENTIAL_ID] = [`JTI=${id}`];
   if (pod !== undefined) {
     extra['authentication.kubernetes.io/pod-name'] = [pod.name];
     extra['authentication.kubernetes.io/pod-uid'] = [pod.uid];

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiRequest } from '@holdfast/client';
+import { clientCertificates } from './client-certificates.ts';
+
+const requestWith = (clientCertificate: string): ApiRequest => ({
+  method: 'GET',
+  path: '/',
+  query: new URLSearchParams(),
+  headers: {},
+  connection: { remoteAddress: '127.0.0.1', clientCertificate },
+});
+
+test('a certificate names its user and groups, and is known by its hash', () => {
+  assert.deepEqual(clientCertificates.authenticate(requestWith('ab12\nO=dev\nO=ops\nCN=jane')), {
+    name: 'jane',
+    groups: ['dev', 'ops', 'system:authenticated'],
+    extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=ab12'] },
+  });
+});
+
+test('a certificate without a name is none', () => {
+  assert.equal(clientCertificates.authenticate(requestWith('ab12\nO=dev')), undefined);
+});

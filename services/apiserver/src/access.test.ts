@@ -6,7 +6,7 @@ import { objectKey } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { describeRules, EVERYTHING, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
 import { encodeStored } from './cache/stored-json.ts';
-import { podBody, startTestApi, type TestApi } from './testing/fixture.ts';
+import { podBody, startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
@@ -225,6 +225,48 @@ describe('service account tokens', () => {
     assert.deepEqual([good.at('status.authenticated'), good.at('status.audiences')], [true, ['vault']]);
     assert.equal((await review({ token })).at('status.authenticated'), false);
   });
+
+  for (const [title, spec, authenticated, audiences] of [
+    ['nobody in particular', {}, true, ['https://kubernetes.default.svc']],
+    [
+      'this API and others',
+      { audiences: ['vault', 'https://kubernetes.default.svc'] },
+      true,
+      ['https://kubernetes.default.svc'],
+    ],
+    ['others', { audiences: ['vault'] }, false, undefined],
+  ] as const) {
+    test(`a token that says nothing of whom it is for, reviewed for ${title}`, async () => {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'nobody', ...spec } };
+      const seen = await api.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body });
+      assert.deepEqual(
+        [seen.at('status.authenticated') ?? false, seen.at('status.audiences')],
+        [authenticated, audiences],
+      );
+    });
+  }
+
+  for (const [title, spec, bound, seconds, warned] of [
+    ['the token of a pod lives on for a year, and says when it should be replaced', {}, true, 365 * 86_400, 3_607],
+    ['a token of another length lives as long as was asked', { expirationSeconds: 3_600 }, true, 3_600, undefined],
+    ['a token for somebody else lives as long as was asked', { audiences: ['vault'] }, true, 3_607, undefined],
+    ['a token without a pod lives as long as was asked', {}, false, 3_607, undefined],
+  ] as const) {
+    test(title, async () => {
+      await account();
+      await api.call('POST', PODS, { body: podBody('p', { spec: { serviceAccountName: 'bot' } }) });
+      const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'p' };
+      const got = await request({ expirationSeconds: 3_607, ...(bound ? { boundObjectRef } : {}), ...spec });
+      const [, payload = ''] = got.textAt('status.token').split('.');
+      const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+      const issued = Number(valueAt(claims, 'iat'));
+      assert.equal(Number(valueAt(claims, 'exp')) - issued, seconds);
+      const told = valueAt(Reflect.get(Object(claims), 'kubernetes.io'), 'warnafter');
+      assert.equal(told === undefined ? undefined : Number(told) - issued, warned);
+      const until = Date.parse(got.textAt('status.expirationTimestamp')) / 1000 - issued;
+      assert.equal(until, Number(got.at('spec.expirationSeconds')));
+    });
+  }
 
   test('the public key is published for whoever checks tokens alone', async () => {
     const keys = await api.call('GET', '/openid/v1/jwks');

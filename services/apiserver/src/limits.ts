@@ -163,3 +163,8 @@ export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;
 
 /** Longer answers are compressed for clients that take it, as kube-apiserver does: shorter ones are not worth the work. */
 export const COMPRESSED_OVER_BYTES = 128 * 1024;
+
+/** What pods get a token for, as in Kubernetes: that it is about a second over the hour tells it from what others ask for. */
+export const POD_TOKEN_SECONDS = 3_607;
+/** Programs that read their token once go on for a year; others take the new one that the kubelet puts in its place. */
+export const EXTENDED_POD_TOKEN_SECONDS = 365 * 24 * 3_600;

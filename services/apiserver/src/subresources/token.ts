@@ -22,6 +22,7 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { notServed } from '../http/not-served.ts';
 import { nodeOf } from '../identity.ts';
+import { EXTENDED_POD_TOKEN_SECONDS, POD_TOKEN_SECONDS } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import type { BoundObject } from '../tokens/service-account-tokens.ts';
@@ -33,6 +34,7 @@ const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReques
 const DEFAULT_SECONDS = 3_600;
 const SECONDS_MIN = 600;
 const SECONDS_MAX = 2 ** 32;
+const EXTENDED = { seconds: EXTENDED_POD_TOKEN_SECONDS, warnAfterSeconds: POD_TOKEN_SECONDS };
 const NO_WISHES: TokenRequest['spec'] = { audiences: [] };
 
 /** Issues a token for a service account: for kubelets that project it into pods, and for `kubectl create token`. */
@@ -55,7 +57,9 @@ const create: Handler = async (core, context, definition) => {
   refuseForeignNode(context, bound);
   const audiences = (spec.audiences ?? []).length > 0 ? spec.audiences : tokens.audiences;
   const now = core.clock.now();
-  const token = tokens.issue({ namespace, account: { name, uid }, audiences, seconds, ...bound });
+  const isOfPod = bound.boundTo?.kind === 'pod' && audiences.every((each) => tokens.audiences.includes(each));
+  const life = isOfPod && seconds === POD_TOKEN_SECONDS ? EXTENDED : { seconds };
+  const token = tokens.issue({ namespace, account: { name, uid }, audiences, ...life, ...bound });
   const answered = {
     kind: KIND.kind,
     apiVersion: review.apiVersion,

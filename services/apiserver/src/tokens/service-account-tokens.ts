@@ -30,6 +30,8 @@ export interface TokenOrder {
   readonly account: { readonly name: string; readonly uid: string };
   readonly audiences: readonly string[];
   readonly seconds: number;
+  /** When whoever still uses the token should have another one by now. */
+  readonly warnAfterSeconds?: number;
   readonly boundTo?: BoundObject;
   readonly node?: { readonly name: string; readonly uid: string };
 }
@@ -68,7 +70,7 @@ export function createServiceAccountTokens(deps: TokenDeps): ServiceAccountToken
 
 function claimsOf({ issuer, clock, ids }: TokenDeps, order: TokenOrder): Claims {
   const now = Math.floor(clock.now() / 1000);
-  const { namespace, account, boundTo, node } = order;
+  const { namespace, account, boundTo, node, warnAfterSeconds } = order;
   return {
     aud: order.audiences,
     exp: now + order.seconds,
@@ -80,6 +82,7 @@ function claimsOf({ issuer, clock, ids }: TokenDeps, order: TokenOrder): Claims 
       ...(node === undefined ? {} : { node }),
       ...(boundTo === undefined ? {} : { [boundTo.kind]: { name: boundTo.name, uid: boundTo.uid } }),
       serviceaccount: account,
+      ...(warnAfterSeconds === undefined ? {} : { warnafter: now + warnAfterSeconds }),
     },
     nbf: now,
     sub: `system:serviceaccount:${namespace}:${account.name}`,

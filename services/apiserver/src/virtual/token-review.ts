@@ -27,14 +27,17 @@ export const tokenReview: VirtualResource = {
 
 async function examine(core: Core, token: string, wanted: readonly string[]): Promise<JsonObject> {
   const { tokens } = core.access;
-  const audiences = wanted.length > 0 ? wanted : (tokens?.audiences ?? []);
+  const ours = tokens?.audiences ?? [];
+  const audiences = wanted.length > 0 ? wanted : ours;
   const account = await tokens?.authenticate(token, audiences);
   if (account !== undefined) {
     return { authenticated: true, user: userInfoOf(account.user), audiences: account.audiences };
   }
-  const user = await otherUser(core, token);
+  // Credentials that name no audience are for this API alone.
+  const common = ours.filter((audience) => audiences.includes(audience));
+  const user = audiences.length > 0 && common.length === 0 ? undefined : await otherUser(core, token);
   if (user === undefined) return { authenticated: false, user: {}, error: 'invalid bearer token' };
-  return { authenticated: true, user: userInfoOf(user), ...(wanted.length > 0 ? { audiences: wanted } : {}) };
+  return { authenticated: true, user: userInfoOf(user), ...(common.length > 0 ? { audiences: common } : {}) };
 }
 
 async function otherUser(core: Core, token: string): Promise<User | undefined> {

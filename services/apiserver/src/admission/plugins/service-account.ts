@@ -7,6 +7,7 @@ import {
   type Volume,
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
+import { POD_TOKEN_SECONDS } from '../../limits.ts';
 import { decodePod } from '../decode.ts';
 import { ephemeralUses, projectsToken, referenceOf, type SecretUse, secretUses } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
@@ -17,8 +18,6 @@ const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'
 const ONLY_OWN_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Seconds; a kubelet renews at 80 %, and an hour of the old token is left when it is late. */
-const TOKEN_SECONDS = 3_607;
 const FILE_MODE = 0o644;
 const SUFFIX_CHARS = 5;
 
@@ -152,7 +151,7 @@ function tokenVolume(name: string): Volume {
     name,
     projected: {
       sources: [
-        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { serviceAccountToken: { expirationSeconds: POD_TOKEN_SECONDS, path: 'token' } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         { downwardAPI: { items: [namespace] } },
       ],

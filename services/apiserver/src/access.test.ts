@@ -67,6 +67,32 @@ describe('RBAC', () => {
     assert.equal((await api.call('GET', '/api/v1/pods', { as: 'nobody' })).status, 403);
   });
 
+  for (const [title, url, status] of [
+    ['a list of that object', `${PODS}?fieldSelector=metadata.name%3Da`, 200],
+    ['a list that narrows it further', `${PODS}?fieldSelector=spec.nodeName%3Dx,metadata.name%3D%3Da`, 200],
+    ['the object', `${PODS}/a`, 404],
+    ['a list of another', `${PODS}?fieldSelector=metadata.name%3Db`, 403],
+    ['a list of all others', `${PODS}?fieldSelector=metadata.name!%3Da`, 403],
+    ['a list of all', PODS, 403],
+    ['a list of what cannot be read', `${PODS}?fieldSelector=metadata.name%3Da,x`, 403],
+  ] as const) {
+    test(`who may read one object asks for ${title}: ${status}`, async () => {
+      const rules = [{ ...podReader.rules[0], resourceNames: ['a'] }];
+      await seed('roles', { kind: 'Role', metadata: { namespace: 'default', name: 'r' }, rules });
+      const metadata = { namespace: 'default', name: 'b' };
+      await seed('rolebindings', { kind: 'RoleBinding', metadata, ...toNobody, ...roleRef('Role', 'r') });
+      const got = await api.call('GET', url, { as: 'nobody' });
+      assert.equal(got.status, status, got.textAt('message'));
+    });
+  }
+
+  test('who may not list one object is told of it', async () => {
+    const got = await api.call('GET', `${PODS}?fieldSelector=metadata.name%3Da&watch=true`, { as: 'nobody' });
+    const why = 'User "nobody" cannot watch resource "pods" in API group "" in the namespace "default"';
+    assert.equal(got.textAt('message'), `pods "a" is forbidden: ${why}`);
+    assert.deepEqual(got.at('details'), { name: 'a', kind: 'pods' });
+  });
+
   const request = (over: object) => ({
     kind: 'resource' as const,
     verb: 'get',

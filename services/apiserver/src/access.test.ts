@@ -249,7 +249,7 @@ describe('service account tokens', () => {
       });
     const good = await review({ token, audiences: ['vault'] });
     assert.deepEqual([good.at('status.authenticated'), good.at('status.audiences')], [true, ['vault']]);
-    assert.equal((await review({ token })).at('status.authenticated'), false);
+    assert.equal((await review({ token })).at('status.authenticated'), undefined);
   });
 
   for (const [title, spec, authenticated, audiences] of [
@@ -260,15 +260,12 @@ describe('service account tokens', () => {
       true,
       ['https://kubernetes.default.svc'],
     ],
-    ['others', { audiences: ['vault'] }, false, undefined],
+    ['others', { audiences: ['vault'] }, undefined, undefined],
   ] as const) {
     test(`a token that says nothing of whom it is for, reviewed for ${title}`, async () => {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'nobody', ...spec } };
       const seen = await api.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body });
-      assert.deepEqual(
-        [seen.at('status.authenticated') ?? false, seen.at('status.audiences')],
-        [authenticated, audiences],
-      );
+      assert.deepEqual([seen.at('status.authenticated'), seen.at('status.audiences')], [authenticated, audiences]);
     });
   }
 
@@ -384,6 +381,42 @@ test('access reviews answer for oneself and for others', async () => {
   assert.equal((await review('SelfSubjectAccessReview', { resourceAttributes })).at('status.allowed'), true);
   const other = await review('SubjectAccessReview', { user: 'nobody', resourceAttributes });
   assert.equal(other.at('status.allowed'), false);
+});
+
+describe('access reviews about a part of a list', () => {
+  const own = [{ key: 'spec.nodeName', operator: 'In', values: ['a'] }];
+  const ignored = 'due to parse error';
+  for (const [title, selectors, allowed, problem] of [
+    ['the pods of the own node', { fieldSelector: { requirements: own } }, true, undefined],
+    ['the same as text', { fieldSelector: { rawSelector: 'spec.nodeName=a' } }, true, undefined],
+    ['those of another node', { fieldSelector: { rawSelector: 'spec.nodeName=b' } }, false, undefined],
+    [
+      'what cannot be read',
+      { fieldSelector: { rawSelector: 'x' }, labelSelector: { rawSelector: '!' } },
+      false,
+      `spec.resourceAttributes.fieldSelector ignored ${ignored}; spec.resourceAttributes.labelSelector ignored ${ignored}`,
+    ],
+    [
+      'what can be read in part',
+      { fieldSelector: { requirements: [...own, { key: 'x', operator: 'In', values: ['a', 'b'] }] } },
+      true,
+      `spec.resourceAttributes.fieldSelector partially ignored ${ignored}`,
+    ],
+    [
+      'labels that can be read',
+      { labelSelector: { requirements: [{ key: 'x', operator: 'In', values: ['a', 'b'] }] } },
+      false,
+      undefined,
+    ],
+  ] as const) {
+    test(`a kubelet asks for ${title}`, async () => {
+      const resourceAttributes = { verb: 'list', resource: 'pods', ...selectors };
+      const spec = { user: 'system:node:a', groups: ['system:nodes'], resourceAttributes };
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+      const seen = await api.call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { body });
+      assert.deepEqual([seen.at('status.allowed'), seen.at('status.evaluationError')], [allowed, problem]);
+    });
+  }
 });
 
 describe('eviction', () => {

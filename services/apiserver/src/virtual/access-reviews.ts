@@ -15,6 +15,7 @@ import type { User } from '../identity.ts';
 import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import type { VirtualResource } from './port.ts';
 import { readReview, reviewAnswer } from './review.ts';
+import { readSelectors } from './selector-attributes.ts';
 
 const GROUP = { group: 'authorization.k8s.io', version: 'v1' } as const;
 
@@ -100,7 +101,12 @@ async function decide(
   const reason = await isAllowed(core.access.authorizers, question.user, info);
   const why = reason ?? whyNot(core.access.authorizers, question.user, info);
   const told = why === '' || why.startsWith('member of') ? {} : { reason: why };
-  const status: JsonObject = { allowed: reason !== undefined, ...told };
+  const { problems } = readSelectors(question.asked?.resourceAttributes ?? {});
+  const status: JsonObject = {
+    allowed: reason !== undefined,
+    ...told,
+    ...(problems.length === 0 ? {} : { evaluationError: problems.join('; ') }),
+  };
   return reviewAnswer(core, context, review, { status });
 }
 
@@ -117,5 +123,18 @@ function infoOf({ resourceAttributes, nonResourceAttributes }: Asked): RequestIn
     subresource = '',
     verb = '',
   } = resourceAttributes;
-  return { kind: 'resource', verb, path: '', group, version, resource, namespace, name, subresource, rest: '' };
+  const { fieldSelector } = readSelectors(resourceAttributes);
+  return {
+    kind: 'resource',
+    verb,
+    path: '',
+    group,
+    version,
+    resource,
+    namespace,
+    name,
+    subresource,
+    rest: '',
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
 }

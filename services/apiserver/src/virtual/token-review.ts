@@ -36,7 +36,7 @@ async function examine(core: Core, token: string, wanted: readonly string[]): Pr
   // Credentials that name no audience are for this API alone.
   const common = ours.filter((audience) => audiences.includes(audience));
   const user = audiences.length > 0 && common.length === 0 ? undefined : await otherUser(core, token);
-  if (user === undefined) return { authenticated: false, user: {}, error: 'invalid bearer token' };
+  if (user === undefined) return { user: {}, error: 'invalid bearer token' };
   return { authenticated: true, user: userInfoOf(user), ...(common.length > 0 ? { audiences: common } : {}) };
 }
 

@@ -490,6 +490,39 @@ describe('a kubelet', () => {
     assert.equal((await api.call('GET', CONFIG_MAPS, { as })).status, 403);
   });
 
+  test('reads the volumes that its pods claim, and its own attachments', async () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
+    await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a', volumes } }) });
+    for (const [name, claim] of [
+      ['used', 'data'],
+      ['unused', 'other'],
+    ]) {
+      const spec = {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        hostPath: { path: '/d' },
+        claimRef: { namespace: 'default', name: claim },
+      };
+      const made = await api.call('POST', '/api/v1/persistentvolumes', { body: { metadata: { name }, spec } });
+      assert.equal(made.status, 201, made.textAt('message'));
+    }
+    const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+    const spec = { attacher: 'x', nodeName: 'a', source: { persistentVolumeName: 'used' } };
+    assert.equal((await api.call('POST', ATTACHMENTS, { body: { metadata: { name: 'at' }, spec } })).status, 201);
+    await api.call('GET', PODS);
+    for (const [url, by, status] of [
+      ['/api/v1/persistentvolumes/used', 'node-a', 200],
+      ['/api/v1/persistentvolumes/used', 'node-b', 403],
+      ['/api/v1/persistentvolumes/unused', 'node-a', 403],
+      ['/api/v1/persistentvolumes/gone', 'node-a', 404],
+      ['/api/v1/persistentvolumes', 'node-a', 403],
+      [`${ATTACHMENTS}/at`, 'node-a', 200],
+      [`${ATTACHMENTS}/at`, 'node-b', 403],
+    ] as const) {
+      assert.equal((await api.call('GET', url, { as: by })).status, status, `${by} ${url}`);
+    }
+  });
+
   test('gets tokens only for pods that it runs', async () => {
     await api.call('POST', ACCOUNTS, { body: { metadata: { name: 'default' } } });
     for (const name of ['a', 'b']) await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } });

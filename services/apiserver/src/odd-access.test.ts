@@ -14,9 +14,12 @@ const signingKey = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   .toString();
 
 let api: TestApi;
+let uidOfA = '';
 before(async () => {
   api = await startTestApi();
-  for (const name of ['a', 'b']) await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } });
+  for (const name of ['b', 'a']) {
+    uidOfA = (await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } })).textAt('metadata.uid');
+  }
   await api.call('POST', `${CORE}/pods`, { body: podBody('on-b', { spec: { nodeName: 'b' } }) });
 });
 after(() => api.stop());
@@ -73,7 +76,7 @@ test('a kubelet is told why it may not write what is not its own', () => {
       metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' }, ...metadata },
       spec: { nodeName: 'a', ...spec },
     });
-  const owner = { apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'u', controller: true };
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'a', uid: uidOfA, controller: true };
   const make = (body: unknown, why: string): Asked => ({ method: 'POST', url: `${CORE}/pods`, body, why });
   const owned = { ownerReferences: [owner] };
   const volume = (source: object): object => ({ volumes: [{ name: 'v', ...source }] });
@@ -92,6 +95,7 @@ test('a kubelet is told why it may not write what is not its own', () => {
       mirror({ ownerReferences: [{ ...owner, blockOwnerDeletion: true }] }),
       'node "a" must not set blockOwnerDeletion on an owner reference',
     ),
+    make(mirror({ ownerReferences: [{ ...owner, uid: 'u' }] }), `node a UID mismatch: expected u got ${uidOfA}`),
     make(mirror(owned, volume({ secret: { secretName: 's' } })), 'node "a" can not create pods that reference secrets'),
     make(
       mirror(owned, { containers: [{ name: 'c', image: 'i', envFrom: [{ secretRef: { name: 's' } }] }] }),
@@ -122,6 +126,12 @@ test('a kubelet is told why it may not write what is not its own', () => {
       as: 'node-b',
       body: { metadata: { labels: { x: 'y' } } },
       why: 'node "b" cannot update labels through pod status',
+    },
+    {
+      method: 'PATCH',
+      url: '/api/v1/nodes/a',
+      body: { metadata: { labels: { 'node-restriction.kubernetes.io/x': 'y', 'kubernetes.io/z': 'y' } } },
+      why: 'is not allowed to modify labels: kubernetes.io/z, node-restriction.kubernetes.io/x',
     },
     {
       method: 'POST',

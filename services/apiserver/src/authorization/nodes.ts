@@ -1,4 +1,4 @@
-import { type Container, PODS, type Pod, type Volume } from '@holdfast/api';
+import { type Container, PERSISTENT_VOLUMES, PODS, type Pod, VOLUME_ATTACHMENTS, type Volume } from '@holdfast/api';
 import type { ResourceRequest } from '../http/request-info.ts';
 import { nodeOf } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
@@ -39,6 +39,10 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
     case 'configmaps':
     case 'persistentvolumeclaims':
       return isReferred(reader, node, info);
+    case 'persistentvolumes':
+      return info.verb === 'get' && isMounted(reader, node, info.name);
+    case 'volumeattachments':
+      return info.verb === 'get' && isAttached(reader, node, info.name);
     default:
       return false;
   }
@@ -66,11 +70,11 @@ const ALWAYS: ReadonlySet<string> = new Set([
   ...verbs('services', ...READS),
   ...verbs('runtimeclasses', ...READS),
   ...verbs('csidrivers', ...READS),
-  ...verbs('persistentvolumes', 'get'),
-  ...verbs('volumeattachments', 'get'),
   ...verbs('serviceaccounts/token', 'create'),
   ...verbs('tokenreviews', 'create'),
   ...verbs('subjectaccessreviews', 'create'),
+  ...verbs('localsubjectaccessreviews', 'create'),
+  ...verbs('endpoints', 'get'),
   ...verbs('certificatesigningrequests', 'create', ...READS),
 ]);
 
@@ -86,12 +90,29 @@ function isOwnPod(reader: ObjectReader, node: string, { namespace, name }: Resou
   return pod === undefined || pod.spec?.nodeName === node;
 }
 
+/** Of a volume that is bound to a claim, the nodes of its pods may know. One that is gone tells nothing. */
+function isMounted(reader: ObjectReader, node: string, name: string): boolean {
+  const volume = reader.cached(PERSISTENT_VOLUMES, { name });
+  const { namespace = '', name: claim = '' } = volume?.spec.claimRef ?? {};
+  return volume === undefined || isUsed(reader, node, { namespace, resource: 'persistentvolumeclaims', name: claim });
+}
+
+function isAttached(reader: ObjectReader, node: string, name: string): boolean {
+  const attachment = reader.cached(VOLUME_ATTACHMENTS, { name });
+  return attachment === undefined || attachment.spec.nodeName === node;
+}
+
 function isReferred(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
   const name = pinned(info, 'metadata.name');
-  if (name === undefined || info.namespace === '') return false;
-  return reader
-    .list(PODS, info.namespace)
-    .some((pod) => pod.spec?.nodeName === node && references(pod, info.resource).has(name));
+  return name !== undefined && isUsed(reader, node, { ...info, name });
+}
+
+type Used = Pick<ResourceRequest, 'namespace' | 'resource' | 'name'>;
+
+/** A pod of the node names the object. */
+function isUsed(reader: ObjectReader, node: string, { namespace, resource, name }: Used): boolean {
+  if (namespace === '' || name === '') return false;
+  return reader.list(PODS, namespace).some((pod) => pod.spec?.nodeName === node && references(pod, resource).has(name));
 }
 
 function references(pod: Pod, resource: string): ReadonlySet<string | undefined> {

@@ -1,6 +1,7 @@
-import type { Pod } from '@holdfast/api';
-import { deepEqual, forbiddenError, type StatusError } from '@holdfast/machinery';
+import { NODES, type Pod } from '@holdfast/api';
+import { deepEqual, forbiddenError, notFound, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../identity.ts';
+import type { ObjectReader } from '../../reader.ts';
 import { decodeNode, decodePod } from '../decode.ts';
 import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
@@ -8,15 +9,17 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
 
 /** A kubelet touches its own Node, its own Lease and the pods bound to it: a stolen credential is worth one node. */
-export const createNodeRestriction = (_deps: AdmissionDeps): AdmissionPlugin => ({
+export const createNodeRestriction = ({ reader }: AdmissionDeps): AdmissionPlugin => ({
   name: 'NodeRestriction',
   handles: (request) => nodeOf(request.user) !== undefined,
   validate: (request) => {
     const node = nodeOf(request.user) ?? '';
     if (isCore(request, 'nodes')) checkNode(request, node);
+    else if (isMirrorCreation(request)) return checkMirror(reader, request, node);
     else if (isCore(request, 'pods')) checkPod(request, node);
     else if (request.definition.group === 'coordination.k8s.io') checkLease(request, node);
     else if (request.definition.plural === 'csinodes') checkDriver(request, node);
+    return undefined;
   },
 });
 
@@ -35,8 +38,8 @@ function checkNode(request: AdmissionRequest, node: string): void {
   }
   const labels = forbiddenLabels(wanted.metadata.labels ?? {}, old?.metadata.labels ?? {});
   if (labels.length === 0) return;
-  const what = old === undefined ? 'set the following labels' : 'modify labels';
-  throw refuse(request, `node "${node}" is not allowed to ${what}: ${labels.join(', ')}`);
+  const what = old === undefined ? `node "${node}" is not allowed to set the following` : 'is not allowed to modify';
+  throw refuse(request, `${what} labels: ${labels.join(', ')}`);
 }
 
 const OWN_LABELS: ReadonlySet<string> = new Set([
@@ -73,9 +76,12 @@ function mayNodeSet(key: string): boolean {
 
 const isWithin = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
 
+/** Whatever pod a node creates has to be one. */
+const isMirrorCreation = (request: AdmissionRequest): boolean =>
+  isCore(request, 'pods') && request.operation === 'CREATE' && request.subresource === '';
+
 function checkPod(request: AdmissionRequest, node: string): void {
   const { operation, subresource } = request;
-  if (operation === 'CREATE' && subresource === '') return checkMirror(request, node);
   if (subresource !== '' && subresource !== 'status') {
     const why = `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`;
     throw refuse(request, why);
@@ -96,7 +102,7 @@ function checkPod(request: AdmissionRequest, node: string): void {
 const MIRROR = 'kubernetes.io/config.mirror';
 
 /** A node shows the pods of its own files, and makes no others. */
-function checkMirror(request: AdmissionRequest, node: string): void {
+async function checkMirror(reader: ObjectReader, request: AdmissionRequest, node: string): Promise<void> {
   const pod = request.object === undefined ? undefined : decodePod(request.object);
   if (pod?.metadata.annotations?.[MIRROR] === undefined) {
     throw refuse(request, `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
@@ -106,8 +112,22 @@ function checkMirror(request: AdmissionRequest, node: string): void {
   }
   const wrongOwner = ownerProblem(pod, node);
   if (wrongOwner !== undefined) throw refuse(request, `node "${node}" ${wrongOwner}`);
+  await checkOwnerUid(reader, request, { pod, node });
   const foreign = (pod.spec.serviceAccountName ?? '') === '' ? referenceOf(pod) : 'a service account';
   if (foreign !== undefined) throw refuse(request, `node "${node}" can not create pods that reference ${foreign}`);
+}
+
+/** An owner of the same name that is another object would have the pod collected, or kept, for nothing. */
+async function checkOwnerUid(
+  reader: ObjectReader,
+  request: AdmissionRequest,
+  { pod, node }: { readonly pod: Pod; readonly node: string },
+): Promise<void> {
+  const found = await reader.fresh(NODES, { name: node });
+  if (found === undefined) throw notFound({ group: '', resource: 'nodes', name: node });
+  const { uid = '' } = found.metadata;
+  const owner = pod.metadata.ownerReferences?.[0]?.uid ?? '';
+  if (owner !== uid) throw refuse(request, `node ${node} UID mismatch: expected ${owner} got ${uid}`);
 }
 
 function ownerProblem({ metadata: { ownerReferences = [] } }: Pod, node: string): string | undefined {

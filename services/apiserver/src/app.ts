@@ -6,6 +6,7 @@ import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
+import { tokenWarning } from './authentication/bearer-token.ts';
 import { authenticate } from './authentication/chain.ts';
 import { clientCertificates } from './authentication/client-certificates.ts';
 import { createServiceAccountAuthenticator } from './authentication/service-accounts.ts';
@@ -85,6 +86,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const pipeline: Pipeline = { core, checks: healthChecks(core, () => ready) };
   const handle: ApiHandler = async (request) => {
     const warnings = new Warnings();
+    const hint = tokenWarning(request);
+    if (hint !== undefined) warnings.add(hint);
     try {
       const found = authenticate(core.access.authenticators, request);
       const user = found instanceof Promise ? await found : found;

@@ -1,8 +1,20 @@
 import type { ApiRequest } from '@holdfast/client';
 
+/** The second word, as Kubernetes reads the header: what follows it does not count, and a second blank hides it. */
 export function bearerToken(request: ApiRequest): string | undefined {
-  const header = request.headers['authorization'];
-  if (header === undefined) return undefined;
-  const match = /^bearer +(\S+) *$/i.exec(header);
-  return match?.[1];
+  const [scheme, token] = wordsOf(request);
+  return scheme?.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
+
+/** What a client is told whose token was not seen. */
+export function tokenWarning(request: ApiRequest): string | undefined {
+  // Every request is asked.
+  if (request.headers['authorization']?.includes('  ') !== true) return undefined;
+  const [scheme, token, rest] = wordsOf(request);
+  const isHidden = scheme?.toLowerCase() === 'bearer' && token === '' && rest !== undefined;
+  return isHidden
+    ? 'the provided Authorization header contains extra space before the bearer token, and is ignored'
+    : undefined;
+}
+
+const wordsOf = ({ headers }: ApiRequest): readonly string[] => (headers['authorization'] ?? '').trim().split(' ');

@@ -42,6 +42,7 @@ async function refused(asked: readonly Asked[]): Promise<void> {
 
 test('a kubelet is told why it may not read what is not its own', () => {
   const unrelated = "no relationship found between node 'a' and this object";
+  const inGroup = 'in API group "" in the namespace "default"';
   const leases = 'can only access leases in the "kube-node-lease" system namespace';
   return refused([
     { url: `${CORE}/secrets/s`, why: unrelated },
@@ -53,6 +54,7 @@ test('a kubelet is told why it may not read what is not its own', () => {
     { url: `${CORE}/persistentvolumeclaims`, why: 'can only get individual resources of this type' },
     { url: `${CORE}/pods`, why: 'can only list/watch pods with spec.nodeName field selector' },
     { url: `${CORE}/pods/on-b`, why: unrelated },
+    { url: `${CORE}/pods/on-b/status`, why: `User "system:node:a" cannot get resource "pods/status" ${inGroup}` },
     { url: '/api/v1/nodes', why: "node 'a' cannot read all nodes, only its own Node object" },
     { url: '/api/v1/nodes/b', why: "node 'a' cannot read 'b', only its own Node object" },
     { url: `${CORE}/serviceaccounts/default`, why: 'can only create tokens for individual service accounts' },

@@ -62,9 +62,9 @@ const verbs = (resource: string, ...each: readonly string[]): readonly string[] 
 /** Harmless for everybody, or limited to the node by admission. */
 const ALWAYS: ReadonlySet<string> = new Set([
   ...verbs('nodes', 'create', 'update', 'patch'),
-  ...verbs('nodes/status', 'get', 'update', 'patch'),
+  ...verbs('nodes/status', 'update', 'patch'),
   ...verbs('pods', 'create', 'delete'),
-  ...verbs('pods/status', 'get', 'update', 'patch'),
+  ...verbs('pods/status', 'update', 'patch'),
   ...verbs('csinodes', 'create'),
   ...verbs('events', 'create', 'update', 'patch'),
   ...verbs('services', ...READS),

@@ -383,6 +383,37 @@ test('access reviews answer for oneself and for others', async () => {
   assert.equal(other.at('status.allowed'), false);
 });
 
+test('what somebody may do is listed, with what is not known of it', async () => {
+  const rulesOf = async (headers: Readonly<Record<string, string>>) => {
+    const body = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace: 'default' },
+    };
+    const seen = await api.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', { headers, body });
+    const rules = seen.at('status.resourceRules');
+    const all = Array.isArray(rules) && rules.some((rule) => String(valueAt(rule, 'resources')) === '*');
+    return [all, seen.at('status.incomplete'), seen.at('status.evaluationError')];
+  };
+  const nodes = 'node authorizer does not support user rule resolution';
+  const lost = 'clusterrole.rbac.authorization.k8s.io "lost" not found';
+  const asNode = { 'impersonate-user': 'system:node:a', 'impersonate-group': 'system:nodes' };
+  const asNobody = { 'impersonate-user': 'nobody' };
+  assert.deepEqual(await rulesOf({}), [true, false, undefined]);
+  assert.deepEqual(await rulesOf(asNobody), [false, false, undefined]);
+  assert.deepEqual(await rulesOf(asNode), [false, true, nodes]);
+  const subjects = [{ kind: 'Group', name: 'system:authenticated' }];
+  const metadata = { name: 'b' };
+  await seed('clusterrolebindings', {
+    kind: 'ClusterRoleBinding',
+    metadata,
+    subjects,
+    ...roleRef('ClusterRole', 'lost'),
+  });
+  assert.deepEqual(await rulesOf(asNobody), [false, false, lost]);
+  assert.deepEqual(await rulesOf(asNode), [false, true, `[${nodes}, ${lost}]`]);
+});
+
 describe('access reviews about a part of a list', () => {
   const own = [{ key: 'spec.nodeName', operator: 'In', values: ['a'] }];
   const ignored = 'due to parse error';
@@ -521,6 +552,13 @@ describe('a kubelet', () => {
     ] as const) {
       assert.equal((await api.call('GET', url, { as: by })).status, status, `${by} ${url}`);
     }
+  });
+
+  test('without a name is nobody', async () => {
+    const headers = { 'impersonate-user': 'system:node:', 'impersonate-group': 'system:nodes' };
+    const refused = await api.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3D', { headers });
+    const why = 'User "system:node:" cannot list resource "pods" in API group "" at the cluster scope';
+    assert.equal(refused.textAt('message'), `pods is forbidden: ${why}: unknown node for user "system:node:"`);
   });
 
   test('gets tokens only for pods that it runs', async () => {

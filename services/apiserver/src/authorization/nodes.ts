@@ -15,11 +15,12 @@ const KUBELET = 'kubelet of its node';
 export const createNodeAuthorizer = (reader: ObjectReader): Authorizer => ({
   authorize: (user, info) => {
     const node = nodeOf(user);
-    if (node === undefined || info.kind !== 'resource') return undefined;
+    if (node === undefined || node === '' || info.kind !== 'resource') return undefined;
     return mayNode(reader, node, info) ? KUBELET : undefined;
   },
   whyNot: (user, info) => {
     const node = nodeOf(user);
+    if (node === '') return `unknown node for user ${JSON.stringify(user.name)}`;
     return node === undefined || info.kind !== 'resource' ? undefined : nodeRefusal(node, info);
   },
 });

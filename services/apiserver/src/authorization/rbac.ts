@@ -21,8 +21,8 @@ export interface Rbac extends Authorizer {
   rulesFor(user: User, namespace: string): readonly PolicyRule[];
   /** Rules of a role, as a binding in `namespace` refers to it; `undefined` when there is no such role. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
-  /** Which roles the bindings of a user name although they do not exist; `undefined` when all of them do. */
-  missingFor(user: User, namespace: string): string | undefined;
+  /** Which roles the bindings of a user name although they do not exist, in a sentence each. */
+  missingFor(user: User, namespace: string): readonly string[];
 }
 
 const RESOURCES: readonly ResourceRef[] = [CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS];
@@ -51,14 +51,13 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
       if (namespace !== '') yield* current().byNamespace.get(namespace)?.get(subject) ?? [];
     }
   };
-  const missingFor = (user: User, namespace: string): string | undefined => {
+  const missingFor = (user: User, namespace: string): readonly string[] => {
     const gone = new Set<string>();
     for (const { roleRef, namespace: from } of granted(user, namespace)) {
       if (rulesOf(roleRef, from) === undefined)
         gone.add(`${singular(roleRef)} ${JSON.stringify(roleRef.name)} not found`);
     }
-    const [only] = gone;
-    return gone.size > 1 ? `[${[...gone].join(', ')}]` : only;
+    return [...gone];
   };
   return {
     rulesOf,
@@ -74,10 +73,14 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
     },
     whyNot: (user, info) => {
       const missing = missingFor(user, info.kind === 'path' ? '' : info.namespace);
-      return missing === undefined ? undefined : `RBAC: ${missing}`;
+      return missing.length === 0 ? undefined : `RBAC: ${aggregated(missing)}`;
     },
   };
 }
+
+/** Several sentences as one. */
+export const aggregated = (sentences: readonly string[]): string =>
+  sentences.length > 1 ? `[${sentences.join(', ')}]` : (sentences[0] ?? '');
 
 const singular = ({ kind }: RoleRef): string => `${kind.toLowerCase()}.rbac.authorization.k8s.io`;
 

@@ -8,6 +8,7 @@ import {
 } from '@holdfast/api';
 import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
+import { aggregated } from '../../authorization/rbac.ts';
 import { describeRules, EVERYTHING, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
 import { isController, MASTERS_GROUP } from '../../identity.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
@@ -133,6 +134,6 @@ function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: re
   const gone = deps.access.rbac.missingFor(user, namespace);
   throw forbiddenError(
     subjectOfRequest(request),
-    `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}${gone === undefined ? '' : `; resolution errors: [${gone}]`}`,
+    `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}${gone.length === 0 ? '' : `; resolution errors: [${aggregated(gone)}]`}`,
   );
 }

@@ -383,6 +383,23 @@ test('access reviews answer for oneself and for others', async () => {
   assert.equal(other.at('status.allowed'), false);
 });
 
+for (const [as, method, path, status] of [
+  ['anonymous', 'GET', '/healthz', 200],
+  ['anonymous', 'GET', '/readyz/ping', 200],
+  ['anonymous', 'POST', '/livez', 200],
+  ['anonymous', 'GET', '/version', 200],
+  ['anonymous', 'POST', '/version', 403],
+  ['anonymous', 'GET', '/apis', 403],
+  ['nobody', 'GET', '/apis', 200],
+  ['nobody', 'GET', '/api/v1', 200],
+  ['nobody', 'GET', '/', 403],
+  ['nobody', 'GET', '/metrics', 403],
+] as const) {
+  test(`${method} ${path} of ${as} is ${status}`, async () => {
+    assert.equal((await api.call(method, path, { as })).status, status);
+  });
+}
+
 test('what somebody may do is listed, with what is not known of it', async () => {
   const rulesOf = async (headers: Readonly<Record<string, string>>) => {
     const body = {

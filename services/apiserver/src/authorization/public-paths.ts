@@ -2,8 +2,10 @@ import type { ResourceRequest } from '../http/request-info.ts';
 import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
 
-const FOR_EVERYBODY = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/']);
-const FOR_AUTHENTICATED = new Set(['/api', '/apis', '/openapi', '/']);
+/** By whatever method probes ask. */
+const PROBED = /^\/(healthz|livez|readyz)(\/|$)/;
+const VERSION = /^\/version\/?$/;
+const DISCOVERY = /^\/(api|apis|openapi)(\/|$)/;
 
 const ABOUT_ONESELF: ReadonlySet<string> = new Set([
   'authentication.k8s.io/selfsubjectreviews',
@@ -20,10 +22,9 @@ const asksAboutOneself = (user: User, info: ResourceRequest): boolean =>
 export const publicPaths: Authorizer = {
   authorize: (user, info) => {
     if (info.kind === 'resource') return asksAboutOneself(user, info) ? 'own rights' : undefined;
+    if (PROBED.test(info.path)) return 'probe';
     if (info.verb !== 'get') return undefined;
-    if (FOR_EVERYBODY.has(info.path) || /^\/(healthz|livez|readyz)\//.test(info.path)) return 'public path';
-    if (!user.groups.includes(AUTHENTICATED_GROUP)) return undefined;
-    const root = `/${info.path.split('/')[1] ?? ''}`;
-    return FOR_AUTHENTICATED.has(root) ? 'discovery' : undefined;
+    if (VERSION.test(info.path)) return 'public path';
+    return DISCOVERY.test(info.path) && user.groups.includes(AUTHENTICATED_GROUP) ? 'discovery' : undefined;
   },
 };

@@ -28,7 +28,7 @@ export interface ApiRequest {
   /** Set by the HTTPS server from the connection; a caller of `direct` leaves it out. */
   readonly connection?: {
     readonly remoteAddress: string;
-    /** One that our authority has signed: its SHA-256 as hex, then lines of its subject like `CN=admin`. */
+    /** One that our authority has signed: its SHA-256 as hex, then lines of its subject like `CN=admin`; '' for any other. */
     readonly clientCertificate?: string;
   };
 }

@@ -11,6 +11,8 @@ export function authenticate(methods: readonly Authenticator[], request: ApiRequ
     if (found instanceof Promise) return found.then((user) => user ?? authenticate(methods.slice(i + 1), request));
     if (found !== undefined) return found;
   }
-  if (bearerToken(request) !== undefined) throw unauthorized();
+  if (bearerToken(request) !== undefined || showsForeignCertificate(request)) throw unauthorized();
   return ANONYMOUS;
 }
+
+const showsForeignCertificate = ({ connection }: ApiRequest): boolean => connection?.clientCertificate === '';

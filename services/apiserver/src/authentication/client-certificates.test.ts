@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '@holdfast/client';
+import { ANONYMOUS } from '../identity.ts';
+import { authenticate } from './chain.ts';
 import { clientCertificates } from './client-certificates.ts';
 
 const requestWith = (clientCertificate: string): ApiRequest => ({
@@ -21,4 +23,11 @@ test('a certificate names its user and groups, and is known by its hash', () => 
 
 test('a certificate without a name is none', () => {
   assert.equal(clientCertificates.authenticate(requestWith('ab12\nO=dev')), undefined);
+});
+
+test('a certificate of another authority is no credential, and whoever has no other is refused', () => {
+  assert.equal(clientCertificates.authenticate(requestWith('')), undefined);
+  assert.throws(() => authenticate([clientCertificates], requestWith('')), { message: 'Unauthorized' });
+  const byToken = { authenticate: () => ANONYMOUS };
+  assert.equal(authenticate([clientCertificates, byToken], requestWith('')), ANONYMOUS);
 });

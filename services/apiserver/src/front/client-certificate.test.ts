@@ -27,6 +27,31 @@ test('the certificate of a client is read once for all requests of a connection'
   assert.equal(reads.callCount(), first);
 });
 
+test('a certificate of another authority is seen, and says nothing; none is none', async (t) => {
+  const own = createCertificate();
+  const other = createCertificate();
+  const server = createSecureServer({
+    cert: own.certificate,
+    key: own.key,
+    ca: own.certificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+  });
+  server.on('request', (request, response) => response.end(JSON.stringify([clientCertificate(request)])));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const [credentials, seen] of [
+    [{ cert: other.certificate, key: other.key }, '[""]'],
+    [{}, '[null]'],
+  ] as const) {
+    const session = connect(`https://127.0.0.1:${port}`, { ca: own.certificate, ...credentials });
+    t.after(() => session.destroy());
+    assert.equal(await answerOf(session), seen);
+  }
+});
+
 async function answerOf(session: ClientHttp2Session): Promise<string> {
   const stream = session.request({ ':path': '/' }).setEncoding('utf8');
   let text = '';

@@ -20,7 +20,7 @@ export interface RequestMessage extends Carried {
   /** A body that is text; any other is carried. */
   readonly text: string | undefined;
   readonly remoteAddress: string;
-  /** One that our authority has signed: its hash and its subject. */
+  /** One that our authority has signed: its hash and its subject; '' for any other. */
   readonly clientCertificate: string | undefined;
 }
 

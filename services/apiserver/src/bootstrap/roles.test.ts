@@ -131,3 +131,21 @@ test('a server that starts again completes roles and bindings, and makes those o
   assert.equal(await at(path('system:monitoring'), 'subjects.0.name'), 'system:monitoring');
   await second.stop();
 });
+
+test('a server starts although a quota leaves no room for roles', async () => {
+  const store = createMemoryStore();
+  const first = await startTestApi({ store });
+  const hard = { 'count/rolebindings.rbac.authorization.k8s.io': '0' };
+  const body = { metadata: { name: 'q' }, spec: { hard } };
+  const made = await first.call('POST', '/api/v1/namespaces/kube-system/resourcequotas', { body });
+  assert.equal(made.status, 201, made.textAt('message'));
+  const url = '/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system:controller:token-cleaner';
+  await first.call('PATCH', '/api/v1/namespaces/kube-system/resourcequotas/q/status', {
+    body: { status: { hard, used: hard } },
+  });
+  assert.equal((await first.call('DELETE', url)).status, 200);
+  await first.server.stop();
+  const second = await startTestApi({ store });
+  assert.equal((await second.call('GET', url)).status, 404);
+  await second.stop();
+});

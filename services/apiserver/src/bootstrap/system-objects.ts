@@ -108,6 +108,8 @@ async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): P
     const status = await write(handle, path, { mended, wanted });
     // Another server was faster: it made the same.
     if (status === 200 || status === 201 || (status === 409 && mended === 'absent')) return;
+    // A quota of the namespace leaves no room: whoever set it wants no more roles there.
+    if (status === 403 && wanted.mend !== undefined) return;
     invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path, name, status });
     if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, status);
     await clock.sleep(SYSTEM_OBJECT_RETRY_MS);

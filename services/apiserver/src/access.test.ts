@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { KubeObject, PolicyRule } from '@holdfast/api';
+import { parseTime } from '@holdfast/platform';
 import { objectKey } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { describeRules, EVERYTHING, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
@@ -269,7 +270,7 @@ describe('service account tokens', () => {
       assert.equal(Number(valueAt(claims, 'exp')) - issued, seconds);
       const told = valueAt(Reflect.get(Object(claims), 'kubernetes.io'), 'warnafter');
       assert.equal(told === undefined ? undefined : Number(told) - issued, warned);
-      const until = Date.parse(got.textAt('status.expirationTimestamp')) / 1000 - issued;
+      const until = (parseTime(got.textAt('status.expirationTimestamp')) ?? 0) / 1000 - issued;
       assert.equal(until, Number(got.at('spec.expirationSeconds')));
     });
   }

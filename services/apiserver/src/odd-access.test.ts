@@ -259,6 +259,29 @@ test('tokens are asked for in the words of whom they are for', async (t) => {
   for (const [body, as, ...answer] of cases) assert.deepEqual(await order(body, as), answer);
 });
 
+test('nothing is evicted and no token made in a namespace that ends, or that is not there', async (t) => {
+  const issuing = await startTestApi({ serviceAccounts: { signingKey } });
+  t.after(() => issuing.stop());
+  await issuing.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'ending' } } });
+  const kept = podBody('p', { metadata: { finalizers: ['example.com/kept'] } });
+  await issuing.call('POST', '/api/v1/namespaces/ending/pods', { body: kept });
+  await issuing.call('POST', '/api/v1/namespaces/ending/serviceaccounts', { body: { metadata: { name: 'bot' } } });
+  await issuing.call('DELETE', '/api/v1/namespaces/ending');
+  await issuing.call('GET', '/api/v1/namespaces/ending');
+  const evict = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p' } };
+  const why = 'is forbidden: unable to create new content in namespace ending because it is being terminated';
+  for (const [url, body, status, message] of [
+    ['ending/pods/p/eviction', evict, 403, `pods "p" ${why}`],
+    ['ending/serviceaccounts/bot/token', {}, 403, `serviceaccounts "bot" ${why}`],
+    ['none/pods/p/eviction', evict, 404, 'namespaces "none" not found'],
+    ['none/serviceaccounts/bot/token', {}, 404, 'namespaces "none" not found'],
+  ] as const) {
+    const got = await issuing.call('POST', `/api/v1/namespaces/${url}`, { body });
+    assert.deepEqual([got.status, got.at('message')], [status, message]);
+    assert.equal(got.at('details.causes.0.reason'), status === 403 ? 'NamespaceTerminating' : undefined);
+  }
+});
+
 test('pods of files refer to nothing, and accounts may bound what their pods refer to', async (t) => {
   const mounting = await startTestApi({ serviceAccounts: { signingKey } });
   t.after(() => mounting.stop());

@@ -2,6 +2,7 @@ import type { DeleteOptions, Eviction, KubeObject, Pod, PodDisruptionBudget } fr
 import { badRequest, conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
+import { refuseUnlessLive } from '../admission/plugins/namespace-lifecycle.ts';
 import { createTurns, type Turns } from '../admission/turns.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -25,6 +26,7 @@ const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const { deleteOptions = {}, metadata } = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
   refuseOtherNamespace(metadata?.namespace, namespace);
+  await refuseUnlessLive(core.reader, namespace, () => subjectOf(definition, name));
   if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
   const asked = readWriteOptions(context, 'CreateOptions');
   checkOptions(deleteOptions);

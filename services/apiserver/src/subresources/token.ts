@@ -18,13 +18,14 @@ import {
   type StatusError,
 } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
+import { refuseUnlessLive } from '../admission/plugins/namespace-lifecycle.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { notServed } from '../http/not-served.ts';
 import { nodeOf } from '../identity.ts';
 import { EXTENDED_POD_TOKEN_SECONDS, POD_TOKEN_SECONDS } from '../limits.ts';
 import { readLatest } from '../reader.ts';
-import { keyOf } from '../served.ts';
+import { keyOf, subjectOf } from '../served.ts';
 import type { BoundObject } from '../tokens/service-account-tokens.ts';
 import { missing } from '../verbs/write-results.ts';
 import { readReview, reviewAnswer } from '../virtual/review.ts';
@@ -43,6 +44,7 @@ const create: Handler = async (core, context, definition) => {
   if (tokens === undefined) throw notServed();
   const { namespace, name } = context.info;
   const review = readReview(context, KIND);
+  await refuseUnlessLive(core.reader, namespace, () => subjectOf(definition, name));
   // Whoever wishes for nothing gets what is usual.
   const { spec = NO_WISHES } = review as Partial<TokenRequest>;
   refuseOtherSubject(review, context);

@@ -1,5 +1,6 @@
 import { NAMESPACES, type Namespace } from '@holdfast/api';
 import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
+import type { ObjectReader } from '../../reader.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const IMMORTAL_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
@@ -12,16 +13,27 @@ export const createNamespaceLifecycle = ({ reader }: AdmissionDeps): AdmissionPl
     (request.operation === 'DELETE' && isCore(request, 'namespaces')),
   admit: (request) => {
     if (request.operation === 'DELETE') return refuseImmortal(request);
-    const target = { name: request.namespace };
-    const known = reader.cached(NAMESPACES, target);
-    if (known !== undefined) return refuseUnlessLive(known, request);
-    return reader.fresh(NAMESPACES, target).then((namespace) => refuseUnlessLive(namespace, request));
+    return refuseUnlessLive(reader, request.namespace, () => subjectOfRequest(request));
   },
 });
 
-function refuseUnlessLive(namespace: Namespace | undefined, request: AdmissionRequest): void {
-  if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name: request.namespace });
-  if (namespace.metadata.deletionTimestamp !== undefined) throw terminating(request);
+type Subject = ReturnType<typeof subjectOfRequest>;
+
+/** Also for what is created of an object that exists: an eviction, a token. At once for a namespace that is known. */
+export function refuseUnlessLive(
+  reader: ObjectReader,
+  name: string,
+  subject: () => Subject,
+): Promise<void> | undefined {
+  const known = reader.cached(NAMESPACES, { name });
+  if (known === undefined) return reader.fresh(NAMESPACES, { name }).then((found) => judge(found, name, subject));
+  judge(known, name, subject);
+  return undefined;
+}
+
+function judge(namespace: Namespace | undefined, name: string, subject: () => Subject): void {
+  if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name });
+  if (namespace.metadata.deletionTimestamp !== undefined) throw terminating(name, subject());
 }
 
 const isAccessReview = (request: AdmissionRequest): boolean =>
@@ -32,10 +44,10 @@ function refuseImmortal(request: AdmissionRequest): void {
   throw forbiddenError(subjectOfRequest(request), 'this namespace may not be deleted');
 }
 
-function terminating(request: AdmissionRequest): StatusError {
+function terminating(namespace: string, subject: Subject): StatusError {
   const { body } = forbiddenError(
-    subjectOfRequest(request),
-    `unable to create new content in namespace ${request.namespace} because it is being terminated`,
+    subject,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
   );
   return new StatusError({
     code: 403,
@@ -46,7 +58,7 @@ function terminating(request: AdmissionRequest): StatusError {
       causes: [
         {
           reason: 'NamespaceTerminating',
-          message: `namespace ${request.namespace} is being terminated`,
+          message: `namespace ${namespace} is being terminated`,
           field: 'metadata.namespace',
         },
       ],

@@ -88,7 +88,8 @@ export interface Strategy<T> {
   readonly leavesMetadata?: boolean;
   /**
    * Present for kinds with a generation: the pipeline sets metadata.generation to 1 at create, and to the old value plus
-   * one when this says that the wanted state changed (asked after prepareForUpdate); otherwise it keeps the old value.
+   * one when this says that the wanted state changed (asked after prepareForUpdate, of updates that are not of the status);
+   * otherwise it keeps the old value.
    * Absent: the pipeline keeps the old value, and drops it at create.
    */
   readonly generationChanges?: (object: Readonly<T>, old: Readonly<T>) => boolean;

@@ -193,6 +193,20 @@ describe('request pipeline', () => {
     assert.deepEqual([scaled.at('spec.replicas'), scaled.at('metadata.generation')], [5, 2]);
     assert.equal((await api.call('PATCH', `${url}/web/scale`, { body: { spec: { replicas: -1 } } })).status, 422);
   });
+
+  test('an annotation of a Deployment is a new generation, unless it comes with the status', async () => {
+    const labels = { app: 'web' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const body = { metadata: { name: 'noted' }, spec: { selector: { matchLabels: labels }, template } };
+    const url = '/apis/apps/v1/namespaces/default/deployments';
+    assert.equal((await api.call('POST', url, { body })).status, 201);
+    const annotate = (key: string, subresource = '') =>
+      api.call('PATCH', `${url}/noted${subresource}`, { body: { metadata: { annotations: { [key]: 'x' } } } });
+    assert.equal((await annotate('a', '/status')).at('metadata.generation'), 1);
+    const noted = await annotate('b');
+    assert.deepEqual([noted.at('metadata.annotations'), noted.at('metadata.generation')], [{ a: 'x', b: 'x' }, 2]);
+    assert.equal((await annotate('b')).at('metadata.generation'), 2);
+  });
 });
 
 describe('who may do what', () => {

@@ -148,7 +148,7 @@ function prepare(update: Update, { current, object }: Attempt, context: Validati
   const old = current.object;
   keepServerFields(object, old);
   form.prepare(object, old, context);
-  const wanted = definition.strategy.generationChanges?.(object, old) === true;
+  const wanted = form.subresource !== 'status' && definition.strategy.generationChanges?.(object, old) === true;
   setOrDelete(object.metadata, 'generation', wanted ? (old.metadata.generation ?? 0) + 1 : old.metadata.generation);
 }
 

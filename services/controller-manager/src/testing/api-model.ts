@@ -171,7 +171,9 @@ export class ApiModel {
   #updateStatus<T extends KubeObject>(resource: ResourceRef<T>, object: T): T {
     const old = this.#compare(resource, object);
     const status = { status: this.#parts(object).status };
-    return this.#store(resource, { ...old, ...status });
+    const { annotations } = object.metadata;
+    const metadata = annotations === undefined ? old.metadata : { ...old.metadata, annotations };
+    return this.#store(resource, { ...old, ...status, metadata });
   }
 
   /** A namespace whose last finalizer is taken away is gone. */

@@ -1,3 +1,4 @@
+import { semanticEqual } from '@holdfast/machinery';
 import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
 import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
@@ -24,7 +25,9 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
     },
     validateCreate: validateDeploymentCreate,
     validateUpdate: validateDeploymentUpdate,
-    generationChanges: specChanged,
+    // Annotations are copied to the replica sets, so a change of them is something to act on.
+    generationChanges: (deployment, old) =>
+      specChanged(deployment, old) || !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
     warnings: templateWarnings<Deployment>({ template: ({ spec }) => spec.template, namesPods: true }),
     allowUnconditionalUpdate: true,
   },

@@ -74,8 +74,9 @@ async function perform(
       return deployment;
     case 'set-revision': {
       const annotations = { ...deployment.metadata.annotations, [REVISION]: action.revision };
+      // Beside the status: a rollout that shows its revision asks for nothing new, so it is no new generation.
       return unlessChanged(() =>
-        client.update(DEPLOYMENTS, { ...deployment, metadata: { ...deployment.metadata, annotations } }),
+        client.updateStatus(DEPLOYMENTS, { ...deployment, metadata: { ...deployment.metadata, annotations } }),
       );
     }
   }

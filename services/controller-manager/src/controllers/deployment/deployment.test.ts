@@ -73,6 +73,8 @@ test('[POD-14] creates one ReplicaSet named by its template, with revision and s
   assert.equal(set.metadata.annotations?.['deployment.kubernetes.io/max-replicas'], '4');
   const { status, metadata } = cluster.world.api.get(DEPLOYMENTS, WEB);
   assert.equal(metadata.annotations?.['deployment.kubernetes.io/revision'], '1');
+  // Any other write of an annotation would be a new generation.
+  assert.ok(!cluster.world.api.writes.some(({ verb, resource }) => verb === 'update' && resource === 'deployments'));
   assert.deepEqual(
     { ...status, conditions: status.conditions?.map((c) => `${c.type}=${c.status} ${c.reason}`) },
     {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
-import { changeRefusals, compareTexts, refusals, replaced, row, stored } from './testing.ts';
+import { changeRefusals, compareTexts, refusals, replaced, row, statusRefusals, stored } from './testing.ts';
 
 type Case = readonly [spec: JsonObject, errors: readonly string[]];
 
@@ -105,8 +105,24 @@ test('deployments: what their status may be', () => {
     `status.readyReplicas: Invalid value: 3: ${over}`,
     `status.availableReplicas: Invalid value: 4: ${over}`,
     'status.availableReplicas: Invalid value: 4: cannot be greater than readyReplicas',
-    'status.collisionCount: Invalid value: -1: cannot be decremented',
   ]);
+});
+
+test('a count of collisions neither shrinks nor goes away', () => {
+  const refusal = (value: number): readonly string[] => [
+    `status.collisionCount: Invalid value: ${value}: cannot be decremented`,
+  ];
+  for (const kind of ['DaemonSet', 'Deployment', 'StatefulSet']) {
+    const counted = (status: JsonObject): JsonObject => ({ ...object(kind, {}), status });
+    for (const [before, after, errors] of [
+      [{ collisionCount: 2 }, { collisionCount: 1 }, refusal(1)],
+      [{ collisionCount: 0 }, {}, refusal(0)],
+      [{}, { collisionCount: 0 }, []],
+      [{ collisionCount: 1 }, { collisionCount: 2 }, []],
+    ] as const) {
+      assert.deepEqual(statusRefusals(counted(before), counted(after)), errors, `${kind} ${JSON.stringify(before)}`);
+    }
+  }
 });
 
 test('replica sets: an update says everything twice', () => {
@@ -213,6 +229,16 @@ test('stateful sets: how many pods may be missing in a rollout is not kept', () 
   const plain = { type: 'RollingUpdate', rollingUpdate: { partition: 0 } };
   assert.deepEqual(strategy(stored(object('StatefulSet', wish))), plain);
   assert.deepEqual(strategy(replaced(object('StatefulSet', {}), object('StatefulSet', wish))), plain);
+});
+
+test('stateful sets: what a rollout that is only named begins with', () => {
+  const strategy = (updateStrategy: JsonObject): unknown =>
+    (stored(object('StatefulSet', { updateStrategy })) as { spec?: { updateStrategy: unknown } }).spec?.updateStrategy;
+  const whole = { type: 'RollingUpdate', rollingUpdate: { partition: 0 } };
+  assert.deepEqual(strategy({}), whole);
+  assert.deepEqual(strategy({ type: 'RollingUpdate', rollingUpdate: {} }), whole);
+  assert.deepEqual(strategy({ type: 'RollingUpdate' }), { type: 'RollingUpdate' });
+  assert.deepEqual(strategy({ type: 'OnDelete' }), { type: 'OnDelete' });
 });
 
 test('daemon sets: what is refused', () => {

@@ -69,6 +69,15 @@ function updated(before: JsonObject, after: JsonObject, subresource: string) {
   return { object, old, form };
 }
 
+/** What the status of the second would be refused for where the first stands, its status with it. */
+export function statusRefusals(before: JsonObject, after: JsonObject): readonly string[] {
+  const definition = definitionOf(before);
+  const object = decoded(after, definition);
+  object.metadata.resourceVersion = '1';
+  assert.ok(definition.status !== undefined, definition.kind);
+  return said(definition.status.validateUpdate(object, decoded(before, definition), CONTEXT));
+}
+
 /** The cells of the row that `kubectl get -o wide` shows. */
 export function row(document: JsonObject): Readonly<Record<string, unknown>> {
   const definition = definitionOf(document);

@@ -12,6 +12,16 @@ export function validateNonNegative(out: FieldError[], path: string, value: numb
   if (value !== undefined && value < 0) out.push(invalid(path, value, NEGATIVE_TEXT));
 }
 
+/** A count that only grows: once it is there it may not go away, not even from zero. */
+export function validateNotDecremented(
+  out: FieldError[],
+  path: string,
+  value: number | undefined,
+  old: number | undefined,
+): void {
+  if (old !== undefined && (value ?? -1) < old) out.push(invalid(path, value ?? 0, 'cannot be decremented'));
+}
+
 export function validatePositive(out: FieldError[], path: string, value: number | undefined): void {
   if (value !== undefined && value <= 0) out.push(invalid(path, value, NOT_POSITIVE_TEXT));
 }

@@ -7,6 +7,7 @@ import {
   intOrPercentValue,
   validateNonNegative,
   validateNonNegativeIntOrPercent,
+  validateNotDecremented,
   validateNotMoreThan100Percent,
 } from '../../validation/numbers.ts';
 import { validatePodTemplate } from '../../validation/pod/pod-template.ts';
@@ -94,7 +95,5 @@ const COUNTS = [
 
 export const validateDaemonSetStatusUpdate = checkedUpdate<DaemonSet>((out, { status }, old) => {
   for (const key of COUNTS) validateNonNegative(out, `status.${key}`, status[key]);
-  if ((status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', status.collisionCount ?? 0, 'cannot be decremented'));
-  }
+  validateNotDecremented(out, 'status.collisionCount', status.collisionCount, old.status.collisionCount);
 });

@@ -6,6 +6,7 @@ import {
   intOrPercentValue,
   validateNonNegative,
   validateNonNegativeIntOrPercent,
+  validateNotDecremented,
   validateNotMoreThan100Percent,
 } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -113,8 +114,6 @@ export function validateDeploymentStatusUpdate(
   atMost('readyReplicas', replicas, 'status.replicas');
   atMost('availableReplicas', replicas, 'status.replicas');
   atMost('availableReplicas', status.readyReplicas ?? 0, 'readyReplicas');
-  if ((status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', status.collisionCount ?? 0, 'cannot be decremented'));
-  }
+  validateNotDecremented(out, 'status.collisionCount', status.collisionCount, old.status.collisionCount);
   return out;
 }

@@ -76,9 +76,14 @@ const emptySpec = (): StatefulSet['spec'] => ({
 
 function setUpdateStrategyDefaults(spec: StatefulSet['spec']): void {
   setDefault(spec, 'updateStrategy', {});
-  setDefaultOfZero(spec.updateStrategy, 'type', 'RollingUpdate');
-  if (spec.updateStrategy.type === 'RollingUpdate') {
-    setDefault((spec.updateStrategy.rollingUpdate ??= {}), 'partition', 0);
+  const strategy = spec.updateStrategy;
+  // Whoever names the strategy and no more gets no more; its partition is zero all the same.
+  if (!strategy.type) {
+    strategy.type = 'RollingUpdate';
+    setDefault(strategy, 'rollingUpdate', {});
+  }
+  if (strategy.type === 'RollingUpdate' && strategy.rollingUpdate !== undefined) {
+    setDefault(strategy.rollingUpdate, 'partition', 0);
   }
 }
 

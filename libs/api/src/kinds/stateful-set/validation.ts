@@ -11,7 +11,7 @@ import type { StatefulSet, StatefulSetSpec } from '../../generated/types.ts';
 import { dnsLabelErrors } from '../../validation/formats.ts';
 import { goPointer, goString, goStruct } from '../../validation/go-text.ts';
 import { isEmptySelector } from '../../validation/labels.ts';
-import { validateNonNegative } from '../../validation/numbers.ts';
+import { validateNonNegative, validateNotDecremented } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { validateTemplateMetadata } from '../../validation/pod/pod-template.ts';
 import {
@@ -142,9 +142,7 @@ export function validateStatefulSetStatusUpdate(
   const out: FieldError[] = [];
   validateStatus(out, set.status);
   validateObjectMetaUpdate(out, set.metadata, old.metadata);
-  if ((set.status.collisionCount ?? 0) < (old.status.collisionCount ?? 0)) {
-    out.push(invalid('status.collisionCount', set.status.collisionCount ?? 0, 'cannot be decremented'));
-  }
+  validateNotDecremented(out, 'status.collisionCount', set.status.collisionCount, old.status.collisionCount);
   return out;
 }
 

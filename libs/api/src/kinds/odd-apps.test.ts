@@ -283,6 +283,25 @@ test('daemon sets: what is refused', () => {
   ]);
 });
 
+test('daemon sets: the count of templates goes on from where it was given', () => {
+  const KEY = 'deprecated.daemonset.template.generation';
+  const noted = (count?: string, template_ = template()): JsonObject =>
+    object('DaemonSet', { template: template_ }, count === undefined ? {} : { annotations: { [KEY]: count } });
+  const count = (set: { metadata: { annotations?: Record<string, string> } }): unknown =>
+    set.metadata.annotations?.[KEY];
+  for (const [given, kept] of [
+    [undefined, '1'],
+    ['0', '1'],
+    ['-3', '1'],
+    ['five', '1'],
+    ['5', '5'],
+  ] as const) {
+    assert.equal(count(stored(noted(given))), kept, given);
+  }
+  assert.equal(count(replaced(noted('5'), noted('9'))), '5');
+  assert.equal(count(replaced(noted('5'), noted('9', template({ hostNetwork: true })))), '6');
+});
+
 test('controller revisions: what is refused', () => {
   const revision = (rest: JsonObject): JsonObject => ({
     apiVersion: 'apps/v1',

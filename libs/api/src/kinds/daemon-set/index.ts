@@ -27,7 +27,8 @@ export const daemonSetResource = defineResource(DAEMON_SETS, {
   strategy: {
     prepareForCreate: (set, { features = DEFAULT_FEATURES }) => {
       set.status = noStatus();
-      setTemplateGeneration(set, 1);
+      // Whoever brings a set from elsewhere brings its count along.
+      setTemplateGeneration(set, Math.max(templateGeneration(set), 1));
       dropDisabledPodFields(set.spec.template.spec, undefined, features);
     },
     prepareForUpdate: (set, old, { features = DEFAULT_FEATURES }) => {
@@ -69,8 +70,10 @@ const noStatus = (): DaemonSet['status'] => ({
   numberReady: 0,
 });
 
-const templateGeneration = (set: Readonly<DaemonSet>): number =>
-  Number(set.metadata.annotations?.[TEMPLATE_GENERATION] ?? '0');
+function templateGeneration(set: Readonly<DaemonSet>): number {
+  const text = set.metadata.annotations?.[TEMPLATE_GENERATION] ?? '';
+  return /^[+-]?\d+$/.test(text) ? Number(text) : 0;
+}
 
 function setTemplateGeneration(set: DaemonSet, generation: number): void {
   (set.metadata.annotations ??= {})[TEMPLATE_GENERATION] = String(generation);

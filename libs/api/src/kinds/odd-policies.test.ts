@@ -25,9 +25,36 @@ const metric = (value: JsonObject): JsonObject => scaler({ metrics: [value] });
 const M = 'spec.metrics[0]';
 const TYPES = 'supported values: "ContainerResource", "External", "Object", "Pods", "Resource"';
 
+test('scalers: a metric that leaves out what is measured is told so', () => {
+  const NO_METRIC = 'metric.name: Required value: must specify a metric name';
+  const target = { type: 'Value', averageValue: '1' };
+  for (const [type, field, errors] of [
+    ['Resource', 'resource', ['name: Required value: must specify a resource name']],
+    [
+      'ContainerResource',
+      'containerResource',
+      ['name: Required value: must specify a resource name', 'container: Required value: must specify a container'],
+    ],
+    ['Pods', 'pods', [NO_METRIC]],
+    ['External', 'external', [NO_METRIC]],
+    ['Object', 'object', ['describedObject.kind: Required value', 'describedObject.name: Required value', NO_METRIC]],
+  ] as const) {
+    assert.deepEqual(
+      refusals(metric({ type, [field]: { target } })),
+      errors.map((error) => `${M}.${field}.${error}`),
+      type,
+    );
+  }
+});
+
 test('scalers: what is refused', () => {
   const target = (value: JsonObject): JsonObject =>
     metric({ type: 'Resource', resource: { name: 'cpu', target: value } });
+  const ofContainer = (container: string, name: string): JsonObject =>
+    metric({
+      type: 'ContainerResource',
+      containerResource: { name, container, target: { type: 'Utilization', averageUtilization: 1 } },
+    });
   const behavior = (scaleUp: JsonObject): JsonObject => scaler({ behavior: { scaleUp } });
   const UP = 'spec.behavior.scaleUp';
   check([
@@ -36,6 +63,29 @@ test('scalers: what is refused', () => {
       [
         'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
         'spec.maxReplicas: Invalid value: 0: must be greater than 0',
+        'spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas',
+      ],
+    ],
+    [
+      scaler({ minReplicas: 0, metrics: [{ type: 'External' }] }),
+      [
+        'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
+        `${M}.external: Required value: must populate information for the given metric source`,
+      ],
+    ],
+    [
+      ofContainer('C', 'x'),
+      [
+        `${M}.containerResource.name: Invalid value: x: must be a standard resource type or fully qualified`,
+        `${M}.containerResource.name: Invalid value: x: must be a standard resource for containers`,
+        `${M}.containerResource.container: Invalid value: "C": a lowercase RFC 1123 label…`,
+      ],
+    ],
+    [
+      ofContainer('', ''),
+      [
+        `${M}.containerResource.name: Required value: must specify a resource name`,
+        `${M}.containerResource.container: Required value: must specify a container`,
       ],
     ],
     [

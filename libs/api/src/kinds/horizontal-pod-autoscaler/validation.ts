@@ -1,5 +1,6 @@
 import { type FieldError, forbidden, invalid, notSupported, parseQuantity, required } from '@holdfast/machinery';
 import type {
+  ContainerResourceMetricSource,
   CrossVersionObjectReference,
   HorizontalPodAutoscaler,
   HPAScalingRules,
@@ -7,10 +8,10 @@ import type {
   MetricSpec,
   MetricTarget,
 } from '../../generated/types.ts';
-import { validateRequiredText, validateText } from '../../validation/check.ts';
+import { validateDnsLabel, validateRequiredText, validateText } from '../../validation/check.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { NOT_POSITIVE_TEXT, validateNonNegative } from '../../validation/numbers.ts';
-import { goQuantity } from '../../validation/quantities.ts';
+import { goQuantity, validateContainerResourceName } from '../../validation/quantities.ts';
 import { pathSegmentErrors } from '../../validation/rbac.ts';
 import { checked, checkedUpdate } from '../checked.ts';
 
@@ -26,7 +27,13 @@ export const hpaChecks = checked<HorizontalPodAutoscaler>(META, (out, { spec }) 
     out.push(invalid('spec.maxReplicas', maxReplicas ?? 0, 'must be greater than or equal to `minReplicas`'));
   }
   validateReference(out, 'spec.scaleTargetRef', spec.scaleTargetRef);
-  for (const [i, metric] of (spec.metrics ?? []).entries()) validateMetric(out, `spec.metrics[${i}]`, metric);
+  const metrics = spec.metrics ?? [];
+  for (const [i, metric] of metrics.entries()) validateMetric(out, `spec.metrics[${i}]`, metric);
+  // Pods that are not there use nothing, so what they use cannot wake them.
+  if (minReplicas === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External')) {
+    const detail = 'must specify at least one Object or External metric to support scaling to zero replicas';
+    out.push(forbidden('spec.metrics', detail));
+  }
   for (const key of ['scaleUp', 'scaleDown'] as const) {
     const rules = spec.behavior?.[key];
     if (rules !== undefined) validateRules(out, `spec.behavior.${key}`, rules);
@@ -86,11 +93,7 @@ const EITHER_TARGET = {
 function validateSource(out: FieldError[], path: string, metric: Readonly<MetricSpec>, field: SourceField): void {
   const source = metric[field];
   if (source === undefined) return;
-  if ('describedObject' in source) validateReference(out, `${path}.describedObject`, source.describedObject);
-  if ('name' in source) validateRequiredText(out, `${path}.name`, source.name, 'must specify a resource name');
-  if ('container' in source)
-    validateRequiredText(out, `${path}.container`, source.container, 'must specify a container');
-  if ('metric' in source) validateIdentifier(out, `${path}.metric`, source.metric);
+  validateMeasured(out, path, metric, field);
   const target: Readonly<MetricTarget> = source.target ?? { type: '' };
   validateTarget(out, `${path}.target`, target);
   const { value, averageValue, averageUtilization } = target;
@@ -115,6 +118,39 @@ function validateSource(out: FieldError[], path: string, metric: Readonly<Metric
     if (field === 'external' && value !== undefined && averageValue !== undefined) {
       out.push(forbidden(`${path}.target.value`, 'may not set both a target value for metric and a per-pod target'));
     }
+  }
+}
+
+/** What is measured, and of whom: a body may have left out all of it. */
+function validateMeasured(out: FieldError[], path: string, metric: Readonly<MetricSpec>, field: SourceField): void {
+  switch (field) {
+    case 'object':
+      validateReference(out, `${path}.describedObject`, metric.object?.describedObject ?? { kind: '', name: '' });
+      validateIdentifier(out, `${path}.metric`, metric.object?.metric);
+      break;
+    case 'resource':
+      validateRequiredText(out, `${path}.name`, metric.resource?.name, 'must specify a resource name');
+      break;
+    case 'containerResource':
+      validateContainer(out, path, metric.containerResource ?? {});
+      break;
+    case 'external':
+    case 'pods':
+      validateIdentifier(out, `${path}.metric`, metric[field]?.metric);
+  }
+}
+
+/** Only of resources that containers have. */
+function validateContainer(
+  out: FieldError[],
+  path: string,
+  { name, container }: Readonly<Partial<ContainerResourceMetricSource>>,
+): void {
+  if (validateRequiredText(out, `${path}.name`, name, 'must specify a resource name')) {
+    validateContainerResourceName(out, `${path}.name`, name ?? '');
+  }
+  if (validateRequiredText(out, `${path}.container`, container, 'must specify a container')) {
+    validateDnsLabel(out, `${path}.container`, container);
   }
 }
 

@@ -3,7 +3,16 @@ import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
 import type { CSIDriver } from '../generated/types.ts';
 import { csiDriverResource } from './csi-driver/index.ts';
-import { changeRefusals, compareTexts, refusals, replaced, row, stored } from './testing.ts';
+import {
+  changeRefusals,
+  compareTexts,
+  refusals,
+  replaced,
+  row,
+  statusRefusals,
+  statusReplaced,
+  stored,
+} from './testing.ts';
 import { volumeAttachmentResource } from './volume-attachment/index.ts';
 
 type Case = readonly [document: JsonObject, errors: readonly string[]];
@@ -381,6 +390,14 @@ const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END
   'base64',
 );
 
+const TIME = '2020-01-01T00:00:00Z';
+const NOW = '2023-11-14T22:13:20Z';
+const signingRequest = (rest: JsonObject = {}): JsonObject =>
+  cluster('certificates.k8s.io/v1', 'CertificateSigningRequest', {
+    spec: { request, signerName: 'a.b/c', usages: ['any'] },
+    ...rest,
+  });
+
 test('certificate signing requests: what is refused', () => {
   const csr = (spec: JsonObject = {}, status: JsonObject = {}, name = 'x'): JsonObject =>
     cluster(
@@ -451,6 +468,48 @@ test('certificate signing requests: what is refused', () => {
   assert.deepEqual(changeRefusals(csr(), csr({}, { certificate: 'eA==' }), 'status'), [
     'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
   ]);
+});
+
+const conditions = (...given: JsonObject[]): JsonObject => ({ status: { conditions: given } });
+const decision = (type: string, rest: JsonObject = {}): JsonObject => ({ type, status: 'True', ...rest });
+
+test('certificate signing requests: neither usages nor the status of a condition have a default', () => {
+  check([[signingRequest({ spec: { request, signerName: 'a.b/c' } }), ['spec.usages: Required value']]]);
+  assert.deepEqual(statusRefusals(signingRequest(), signingRequest(conditions({ type: 'Approved' })), 'approval'), [
+    'status.conditions[0].status: Required value',
+  ]);
+});
+
+test('certificate signing requests: decisions come and go by no update of the status', () => {
+  const approved = signingRequest(conditions(decision('Approved', { reason: 'a', lastUpdateTime: TIME })));
+  const add = 'status.conditions: Forbidden: updates may not add a condition of type "Approved"';
+  const remove = 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"';
+  assert.deepEqual(statusRefusals(signingRequest(), approved), [add]);
+  assert.deepEqual(statusRefusals(approved, signingRequest()), [remove]);
+  assert.deepEqual(statusRefusals(approved, signingRequest(), 'approval'), [remove]);
+  // Where there are as many as before they stay what they were, in the place where they were sent.
+  const sent = signingRequest(conditions({ type: 'Seen', status: 'False' }, decision('Approved', { reason: 'b' })));
+  assert.deepEqual(statusRefusals(approved, sent), []);
+  const { status } = statusReplaced(approved, sent) as { status?: { conditions: readonly JsonObject[] } };
+  assert.deepEqual(
+    status?.conditions.map(({ type, reason }) => [type, reason]),
+    [
+      ['Seen', undefined],
+      ['Approved', 'a'],
+    ],
+  );
+});
+
+test('certificate signing requests: a condition that says the same keeps the time at which it turned', () => {
+  const failed = (...given: JsonObject[]): JsonObject => signingRequest(conditions(...given));
+  const before = failed(decision('Failed', { lastTransitionTime: TIME }), { type: 'Seen', status: 'False' });
+  const { status } = statusReplaced(before, failed(decision('Failed'), decision('Seen'))) as {
+    status?: { conditions: readonly JsonObject[] };
+  };
+  assert.deepEqual(
+    status?.conditions.map(({ lastTransitionTime }) => lastTransitionTime),
+    [TIME, NOW],
+  );
 });
 
 test('API services: what is refused', () => {

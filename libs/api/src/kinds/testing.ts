@@ -53,9 +53,9 @@ export function changeRefusals(before: JsonObject, after: JsonObject, subresourc
 export const replaced = (before: JsonObject, after: JsonObject, subresource = ''): KubeObject =>
   updated(before, after, subresource).object;
 
-function updated(before: JsonObject, after: JsonObject, subresource: string) {
+function updated(before: JsonObject, after: JsonObject, subresource: string, withStatus = false) {
   const definition = definitionOf(before);
-  const old = stored(before);
+  const old = withStatus ? decoded(before, definition) : stored(before);
   const object = decoded(after, definition);
   object.metadata.resourceVersion = '1';
   const form =
@@ -69,14 +69,14 @@ function updated(before: JsonObject, after: JsonObject, subresource: string) {
   return { object, old, form };
 }
 
-/** What the status of the second would be refused for where the first stands, its status with it. */
-export function statusRefusals(before: JsonObject, after: JsonObject): readonly string[] {
-  const definition = definitionOf(before);
-  const object = decoded(after, definition);
-  object.metadata.resourceVersion = '1';
-  assert.ok(definition.status !== undefined, definition.kind);
-  return said(definition.status.validateUpdate(object, decoded(before, definition), CONTEXT));
+/** The same where the first stands with the status that it has. */
+export function statusRefusals(before: JsonObject, after: JsonObject, subresource = 'status'): readonly string[] {
+  const { object, old, form } = updated(before, after, subresource, true);
+  return said(form.validateUpdate(object, old, CONTEXT));
 }
+
+export const statusReplaced = (before: JsonObject, after: JsonObject, subresource = 'status'): KubeObject =>
+  updated(before, after, subresource, true).object;
 
 /** The cells of the row that `kubectl get -o wide` shows. */
 export function row(document: JsonObject): Readonly<Record<string, unknown>> {

@@ -15,7 +15,6 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
     setDefault(csr, 'status', {});
     setDefault(csr.spec, 'request', '');
     setDefault(csr.spec, 'signerName', '');
-    if ((csr.spec.usages ?? []).length === 0) csr.spec.usages = ['digital signature', 'key encipherment'];
   },
   strategy: {
     prepareForCreate: (csr, { requester }) => {
@@ -32,19 +31,19 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
   status: {
     prepareForUpdate: (csr, old, context) => {
       keepSpec(csr, old);
-      keepDecision(csr, old);
-      stampConditions(csr, context);
+      keepDecisions(csr, old);
+      stampConditions(csr, old, context);
     },
     validateUpdate: validateCsrStatusUpdate,
   },
   subresources: {
     approval: {
       prepareForUpdate: (csr, old, context) => {
-        const conditions = csr.status.conditions;
+        const { conditions } = csr.status;
+        const { conditions: _decided, ...rest } = old.status;
         keepSpec(csr, old);
-        csr.status = { ...old.status };
-        if (conditions !== undefined) csr.status.conditions = conditions;
-        stampConditions(csr, context);
+        csr.status = conditions === undefined ? rest : { ...rest, conditions };
+        stampConditions(csr, old, context);
       },
       validateUpdate: validateApproval,
     },
@@ -75,21 +74,29 @@ function recordRequester(csr: CertificateSigningRequest, requester: ValidationCo
   }
 }
 
-const isDecision = ({ type }: CertificateSigningRequestCondition): boolean => type === 'Approved' || type === 'Denied';
-
-/** Approving is a right of its own: a status update leaves it as it is. */
-function keepDecision(csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest>): void {
-  const others = (csr.status.conditions ?? []).filter((condition) => !isDecision(condition));
-  const decided = (old.status.conditions ?? []).filter(isDecision);
-  if (others.length + decided.length > 0) csr.status.conditions = [...decided, ...others];
-  else delete csr.status.conditions;
+/** Approving is a right of its own: a status update leaves it as it is. One more or less than before is for validation to refuse. */
+function keepDecisions(csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest>): void {
+  for (const type of ['Approved', 'Denied']) {
+    const isOfType = (condition: CertificateSigningRequestCondition): boolean => condition.type === type;
+    const decided = (old.status.conditions ?? []).filter(isOfType);
+    const conditions = csr.status.conditions ?? [];
+    if (conditions.filter(isOfType).length !== decided.length || decided.length === 0) continue;
+    csr.status.conditions = conditions.map((condition) =>
+      isOfType(condition) ? { ...(decided.shift() ?? condition) } : condition,
+    );
+  }
 }
 
-function stampConditions(csr: CertificateSigningRequest, { now }: ValidationContext): void {
+/** A condition that says what it said before did not turn just now. */
+function stampConditions(
+  csr: CertificateSigningRequest,
+  { status: { conditions: before = [] } }: Readonly<CertificateSigningRequest>,
+  { now }: ValidationContext,
+): void {
   for (const condition of csr.status.conditions ?? []) {
+    const same = before.find(({ type, status }) => type === condition.type && status === condition.status);
     condition.lastUpdateTime ??= formatTime(now);
-    condition.lastTransitionTime ??= formatTime(now);
-    condition.status ||= 'True';
+    condition.lastTransitionTime ??= same?.lastTransitionTime ?? formatTime(now);
   }
 }
 

@@ -558,6 +558,16 @@ test('API services: what is refused', () => {
     changeRefusals(service({}), { ...service({}), status: { conditions: [{ type: 'A', status: 'B' }] } }, 'status'),
     ['status.conditions[0].status: Unsupported value: "B": supported values: "True", "False", "Unknown"'],
   );
+  const available = {
+    type: 'Available',
+    status: 'True',
+    lastTransitionTime: NOW,
+    reason: 'Local',
+    message: 'Local APIServices are always available',
+  };
+  const statusOf = (spec: JsonObject): unknown => (stored(service(spec)) as { status?: unknown }).status;
+  assert.deepEqual(statusOf({}), { conditions: [available] });
+  assert.deepEqual(statusOf({ service: remote }), {});
   assert.deepEqual(row(service({ service: remote })), {
     Name: 'v1.a.b',
     Service: 'n/s',

@@ -1,7 +1,8 @@
 import { type FieldError, invalid, required } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
-import type { APIService } from '../../generated/types.ts';
+import type { APIService, APIServiceCondition } from '../../generated/types.ts';
 import { API_SERVICES } from '../../refs.ts';
 import { validateDnsSubdomain, validateText, validateWord } from '../../validation/check.ts';
 import { base64Length, type Check, dns1035LabelErrors, portNumberErrors } from '../../validation/formats.ts';
@@ -38,8 +39,8 @@ export const apiServiceResource = defineResource(API_SERVICES, {
     if (service.spec.service !== undefined) setDefault(service.spec.service, 'port', 443);
   },
   strategy: {
-    prepareForCreate: (service) => {
-      service.status = {};
+    prepareForCreate: (service, { now }) => {
+      service.status = service.spec.service === undefined ? { conditions: [alwaysAvailable(now)] } : {};
     },
     prepareForUpdate: keepStatus,
     validateCreate: wholeErrors,
@@ -59,6 +60,15 @@ export const apiServiceResource = defineResource(API_SERVICES, {
     textColumn('Available', 'Whether it answers', availableText),
     ageColumn,
   ],
+});
+
+/** What the server serves by itself needs nobody to look whether it answers. */
+const alwaysAvailable = (now: number): APIServiceCondition => ({
+  type: 'Available',
+  status: 'True',
+  lastTransitionTime: formatTime(now),
+  reason: 'Local',
+  message: 'Local APIServices are always available',
 });
 
 function availableText({ status }: Readonly<APIService>): string {

@@ -3,6 +3,11 @@ export function setDefault<T, K extends keyof T>(target: T, key: K, value: NonNu
   target[key] ??= value;
 }
 
+/** A spec that was left out is an empty one: what it lacks is for validation to miss. */
+export function setEmptySpec(object: { spec?: unknown }): void {
+  object.spec ??= {};
+}
+
 /** For fields where Go cannot tell zero from absent. */
 export function setDefaultOfZero<T, K extends keyof T>(target: T, key: K, value: NonNullable<T[K]>): void {
   const current: unknown = target[key];

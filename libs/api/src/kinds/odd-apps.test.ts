@@ -95,6 +95,22 @@ test('deployments: what is refused', () => {
   ]);
 });
 
+test('a spec that is left out lacks what an empty one lacks', () => {
+  const bare = (kind: string): JsonObject => ({ apiVersion: 'apps/v1', kind, metadata: { name: 'x', namespace: 'n' } });
+  const REQUIRED = 'spec.selector: Required value';
+  const NO_CONTAINERS = 'spec.template.spec.containers: Required value';
+  const UNMATCHED = MISMATCH('map[string]string(nil)');
+  for (const [kind, errors] of [
+    ['Deployment', [REQUIRED, UNMATCHED, NO_CONTAINERS]],
+    ['ReplicaSet', [REQUIRED, UNMATCHED, NO_CONTAINERS]],
+    ['StatefulSet', [REQUIRED, UNMATCHED]],
+    ['DaemonSet', [UNMATCHED, NO_CONTAINERS]],
+  ] as const) {
+    assert.deepEqual(refusals(bare(kind)), errors, kind);
+    assert.deepEqual(refusals({ ...bare(kind), spec: {} }), errors, kind);
+  }
+});
+
 test('deployments: what their status may be', () => {
   const deployment = (status: JsonObject): JsonObject => ({ ...object('Deployment', {}), status });
   const over = 'cannot be greater than status.replicas';

@@ -9,7 +9,7 @@ import {
   textColumn,
 } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
-import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero, setEmptySpec } from '../../defaults/set.ts';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { DaemonSet } from '../../generated/types.ts';
 import { DAEMON_SETS } from '../../refs.ts';
@@ -80,7 +80,7 @@ function setTemplateGeneration(set: DaemonSet, generation: number): void {
 }
 
 function setDaemonSetDefaults(set: DaemonSet): void {
-  setDefault(set, 'spec', { selector: {}, template: { metadata: {}, spec: { containers: [] } }, updateStrategy: {} });
+  setEmptySpec(set);
   set.status = { ...noStatus(), ...set.status };
   setConditionTimes(set.status.conditions, 'lastTransitionTime');
   // Every daemon set carries it, so whoever makes one owns it from the start.

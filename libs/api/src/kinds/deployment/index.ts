@@ -1,7 +1,7 @@
 import { semanticEqual } from '@holdfast/machinery';
 import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
-import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero, setEmptySpec } from '../../defaults/set.ts';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { Deployment } from '../../generated/types.ts';
 import { DEPLOYMENTS } from '../../refs.ts';
@@ -55,7 +55,7 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
 });
 
 function setDeploymentDefaults(deployment: Deployment): void {
-  setDefault(deployment, 'spec', { selector: {}, template: { metadata: {}, spec: { containers: [] } }, strategy: {} });
+  setEmptySpec(deployment);
   setDefault(deployment, 'status', {});
   setConditionTimes(deployment.status.conditions, 'lastUpdateTime', 'lastTransitionTime');
   const { spec } = deployment;

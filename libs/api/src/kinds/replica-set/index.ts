@@ -1,6 +1,6 @@
 import { ageColumn, integerColumn, nameColumn, selectorColumn, templateColumns } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
-import { setConditionTimes, setDefault } from '../../defaults/set.ts';
+import { setConditionTimes, setDefault, setEmptySpec } from '../../defaults/set.ts';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { ReplicaSet } from '../../generated/types.ts';
 import { REPLICA_SETS } from '../../refs.ts';
@@ -42,7 +42,7 @@ export const replicaSetResource = defineResource(REPLICA_SETS, {
 });
 
 function setReplicaSetDefaults(set: ReplicaSet): void {
-  setDefault(set, 'spec', { selector: {}, template: { metadata: {}, spec: { containers: [] } } });
+  setEmptySpec(set);
   setDefault(set, 'status', { replicas: 0 });
   setDefault(set.status, 'replicas', 0);
   setConditionTimes(set.status.conditions, 'lastTransitionTime');

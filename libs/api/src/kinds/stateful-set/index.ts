@@ -1,7 +1,7 @@
 import { ageColumn, nameColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import { setPersistentVolumeClaimSpecDefaults } from '../../defaults/claims.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
-import { setConditionTimes, setDefault, setDefaultOfZero, setZeroTime } from '../../defaults/set.ts';
+import { setConditionTimes, setDefault, setDefaultOfZero, setEmptySpec, setZeroTime } from '../../defaults/set.ts';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { PersistentVolumeClaim, StatefulSet } from '../../generated/types.ts';
 import { STATEFUL_SETS } from '../../refs.ts';
@@ -48,13 +48,13 @@ export const statefulSetResource = defineResource(STATEFUL_SETS, {
 });
 
 function setStatefulSetDefaults(set: StatefulSet): void {
-  setDefault(set, 'spec', emptySpec());
+  setEmptySpec(set);
   setDefault(set, 'status', { replicas: 0, availableReplicas: 0 });
   setDefault(set.status, 'replicas', 0);
   setDefault(set.status, 'availableReplicas', 0);
   setConditionTimes(set.status.conditions, 'lastTransitionTime');
   const { spec } = set;
-  setDefault(spec, 'template', emptySpec().template);
+  setDefault(spec, 'template', { metadata: {}, spec: { containers: [] } });
   setPodTemplateDefaults(spec.template);
   setDefault(spec, 'serviceName', '');
   setDefaultOfZero(spec, 'podManagementPolicy', 'OrderedReady');
@@ -66,13 +66,6 @@ function setStatefulSetDefaults(set: StatefulSet): void {
   setDefault(spec, 'revisionHistoryLimit', 10);
   for (const claim of spec.volumeClaimTemplates ?? []) setClaimTemplateDefaults(claim);
 }
-
-const emptySpec = (): StatefulSet['spec'] => ({
-  selector: {},
-  serviceName: '',
-  template: { metadata: {}, spec: { containers: [] } },
-  updateStrategy: {},
-});
 
 function setUpdateStrategyDefaults(spec: StatefulSet['spec']): void {
   setDefault(spec, 'updateStrategy', {});

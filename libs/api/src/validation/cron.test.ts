@@ -26,6 +26,10 @@ test('what is wrong with a schedule is said in the words of the parser', () => {
     ['1/2/3 * * * *', 'too many slashes: 1/2/3'],
     ['1-2-3 * * * *', 'too many hyphens: 1-2-3'],
     ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
+    [
+      '9223372036854775808 * * * *',
+      'failed to parse int from 9223372036854775808: strconv.Atoi: parsing "9223372036854775808": value out of range',
+    ],
     ['@fortnightly', 'unrecognized descriptor: @fortnightly'],
     ['@every soon', 'failed to parse duration @every soon: time: invalid duration "soon"'],
   ];

@@ -96,13 +96,17 @@ function rangeError(text: string, field: Field): string | undefined {
   return every === 0 ? `step of range should be a positive number: ${text}` : undefined;
 }
 
+/** The first number that Go's int does not hold. */
+const INT_END = 2 ** 63;
+
 const parseNumber = (text: string, field: Field): number | string =>
   field.names?.[text.toLowerCase()] ?? parsePlainNumber(text);
 
 function parsePlainNumber(text: string): number | string {
-  if (!/^[+-]?\d+$/.test(text)) {
-    return `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`;
-  }
+  const fail = (problem: string): string =>
+    `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: ${problem}`;
+  if (!/^[+-]?\d+$/.test(text)) return fail('invalid syntax');
   const number = Number(text);
+  if (Math.abs(number) >= INT_END) return fail('value out of range');
   return number < 0 ? `negative number (${number}) not allowed: ${text}` : number;
 }

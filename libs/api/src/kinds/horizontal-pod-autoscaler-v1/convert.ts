@@ -1,30 +1,35 @@
-import { copyJson, DecodeError, decodeWithSchema, type Json } from '@holdfast/machinery';
+import { copyJson, DecodeError, decodeWithSchema, isJsonObject, type Json } from '@holdfast/machinery';
 import type {
+  HorizontalPodAutoscalerCondition,
   MetricSpec,
   AutoscalingV1HorizontalPodAutoscaler as V1,
   HorizontalPodAutoscaler as V2,
 } from '../../generated/types.ts';
 import { schemaFor } from '../../schema-table.ts';
 import { setHpaDefaults } from '../horizontal-pod-autoscaler/defaults.ts';
-
-/** What v1 has no field for travels in annotations, so that nothing is lost on the way there and back. */
-const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
-const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
-const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
-const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
-const KEYS = [METRICS, BEHAVIOR, CONDITIONS, CURRENT_METRICS];
+import {
+  BEHAVIOR,
+  CONDITIONS,
+  CURRENT_METRICS,
+  dropRoundTripAnnotations,
+  METRICS,
+} from '../horizontal-pod-autoscaler/round-trip.ts';
+import { flatMetric, nestedMetrics, PRESENT, type Sources, WANTED } from './flat.ts';
+import { behaviorText, withSmallInitials } from './go-names.ts';
 
 export function toV2(scaler: Readonly<V1>): V2 {
   const { metadata, spec, status } = copyJson(scaler);
   const annotations = metadata.annotations ?? {};
   const cpu = spec.targetCPUUtilizationPercentage;
-  const added = readSpec('metrics', annotations[METRICS])?.metrics ?? [];
-  const metrics = [...(cpu === undefined ? [] : [cpuMetric(cpu)]), ...added];
-  const behavior = readSpec('behavior', annotations[BEHAVIOR])?.behavior;
-  const conditions = readStatus('conditions', annotations[CONDITIONS])?.conditions;
-  const currentMetrics = readStatus('currentMetrics', annotations[CURRENT_METRICS])?.currentMetrics;
-  for (const key of KEYS) delete annotations[key];
-  if (Object.keys(annotations).length === 0) delete metadata.annotations;
+  const added =
+    read('spec', 'metrics', annotations[METRICS], (json) => nestedMetrics(json, WANTED))?.spec.metrics ?? [];
+  const metrics = [...added, ...(cpu === undefined ? [] : [cpuMetric(cpu)])];
+  const behavior = read('spec', 'behavior', annotations[BEHAVIOR], withSmallInitials)?.spec.behavior;
+  const conditions = read('status', 'conditions', annotations[CONDITIONS])?.status.conditions;
+  const currentMetrics = read('status', 'currentMetrics', annotations[CURRENT_METRICS], (json) =>
+    nestedMetrics(json, PRESENT),
+  )?.status.currentMetrics;
+  dropRoundTripAnnotations(metadata);
   const { currentCPUUtilizationPercentage: _current, ...sameStatus } = status;
   const converted: V2 = {
     apiVersion: 'autoscaling/v2',
@@ -52,18 +57,18 @@ const cpuMetric = (averageUtilization: number): MetricSpec => ({
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
 });
 
-const readSpec = (key: keyof V2['spec'], text: string | undefined): Partial<V2['spec']> | undefined =>
-  readField('spec', key, text)?.spec;
-const readStatus = (key: keyof V2['status'], text: string | undefined): Partial<V2['status']> | undefined =>
-  readField('status', key, text)?.status;
-
 /** What a client wrote there by hand and nobody can read is as good as nothing. */
-function readField(part: 'spec' | 'status', key: string, text: string | undefined): Partial<V2> | undefined {
+function read(
+  part: 'spec' | 'status',
+  key: string,
+  text: string | undefined,
+  asV2: (json: Json) => Json = (json) => json,
+): V2 | undefined {
   const schema = schemaFor('autoscaling', 'v2', 'HorizontalPodAutoscaler');
   if (text === undefined || schema === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as Json;
-    return decodeWithSchema({ [part]: { [key]: value } }, schema).value as Partial<V2>;
+    const value = asV2(JSON.parse(text) as Json);
+    return decodeWithSchema({ spec: {}, status: {}, [part]: { [key]: value } }, schema).value as unknown as V2;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof DecodeError) return undefined;
     throw error;
@@ -78,16 +83,16 @@ export function fromV2(scaler: Readonly<V2>): V1 {
   );
   const cpu = metrics[i]?.resource?.target.averageUtilization;
   const others = metrics.filter((_, at) => at !== i);
-  const current = (status.currentMetrics ?? []).find(({ resource }) => resource?.name === 'cpu')?.resource?.current;
-  const extra: Readonly<Record<string, unknown>> = {
-    [METRICS]: others.length === 0 ? undefined : others,
-    [BEHAVIOR]: spec.behavior,
-    [CONDITIONS]: status.conditions,
-    [CURRENT_METRICS]: status.currentMetrics ?? undefined,
+  const currentMetrics = status.currentMetrics ?? [];
+  const current = currentMetrics.find(({ resource }) => resource?.name === 'cpu')?.resource?.current;
+  dropRoundTripAnnotations(metadata);
+  const annotate = (key: string, text: string): void => {
+    (metadata.annotations ??= {})[key] = text;
   };
-  for (const [key, value] of Object.entries(extra)) {
-    if (value !== undefined) (metadata.annotations ??= {})[key] = JSON.stringify(value);
-  }
+  if (others.length > 0) annotate(METRICS, flatText(others, WANTED));
+  if (spec.behavior !== undefined) annotate(BEHAVIOR, behaviorText(spec.behavior));
+  if (currentMetrics.length > 0) annotate(CURRENT_METRICS, flatText(currentMetrics, PRESENT));
+  if ((status.conditions ?? []).length > 0) annotate(CONDITIONS, conditionsText(status.conditions ?? []));
   const { conditions: _conditions, currentMetrics: _metrics, ...sameStatus } = status;
   return {
     apiVersion: 'autoscaling/v1',
@@ -108,3 +113,18 @@ export function fromV2(scaler: Readonly<V2>): V1 {
     },
   };
 }
+
+const flatText = (metrics: readonly object[], sources: Sources): string =>
+  JSON.stringify(metrics.map((metric) => flatMetric(isJsonObject(metric) ? metric : {}, sources)));
+
+/** In Go's order. */
+const conditionsText = (conditions: readonly HorizontalPodAutoscalerCondition[]): string =>
+  JSON.stringify(
+    conditions.map(({ type, status, lastTransitionTime, reason, message }) => ({
+      type,
+      status,
+      lastTransitionTime: lastTransitionTime ?? null,
+      ...(reason ? { reason } : {}),
+      ...(message ? { message } : {}),
+    })),
+  );

@@ -5,6 +5,7 @@ import type { Column } from '../../resource.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, statusOnly } from '../strategy.ts';
 import { noHpaStatus, setHpaDefaults } from './defaults.ts';
+import { dropRoundTripAnnotations } from './round-trip.ts';
 import { targetsText } from './targets.ts';
 import { hpaChecks, validateHpaStatusUpdate } from './validation.ts';
 
@@ -19,7 +20,10 @@ export const hpaColumns: readonly Column<HorizontalPodAutoscaler>[] = [
 ];
 
 export const horizontalPodAutoscalerResource = defineResource(HORIZONTAL_POD_AUTOSCALERS, {
-  setDefaults: setHpaDefaults,
+  setDefaults: (scaler) => {
+    dropRoundTripAnnotations(scaler.metadata);
+    setHpaDefaults(scaler);
+  },
   strategy: {
     prepareForCreate: (scaler) => {
       scaler.status = noHpaStatus();

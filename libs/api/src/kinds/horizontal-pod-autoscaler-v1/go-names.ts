@@ -1,0 +1,32 @@
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
+import type { HorizontalPodAutoscalerBehavior, HPAScalingRules } from '../../generated/types.ts';
+
+/** Kubernetes writes the behavior of a scaler as its own structs have it: with Go's names, and null for what is not there. */
+export const behaviorText = ({ scaleUp, scaleDown }: Readonly<HorizontalPodAutoscalerBehavior>): string =>
+  JSON.stringify({ ScaleUp: goRules(scaleUp), ScaleDown: goRules(scaleDown) });
+
+function goRules(rules: Readonly<HPAScalingRules> | undefined): JsonObject | null {
+  if (rules === undefined) return null;
+  return {
+    StabilizationWindowSeconds: rules.stabilizationWindowSeconds ?? null,
+    SelectPolicy: rules.selectPolicy ?? null,
+    Policies:
+      rules.policies?.map(({ type, value, periodSeconds }) => ({
+        Type: type ?? '',
+        Value: value ?? 0,
+        PeriodSeconds: periodSeconds ?? 0,
+      })) ?? null,
+  };
+}
+
+/** `ScaleUp` -> `scaleUp`, all the way down: Go takes the one for the other when it reads. */
+export function withSmallInitials(value: Json): Json {
+  if (isJsonArray(value)) return value.map(withSmallInitials);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [
+      key.slice(0, 1).toLowerCase() + key.slice(1),
+      withSmallInitials(child),
+    ]),
+  );
+}

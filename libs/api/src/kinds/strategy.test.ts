@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findResource } from '../registry.ts';
+import { allResources, findResource } from '../registry.ts';
 
 test('who creates what is kept and has no effect yet is told so, once', () => {
   for (const [group, plural] of [
@@ -16,4 +16,25 @@ test('who creates what is kept and has no effect yet is told so, once', () => {
     assert.match(texts.join(), /kept and has no effect$/, plural);
     assert.deepEqual(strategy?.warnings?.(object, object), [], plural);
   }
+});
+
+test('who replaces an object need not name the version that was read, but for a few kinds', () => {
+  const strict = allResources()
+    .filter(({ verbs, strategy }) => verbs.includes('update') && strategy.allowUnconditionalUpdate !== true)
+    .map(({ kind }) => kind);
+  assert.deepEqual(strict.sort(), [
+    'APIService',
+    'CSIDriver',
+    'CSINode',
+    'CSIStorageCapacity',
+    'CustomResourceDefinition',
+    'Lease',
+    'MutatingWebhookConfiguration',
+    'PodDisruptionBudget',
+    'RuntimeClass',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
+    'ValidatingWebhookConfiguration',
+    'VolumeAttachment',
+  ]);
 });

@@ -26,7 +26,7 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
       keepSpec(csr, old);
     },
     ...csrChecks,
-    allowUnconditionalUpdate: false,
+    allowUnconditionalUpdate: true,
   },
   status: {
     prepareForUpdate: (csr, old, context) => {

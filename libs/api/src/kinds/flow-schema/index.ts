@@ -35,7 +35,7 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
     prepareForUpdate: keepStatus,
     ...checkedInSteps<FlowSchema>(META, { whole: validateSchema, onUpdate: ['whole'] }),
     generationChanges: specChanged,
-    allowUnconditionalUpdate: false,
+    allowUnconditionalUpdate: true,
   },
   status: statusAlone(({ status }) => {
     const out: FieldError[] = [];

@@ -32,7 +32,7 @@ export const priorityLevelConfigurationResource = defineResource(PRIORITY_LEVEL_
     prepareForUpdate: keepStatus,
     ...checkedInSteps<PriorityLevelConfiguration>(META, { whole: validateLevel, onUpdate: ['whole'] }),
     generationChanges: specChanged,
-    allowUnconditionalUpdate: false,
+    allowUnconditionalUpdate: true,
   },
   status: statusAlone(({ status }) => {
     const out: FieldError[] = [];

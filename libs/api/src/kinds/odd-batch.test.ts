@@ -185,6 +185,12 @@ test('jobs: failure and success policies', () => {
       ],
     ],
     [
+      won({ succeededIndexes: '9223372036854775808' }),
+      [
+        `${rule}.succeededIndexes: Invalid value: "9223372036854775808": error parsing succeededIndexes: cannot convert string to integer for index: "9223372036854775808"`,
+      ],
+    ],
+    [
       won({ succeededIndexes: '1,1' }),
       [
         `${rule}.succeededIndexes: Invalid value: "1,1": error parsing succeededIndexes: non-increasing order, previous: 1, current: 1`,

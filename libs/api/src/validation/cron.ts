@@ -1,3 +1,4 @@
+import { GO_INT_END } from './numbers.ts';
 import { isKnownTimeZone } from './time-zone.ts';
 
 /** Schedules in the five fields of cron, or a word like `@daily`. Says what is wrong, in the words of the parser that Kubernetes uses. */
@@ -96,9 +97,6 @@ function rangeError(text: string, field: Field): string | undefined {
   return every === 0 ? `step of range should be a positive number: ${text}` : undefined;
 }
 
-/** The first number that Go's int does not hold. */
-const INT_END = 2 ** 63;
-
 const parseNumber = (text: string, field: Field): number | string =>
   field.names?.[text.toLowerCase()] ?? parsePlainNumber(text);
 
@@ -107,6 +105,6 @@ function parsePlainNumber(text: string): number | string {
     `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: ${problem}`;
   if (!/^[+-]?\d+$/.test(text)) return fail('invalid syntax');
   const number = Number(text);
-  if (Math.abs(number) >= INT_END) return fail('value out of range');
+  if (Math.abs(number) >= GO_INT_END) return fail('value out of range');
   return number < 0 ? `negative number (${number}) not allowed: ${text}` : number;
 }

@@ -6,6 +6,8 @@ export const NEGATIVE_TEXT = 'must be greater than or equal to 0';
 export const NOT_POSITIVE_TEXT = 'must be greater than 0';
 /** The same, in the words of the core group. */
 export const NOT_ABOVE_ZERO_TEXT = 'must be greater than zero';
+/** The first number that Go's int does not hold. */
+export const GO_INT_END = 2 ** 63;
 export const IMMUTABLE_TEXT = 'field is immutable';
 
 export function validateNonNegative(out: FieldError[], path: string, value: number | undefined): void {

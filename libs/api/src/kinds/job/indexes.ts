@@ -1,3 +1,5 @@
+import { GO_INT_END } from '../../validation/numbers.ts';
+
 /** Sets of indexes as text: `1,3-5`. What is wrong is a text, in the words of Kubernetes. */
 export interface Interval {
   readonly first: number;
@@ -30,7 +32,8 @@ function parseInterval(text: string, completions: number): Interval | string {
   }
   const numbers: number[] = [];
   for (const end of ends) {
-    if (!/^\+?\d+$/.test(end)) return `cannot convert string to integer for index: ${JSON.stringify(end)}`;
+    if (!/^\+?\d+$/.test(end) || Number(end) >= GO_INT_END)
+      return `cannot convert string to integer for index: ${JSON.stringify(end)}`;
     if (Number(end) >= completions) return `too large index: ${JSON.stringify(end)}`;
     numbers.push(Number(end));
   }

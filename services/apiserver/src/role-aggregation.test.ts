@@ -63,7 +63,7 @@ describe('somebody who may write roles, and holds few rights', () => {
 
   test('makes no role that gathers the rights of others', async () => {
     const why =
-      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use an aggregationRule';
+      'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use the aggregationRule';
     const body = { metadata: { name: 'all' }, aggregationRule: selectsAll };
     const made = await api.call('POST', ROLES, { as: 'nobody', body });
     assert.equal(made.textAt('message'), why);

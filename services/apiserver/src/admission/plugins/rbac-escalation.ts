@@ -2,11 +2,11 @@ import {
   CLUSTER_ROLES,
   type ClusterRole,
   type ClusterRoleBinding,
-  type ObjectMeta,
+  type KubeObject,
   type PolicyRule,
   type RoleBinding,
 } from '@holdfast/api';
-import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
+import { compileLabelSelector, deepEqual, forbiddenError, notFound, semanticEqual } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { aggregated } from '../../authorization/rbac.ts';
 import { describeRules, EVERYTHING, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
@@ -33,21 +33,22 @@ async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promis
     checkAggregation(deps, request);
     return;
   }
-  // A label may make the role a part of another one: it counts as a change of rights.
-  if (role === undefined || (old !== undefined && deepEqual(meaningOf(role), meaningOf(old)))) return;
+  if (role === undefined || changesOwnersAlone(request)) return;
   if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
   refuseMissing(deps, request, role.rules ?? []);
   if (isAggregated(role) || isAggregated(old)) refuseUnlessAll(deps, request);
 }
 
-/** All but what garbage collection changes. */
-const meaningOf = ({ rules, aggregationRule, metadata }: ClusterRole): unknown => [
-  rules ?? [],
-  aggregationRule ?? null,
-  ...marksOf(metadata),
-];
+/** All that garbage collection needs. Anything else counts as a change of rights: a label may join a role to others. */
+function changesOwnersAlone({ object, old }: AdmissionRequest): boolean {
+  if (object === undefined || old === undefined) return false;
+  return semanticEqual(withoutOwners(object), withoutOwners(old));
+}
 
-const marksOf = ({ labels, annotations }: ObjectMeta): readonly unknown[] => [labels ?? {}, annotations ?? {}];
+function withoutOwners({ metadata, ...rest }: Readonly<KubeObject>): unknown {
+  const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managers, ...others } = metadata;
+  return { ...rest, metadata: others };
+}
 
 const isAggregated = (role: ClusterRole | undefined): boolean =>
   (role?.aggregationRule?.clusterRoleSelectors ?? []).length > 0;
@@ -55,7 +56,7 @@ const isAggregated = (role: ClusterRole | undefined): boolean =>
 /** What a role selects may get any right later. */
 function refuseUnlessAll(deps: AdmissionDeps, request: AdmissionRequest): void {
   if (uncovered(ownedBy(deps, request), EVERYTHING).length === 0) return;
-  throw forbiddenError(subjectOfRequest(request), 'must have cluster-admin privileges to use an aggregationRule');
+  throw forbiddenError(subjectOfRequest(request), 'must have cluster-admin privileges to use the aggregationRule');
 }
 
 /** A controller puts together what the role itself selects: each rule stands in one of those roles, and nothing else changes. */
@@ -87,9 +88,7 @@ const restOf = ({ aggregationRule, metadata }: ClusterRole): unknown => [
 
 async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
   const binding = request.object as (RoleBinding | ClusterRoleBinding) | undefined;
-  const old = request.old as (RoleBinding | ClusterRoleBinding) | undefined;
-  if (binding === undefined) return;
-  if (old !== undefined && deepEqual(grantOf(binding), grantOf(old))) return;
+  if (binding === undefined || changesOwnersAlone(request)) return;
   const { roleRef } = binding;
   const plural = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
   if (await may(deps, request, { verb: 'bind', resource: plural, name: roleRef.name })) return;
@@ -97,12 +96,6 @@ async function checkBinding(deps: AdmissionDeps, request: AdmissionRequest): Pro
   if (rules === undefined) throw notFound({ group: GROUP, resource: plural, name: roleRef.name });
   refuseMissing(deps, request, rules);
 }
-
-const grantOf = ({ roleRef, subjects, metadata }: RoleBinding | ClusterRoleBinding): unknown => [
-  roleRef,
-  subjects ?? [],
-  ...marksOf(metadata),
-];
 
 interface Right {
   readonly verb: 'escalate' | 'bind';

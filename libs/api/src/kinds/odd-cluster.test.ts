@@ -386,9 +386,8 @@ test('roles and bindings: an update says everything thrice', () => {
   );
 });
 
-const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n').toString(
-  'base64',
-);
+const pem = (type: string): string => `-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`;
+const request = Buffer.from(pem('CERTIFICATE REQUEST')).toString('base64');
 
 const TIME = '2020-01-01T00:00:00Z';
 const NOW = '2023-11-14T22:13:20Z';
@@ -413,6 +412,10 @@ test('certificate signing requests: what is refused', () => {
     [
       csr({ request: 'eA==' }),
       ['spec.request: Invalid value: []byte{0x78}: PEM block type must be CERTIFICATE REQUEST'],
+    ],
+    [
+      csr({ request: Buffer.from(`${pem('CERTIFICATE')}${pem('CERTIFICATE REQUEST')}`).toString('base64') }),
+      ['spec.request: Invalid value: []byte{0x2d, …'],
     ],
     [
       csr({ usages: ['a', 'any', 'any'], expirationSeconds: 599 }),

@@ -74,7 +74,8 @@ export const csrChecks = checkedInSteps<CertificateSigningRequest>(META, {
 
 function validateRequestText(out: FieldError[], request: string): void {
   const text = Buffer.from(request, 'base64').toString('latin1');
-  if (pemBlocks(text).some(({ type }) => type === 'CERTIFICATE REQUEST')) return;
+  // Who signs reads the first block and no other.
+  if (pemBlocks(text)[0]?.type === 'CERTIFICATE REQUEST') return;
   out.push(invalid('spec.request', goBytes(request), 'PEM block type must be CERTIFICATE REQUEST'));
 }
 

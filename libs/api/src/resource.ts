@@ -1,4 +1,4 @@
-import type { FieldError } from '@holdfast/machinery';
+import type { FieldError, FieldSet } from '@holdfast/machinery';
 import type { Features } from './features.ts';
 import type { ObjectMeta } from './generated/types.ts';
 
@@ -105,6 +105,8 @@ export interface Strategy<T> {
   readonly allowCreateOnUpdate?: boolean;
   /** PUT without resourceVersion overwrites. */
   readonly allowUnconditionalUpdate?: boolean;
+  /** What writes of the object itself throw away, so that nobody owns it. Absent: the status, where the kind has one. */
+  readonly resets?: FieldSet;
   /**
    * Present for kinds with graceful deletion (pods): the period in seconds, 0 = remove at once. `object` may be
    * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
@@ -119,8 +121,8 @@ export interface Strategy<T> {
 export interface SubresourceStrategy<T> {
   /** Absent: get, patch, update. */
   readonly verbs?: readonly ('get' | 'patch' | 'update')[];
-  /** Labels, annotations, finalizers and owners stay as they are; nobody comes to own them here. */
-  readonly keepsMetadata?: true;
+  /** What it throws away, so that nobody owns it through it. Absent: the spec, where it is that of the status. */
+  readonly resets?: FieldSet;
   /** Copies everything but what the subresource may set from `old`. */
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
-import { startTestApi, type TestApi } from './testing/fixture.ts';
+import { type Answer, startTestApi, type TestApi } from './testing/fixture.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
@@ -78,4 +78,42 @@ test('an ordinary write owns what it changes, by its field manager or user agent
 test('force is refused for other patches, and a manager is needed to apply', async () => {
   assert.equal((await api.call('PATCH', `${CONFIG_MAPS}/x?force=true`, { body: {} })).status, 422);
   assert.equal((await apply('', { a: '1' })).status, 422);
+});
+
+test('nobody owns what an endpoint throws away', async () => {
+  const owned = (answer: Answer): object =>
+    Object.fromEntries(
+      (answer.at('metadata.managedFields') as readonly { manager: string; fieldsV1: object }[]).map(
+        ({ manager, fieldsV1 }) => [manager, fieldsV1],
+      ),
+    );
+  const pem = '-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n';
+  const spec = { request: Buffer.from(pem).toString('base64'), signerName: 'a.b/c', usages: ['any'] };
+  const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const labels = { app: 'web' };
+  await api.call('POST', `${requests}?fieldManager=asker`, { body: { metadata: { name: 'r', labels }, spec } });
+  const conditions = [{ type: 'Approved', status: 'True' }];
+  const approved = await api.call('PATCH', `${requests}/r/approval?fieldManager=judge`, {
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: { spec: { signerName: 'd.e/f' }, status: { conditions, certificate: 'eA==' } },
+  });
+  const condition = { '.': {}, 'f:status': {}, 'f:type': {} };
+  assert.deepEqual(owned(approved), {
+    asker: { 'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } } },
+    judge: { 'f:status': { 'f:conditions': { '.': {}, 'k:{"type":"Approved"}': condition } } },
+  });
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  await api.call('POST', `${deployments}?fieldManager=maker`, {
+    body: { metadata: { name: 'w' }, spec: { selector: { matchLabels: labels }, template } },
+  });
+  const noted = await api.call('PATCH', `${deployments}/w/status?fieldManager=watcher`, {
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } }, status: { replicas: 1 } },
+  });
+  assert.equal(noted.at('metadata.labels'), undefined);
+  assert.deepEqual(Object.entries(owned(noted))[1], [
+    'watcher',
+    { 'f:metadata': { 'f:annotations': { '.': {}, 'f:c': {} } }, 'f:status': { 'f:replicas': {} } },
+  ]);
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JsonObject } from '@holdfast/machinery';
 import { allResources, findResource } from '../registry.ts';
+import type { KubeObject } from '../resource.ts';
+import { statusReplaced } from './testing.ts';
 
 test('who creates what is kept and has no effect yet is told so, once', () => {
   for (const [group, plural] of [
@@ -37,4 +40,16 @@ test('who replaces an object need not name the version that was read, but for a 
     'ValidatingWebhookConfiguration',
     'VolumeAttachment',
   ]);
+});
+
+test('the status of an API service is updated without its metadata', () => {
+  const labelled = (value: string): JsonObject => ({
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: 'x', labels: { a: value }, annotations: { b: value } },
+    status: { conditions: [{ type: value, status: 'True' }] },
+  });
+  const after = statusReplaced(labelled('old'), labelled('new')) as KubeObject & { status?: unknown };
+  assert.deepEqual([after.metadata.labels, after.metadata.annotations], [{ a: 'old' }, { b: 'old' }]);
+  assert.match(JSON.stringify(after.status), /"type":"new"/);
 });

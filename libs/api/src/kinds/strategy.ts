@@ -1,4 +1,4 @@
-import { type FieldError, semanticEqual } from '@holdfast/machinery';
+import { type FieldError, fieldSetOf, semanticEqual } from '@holdfast/machinery';
 import type { KubeObject, SubresourceStrategy, ValidationContext } from '../resource.ts';
 
 /** For kinds that have nothing to clear or copy. */
@@ -26,6 +26,8 @@ export function statusOnly<T extends WithSpec & WithStatus>(
   return { prepareForUpdate: keepSpec, validateUpdate };
 }
 
+/** What a status update of a few kinds throws away. */
+export const SPEC_AND_METADATA = fieldSetOf(['f:spec'], ['f:metadata']);
 const OWN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
 /** `/status` of the kinds where it changes nothing but the status. */
@@ -33,7 +35,7 @@ export function statusAlone<T extends WithSpec & WithStatus>(
   validateUpdate: SubresourceStrategy<T>['validateUpdate'],
 ): SubresourceStrategy<T> {
   return {
-    keepsMetadata: true,
+    resets: SPEC_AND_METADATA,
     prepareForUpdate: (object, old) => {
       keepSpec(object, old);
       const metadata = { ...object.metadata };

@@ -1,5 +1,12 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
-import { type FieldSet, fieldSetOf, type JsonObject, type KnownFields, trackUpdate } from '@holdfast/machinery';
+import {
+  type FieldSet,
+  fieldSetOf,
+  type JsonObject,
+  type KnownFields,
+  ownValue,
+  trackUpdate,
+} from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { groupVersion } from '../served.ts';
 import { asJson, schemaOf } from './decode-body.ts';
@@ -50,14 +57,13 @@ export function identityOf(writer: Writer): {
 
 const STATUS = fieldSetOf(['f:status']);
 const SPEC = fieldSetOf(['f:spec']);
-const SPEC_AND_METADATA = fieldSetOf(['f:spec'], ['f:metadata']);
 
 /** Nobody owns what an endpoint throws away. */
 function resetBy(definition: ResourceDefinition, subresource: string): FieldSet | undefined {
-  if (definition.status === undefined) return undefined;
-  if (subresource === '') return STATUS;
-  if (subresource !== 'status') return undefined;
-  return definition.status.keepsMetadata === true ? SPEC_AND_METADATA : SPEC;
+  const { strategy, status, subresources = {} } = definition;
+  if (subresource === '') return strategy.resets ?? (status === undefined ? undefined : STATUS);
+  if (subresource === 'status') return status === undefined ? undefined : (status.resets ?? SPEC);
+  return ownValue(subresources, subresource)?.resets;
 }
 
 /** A tracked object is the object that went in, plus its managedFields. */

@@ -9,7 +9,7 @@ import { base64Length, type Check, dns1035LabelErrors, portNumberErrors } from '
 import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { pathSegmentErrors } from '../../validation/rbac.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, statusOnly } from '../strategy.ts';
+import { keepStatus, statusAlone } from '../strategy.ts';
 
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1_000;
@@ -51,7 +51,7 @@ export const apiServiceResource = defineResource(API_SERVICES, {
     },
     allowUnconditionalUpdate: false,
   },
-  status: statusOnly(validateStatusUpdate),
+  status: statusAlone(validateStatusUpdate),
   columns: [
     nameColumn,
     textColumn('Service', 'Who serves the group', ({ spec }) =>

@@ -1,3 +1,4 @@
+import { fieldSetOf } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { humanDuration } from '../../columns/age.ts';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
@@ -27,8 +28,10 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
     },
     ...csrChecks,
     allowUnconditionalUpdate: true,
+    resets: fieldSetOf(['f:spec'], ['f:status']),
   },
   status: {
+    resets: fieldSetOf(['f:spec'], ['f:status', 'f:conditions']),
     prepareForUpdate: (csr, old, context) => {
       keepSpec(csr, old);
       keepDecisions(csr, old);
@@ -38,6 +41,7 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
   },
   subresources: {
     approval: {
+      resets: fieldSetOf(['f:spec'], ['f:status', 'f:certificate']),
       prepareForUpdate: (csr, old, context) => {
         const { conditions } = csr.status;
         const { conditions: _decided, ...rest } = old.status;

@@ -4,7 +4,7 @@ import { setClientConfigDefaults } from '../../defaults/webhooks.ts';
 import type { CustomResourceDefinition } from '../../generated/types.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { keepSpec, keepStatus, specChanged, warnAtCreate } from '../strategy.ts';
+import { keepSpec, keepStatus, SPEC_AND_METADATA, specChanged, warnAtCreate } from '../strategy.ts';
 import { validateCrdCreate, validateCrdStatusUpdate, validateCrdUpdate } from './validation.ts';
 
 export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
@@ -29,13 +29,9 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
     allowUnconditionalUpdate: false,
   },
   status: {
-    prepareForUpdate: (crd, old) => {
-      keepSpec(crd, old);
-      crd.metadata = {
-        ...old.metadata,
-        resourceVersion: crd.metadata.resourceVersion ?? old.metadata.resourceVersion ?? '',
-      };
-    },
+    resets: SPEC_AND_METADATA,
+    // Kubernetes means to keep the metadata too, and keeps what was sent.
+    prepareForUpdate: keepSpec,
     validateUpdate: validateCrdStatusUpdate,
   },
   columns: [nameColumn, createdAtColumn],

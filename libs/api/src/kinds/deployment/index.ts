@@ -1,4 +1,4 @@
-import { semanticEqual } from '@holdfast/machinery';
+import { fieldSetOf, semanticEqual } from '@holdfast/machinery';
 import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
 import { setConditionTimes, setDefault, setDefaultOfZero, setEmptySpec } from '../../defaults/set.ts';
@@ -32,6 +32,7 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
     allowUnconditionalUpdate: true,
   },
   status: {
+    resets: fieldSetOf(['f:spec'], ['f:metadata', 'f:labels']),
     prepareForUpdate: (deployment, old) => {
       deployment.spec = old.spec;
       if (old.metadata.labels === undefined) delete deployment.metadata.labels;

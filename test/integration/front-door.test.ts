@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { natsUserName } from '@holdfast/bus/nats';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { kubectl, tryKubectl } from '../support/kubectl.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -102,6 +103,7 @@ test('a setting that is no address is named before anything starts', async () =>
   await withFolder(async (folder) => {
     const common = ['--port', '0', '--nodes', '1', '--memory', '--data-dir', folder];
     assertOperatorError(await runStart('--store', 'http://host', '--data-dir', folder), /--store takes redis:\/\//);
+    assertOperatorError(await runStart('--bus', 'http://host', '--data-dir', folder), /--bus takes nats:\/\//);
     assertOperatorError(
       await runStart(...common, '--host', '198.51.100.7'),
       /cannot listen.*an address of this machine/s,
@@ -134,6 +136,20 @@ test('a Redis or a bus that does not answer is named, with what to do', async ()
     const bus = await runStart(...common, '--memory', '--bus', `nats://127.0.0.1:${port}`);
     assertOperatorError(bus, /event bus at nats:.*nats-server -js/s);
   });
+});
+
+test('a bus that asks for a user is used with the one of its address; who is refused is told so, without the password', async () => {
+  const user = natsUserName({ kind: 'apiserver' });
+  await using nats = await startNatsServer({ users: [{ role: { kind: 'apiserver' }, password: 'sec/ret' }] });
+  const flags = ['--nodes', '0', '--memory', '--bus'];
+  const withPassword = (password: string): string => nats.url.replace('//', `//${user}:${password}@`);
+  await withFolder(async (folder) => {
+    const refused = await runStart('--port', '0', '--data-dir', folder, ...flags, withPassword('secret'));
+    assertOperatorError(refused, /event bus at nats:\/\/127.*user or password is wrong.*the user that it asks for/s);
+    assert.doesNotMatch(refused.stderr, /secret/);
+  });
+  await using cluster = await HoldfastProcess.start([...flags, withPassword('sec%2Fret')]);
+  assert.equal(await cluster.stop('SIGINT'), 0);
 });
 
 test('a Redis that may lose acknowledged writes is refused with everything that is wrong, unless it is allowed', async () => {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
+import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import {
@@ -25,7 +26,7 @@ export const START_SETTINGS = {
   },
   bus: {
     kind: 'string',
-    help: 'Use this NATS server (nats://host:port, tls://host:port for TLS) instead of the bus of this process',
+    help: 'Use this NATS server (nats://host:port, nats://user:password@host:port, tls:// for TLS) instead of the bus of this process',
   },
   ...STORE_TLS_SETTINGS,
   ...BUS_TLS_SETTINGS,
@@ -81,8 +82,8 @@ export interface StartConfig {
     | { readonly kind: 'memory' }
     | { readonly kind: 'sqlite' }
     | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined };
-  /** NATS servers; the bus of this process when absent. */
-  readonly bus: string | undefined;
+  /** A NATS server; the bus of this process when absent. */
+  readonly bus: BusAddress | undefined;
   readonly busTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
   readonly nodes: number;
@@ -112,7 +113,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     host: settings.host,
     dataDir: settings['data-dir'],
     store: storeOf(settings),
-    bus: settings.bus,
+    bus: settings.bus === undefined ? undefined : readBusAddress(settings.bus),
     busTls: readBusTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     nodes: settings.nodes,

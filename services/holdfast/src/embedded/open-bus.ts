@@ -12,7 +12,8 @@ export async function openBus(config: StartConfig, machine: Machine): Promise<Bu
   if (config.bus === undefined) return createLocalBus();
   const { createNatsBus } = await import('@holdfast/bus/nats');
   const tls = config.busTls === undefined ? {} : { tls: config.busTls };
-  const bus = createNatsBus({ servers: [config.bus], role: 'publisher', ...tls, ...machine });
+  const { server, ...credentials } = config.bus;
+  const bus = createNatsBus({ servers: [server], ...credentials, role: 'publisher', ...tls, ...machine });
   const giveUpAt = machine.clock.monotonic() + CONNECT_DEADLINE_MS;
   while (bus.health().length > 0) {
     if (machine.clock.monotonic() > giveUpAt) {
@@ -20,8 +21,9 @@ export async function openBus(config: StartConfig, machine: Machine): Promise<Bu
       await bus.close();
       throw new OperatorError({
         code: 'BUS_UNREACHABLE',
-        message: `the event bus at ${config.bus} cannot be reached: ${why}`,
-        nextStep: 'Start nats-server with JetStream (nats-server -js) or leave --bus out.',
+        message: `the event bus at ${server} cannot be reached: ${why}`,
+        nextStep:
+          'Start nats-server with JetStream (nats-server -js), give the address that it has and the user that it asks for, or leave --bus out.',
       });
     }
     await machine.clock.sleep(LOOK_AGAIN_MS);

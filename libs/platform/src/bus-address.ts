@@ -1,0 +1,38 @@
+import { OperatorError } from './errors.ts';
+import { withoutCredentials } from './store-address.ts';
+
+export interface BusAddress {
+  /** What may be shown: without credentials. */
+  readonly server: string;
+  readonly user?: string;
+  readonly password?: string;
+}
+
+/** The address of a NATS server as `--bus` gives it, or an OperatorError that tells what the setting takes. */
+export function readBusAddress(text: string): BusAddress {
+  const address = parse(text);
+  if (address !== undefined) return address;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--bus takes nats://host:port or tls://host:port, not "${withoutCredentials(text)}"`,
+    nextStep:
+      'Give the address of a NATS server; what is special in its password (such as / ? # %) is written percent-encoded.',
+    exitCode: 2,
+  });
+}
+
+/** The scheme may be left out, as NATS's own clients take it. */
+function parse(text: string): BusAddress | undefined {
+  const [, scheme = 'nats', rest = ''] = /^(?:(nats|tls):\/\/)?([^/].*)$/s.exec(text) ?? [];
+  try {
+    const { host, pathname, username, password } = new URL(`${scheme}://${rest}`);
+    if (host === '' || !['', '/'].includes(pathname)) return undefined;
+    return {
+      server: `${scheme}://${host}`,
+      ...(username === '' ? {} : { user: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    };
+  } catch {
+    return undefined;
+  }
+}

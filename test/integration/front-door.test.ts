@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -123,6 +123,20 @@ test('a corrupt data directory is refused and left as it is', async () => {
       /not a database|malformed|damaged|corrupt/i,
     );
   });
+});
+
+test('a data directory whose files cannot be read or written is told in two lines', async () => {
+  for (const [spoil, says] of [
+    [(folder: string) => mkdirSync(path.join(folder, 'tokens.csv')), /cannot be used: EISDIR.*in the way/s],
+    [(folder: string) => writeFileSync(path.join(folder, 'pki'), ''), /cannot be used: ENOTDIR.*in the way/s],
+    [(folder: string) => writeFileSync(path.join(folder, 'nodes'), ''), /cannot be used: ENOTDIR.*in the way/s],
+    [(folder: string) => symlinkSync('/dev/full', path.join(folder, 'tokens.csv.new')), /ENOSPC.*Free some space/s],
+  ] as const) {
+    await withFolder(async (folder) => {
+      spoil(folder);
+      assertOperatorError(await runStart('--port', '0', '--data-dir', folder), says);
+    });
+  }
 });
 
 test('a Redis or a bus that does not answer is named, with what to do', async () => {

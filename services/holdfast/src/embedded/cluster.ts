@@ -9,6 +9,7 @@ import { createAnnouncement } from './announcement.ts';
 import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
+import { explainFileFailure } from './data-directory-failure.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import type { Machine } from './machine.ts';
 import { openBus } from './open-bus.ts';
@@ -91,7 +92,12 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
   return {
     name: 'holdfast',
-    start: () => running.begin(start),
+    start: () =>
+      running.begin(() =>
+        start().catch((error: unknown) => {
+          throw explainFileFailure(directory.path, error);
+        }),
+      ),
     stop: () => running.stop(),
     facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
   };

@@ -51,7 +51,10 @@ test('a failed commit, an I/O error and corruption leave the file in doubt', () 
   const IOERR_FSYNC = 1034;
   const CORRUPT = 11;
   const FULL = 13;
-  assert.equal(isInDoubt(new CommitError('end')), true);
+  const failedEnd = new CommitError(sqliteError(FULL));
+  assert.equal(isInDoubt(failedEnd), true);
+  // What the store says when it is halted.
+  assert.equal(failedEnd.message, 'the end of a transaction failed: failed');
   assert.equal(isInDoubt(sqliteError(IOERR_FSYNC)), true);
   assert.equal(isInDoubt(sqliteError(CORRUPT)), true);
   assert.equal(isInDoubt(sqliteError(FULL)), false);

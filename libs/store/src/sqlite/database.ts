@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { describeError } from '@holdfast/platform/errors';
 import { invariant } from '@holdfast/platform/invariant';
 import { SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
 import type { ChangeKind, Revision } from '../port.ts';
@@ -138,7 +139,7 @@ export class ChangeDatabase {
     try {
       this.#database.exec('COMMIT');
     } catch (error) {
-      throw new CommitError('the end of a transaction failed', { cause: error });
+      throw new CommitError(error);
     }
   }
 }
@@ -146,6 +147,9 @@ export class ChangeDatabase {
 /** The commit itself failed: the transaction may or may not come back after a restart. */
 export class CommitError extends Error {
   override readonly name = 'CommitError';
+  constructor(cause: unknown) {
+    super(`the end of a transaction failed: ${describeError(cause)}`, { cause });
+  }
 }
 
 const SQLITE_BUSY = 5;

@@ -1,5 +1,5 @@
 import { type ClusterRole, type ClusterRoleBinding, findResource, type KubeObject } from '@holdfast/api';
-import type { ApiHandler, ApiResponse, HttpMethod } from '@holdfast/client';
+import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } from '@holdfast/client';
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
 import { addressText, type Range } from '../allocation/ranges.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
@@ -105,13 +105,14 @@ async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): P
     const found = await send(handle, 'GET', `${path}/${name}`);
     const mended = found.status === 200 ? wanted.mend?.(objectOf(found)) : 'absent';
     if (mended === undefined) return;
-    const status = await write(handle, path, { mended, wanted });
+    const answer = await write(handle, path, { mended, wanted });
+    const { status } = answer;
     // Another server was faster: it made the same.
     if (status === 200 || status === 201 || (status === 409 && mended === 'absent')) return;
     // A quota of the namespace leaves no room: whoever set it wants no more roles there.
     if (status === 403 && wanted.mend !== undefined) return;
     invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path, name, status });
-    if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, status);
+    if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, answer);
     await clock.sleep(SYSTEM_OBJECT_RETRY_MS);
   }
 }
@@ -124,12 +125,12 @@ interface Write {
   readonly mended: Exclude<Mended, undefined> | 'absent';
 }
 
-/** The status of the answer that counts. */
-async function write(handle: ApiHandler, path: string, { wanted, mended }: Write): Promise<number> {
+/** The answer that counts. */
+async function write(handle: ApiHandler, path: string, { wanted, mended }: Write): Promise<ApiResponse> {
   const own = `${path}/${wanted.object.metadata.name}`;
-  if (typeof mended === 'object') return (await send(handle, 'PUT', own, mended)).status;
+  if (typeof mended === 'object') return send(handle, 'PUT', own, mended);
   if (mended === 'another role') await send(handle, 'DELETE', own);
-  return (await send(handle, 'POST', path, wanted.object)).status;
+  return send(handle, 'POST', path, wanted.object);
 }
 
 /** What an apiserver of ours answers to a GET. */
@@ -138,11 +139,11 @@ function objectOf({ body }: ApiResponse): KubeObject {
   return body.value() as KubeObject;
 }
 
-const notCreated = (name: string, status: number): OperatorError =>
+const notCreated = (name: string, answer: ApiResponse): OperatorError =>
   new OperatorError({
     code: 'SYSTEM_OBJECTS',
-    message: `The system object "${name}" could not be created: the API answered ${status}.`,
-    nextStep: 'Look at the health of the store, then start the apiserver again.',
+    message: `The system object "${name}" could not be created: the API answered ${answer.status}: ${statusErrorOf(answer).message}`,
+    nextStep: 'Mend what it says, then start again.',
   });
 
 function pathOf({ group, version, plural, namespace }: SystemObject): string {

@@ -3,13 +3,14 @@ import { opened, Running, type Service, type Tracing } from '@holdfast/platform'
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
+import { cautionsOf } from '../pki/flaw.ts';
 import { formatKubeconfig } from '../pki/kubeconfig.ts';
 import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import { createAnnouncement } from './announcement.ts';
 import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
-import { explainFileFailure } from './data-directory-failure.ts';
+import { withFailuresExplained } from './data-directory-failure.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import type { Machine } from './machine.ts';
 import { openBus } from './open-bus.ts';
@@ -88,16 +89,15 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
         ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki }),
       ]),
     );
-    warnings = [...(store.cautions?.() ?? []), ...(await front.apiServer.health())];
+    warnings = [
+      ...cautionsOf(pki, machine.clock.now()),
+      ...(store.cautions?.() ?? []),
+      ...(await front.apiServer.health()),
+    ];
   };
   return {
     name: 'holdfast',
-    start: () =>
-      running.begin(() =>
-        start().catch((error: unknown) => {
-          throw explainFileFailure(directory.path, error);
-        }),
-      ),
+    start: () => running.begin(() => withFailuresExplained(directory.path, start)),
     stop: () => running.stop(),
     facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
   };

@@ -31,6 +31,12 @@ export function explainFileFailure(directory: string, error: unknown): unknown {
   });
 }
 
+/** Runs a start that uses the directory. */
+export const withFailuresExplained = (directory: string, start: () => Promise<void>): Promise<void> =>
+  start().catch((error: unknown) => {
+    throw explainFileFailure(directory, error);
+  });
+
 /** Once a file is open, errors do not say which one it is: a start opens those of its data directory only. */
 function isOfFileIn(directory: string, error: Error): boolean {
   if ('path' in error && typeof error.path === 'string') {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
+import { cautionsOf } from '../pki/flaw.ts';
 import { DataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 
@@ -42,6 +43,23 @@ test('a server certificate that is due or lacks a name is made anew by the same 
     assert.ok(server.validToDate.getTime() > at + 700 * DAY_MS);
     assert.deepEqual(await data.certificates(names, at), renewed, 'it is kept in its turn');
   }
+});
+
+test('what a clock that was ahead has made: the server certificate is made anew, the authority stays and is told of', async (t) => {
+  const data = directory(t);
+  const first = await data.certificates(NAMES, NOW);
+  assert.deepEqual(cautionsOf(first, NOW), []);
+  const ahead = await data.certificates(NAMES, NOW + 800 * DAY_MS);
+  const now = await data.certificates(NAMES, NOW);
+  assert.notEqual(now.serverCertificate, ahead.serverCertificate);
+  assert.ok(new X509Certificate(now.serverCertificate).validFromDate.getTime() <= NOW);
+  assert.equal(now.caCertificate, first.caCertificate);
+  const before = NOW - 400 * DAY_MS;
+  assert.equal((await data.certificates(NAMES, before)).caCertificate, first.caCertificate);
+  assert.match(
+    cautionsOf(first, before).join(),
+    /count from 2025-12-31T23:55:00Z and .* says 2024-11-27T00:00:00Z; set/,
+  );
 });
 
 test('an authority that is due takes everything with it', async (t) => {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
@@ -47,9 +47,9 @@ export class DataDirectory {
   /** The certificates of an earlier start when they still fit. The authority stays as long as it can: clients know it. */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
     const kept = this.#readPki();
-    if (kept !== undefined && (await stillFits(kept.serverCertificate, names, nowMs))) return kept;
+    if (kept !== undefined && stillFits(kept.serverCertificate, names, nowMs)) return kept;
     const { createClusterPki, withNewServer } = await import('../pki/cluster-pki.ts');
-    const keepsAuthority = kept !== undefined && (await stillFits(kept.caCertificate, NO_NAMES, nowMs));
+    const keepsAuthority = kept !== undefined && !endsSoon(new X509Certificate(kept.caCertificate), nowMs);
     const made = await (keepsAuthority ? withNewServer(kept, names, nowMs) : createClusterPki(names, nowMs));
     if (this.#ephemeral) return made;
     mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
@@ -137,17 +137,17 @@ const PKI_FILES = [
   ['serverKey', 'pki/server.key'],
 ] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
 
-const NO_NAMES: PkiNames = { dnsNames: [], ipAddresses: [] };
-
 /** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 
 /** PEM. */
-export async function stillFits(text: string, names: PkiNames, nowMs: number): Promise<boolean> {
-  const { X509Certificate } = await import('node:crypto');
+export function stillFits(text: string, names: PkiNames, nowMs: number): boolean {
   const certificate = new X509Certificate(text);
   const named =
     names.dnsNames.every((name) => certificate.checkHost(name) !== undefined) &&
     names.ipAddresses.every((address) => certificate.checkIP(address) !== undefined);
-  return named && certificate.validToDate.getTime() - nowMs > RENEW_BEFORE_MS;
+  return named && certificate.validFromDate.getTime() <= nowMs && !endsSoon(certificate, nowMs);
 }
+
+const endsSoon = (certificate: X509Certificate, nowMs: number): boolean =>
+  certificate.validToDate.getTime() - nowMs <= RENEW_BEFORE_MS;

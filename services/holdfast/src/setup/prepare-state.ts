@@ -170,8 +170,7 @@ async function writeCertificate(
   const { file, subject, dnsNames, nowMs } = wanted;
   const folder = new StateFolder(path.join(config.stateDirectory, wanted.folder), wanted.uid ?? config.componentUid);
   const kept = folder.read(`${file}.crt`);
-  if (kept !== undefined && isIssuedBy(kept, pki) && (await stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)))
-    return;
+  if (kept !== undefined && isIssuedBy(kept, pki) && stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)) return;
   const { issueCertificate } = await import('../pki/cluster-pki.ts');
   const { user, group, purpose } = subject;
   const issued = await issueCertificate(pki, {

@@ -91,6 +91,21 @@ test('a directory with damaged certificates, keys or tokens is refused, and left
   }
 });
 
+test('a key that was lost is told; what a start that was killed has not written is made', async (t) => {
+  const data = directory(t);
+  await data.certificates(NAMES, NOW);
+  const files = ['ca.crt', 'ca.key', 'server.crt', 'server.key'];
+  for (const written of [3, 2, 1, 0]) {
+    for (const file of files.slice(written)) rmSync(path.join(data.path, 'pki', file));
+    await data.certificates(NAMES, NOW);
+  }
+  rmSync(path.join(data.path, 'pki', 'ca.key'));
+  await assert.rejects(
+    data.certificates(NAMES, NOW),
+    (error) => isOperatorError('DataDirectoryDamaged')(error) && /pki\/ca.key is missing/.test(String(error)),
+  );
+});
+
 test('a directory is made with its parents, for its owner alone; one that cannot be made is told, not tried for ever', (t) => {
   const { path: folder } = directory(t);
   const made = new DataDirectory(path.join(folder, 'a', 'b'), { ephemeral: false });

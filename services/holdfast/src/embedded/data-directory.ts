@@ -80,7 +80,13 @@ export class DataDirectory {
   }
 
   #readPki(): ClusterPki | undefined {
-    const [caCertificate, caKey, serverCertificate, serverKey] = PKI_FILES.map(([, file]) => this.#read(file));
+    const parts = PKI_FILES.map(([, file]) => this.#read(file));
+    const [caCertificate, caKey, serverCertificate, serverKey] = parts;
+    // A start that was killed has written the first of them; one before another that is there has been lost.
+    const lost = PKI_FILES.find(
+      (_, i) => parts[i] === undefined && parts.slice(i).some((later) => later !== undefined),
+    );
+    if (lost !== undefined) throw this.#damaged(`${lost[1]} is missing`, 'pki');
     if (
       caCertificate === undefined ||
       caKey === undefined ||

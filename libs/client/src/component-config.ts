@@ -18,6 +18,7 @@ import {
   type Tracer,
 } from '@holdfast/platform';
 import { requireSettings, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import { isCertificate } from '@holdfast/platform/pem';
 import { BUS_TLS_SETTINGS, readBusTls } from '@holdfast/platform/tls-client';
 import { createApiClient } from './api-client.ts';
 import { TOKEN_RELOAD_MS } from './limits.ts';
@@ -88,7 +89,7 @@ export async function connectComponent(
 ): Promise<ComponentConnection> {
   const needed = requireSettings(settings, ['api-servers', 'ca-file', 'token-file']);
   const servers = splitList(needed['api-servers']);
-  const caPem = readSettingFile('ca-file', needed['ca-file']);
+  const caPem = readAuthority(needed['ca-file']);
   const transport = createHttpsTransport({ servers, caPem, clock: deps.clock, tracer: deps.tracer });
   const token = createTokenReader(needed['token-file'], deps);
   const client = createApiClient({ transport, token, userAgent: deps.userAgent });
@@ -132,21 +133,37 @@ async function connectBus(
   });
 }
 
-/** A rotated token is picked up within `TOKEN_RELOAD_MS`; while the file cannot be read the last token is used. */
+/** With anything else in it no server would be believed, and each request would say so. */
+function readAuthority(path: string): string {
+  const text = readSettingFile('ca-file', path);
+  if (isCertificate(text)) return text;
+  throw unfitFile(`the file of --ca-file, ${path}, is no certificate`, 'name the certificate of the authority, in PEM');
+}
+
+/** A rotated token is picked up within `TOKEN_RELOAD_MS`; while the file cannot be read, or holds none, the last token is used. */
 function createTokenReader(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): () => string {
-  let token = readSettingFile('token-file', path).trim();
+  let token = readToken(path);
   let readAt = clock.monotonic();
   return () => {
     if (clock.monotonic() - readAt < TOKEN_RELOAD_MS) return token;
     readAt = clock.monotonic();
     try {
-      token = readFileSync(path, 'utf8').trim();
+      token = readToken(path);
     } catch (error) {
       log.warn('the token file cannot be read, using the last token', { path, error });
     }
     return token;
   };
 }
+
+function readToken(path: string): string {
+  const token = readSettingFile('token-file', path).trim();
+  if (/^[!-~]+$/.test(token)) return token;
+  throw unfitFile(`the file of --token-file, ${path}, holds no token`, 'write the token into it and nothing else');
+}
+
+const unfitFile = (message: string, nextStep: string): OperatorError =>
+  new OperatorError({ code: 'UnfitFile', message, nextStep, exitCode: 2 });
 
 export function readSettingFile(setting: string, path: string): string {
   try {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Bus } from '@holdfast/bus';
 import { createNatsBus } from '@holdfast/bus/nats';
 import {
@@ -7,7 +6,6 @@ import {
   createSystemClock,
   createSystemRandom,
   type Log,
-  OperatorError,
   opened,
   openTracing,
   type Service,
@@ -21,16 +19,16 @@ import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
 import { createHttpsServer } from './front/index.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
+import { readAuthority, readPair, readSettingFile } from './setting-files.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
 export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {
   const clock = createSystemClock();
   const ids = createIds(createSystemRandom());
-  const [certificate, key, tokenText, clientCa] = await Promise.all([
-    readSettingFile(config.tls.certFile),
-    readSettingFile(config.tls.keyFile),
+  const [pair, tokenText, clientCa] = await Promise.all([
+    readPair(config.tls.certFile, config.tls.keyFile),
     readSettingFile(config.tokenFile),
-    config.tls.clientCaFile === undefined ? undefined : readSettingFile(config.tls.clientCaFile),
+    config.tls.clientCaFile === undefined ? undefined : readAuthority(config.tls.clientCaFile),
   ]);
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
@@ -55,7 +53,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     log,
     host: config.host,
     port: config.port,
-    tls: { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) },
+    tls: { ...pair, ...(clientCa === undefined ? {} : { clientCa }) },
   });
   const publishing =
     config.bus === undefined ? [] : await publish(config.bus, { store, clock, log, knownState: api.knownState });
@@ -80,12 +78,8 @@ async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAcco
 async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): Promise<ApiServerDeps['nodes']> {
   if (kubelets === undefined) return undefined;
   const { createKubeletGateway } = await import('./kubelet-gateway.ts');
-  const [ca, certificate, key] = await Promise.all([
-    readSettingFile(kubelets.caFile),
-    readSettingFile(kubelets.certFile),
-    readSettingFile(kubelets.keyFile),
-  ]);
-  return (reader) => createKubeletGateway(reader, { clock, tls: { ca, certificate, key } });
+  const [ca, pair] = await Promise.all([readAuthority(kubelets.caFile), readPair(kubelets.certFile, kubelets.keyFile)]);
+  return (reader) => createKubeletGateway(reader, { clock, tls: { ca, ...pair } });
 }
 
 interface Tools {
@@ -118,17 +112,4 @@ async function publish(
     ...(config.tls === undefined ? {} : { tls: config.tls }),
   });
   return [opened('bus', () => bus.close()), createRelay({ ...deps, bus })];
-}
-
-async function readSettingFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new OperatorError({
-      code: 'FILE',
-      message: `The file ${path} cannot be read.`,
-      nextStep: 'Check the path and who may read it.',
-      cause: error,
-    });
-  }
 }

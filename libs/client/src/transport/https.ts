@@ -149,6 +149,7 @@ function requireHttps(server: string): void {
     code: 'ApiServerAddress',
     message: `${JSON.stringify(server)} is not the address of an API server`,
     nextStep: 'give addresses of the form https://host:port, separated by commas',
+    exitCode: 2,
   });
 }
 
@@ -157,5 +158,6 @@ function noServers(): OperatorError {
     code: 'ApiServerAddress',
     message: 'no API server is configured',
     nextStep: 'set HOLDFAST_API_SERVERS to at least one https://host:port',
+    exitCode: 2,
   });
 }

@@ -2,9 +2,10 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
+import { isPrivateKey } from '@holdfast/platform/pem';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '../pki/credentials.ts';
-import { flawOf, isPrivateKey } from '../pki/flaw.ts';
+import { flawOf } from '../pki/flaw.ts';
 import type { PkiNames } from '../pki/names.ts';
 
 const PRIVATE_FILE = 0o600;

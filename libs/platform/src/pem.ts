@@ -1,0 +1,28 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+
+/** A PEM text, and the file by which an operator knows it. */
+export interface PemFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Why a server could not use them, in words; `undefined` when it can. */
+export function pairFlaw(certificate: PemFile, key: PemFile): string | undefined {
+  const parsed = orUndefined(() => new X509Certificate(certificate.text));
+  if (parsed === undefined) return `${certificate.name} is no certificate`;
+  const privateKey = orUndefined(() => createPrivateKey(key.text));
+  if (privateKey === undefined) return `${key.name} is no private key`;
+  return parsed.checkPrivateKey(privateKey) ? undefined : `${key.name} does not belong to ${certificate.name}`;
+}
+
+export const isCertificate = (text: string): boolean => orUndefined(() => new X509Certificate(text)) !== undefined;
+
+export const isPrivateKey = (text: string): boolean => orUndefined(() => createPrivateKey(text)) !== undefined;
+
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -21,18 +21,20 @@ test('a flag wins over its environment variable, that over the default', () => {
   assert.deepEqual(readSettings(SPECS, { argv: [], env: { HOLDFAST_PORT: '' } }).port, 6443);
 });
 
-const MISTAKES: readonly { argv: readonly string[]; says: RegExp }[] = [
+const MISTAKES: readonly { argv: readonly string[]; env?: Readonly<Record<string, string>>; says: RegExp }[] = [
   { argv: ['--prot', '1'], says: /unknown option '--prot'/ },
   { argv: ['--port', 'high'], says: /--port takes a whole number of at least 0 and at most 65535, not "high"/ },
   { argv: ['--port', '70000'], says: /at most 65535, not "70000"/ },
   { argv: ['--port'], says: /--port/ },
   { argv: ['stray'], says: /stray/ },
+  { argv: [], env: { HOLDFAST_PORT: 'high' }, says: /^HOLDFAST_PORT takes a whole number of .+, not "high"$/ },
+  { argv: [], env: { HOLDFAST_MEMORY: 'yes' }, says: /^HOLDFAST_MEMORY takes true or false, not "yes"$/ },
 ];
 
-for (const { argv, says } of MISTAKES) {
-  test(`the mistake ${JSON.stringify(argv)} is named, with the next step`, () => {
+for (const { argv, env = {}, says } of MISTAKES) {
+  test(`the mistake ${JSON.stringify([...argv, env])} is named, with the next step`, () => {
     assert.throws(
-      () => readSettings(SPECS, { argv, env: {} }),
+      () => readSettings(SPECS, { argv, env }),
       (error: unknown) => {
         assert.ok(error instanceof OperatorError);
         assert.match(error.message, says);

@@ -39,7 +39,11 @@ export interface SettingSource {
 /** Throws an `OperatorError` that names the setting and what it takes. */
 export function readSettings<S extends SettingSpecs>(specs: S, source: SettingSource): Settings<S> {
   const { values } = parseFlags(specs, source.argv, false);
-  return convertAll(specs, (name) => values[name] ?? source.env[environmentName(name)]);
+  return convertAll(specs, (name) => {
+    const given = values[name];
+    const variable = environmentName(name);
+    return given === undefined ? { from: variable, raw: source.env[variable] } : { from: `--${name}`, raw: given };
+  });
 }
 
 export interface Arguments<S extends SettingSpecs> {
@@ -51,17 +55,20 @@ export interface Arguments<S extends SettingSpecs> {
 /** For commands that people type: flags and words, nothing from the environment, so that nothing dangerous is said once and for all. */
 export function readArguments<S extends SettingSpecs>(specs: S, argv: readonly string[]): Arguments<S> {
   const { values, positionals } = parseFlags(specs, argv, true);
-  return { settings: convertAll(specs, (name) => values[name]), words: positionals };
+  return { settings: convertAll(specs, (name) => ({ from: `--${name}`, raw: values[name] })), words: positionals };
 }
 
-function convertAll<S extends SettingSpecs>(
-  specs: S,
-  rawOf: (name: string) => string | boolean | undefined,
-): Settings<S> {
+/** A value as it was given, and the flag or variable that gave it: the one to be corrected. */
+interface Given {
+  readonly from: string;
+  readonly raw: string | boolean | undefined;
+}
+
+function convertAll<S extends SettingSpecs>(specs: S, givenOf: (name: string) => Given): Settings<S> {
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(specs)) {
-    const raw = rawOf(name);
-    values[name] = raw === undefined || raw === '' ? defaultOf(spec) : convert(name, spec, raw);
+    const { from, raw } = givenOf(name);
+    values[name] = raw === undefined || raw === '' ? defaultOf(spec) : convert(from, spec, raw);
   }
   return decodeSettings<S>(values);
 }
@@ -140,26 +147,26 @@ function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositiona
   }
 }
 
-function convert(name: string, spec: SettingSpec, raw: string | boolean): string | number | boolean {
+function convert(from: string, spec: SettingSpec, raw: string | boolean): string | number | boolean {
   switch (spec.kind) {
     case 'boolean':
       if (raw === true || raw === 'true' || raw === '1') return true;
       if (raw === 'false' || raw === '0') return false;
-      throw badSetting(`--${name} takes true or false, not "${raw}"`);
+      throw badSetting(`${from} takes true or false, not "${raw}"`);
     case 'integer':
-      return convertInteger(name, spec, String(raw));
+      return convertInteger(from, spec, String(raw));
     case 'string':
       return String(raw);
   }
 }
 
-function convertInteger(name: string, spec: SettingSpec & { kind: 'integer' }, raw: string): number {
+function convertInteger(from: string, spec: SettingSpec & { kind: 'integer' }, raw: string): number {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = spec;
   const value = Number(raw);
   if (!/^-?\d+$/.test(raw) || value < min || value > max) {
     const low = spec.min === undefined ? '' : ` of at least ${min}`;
     const high = spec.max === undefined ? '' : ` and at most ${max}`;
-    throw badSetting(`--${name} takes a whole number${low}${high}, not "${raw}"`);
+    throw badSetting(`${from} takes a whole number${low}${high}, not "${raw}"`);
   }
   return value;
 }

@@ -31,7 +31,7 @@ export function unreachableError(url: string, cause: unknown): OperatorError {
 }
 
 function reasonOf(url: string, cause: unknown): string {
-  const reason = explainConnection('store', cause) ?? describeError(cause);
+  const reason = explainConnection('store', cause) ?? withoutJargon(describeError(cause));
   const encrypted = url.startsWith('rediss://');
   if (encrypted && /no answer|ETIMEDOUT/.test(reason))
     return `${reason}; a server that does not speak TLS keeps silent like this`;
@@ -39,6 +39,10 @@ function reasonOf(url: string, cause: unknown): string {
     return `${reason}; a server that speaks TLS ends connections like this: try rediss://`;
   return reason;
 }
+
+/** What ioredis says of its own settings when a server ends the connection before it was greeted, as one that is no Redis does. */
+const withoutJargon = (text: string): string =>
+  text.includes("Stream isn't writeable") ? 'the connection was closed at once' : text;
 
 export function unfitError(reasons: readonly string[]): OperatorError {
   return new OperatorError({

@@ -48,7 +48,7 @@ test('sqlite: a commit in doubt is reported as unknown and halts the store', asy
   log.answer = () => Promise.reject(new ThreadBroken('disk I/O error'));
   await assert.rejects(store.write([create(pod('a'))], { writeId: 'w-1' }), { name: 'OutcomeUnknown', writeId: 'w-1' });
   await assert.rejects(store.get(pod('a')), { name: 'StoreUnavailable', message: /halted: disk I\/O error/ });
-  assert.match((await store.health()).join(), /halted/);
+  assert.match((await store.health()).join(), /halted: disk I\/O error; it serves again after a restart/);
   await store.close();
 });
 

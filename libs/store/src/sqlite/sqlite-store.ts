@@ -151,7 +151,7 @@ export class SqliteStore implements DurableStore {
 
   async health(): Promise<readonly string[]> {
     if (this.#closed) return ['the store is closed'];
-    if (this.#broken !== undefined) return [`the store is halted: ${this.#broken}`];
+    if (this.#broken !== undefined) return [halted(this.#broken)];
     return this.#lastRefusal === undefined ? [] : [`the last write could not be stored: ${this.#lastRefusal}`];
   }
 
@@ -206,11 +206,11 @@ export class SqliteStore implements DurableStore {
 
   /** What is on the disk is in doubt: only a restart, which reads it, can tell. */
   #halt(reason: string): void {
-    this.#options.log.error('the store is halted', { reason });
+    this.#options.log.error('the store is halted until a restart', { reason });
     this.#broken ??= reason;
-    const halted = new StoreUnavailable(`the store is halted: ${reason}`);
-    for (const write of this.#queue.splice(0)) write.reject(halted);
-    this.#feed.end(halted);
+    const unavailable = new StoreUnavailable(halted(reason));
+    for (const write of this.#queue.splice(0)) write.reject(unavailable);
+    this.#feed.end(unavailable);
   }
 
   #publish(changes: readonly Change[]): void {
@@ -228,9 +228,11 @@ export class SqliteStore implements DurableStore {
 
   #assertServing(): void {
     if (this.#closed) throw new StoreUnavailable('the store is closed');
-    if (this.#broken !== undefined) throw new StoreUnavailable(`the store is halted: ${this.#broken}`);
+    if (this.#broken !== undefined) throw new StoreUnavailable(halted(this.#broken));
   }
 }
+
+const halted = (reason: string): string => `the store is halted: ${reason}; it serves again after a restart`;
 
 function changeOfRow({ revision, kind, key, value, previousRevision }: ChangeRow): Change {
   return { revision, kind, key, value, previousRevision };

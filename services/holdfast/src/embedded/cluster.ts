@@ -97,7 +97,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
   return {
     name: 'holdfast',
-    start: () => running.begin(() => withFailuresExplained(directory.path, start)),
+    start: () => running.begin(() => withFailuresExplained({ path: directory.path, flag: '--data-dir' }, start)),
     stop: () => running.stop(),
     facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
   };

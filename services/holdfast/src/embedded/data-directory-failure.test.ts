@@ -3,18 +3,28 @@ import { test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
 import { explainFileFailure } from './data-directory-failure.ts';
 
+const DATA = { path: '/data', flag: '--data-dir' };
+
 const failure = (code: string, where: { readonly path: string } | { readonly syscall: string }): Error =>
   Object.assign(new Error(`${code}: as Node says it`), { code, ...where });
 
 for (const [says, error, nextStep] of [
-  ['a file that may not be read', failure('EACCES', { path: '/data/pki/ca.key' }), /mend its permissions/],
-  ['a file system that is not written to', failure('EROFS', { path: '/data/tokens.csv.new' }), /mend its permissions/],
-  ['a file where a folder belongs', failure('ENOTDIR', { path: '/data/nodes/node-1' }), /remove what is in the way/],
-  ['the directory itself', failure('ENOTDIR', { path: '/data' }), /remove what is in the way/],
+  [
+    'a file that may not be read',
+    failure('EACCES', { path: '/data/pki/ca.key' }),
+    /^Mend its permissions, or choose another one with --data-dir\.$/,
+  ],
+  [
+    'a file system that is not written to',
+    failure('EROFS', { path: '/data/tokens.csv.new' }),
+    /^Mend its permissions, or choose another one with --data-dir\.$/,
+  ],
+  ['a file where a folder belongs', failure('ENOTDIR', { path: '/data/nodes/node-1' }), /Remove what is in the way/],
+  ['the directory itself', failure('ENOTDIR', { path: '/data' }), /Remove what is in the way/],
   ['a full disk, which names no file', failure('ENOSPC', { syscall: 'write' }), /Free some space/],
 ] as const) {
   test(`${says} is told with the next step`, () => {
-    const told = explainFileFailure('/data', error);
+    const told = explainFileFailure(DATA, error);
     assert.ok(told instanceof OperatorError);
     assert.equal(told.message, `the data directory /data cannot be used: ${error.message}`);
     assert.match(told.nextStep, nextStep);
@@ -27,5 +37,5 @@ for (const [says, error] of [
   ['a mistake of ours', failure('EBADF', { path: '/data/x' })],
   ['what is no error', 'text'],
 ] as const) {
-  test(`${says} stays what it is`, () => assert.equal(explainFileFailure('/data', error), error));
+  test(`${says} stays what it is`, () => assert.equal(explainFileFailure(DATA, error), error));
 }

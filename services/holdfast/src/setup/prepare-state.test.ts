@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { OperatorError } from '@holdfast/platform';
 import type { SetupConfig } from './config.ts';
 import { prepareState } from './prepare-state.ts';
 
@@ -101,6 +102,31 @@ test('certificates are renewed before they end', async () => {
     await prepareState(config, NOW + YEARS_3_MS);
     assert.notEqual(contents(config.stateDirectory).get('apiserver/server.crt'), before);
   });
+});
+
+test('a state directory that cannot be used is told with the next step, and without a password', async () => {
+  for (const [spoil, says] of [
+    [
+      (folder: string) => writeFileSync(path.join(folder, 'pki'), ''),
+      /pki.* Remove .* another one with --state-dir\.$/,
+    ],
+    [(folder: string) => writeFileSync(path.join(folder, 'redis'), ''), /redis.* another one with --state-dir\.$/],
+    [
+      (folder: string) => {
+        mkdirSync(path.join(folder, 'secrets'));
+        writeFileSync(path.join(folder, 'secrets', 'passwords.json'), '{"redis":"hidden",');
+      },
+      /^secrets\/passwords\.json .* it is no JSON Restore/,
+    ],
+  ] as const) {
+    await inFolder(async (config) => {
+      spoil(config.stateDirectory);
+      await assert.rejects(
+        prepareState(config, NOW),
+        (error) => error instanceof OperatorError && says.test(`${error.message} ${error.nextStep}`),
+      );
+    });
+  }
 });
 
 test('every node has secrets of its own', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
 import { invariant } from '@holdfast/platform';
 import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
+import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import {
   ADMIN_USER,
@@ -40,7 +41,12 @@ interface Material {
  * kubeconfig. Running it again changes nothing that is in use: it adds what a longer list of nodes needs and renews
  * certificates before they end.
  */
-export async function prepareState(config: SetupConfig, nowMs: number): Promise<void> {
+export function prepareState(config: SetupConfig, nowMs: number): Promise<void> {
+  const directory = { path: path.resolve(config.stateDirectory), flag: '--state-dir' };
+  return withFailuresExplained(directory, () => prepare(config, nowMs));
+}
+
+async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const directory = new DataDirectory(config.stateDirectory, { ephemeral: false });
   const dnsNames = [...STANDARD_SERVER_NAMES.dnsNames, ...config.apiServers];
   const pki = await directory.certificates({ ...STANDARD_SERVER_NAMES, dnsNames }, nowMs);

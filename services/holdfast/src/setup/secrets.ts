@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { OperatorError } from '@holdfast/platform';
 
 const SECRET_BYTES = 24;
 
 /** Passwords by what they open; those that exist stay, so that running servers and clients go on agreeing. */
 export function completeSecrets(kept: string | undefined, names: readonly string[]): Readonly<Record<string, string>> {
-  const known: unknown = kept === undefined ? {} : JSON.parse(kept);
+  const known = kept === undefined ? {} : parsed(kept);
   const before = new Map(Object.entries(typeof known === 'object' && known !== null ? known : {}));
   return Object.fromEntries(
     names.map((name): [string, string] => {
@@ -12,4 +13,17 @@ export function completeSecrets(kept: string | undefined, names: readonly string
       return [name, typeof secret === 'string' ? secret : randomBytes(SECRET_BYTES).toString('base64url')];
     }),
   );
+}
+
+/** Never made anew in silence: running servers know the old ones. What the parser says would show a part of them. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OperatorError({
+      code: 'DataDirectoryDamaged',
+      message: 'secrets/passwords.json of the state directory is damaged: it is no JSON',
+      nextStep: 'Restore it from a backup, or remove it and start all containers anew.',
+    });
+  }
 }

@@ -75,7 +75,7 @@ test('a port that is taken is named, with what to do', async () => {
       const ended = await runStart('--memory', '--port', String(port), '--data-dir', folder);
       assertOperatorError(
         ended,
-        new RegExp(`cannot listen on 127.0.0.1:${port}.*Free the port or choose another`, 's'),
+        new RegExp(`cannot listen on 127.0.0.1:${port}.*Free the port or choose another one with --port`, 's'),
       );
     } finally {
       taken.close();

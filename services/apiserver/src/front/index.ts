@@ -190,5 +190,5 @@ const silence = (wish: string): OperatorError =>
 function adviceOn(why: string): string {
   if (/EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/.test(why)) return 'Give an address of this machine as --host.';
   if (/EACCES/.test(why)) return 'Choose a port above 1023, or let a user start it who may use this one.';
-  return 'Free the port or choose another one.';
+  return 'Free the port or choose another one with --port.';
 }

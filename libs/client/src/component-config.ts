@@ -165,7 +165,7 @@ function readToken(path: string): string {
 const unfitFile = (message: string, nextStep: string): OperatorError =>
   new OperatorError({ code: 'UnfitFile', message, nextStep, exitCode: 2 });
 
-export function readSettingFile(setting: string, path: string): string {
+function readSettingFile(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -11,6 +11,7 @@ import {
   type Service,
   startAll,
 } from '@holdfast/platform';
+import { readAuthority, readPair, readSettingFile } from '@holdfast/platform/setting-files';
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRedisStore } from '@holdfast/store/redis';
@@ -19,7 +20,6 @@ import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
 import { createHttpsServer } from './front/index.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
-import { readAuthority, readPair, readSettingFile } from './setting-files.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
 export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
-import { type Clock, invariant, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import { type Clock, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import { readAuthority, readPair } from '@holdfast/platform/setting-files';
 import { readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
@@ -62,16 +62,16 @@ async function openServer(
 ): Promise<NodeServer | undefined> {
   if (config === undefined) return undefined;
   const { createNodeServer } = await import('./node-server.ts');
-  const [certificate, key, clientCa] = await Promise.all(
-    [config.certFile, config.keyFile, config.clientCaFile].map((path) => readFile(path, 'utf8')),
-  );
-  invariant(certificate !== undefined && key !== undefined && clientCa !== undefined, 'every file was read');
+  const [pair, clientCa] = await Promise.all([
+    readPair(config.certFile, config.keyFile),
+    readAuthority(config.clientCaFile),
+  ]);
   const server = createNodeServer({
     ...config,
     log: deps.log,
     handle: deps.handle,
     access: createNodeAccess({ client: deps.client, clock: deps.clock, nodeName }),
-    tls: { certificate, key, clientCa },
+    tls: { ...pair, clientCa },
   });
   await server.start();
   return server;

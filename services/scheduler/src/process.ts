@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { readFeatures } from '@holdfast/api';
-import { openComponent, readSettingFile } from '@holdfast/client/component-config';
+import { openComponent } from '@holdfast/client/component-config';
 import { type Log, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
+import { readPair } from '@holdfast/platform/setting-files';
 import { createStatusAccess, type StatusAccessDeps } from './adapters/status-access.ts';
 import { createStatusServer } from './adapters/status-server.ts';
 import { createScheduler, type Scheduler } from './app.ts';
@@ -19,24 +20,22 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
   const { connection, ...tools } = await openComponent(settings, { name: 'scheduler', log });
   const leaderElection = settings['leader-elect'] || configuration.leaderElection.leaderElect === true;
   const scheduler = createScheduler({ ...tools, host: hostname(), configuration, leaderElection, podPriority });
-  return startAll(scheduler.name, [connection, ...statusServers(settings, { ...tools, scheduler }), scheduler], tools);
+  const servers = await statusServers(settings, { ...tools, scheduler });
+  return startAll(scheduler.name, [connection, ...servers, scheduler], tools);
 }
 
-function statusServers(
+async function statusServers(
   settings: SchedulerSettings,
   { scheduler, ...tools }: StatusAccessDeps & { readonly scheduler: Scheduler },
-): readonly Service[] {
+): Promise<readonly Service[]> {
   const { 'status-address': address, 'status-tls-cert-file': certFile, 'status-tls-key-file': keyFile } = settings;
   if (address === undefined) return [];
-  const tls = certFile === undefined && keyFile === undefined ? undefined : readTls(settings);
+  const tls = certFile === undefined && keyFile === undefined ? undefined : await readTls(settings);
   return [createStatusServer({ address, source: scheduler, access: createStatusAccess(tools), tls })];
 }
 
 /** One without the other is a mistake, and no reason to speak in the clear. */
-function readTls(settings: SchedulerSettings): { readonly certificate: string; readonly key: string } {
+function readTls(settings: SchedulerSettings): ReturnType<typeof readPair> {
   const needed = requireSettings(settings, ['status-tls-cert-file', 'status-tls-key-file']);
-  return {
-    certificate: readSettingFile('status-tls-cert-file', needed['status-tls-cert-file']),
-    key: readSettingFile('status-tls-key-file', needed['status-tls-key-file']),
-  };
+  return readPair(needed['status-tls-cert-file'], needed['status-tls-key-file']);
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { OperatorError } from '@holdfast/platform';
-import { isCertificate, pairFlaw } from '@holdfast/platform/pem';
+import { OperatorError } from './errors.ts';
+import { isCertificate, pairFlaw } from './pem.ts';
 
 /** The text of a file that a setting names. */
 export async function readSettingFile(path: string): Promise<string> {
@@ -17,7 +17,7 @@ export async function readSettingFile(path: string): Promise<string> {
   }
 }
 
-/** A certificate and its key. Looked at here: the thread of HTTPS could only say that it failed. */
+/** A certificate and its key. Looked at here: whoever serves with them could only say that it failed. */
 export async function readPair(
   certFile: string,
   keyFile: string,

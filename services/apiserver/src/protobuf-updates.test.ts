@@ -45,6 +45,7 @@ const IN_DEFAULT: readonly (readonly [api: string, plural: string, object: objec
   ['/api/v1', 'services', { spec: { selector: { a: 'b' }, ports: [{ port: 80, targetPort: 'web' }] } }],
   ['/api/v1', 'secrets', { data: { k: '', l: 'dmFsdWU=' } }],
   ['/api/v1', 'persistentvolumeclaims', { spec: claim.spec }],
+  ['/api/v1', 'podtemplates', { template }],
   ['/apis/apps/v1', 'deployments', { spec: { selector, template, replicas: 0 } }],
   ['/apis/apps/v1', 'statefulsets', { spec: { selector, template, serviceName: 's', volumeClaimTemplates: [claim] } }],
   ['/apis/apps/v1', 'daemonsets', { spec: { selector, template } }],

@@ -1,3 +1,4 @@
+import { semanticEqual } from '@holdfast/machinery';
 import { labelMapText, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
 import { setDefault } from '../../defaults/set.ts';
@@ -24,7 +25,7 @@ export const podTemplateResource = defineResource(POD_TEMPLATES, {
     prepareForUpdate: (object, old, { features = DEFAULT_FEATURES }) =>
       dropDisabledPodFields(object.template.spec, old.template.spec, features),
     ...checked<PodTemplate>(META, (out, { template }) => validatePodTemplate(out, 'template', template)),
-    generationChanges: (object, old) => JSON.stringify(object.template) !== JSON.stringify(old.template),
+    generationChanges: ({ template }, old) => !semanticEqual(template, old.template),
     warnings: templateWarnings<PodTemplate>({ template: ({ template }) => template, path: 'template' }),
     allowUnconditionalUpdate: true,
   },

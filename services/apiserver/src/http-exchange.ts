@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError } from '@holdfast/platform';
-import { joinCookies } from './cookies.ts';
+import { joinValues } from './header-values.ts';
 import { KUBELET_ANSWER_MS } from './limits.ts';
 
 /**
@@ -68,7 +68,7 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
 function headersOf({ headers }: IncomingMessage, without: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || without.has(name) ? [] : [[name, Array.isArray(value) ? joinCookies(value) : value]],
+      value === undefined || without.has(name) ? [] : [[name, Array.isArray(value) ? joinValues(value) : value]],
     ),
   );
 }

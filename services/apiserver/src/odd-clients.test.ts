@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { after, before, test } from 'node:test';
 import type { HttpMethod } from '@holdfast/client';
+import { joinValues } from './header-values.ts';
 import { type Answer, configMapBody, podBody, startTestApi, type TestApi } from './testing/fixture.ts';
 
 /** What Kubernetes 1.32 does for clients that ask for a form of the answer, act as others, or do not want to wait. */
@@ -137,6 +138,15 @@ test('what somebody else is known by may be escaped, and is taken as it is when 
   assert.deepEqual(await extraOf('impersonate-extra-%zz%2f'), [201, { '%zz%2f': ['v'] }]);
   assert.deepEqual(await extraOf('impersonate-extra-%c3%a9'), [201, { é: ['v'] }]);
   assert.deepEqual(await extraOf('impersonate-extra-%ff'), [201, { '\ufffd': ['v'] }]);
+});
+
+test('a comma is part of the name of a group', async () => {
+  const groups = ['cn=a,ou=b', 'system:authenticated'];
+  const answer = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+    headers: { 'impersonate-user': 'u', 'impersonate-group': joinValues(groups) },
+    body: {},
+  });
+  assert.deepEqual(answer.at('status.userInfo.groups'), groups);
 });
 
 test('no browser guesses what a refusal is that names what somebody asked for', async () => {

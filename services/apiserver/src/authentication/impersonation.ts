@@ -1,10 +1,11 @@
 import type { ApiRequest } from '@holdfast/client';
 import { authorize } from '../authorization/chain.ts';
 import type { Authorizer } from '../authorization/port.ts';
+import { IMPERSONATE, valuesOf } from '../header-values.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP, type User } from '../identity.ts';
 
-const EXTRA_PREFIX = 'impersonate-extra-';
+const EXTRA_PREFIX = `${IMPERSONATE}extra-`;
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 /** Whom the request wants to act as, if the user may act as them; else the user. */
@@ -17,7 +18,7 @@ export async function impersonate(authorizers: readonly Authorizer[], user: User
 
 /** Nearly nobody does. */
 export function wantsToImpersonate({ headers }: ApiRequest): boolean {
-  for (const header in headers) if (header.startsWith('impersonate-')) return true;
+  for (const header in headers) if (header.startsWith(IMPERSONATE)) return true;
   return false;
 }
 
@@ -43,8 +44,8 @@ interface Wanted {
 }
 
 function readWanted({ headers }: ApiRequest): Wanted | undefined {
-  const name = headers['impersonate-user'] ?? '';
-  const uid = headers['impersonate-uid'] ?? '';
+  const [name = ''] = listOf(headers['impersonate-user']);
+  const [uid = ''] = listOf(headers['impersonate-uid']);
   const groups = listOf(headers['impersonate-group']);
   const extra = Object.fromEntries(
     Object.entries(headers).flatMap(([header, value]) =>
@@ -62,8 +63,8 @@ function unescaped(key: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-const listOf = (header: string | undefined): readonly string[] =>
-  (header ?? '').split(',').flatMap((each) => (each.trim() === '' ? [] : [each.trim()]));
+/** A comma is part of a value: groups have names such as `cn=a,ou=b`. */
+const listOf = (header = ''): readonly string[] => valuesOf(header).filter((value) => value !== '');
 
 function* permissionsFor(wanted: Wanted, path: string): Iterable<ResourceRequest> {
   const permission = (over: Partial<ResourceRequest>): ResourceRequest => ({

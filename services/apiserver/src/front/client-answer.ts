@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { Gzip } from 'node:zlib';
 import type { Clock, Timer } from '@holdfast/platform/clock';
-import { partsOf } from '../cookies.ts';
+import { partsOf } from '../header-values.ts';
 import { compressedHeaders, compressInto, isCompressed } from './compression.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
 import type { UnreadAnswers } from './unread-answers.ts';

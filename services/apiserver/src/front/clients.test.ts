@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { createSilentLog } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import { joinCookies } from '../cookies.ts';
+import { joinValues } from '../header-values.ts';
 import { createCertificate } from '../testing/certificate.ts';
 import { createHttpsServer, type HttpsLimits } from './index.ts';
 
@@ -111,7 +111,7 @@ test('a status of a program behind us that HTTP/2 has no room for is told as a b
 
 test('each cookie of a program behind us is a header of its own', async (t) => {
   const cookies = ['a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2'];
-  const port = await serve(t, async () => answered(200, { 'set-cookie': joinCookies(cookies) }));
+  const port = await serve(t, async () => answered(200, { 'set-cookie': joinValues(cookies) }));
   const request = httpsRequest({ host, port, ca: tls.certificate, agent: false }).end();
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
   answer.resume();
@@ -120,6 +120,23 @@ test('each cookie of a program behind us is a header of its own', async (t) => {
   t.after(() => session.destroy());
   const [headers] = (await once(session.request({ ':path': '/' }), 'response')) as [IncomingHttpHeaders];
   assert.deepEqual(headers['set-cookie'], cookies);
+});
+
+test('whom a client wants to act as arrives name by name, with the commas of each, however many they are', async (t) => {
+  const groups = ['cn=a,ou=b', 'c, d', ...Array.from({ length: 300 }, (_, index) => `group-${index}`)];
+  const arrived: (string | undefined)[] = [];
+  const port = await serve(t, async ({ headers }) => {
+    arrived.push(headers['impersonate-group']);
+    return answered();
+  });
+  const headers = { 'Impersonate-User': 'joe', 'Impersonate-Group': groups };
+  const request = httpsRequest({ host, port, ca: tls.certificate, agent: false, headers }).end();
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  answer.resume();
+  const session = connectHttp2(`https://${host}:${port}`, { ca: tls.certificate });
+  t.after(() => session.destroy());
+  await once(session.request({ ':path': '/', ...headers }).resume(), 'close');
+  assert.deepEqual(arrived, [joinValues(groups), joinValues(groups)]);
 });
 
 test('a short answer that its client does not read is cut off', async (t) => {

@@ -9,7 +9,7 @@ import { InvariantViolation, invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
 import { fastify } from 'fastify';
 import { methodNotAllowed } from '../http/refusals.ts';
-import { HTTP2_STREAMS_MAX } from '../limits.ts';
+import { HEADERS_MAX, HTTP2_STREAMS_MAX } from '../limits.ts';
 import { auditIdOf } from './audit-id.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { clientCertificate } from './client-certificate.ts';
@@ -19,6 +19,7 @@ import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
+import { plainHeaders } from './sent-headers.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 import { serveUpgrades } from './upgrades.ts';
 
@@ -133,6 +134,7 @@ function createFastify(serving: Serving) {
       noDelay: true,
       handshakeTimeout: limits.handshakeTimeoutMs,
       settings: { maxConcurrentStreams: HTTP2_STREAMS_MAX },
+      maxHeaderListPairs: HEADERS_MAX,
       ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
     },
     forceCloseConnections: true,
@@ -227,21 +229,8 @@ function serve({ ask, bodies, clock, ids, limits, unread }: Serving, request: Re
 const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undefined): Asked => ({
   method: raw.method ?? '',
   url: raw.url ?? '/',
-  headers: plainHeaders(raw.headers),
+  headers: plainHeaders(raw),
   body,
   remoteAddress: raw.socket.remoteAddress ?? '',
   clientCertificate: clientCertificate(raw),
 });
-
-function plainHeaders(given: IncomingMessage['headers']): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = {};
-  for (const name in given) {
-    const value = given[name];
-    if (value === undefined || name.startsWith(':')) continue;
-    headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  // How HTTP/2 says what HTTP/1.1 says in the header.
-  const authority = given[':authority'];
-  if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
-  return headers;
-}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { partsOf } from '../cookies.ts';
+import { partsOf } from '../header-values.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const DEFAULT = '/api/v1/namespaces/default';

@@ -2,6 +2,7 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { Core } from '../core.ts';
+import { IMPERSONATE } from '../header-values.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { brokenBackend, exchangeOverHttp } from '../http-exchange.ts';
 import type { Handler, Subresource } from './port.ts';
@@ -117,7 +118,7 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 function passedHeaders({ headers }: ApiRequest): Record<string, string> {
   const named = namedByConnection(headers);
   const passed = Object.entries(headers).filter(
-    ([name]) => !KEPT_BACK.has(name) && !named.has(name) && !name.startsWith('impersonate-'),
+    ([name]) => !KEPT_BACK.has(name) && !named.has(name) && !name.startsWith(IMPERSONATE),
   );
   return Object.fromEntries(passed);
 }

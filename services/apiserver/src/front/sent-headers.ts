@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { IMPERSONATE, joinValues } from '../header-values.ts';
+
+/** What both versions of HTTP know of a request. */
+export interface SentHeaders {
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they were sent. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** Node joins the values of a header that was sent more than once; these are the values. */
+export function sentValues({ rawHeaders }: SentHeaders, header: string): readonly string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === header);
+}
+
+/** Lower-case names, each once. */
+export function plainHeaders(sent: SentHeaders): Readonly<Record<string, string>> {
+  const { headers: given } = sent;
+  const headers: Record<string, string> = {};
+  for (const name in given) {
+    const value = given[name];
+    if (value === undefined || name.startsWith(':')) continue;
+    if (name.startsWith(IMPERSONATE)) headers[name] = joinValues(sentValues(sent, name));
+    else headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  // How HTTP/2 says what HTTP/1.1 says in the header.
+  const authority = given[':authority'];
+  if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
+  return headers;
+}

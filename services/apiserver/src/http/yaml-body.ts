@@ -70,6 +70,8 @@ const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
 const IN_GO: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
   TAB_AS_INDENT: 'found character that cannot start any token',
+  // The stack ends before that.
+  RESOURCE_EXHAUSTION: 'exceeded max depth of 10000',
 };
 
 function describeMistake(text: string, { code, pos, message }: YAMLError): string {

@@ -78,6 +78,21 @@ test('text without duplicates parses as JSON.parse does', () => {
   );
 });
 
+test('half a character is none', () => {
+  const cases: Readonly<Record<string, string>> = {
+    '\\ud800': '\ufffd',
+    '\\uDFFFx': '\ufffdx',
+    '\\ud83d\\ude00': '\u{1f600}',
+    '\\ud83d\\ud83d\\ude00': '\ufffd\u{1f600}',
+    '\\ud83d\\u0041': '\ufffdA',
+    '\\\\ud800': '\\ud800',
+    '\\\\\\ud800': '\\\ufffd',
+  };
+  for (const [written, read] of Object.entries(cases)) assert.equal(parseJson(`"${written}"`).value, read, written);
+  assert.deepEqual(parseJson('{"\\ud800":1,"\\ud801":2}').duplicates, ['duplicate field "\ufffd"']);
+  assert.throws(() => parseJson('"\\ud800\\Ud800"'), JsonSyntaxError);
+});
+
 test('numbers that are not written as integers, or are long ones, are found with their paths, and in no text', () => {
   for (const number of ['1.0', '-0.5', '1e3', '0E+1', '12.50e-1', '9007199254740993']) {
     const text = `{"a": "2.0", "b" : {"c":[ {"d":${number}}, 1.5]}, "e": 7}`;

@@ -11,12 +11,21 @@ export interface ParsedJson {
 }
 
 /** Throws JsonSyntaxError with the words of Go's decoder. As fast as JSON.parse while the text is good. */
-export function parseJson(text: string): ParsedJson {
+export function parseJson(sent: string): ParsedJson {
+  const text = MAY_BE_HALF.test(sent) ? withoutHalves(sent) : sent;
   const value = parseOrExplain(text);
   const { keys, hasOddNumbers } = surveyText(text);
   const duplicates = countKeys(value, 0) === keys ? [] : findDuplicates(text);
   return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
 }
+
+/** Half a character that is written as `\ud800` is none: no UTF-8 holds it, and some clients fail when they print it. Go takes it for U+FFFD. */
+const withoutHalves = (text: string): string =>
+  text.replace(ESCAPE, (escape, isHalf: string | undefined) => (isHalf === undefined ? escape : '\\ufffd'));
+
+const MAY_BE_HALF = /\\u[dD][89a-fA-F]/;
+/** Two halves, one, or any other. */
+const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
 
 function parseOrExplain(text: string): Json {
   try {

@@ -100,7 +100,7 @@ export const CONNECTION_IDLE_MS = 90_000;
 /** Connections at one time: below the usual limits on open files, so that files of the store can still be opened. */
 export const CONNECTIONS_MAX = 16_384;
 
-/** Bytes of request bodies held at one time; requests beyond it are told to come back. */
+/** Bytes of request bodies held at one time; beyond it the largest that is not complete is told to come back. */
 export const BODY_BYTES_IN_FLIGHT_MAX = 256 * 1024 * 1024;
 
 /** A watch or a long answer whose client takes nothing for this long is cut off. */

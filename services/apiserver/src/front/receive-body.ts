@@ -19,35 +19,47 @@ export interface BodyReceiver {
   held(): number;
 }
 
-/** Takes request bodies within bounds of size, time and memory. */
+/** A body that is not complete. */
+interface Arriving {
+  bytes: number;
+  readonly refuse: (error: StatusError) => void;
+}
+
+/**
+ * Takes request bodies within bounds of size, time and memory. The largest that is not complete makes room for the others: few who send
+ * much, and slowly, would else keep out everybody who renews a lease.
+ */
 export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiver {
+  const arriving = new Set<Arriving>();
   let held = 0;
   const receive = (payload: Readable, declaredLength: string | undefined): Promise<Buffer> => {
     if (Number(declaredLength) > limits.bodyBytesMax) return Promise.reject(bodyTooLarge());
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const chunks: Buffer[] = [];
-    let received = 0;
     const refuse = (error: StatusError): void => {
       finish();
       // Whatever still comes is thrown away until the answer has ended the request.
       payload.resume();
-      held -= received;
+      held -= body.bytes;
       reject(error);
     };
+    const body: Arriving = { bytes: 0, refuse };
+    arriving.add(body);
     const onData = (chunk: Buffer): void => {
-      received += chunk.length;
+      chunks.push(chunk);
+      body.bytes += chunk.length;
       held += chunk.length;
-      if (received > limits.bodyBytesMax) refuse(bodyTooLarge());
-      else if (held > limits.bodyBytesInFlightMax) refuse(tooManyBodies());
-      else chunks.push(chunk);
+      if (body.bytes > limits.bodyBytesMax) refuse(bodyTooLarge());
+      else if (held > limits.bodyBytesInFlightMax) largestOf(arriving)?.refuse(tooManyBodies());
     };
     const onEnd = (): void => {
       finish();
-      resolve(chunks[0]?.length === received ? chunks[0] : Buffer.concat(chunks, received));
+      resolve(chunks[0]?.length === body.bytes ? chunks[0] : Buffer.concat(chunks, body.bytes));
     };
     const onClose = (): void => refuse(badRequest('the request ended before its body was complete'));
     const timer = clock.timer(limits.receiveTimeoutMs, () => refuse(receivedTooSlowly()));
     const finish = (): void => {
+      arriving.delete(body);
       timer.cancel();
       payload.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       payload.on('error', NOTHING_TO_DO);
@@ -62,6 +74,13 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     },
     held: () => held,
   };
+}
+
+/** Of several that are as large, the first that came. */
+function largestOf(arriving: Iterable<Arriving>): Arriving | undefined {
+  let largest: Arriving | undefined;
+  for (const each of arriving) if (largest === undefined || each.bytes > largest.bytes) largest = each;
+  return largest;
 }
 
 const NOTHING_TO_DO = (): void => {};

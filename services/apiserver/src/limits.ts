@@ -115,6 +115,9 @@ export const HEADERS_MAX = 1_000;
 /** Requests per HTTP/2 connection at one time: what kube-apiserver allows. */
 export const HTTP2_STREAMS_MAX = 250;
 
+/** And those that a client sends over HTTP/1.1 without waiting for answers; hardly any sends two. */
+export const HTTP1_UNANSWERED_MAX = 250;
+
 /** Writes at one time; more are told to come back, so that a store that is slow is not buried. */
 export const WRITES_IN_FLIGHT_MAX = 1_024;
 

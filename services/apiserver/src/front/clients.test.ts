@@ -11,6 +11,7 @@ import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { createSilentLog } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { joinValues } from '../header-values.ts';
+import { HTTP1_UNANSWERED_MAX } from '../limits.ts';
 import { createCertificate } from '../testing/certificate.ts';
 import { createHttpsServer, type HttpsLimits } from './index.ts';
 
@@ -152,6 +153,23 @@ test('a short answer that its client does not read is cut off', async (t) => {
   const stream = session.request({ ':path': '/' });
   stream.on('error', () => {}).on('close', () => (isClosed = true));
   await eventually(() => isClosed, 'the answer is cut off');
+});
+
+test('a client that sends without end and does not wait for answers loses its connection', async (t) => {
+  let asked = 0;
+  const waits = Promise.withResolvers<ApiResponse>();
+  t.after(() => waits.resolve(answered()));
+  const port = await serve(t, () => {
+    asked += 1;
+    return waits.promise;
+  });
+  const client = connectTls({ host, port, ca: tls.certificate });
+  client.on('error', () => client.destroy());
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(10 * HTTP1_UNANSWERED_MAX));
+  await eventually(() => client.destroyed, 'the connection is closed');
+  waits.resolve(answered());
+  assert.equal(await http1(port, '/'), 200);
+  assert.equal(asked, HTTP1_UNANSWERED_MAX + 1);
 });
 
 test('what is no media type is left to those who know which are taken', async (t) => {

@@ -9,7 +9,7 @@ import { InvariantViolation, invariant } from '@holdfast/platform/invariant';
 import type { Log } from '@holdfast/platform/log';
 import { fastify } from 'fastify';
 import { methodNotAllowed } from '../http/refusals.ts';
-import { HEADERS_MAX, HTTP2_STREAMS_MAX } from '../limits.ts';
+import { HEADERS_MAX, HTTP1_UNANSWERED_MAX, HTTP2_STREAMS_MAX } from '../limits.ts';
 import { auditIdOf } from './audit-id.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { clientCertificate } from './client-certificate.ts';
@@ -17,6 +17,7 @@ import { refuseConnection } from './client-error.ts';
 import { takesGzip } from './compression.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
+import { Pipelines } from './pipelines.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
 import { plainHeaders } from './sent-headers.ts';
@@ -149,7 +150,9 @@ function createFastify(serving: Serving) {
   server.addContentTypeParser('*', (request: Request, payload: Readable) =>
     bodies.receive(payload, lengthOf(request.headers['content-length'])),
   );
-  server.addHook('onRequest', ({ raw }, _reply, done) => {
+  const pipelines = new Pipelines(HTTP1_UNANSWERED_MAX);
+  server.addHook('onRequest', ({ raw }, reply: Reply, done) => {
+    if (!('stream' in reply.raw) && !pipelines.takes(raw.socket, reply.raw)) return void reply.hijack();
     nameBody(raw);
     done();
   });

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { badRequest, StatusError } from '@holdfast/machinery/status';
 import type { Clock } from '@holdfast/platform/clock';
+import { InFlight } from '@holdfast/platform/in-flight';
 import { bodyTooLarge } from '../http/refusals.ts';
 
 export interface BodyLimits {
@@ -30,7 +31,7 @@ interface Arriving {
  * much, and slowly, would else keep out everybody who renews a lease.
  */
 export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiver {
-  const arriving = new Set<Arriving>();
+  const arriving = new InFlight<Arriving>();
   let held = 0;
   const receive = (payload: Readable, declaredLength: string | undefined): Promise<Buffer> => {
     if (Number(declaredLength) > limits.bodyBytesMax) return Promise.reject(bodyTooLarge());
@@ -44,13 +45,13 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
       reject(error);
     };
     const body: Arriving = { bytes: 0, refuse };
-    arriving.add(body);
+    const number = arriving.add(body);
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       body.bytes += chunk.length;
       held += chunk.length;
       if (body.bytes > limits.bodyBytesMax) refuse(bodyTooLarge());
-      else if (held > limits.bodyBytesInFlightMax) largestOf(arriving)?.refuse(tooManyBodies());
+      else if (held > limits.bodyBytesInFlightMax) largestOf(arriving.entries())?.refuse(tooManyBodies());
     };
     const onEnd = (): void => {
       finish();
@@ -59,7 +60,7 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     const onClose = (): void => refuse(badRequest('the request ended before its body was complete'));
     const timer = clock.timer(limits.receiveTimeoutMs, () => refuse(receivedTooSlowly()));
     const finish = (): void => {
-      arriving.delete(body);
+      arriving.delete(number);
       timer.cancel();
       payload.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       payload.on('error', NOTHING_TO_DO);
@@ -77,9 +78,13 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
 }
 
 /** Of several that are as large, the first that came. */
-function largestOf(arriving: Iterable<Arriving>): Arriving | undefined {
+function largestOf(arriving: Iterable<readonly [number, Arriving]>): Arriving | undefined {
+  let first = Number.POSITIVE_INFINITY;
   let largest: Arriving | undefined;
-  for (const each of arriving) if (largest === undefined || each.bytes > largest.bytes) largest = each;
+  for (const [number, each] of arriving) {
+    const isLarger = largest === undefined || each.bytes > largest.bytes;
+    if (isLarger || (each.bytes === largest?.bytes && number < first)) [first, largest] = [number, each];
+  }
   return largest;
 }
 

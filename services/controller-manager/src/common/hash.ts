@@ -60,9 +60,11 @@ function hasSameMembers(a: object, b: object): boolean {
   return members === Object.values(b).filter((value) => value !== undefined).length;
 }
 
-/** A copy without members that are 0 or absent: on the wire a count of zero is an absent field. */
+/** A copy without members that are 0: on the wire a count of zero is an absent field, but for a count of collisions that somebody wrote. */
 export function withoutZeros<T extends object>(value: T): T {
   const copy = { ...value };
-  for (const key of Object.keys(copy)) if (Reflect.get(copy, key) === 0) Reflect.deleteProperty(copy, key);
+  for (const key of Object.keys(copy)) {
+    if (key !== 'collisionCount' && Reflect.get(copy, key) === 0) Reflect.deleteProperty(copy, key);
+  }
   return copy;
 }

@@ -113,6 +113,15 @@ test('selector, affinity and taints decide where; NoSchedule keeps away, only No
   assert.deepEqual(nodesWithPods(world), ['cordoned', 'lost']);
 });
 
+test('a count of collisions that says zero goes on saying so', async () => {
+  const { world, controller } = await worldWith(daemonSet(), ['a']);
+  const stored = world.api.get(DAEMON_SETS, AGENT);
+  world.api.put(DAEMON_SETS, { ...stored, status: { ...stored.status, collisionCount: 0 } });
+  await run(world, [controller]);
+  const { status } = world.api.get(DAEMON_SETS, AGENT);
+  assert.deepEqual([status.collisionCount, status.numberReady], [0, 1]);
+});
+
 for (const rollingUpdate of [
   { maxUnavailable: 2, maxSurge: 0 },
   { maxUnavailable: 0, maxSurge: 1 },

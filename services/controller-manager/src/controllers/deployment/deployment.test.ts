@@ -255,6 +255,15 @@ test('a stranger’s ReplicaSet under the wanted name raises collisionCount and 
   assert.equal(serving(world), 3);
 });
 
+test('a count of collisions that says zero goes on saying so', async () => {
+  const cluster = await clusterWith(deployment());
+  const stored = cluster.world.api.get(DEPLOYMENTS, WEB);
+  cluster.world.api.put(DEPLOYMENTS, { ...stored, status: { ...stored.status, collisionCount: 0 } });
+  await rollOut(cluster);
+  const { status } = cluster.world.api.get(DEPLOYMENTS, WEB);
+  assert.deepEqual([status.collisionCount, status.readyReplicas], [0, 3]);
+});
+
 test('converges to the same end when killed around any of its writes, with a second manager beside it', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -13,6 +13,7 @@ export {
 } from './kinds/persistent-volume/attachment.ts';
 export { type QosClass, qosClassOf } from './kinds/pod/qos.ts';
 export { clusterIpErrors } from './kinds/service/cluster-ips.ts';
+export * from './node-terms.ts';
 export * from './quota/index.ts';
 export * from './refs.ts';
 export * from './registry.ts';

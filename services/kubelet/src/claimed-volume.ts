@@ -1,12 +1,13 @@
 import {
+  compileNodeTerms,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
+  type SelectableNode,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { meetsAnyTerm, type SelectableNode } from './domain/node-selection.ts';
 import { VolumeError } from './domain/volume-files.ts';
 
 export interface HostDirectory {
@@ -59,7 +60,7 @@ function refuseMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim, 
   if (volumeMode === 'Block')
     throw new VolumeError(`persistentvolume "${name}": block devices are not supported by this node`);
   const required = nodeAffinity?.required;
-  if (required !== undefined && !meetsAnyTerm(required.nodeSelectorTerms, node))
+  if (required !== undefined && !compileNodeTerms(required.nodeSelectorTerms)(node))
     throw new VolumeError(`MountVolume.NodeAffinity check failed for volume "${name}" : no matching NodeSelectorTerms`);
 }
 

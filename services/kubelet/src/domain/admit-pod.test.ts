@@ -58,6 +58,7 @@ test('[LIFE-32] selectors, affinity, host ports and taints that drive out are lo
     ['does not exist', requiring('DoesNotExist', 'disk'), 'NodeAffinity'],
     ['greater', requiring('Gt', 'cores', ['4']), undefined],
     ['less', requiring('Lt', 'cores', ['4']), 'NodeAffinity'],
+    ['not in what no label has', requiring('NotIn', 'disk', ['not a label!']), 'NodeAffinity'],
     ['unknown', requiring('Near', 'cores', ['4']), 'NodeAffinity'],
   ];
   for (const [what, pod, expected] of table) assert.equal(reasonOf(pod, {}), expected, what);

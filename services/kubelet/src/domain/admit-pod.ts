@@ -1,6 +1,5 @@
-import { type Pod, podRequests, type Taint } from '@holdfast/api';
+import { compileNodeTerms, type Pod, podRequests, type SelectableNode, type Taint } from '@holdfast/api';
 import { milliValue, parseQuantity, value } from '@holdfast/machinery';
-import { meetsAnyTerm, type SelectableNode } from './node-selection.ts';
 import type { PodFailure } from './pod-worker-types.ts';
 
 /** What a pod takes of its node. */
@@ -107,5 +106,5 @@ function tolerates({ spec }: Pod, { taints }: AdmittingNode): boolean {
 function selects({ spec }: Pod, node: AdmittingNode): boolean {
   if (Object.entries(spec.nodeSelector ?? {}).some(([key, wanted]) => node.labels[key] !== wanted)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || meetsAnyTerm(required.nodeSelectorTerms, node);
+  return required === undefined || compileNodeTerms(required.nodeSelectorTerms)(node);
 }

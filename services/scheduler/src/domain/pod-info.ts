@@ -1,6 +1,6 @@
-import type { Container, OwnerReference, Pod, Toleration, Volume } from '@holdfast/api';
+import type { Container, NodeTest, OwnerReference, Pod, Toleration, Volume } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
-import { compileRequiredNodes, type NodeTest } from './node-affinity.ts';
+import { compileRequiredNodes } from './node-affinity.ts';
 import { compilePodAffinity, type PodAffinityTerms } from './pod-affinity.ts';
 import { compilePodSpread, type PodSpread } from './pod-spread.ts';
 import { type Amounts, podRequests, podRequestsForScoring } from './resources.ts';

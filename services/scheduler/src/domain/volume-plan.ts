@@ -1,6 +1,10 @@
-import type { PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm } from '@holdfast/api';
+import {
+  compileNodeTerms,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type TopologySelectorTerm,
+} from '@holdfast/api';
 import { compileLabelSelector, parseQuantity, value } from '@holdfast/machinery';
-import { compileTerms } from './node-affinity.ts';
 import type { NodeInfo } from './node-info.ts';
 import { compileOrNothing } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -162,7 +166,7 @@ function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: Persisten
 }
 
 function reaches({ spec: { nodeAffinity } }: PersistentVolume, node: NodeInfo): boolean {
-  return nodeAffinity?.required === undefined || compileTerms(nodeAffinity.required.nodeSelectorTerms)(node);
+  return nodeAffinity?.required === undefined || compileNodeTerms(nodeAffinity.required.nodeSelectorTerms)(node);
 }
 
 function provisionConflict(claim: PersistentVolumeClaim, node: NodeInfo, volumes: Volumes): VolumeConflict | undefined {

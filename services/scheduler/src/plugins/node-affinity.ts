@@ -1,5 +1,11 @@
-import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '@holdfast/api';
-import { compileTerm, compileTerms, type NodeTest } from '../domain/node-affinity.ts';
+import {
+  compileNodeTerm,
+  compileNodeTerms,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  type NodeTest,
+  type PreferredSchedulingTerm,
+} from '@holdfast/api';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { PluginDefinition } from '../framework/definition.ts';
@@ -30,7 +36,7 @@ interface WeightedTest {
 
 function createNodeAffinity({ addedAffinity }: NodeAffinityArgs): Plugin {
   const terms = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const enforced = terms === undefined ? undefined : compileTerms(terms);
+  const enforced = terms === undefined ? undefined : compileNodeTerms(terms);
   const preferred = (addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(compilePreferred);
   const passes = (pod: PodInfo, node: NodeInfo): boolean =>
     (enforced === undefined || enforced(node)) && (pod.requiredNodes === undefined || pod.requiredNodes(node));
@@ -77,7 +83,7 @@ function isNameIn({ key, operator }: NodeSelectorRequirement): boolean {
 }
 
 function compilePreferred({ preference, weight }: PreferredSchedulingTerm): WeightedTest {
-  return { weight, matches: compileTerm(preference) };
+  return { weight, matches: compileNodeTerm(preference) };
 }
 
 function scorerOf({ pod }: PodInfo, added: readonly WeightedTest[]): NodeScorer | undefined {

@@ -113,6 +113,19 @@ test('selector, affinity and taints decide where; NoSchedule keeps away, only No
   assert.deepEqual(nodesWithPods(world), ['cordoned', 'lost']);
 });
 
+test('a requirement that no node can be held against keeps away from all of them', async () => {
+  const template = podTemplate({ app: 'agent' });
+  const matchExpressions = [{ key: 'disk', operator: 'NotIn', values: ['not a label!'] }];
+  const required = { nodeSelectorTerms: [{ matchExpressions }] };
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+  const { world, controller } = await worldWith(
+    daemonSet({ template: { ...template, spec: { ...template.spec, affinity } } }),
+    ['a'],
+  );
+  await run(world, [controller]);
+  assert.deepEqual(nodesWithPods(world), []);
+});
+
 test('a count of collisions that says zero goes on saying so', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   const stored = world.api.get(DAEMON_SETS, AGENT);

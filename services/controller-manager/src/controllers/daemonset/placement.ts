@@ -1,11 +1,10 @@
-import type {
-  Node,
-  NodeSelectorRequirement,
-  NodeSelectorTerm,
-  Pod,
-  PodTemplateSpec,
-  Taint,
-  Toleration,
+import {
+  compileNodeTerms,
+  type Node,
+  type Pod,
+  type PodTemplateSpec,
+  type Taint,
+  type Toleration,
 } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 import { tolerates } from '../../common/tolerations.ts';
@@ -53,35 +52,7 @@ function isSelected({ spec }: PodTemplateSpec, node: Node): boolean {
   if (spec.nodeName !== undefined && spec.nodeName !== '' && spec.nodeName !== nameOf(node)) return false;
   if (Object.entries(spec.nodeSelector ?? {}).some(([key, value]) => labels[key] !== value)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || required.nodeSelectorTerms.some((term) => meetsTerm(term, node));
-}
-
-function meetsTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Node): boolean {
-  if (matchExpressions.length + matchFields.length === 0) return false;
-  const labels = node.metadata.labels ?? {};
-  return (
-    matchExpressions.every((requirement) => meets(requirement, labels[requirement.key])) &&
-    matchFields.every((field) => field.key === 'metadata.name' && meets(field, nameOf(node)))
-  );
-}
-
-function meets({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-      return value !== undefined && Number(value) > Number(values[0]);
-    case 'Lt':
-      return value !== undefined && Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
+  return required === undefined || compileNodeTerms(required.nodeSelectorTerms)({ name: nameOf(node), labels });
 }
 
 /** The affinity that sends a pod to one node and nowhere else, whoever schedules it. */

@@ -38,8 +38,12 @@ export interface Claim {
 }
 
 /** What a service holds as it is written. Node ports that its type makes no use of are only words. */
-export function claimsOf(service: Readonly<Service>): readonly Claim[] {
-  const { spec } = service;
+export const claimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, hasNodePorts(service));
+
+/** What it may hold since the time when its node ports were claimed whatever its type. */
+export const oldClaimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, true);
+
+function claimsFor({ spec }: Readonly<Service>, withNodePorts: boolean): readonly Claim[] {
   const claims = new Map<StoreKey, Claim>();
   const claim = (key: StoreKey, name: string, field: Claim['field']): void => {
     if (!claims.has(key)) claims.set(key, { key, name, field });
@@ -48,7 +52,7 @@ export function claimsOf(service: Readonly<Service>): readonly Claim[] {
     for (const ip of spec.clusterIPs ?? [])
       if (addressNumber(ip) !== undefined) claim(addressKey(ip), ip, 'clusterIPs');
   }
-  for (const [i, { nodePort }] of (hasNodePorts(service) ? (spec.ports ?? []) : []).entries()) {
+  for (const [i, { nodePort }] of (withNodePorts ? (spec.ports ?? []) : []).entries()) {
     if (nodePort !== undefined && nodePort !== 0) claim(nodePortKey(nodePort), String(nodePort), i);
   }
   const health = spec.healthCheckNodePort ?? 0;

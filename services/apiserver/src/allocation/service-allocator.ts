@@ -3,7 +3,16 @@ import type { StatusError } from '@holdfast/machinery';
 import type { Ids } from '@holdfast/platform';
 import type { Store, StoreKey, WriteOperation } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { addressKey, type Claim, claimsOf, claimValue, isHeldBy, isNodePortKey, nodePortKey } from './claims.ts';
+import {
+  addressKey,
+  type Claim,
+  claimsOf,
+  claimValue,
+  isHeldBy,
+  isNodePortKey,
+  nodePortKey,
+  oldClaimsOf,
+} from './claims.ts';
 import { isHeadless, settleFamilies } from './ip-families.ts';
 import { addressText, NODE_PORTS, pickFree, type Range } from './ranges.ts';
 import {
@@ -103,7 +112,7 @@ async function allocateService(
       value: claimValue(name, wanted ?? decodeService(old)),
     }),
   );
-  const removals = await releases(deps, without(before, after), old);
+  const removals = old === undefined ? [] : await releases(deps, without(oldClaimsOf(decodeService(old)), after), old);
   return {
     object: wanted ?? decodeService(old),
     operations: [...creations, ...removals],

@@ -106,6 +106,16 @@ test('an external service holds no node port, whatever it says', async () => {
   assert.match(turned.textAt('message'), /nodePort: Invalid value: 30080: provided port is already allocated$/);
 });
 
+test('a node port that an external service once claimed is given back with it', async () => {
+  await create('a', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_101 }] });
+  const [stored] = (await api.store.list('core/services/default/a')).objects;
+  assert.ok(stored);
+  const value = stored.value.replace('"type":"NodePort"', '"type":"ExternalName","externalName":"a.b"');
+  await api.store.write([{ kind: 'update', key: stored.key, value, expectedRevision: stored.revision }]);
+  await api.call('DELETE', `${SERVICES}/a`);
+  assert.ok(!(await claims()).includes('30101'));
+});
+
 test('what a service holds follows its type', async () => {
   const address = (await create('a')).textAt('spec.clusterIP');
   const patch = (spec: object): Promise<Answer> => api.call('PATCH', `${SERVICES}/a`, { body: { spec } });

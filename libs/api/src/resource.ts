@@ -24,7 +24,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly verbs: readonly string[];
   /** Who deletes one of them is answered with what it was; of other kinds with a `Status`. */
   readonly answersDeleted: boolean;
-  /** Fills absent fields in place, before validation and also when an old object is read. Idempotent. */
+  /** Fills absent fields in place, before validation of what is created or changed; what is only read stays as it is stored. Idempotent. */
   readonly setDefaults: (object: T) => void;
   readonly strategy: Strategy<T>;
   /** Present when the kind has a `/status` subresource. */

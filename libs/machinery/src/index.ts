@@ -14,6 +14,7 @@ export {
 export * from './fieldpath/field-set.ts';
 export * from './fieldpath/fields-v1.ts';
 export { printGo } from './go-types.ts';
+export { nearestKept } from './int64.ts';
 export * from './json.ts';
 export * from './json-decode.ts';
 export * from './json-patch.ts';

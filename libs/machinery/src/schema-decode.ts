@@ -1,5 +1,6 @@
 import { formatTime, parseTime } from '@holdfast/platform';
 import { converterError, goType, namedGoType } from './go-types.ts';
+import { isInt64, nearestKept } from './int64.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeName, setOwn } from './json.ts';
 import { MAX_STRICT_ERRORS } from './limits.ts';
 import { canonicalQuantity, formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
@@ -55,16 +56,6 @@ export function decodeTextWithSchema(
 }
 
 const inInt32 = (value: number): boolean => value >= -(2 ** 31) && value < 2 ** 31;
-
-/** The largest integer of 64 bits that can be kept: the next number is one that clients in Go cannot read. */
-const INT64_NEAR_MAX = 2 ** 63 - 1024;
-const INT64_CHARS_MAX = 20;
-
-function isInt64(written: string): boolean {
-  if (written.length > INT64_CHARS_MAX || !/^-?\d+$/.test(written)) return false;
-  const value = BigInt(written);
-  return BigInt.asIntN(64, value) === value;
-}
 
 class Decoder {
   readonly unknownFields: string[] = [];
@@ -198,7 +189,7 @@ class Decoder {
     if (!fits || (written !== undefined && !isInt64(written))) {
       return this.#wrongType(value, schema, `number ${written ?? value}`);
     }
-    return isLong ? Math.min(value, INT64_NEAR_MAX) : value;
+    return isLong ? nearestKept(value) : value;
   }
 
   #wrongType(value: Json, schema: Schema, found: string = jsonTypeName(value)): never {

@@ -5,7 +5,7 @@ import { decodeProtobufObject, WireError } from './index.ts';
 type Part = number[];
 const varint = (value: bigint): Part =>
   value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...varint(value >> 7n)];
-const integer = (field: number, value: number): Part => [
+const integer = (field: number, value: number | bigint): Part => [
   ...varint(BigInt(field * 8)),
   ...varint(BigInt.asUintN(64, BigInt(value))),
 ];
@@ -104,6 +104,15 @@ test('times, quantities and numbers-or-strings have their JSON forms', () => {
 test('negative integers are read as such', () => {
   const body = envelope('scheduling.k8s.io/v1', 'PriorityClass', integer(2, -5));
   assert.equal(decodeProtobufObject(body)['value'], -5);
+});
+
+test('the ends of the integers of 64 bits are integers of 64 bits as JSON too', () => {
+  for (const end of [2n ** 63n - 1n, -(2n ** 63n)]) {
+    const { gracePeriodSeconds } = decodeProtobufObject(envelope('v1', 'DeleteOptions', integer(1, end)));
+    const written = BigInt(JSON.stringify(gracePeriodSeconds));
+    assert.equal(BigInt.asIntN(64, written), written);
+    assert.equal(written < 0n, end < 0n);
+  }
 });
 
 test('DeleteOptions are found whatever group they are sent under', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from './json-decode.ts';
 import { findDuplicates, findOddNumbers, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
-import { DecodeError, decodeWithSchema } from './schema-decode.ts';
+import { DecodeError, decodeTextWithSchema, decodeWithSchema } from './schema-decode.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
 
 test('bad JSON is refused in the words of Go', () => {
@@ -154,6 +154,26 @@ test('unknown fields are reported with their path and pruned', () => {
 test('a value that is already good is returned as it is', () => {
   const value = { kind: 'Pod', metadata: { name: 'x', labels: { a: 'b' } }, spec: { containers: [{ name: 'a' }] } };
   assert.equal(decodeWithSchema(value, pod()).value, value);
+});
+
+test('an amount without quotes is what is written', () => {
+  const amounts = {
+    '1.0': '1',
+    '1e3': '1e3',
+    '1E3': '1e3',
+    '0.5': '500m',
+    '9007199254740993': '9007199254740993',
+    '12': '12',
+  };
+  for (const [written, kept] of Object.entries(amounts)) {
+    const text = `{"spec":{"containers":[{"resources":{"limits":{"example.com/disk":${written}}}}]}}`;
+    const { value } = decodeTextWithSchema(JSON.parse(text), pod(), findOddNumbers(text));
+    assert.deepEqual(
+      value,
+      { spec: { containers: [{ resources: { limits: { 'example.com/disk': kept } } }] } },
+      written,
+    );
+  }
 });
 
 test('type mismatches have the words of the decoder', () => {

@@ -45,7 +45,10 @@ export function decodeWithSchema(
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
-/** As `decodeWithSchema`, of a body whose text holds `oddNumbers` by their paths: like Go, an integer may not be written as `1.0`. */
+/**
+ * As `decodeWithSchema`, of a body whose text holds `oddNumbers` by their paths: like Go, an integer may not be written as `1.0`, and
+ * a quantity is what is written.
+ */
 export function decodeTextWithSchema(
   value: JsonObject,
   schema: StructSchema,
@@ -172,7 +175,7 @@ class Decoder {
       case 'intOrString':
         return typeof value === 'string' ? value : this.#integer(value, schema);
       case 'quantity':
-        return canonicalQuantityOf(value);
+        return canonicalQuantityOf(this.#written(value) ?? value);
       case 'time':
       case 'microTime':
         return typeof value === 'string' ? canonicalTime(value, schema.scalar) : this.#wrongType(value, schema);
@@ -183,13 +186,18 @@ class Decoder {
 
   #integer(value: Json, schema: ScalarSchema): number {
     if (typeof value !== 'number') return this.#wrongType(value, schema);
-    const written = this.#oddNumbers?.get(pathText(this.#path));
+    const written = this.#written(value);
     const isLong = schema.scalar === 'int64';
     const fits = Number.isInteger(value) && (isLong ? Math.abs(value) <= 2 ** 63 : inInt32(value));
     if (!fits || (written !== undefined && !isInt64(written))) {
       return this.#wrongType(value, schema, `number ${written ?? value}`);
     }
     return isLong ? nearestKept(value) : value;
+  }
+
+  /** How an odd number stands in the text. */
+  #written(value: Json): string | undefined {
+    return typeof value === 'number' ? this.#oddNumbers?.get(pathText(this.#path)) : undefined;
   }
 
   #wrongType(value: Json, schema: Schema, found: string = jsonTypeName(value)): never {

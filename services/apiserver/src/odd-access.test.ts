@@ -135,6 +135,12 @@ test('a kubelet is told why it may not write what is not its own', () => {
       body: { metadata: { labels: { 'node-restriction.kubernetes.io/x': 'y', 'kubernetes.io/z': 'y' } } },
       why: 'is not allowed to modify labels: kubernetes.io/z, node-restriction.kubernetes.io/x',
     },
+    ...['', '/status'].map((subresource) => ({
+      method: 'PATCH' as const,
+      url: `/api/v1/nodes/a${subresource}`,
+      body: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'b', uid: 'gone' }] } },
+      why: 'node "a" is not allowed to modify ownerReferences',
+    })),
     {
       method: 'POST',
       url: '/apis/storage.k8s.io/v1/csinodes',

@@ -36,6 +36,10 @@ function checkNode(request: AdmissionRequest, node: string): void {
   if (old !== undefined && !deepEqual(wanted.spec.taints ?? [], old.spec.taints ?? [])) {
     throw refuse(request, `node "${node}" is not allowed to modify taints`);
   }
+  // One with an owner that is gone is collected: it would come back with the labels and taints it likes.
+  if (old !== undefined && !deepEqual(wanted.metadata.ownerReferences ?? [], old.metadata.ownerReferences ?? [])) {
+    throw refuse(request, `node "${node}" is not allowed to modify ownerReferences`);
+  }
   const labels = forbiddenLabels(wanted.metadata.labels ?? {}, old?.metadata.labels ?? {});
   if (labels.length === 0) return;
   const what = old === undefined ? `node "${node}" is not allowed to set the following` : 'is not allowed to modify';

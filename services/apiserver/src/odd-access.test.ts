@@ -20,7 +20,9 @@ before(async () => {
   for (const name of ['b', 'a']) {
     uidOfA = (await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } })).textAt('metadata.uid');
   }
-  await api.call('POST', `${CORE}/pods`, { body: podBody('on-b', { spec: { nodeName: 'b' } }) });
+  for (const node of ['b', 'a']) {
+    await api.call('POST', `${CORE}/pods`, { body: podBody(`on-${node}`, { spec: { nodeName: node } }) });
+  }
 });
 after(() => api.stop());
 
@@ -43,6 +45,7 @@ async function refused(asked: readonly Asked[]): Promise<void> {
 test('a kubelet is told why it may not read what is not its own', () => {
   const unrelated = "no relationship found between node 'a' and this object";
   const inGroup = 'in API group "" in the namespace "default"';
+  const inCluster = 'in API group "" at the cluster scope';
   const leases = 'can only access leases in the "kube-node-lease" system namespace';
   return refused([
     { url: `${CORE}/secrets/s`, why: unrelated },
@@ -55,6 +58,9 @@ test('a kubelet is told why it may not read what is not its own', () => {
     { url: `${CORE}/pods`, why: 'can only list/watch pods with spec.nodeName field selector' },
     { url: `${CORE}/pods/on-b`, why: unrelated },
     { url: `${CORE}/pods/on-b/status`, why: `User "system:node:a" cannot get resource "pods/status" ${inGroup}` },
+    { url: `${CORE}/pods/on-a/log`, why: `User "system:node:a" cannot get resource "pods/log" ${inGroup}` },
+    { url: `${CORE}/pods/on-a/exec`, why: `User "system:node:a" cannot get resource "pods/exec" ${inGroup}` },
+    { url: '/api/v1/nodes/a/proxy/pods', why: `User "system:node:a" cannot get resource "nodes/proxy" ${inCluster}` },
     { url: '/api/v1/nodes', why: "node 'a' cannot read all nodes, only its own Node object" },
     { url: '/api/v1/nodes/b', why: "node 'a' cannot read 'b', only its own Node object" },
     { url: `${CORE}/serviceaccounts/default`, why: 'can only create tokens for individual service accounts' },

@@ -30,7 +30,8 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
   if (ALWAYS.has(asked)) return true;
   if (info.resource === 'leases') return info.namespace === LEASES && (info.verb === 'create' || isOwn(node, info));
   if (info.resource === 'csinodes') return isOwn(node, info);
-  if (!READS.has(info.verb)) return false;
+  // Behind a subresource are logs, commands and the node's own API, and no kubelet asks for these.
+  if (!READS.has(info.verb) || info.subresource !== '') return false;
   switch (info.resource) {
     case 'nodes':
       return pinned(info, 'metadata.name') === node;

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Subject } from '@holdfast/api';
+import type { ApiHandler } from '@holdfast/client';
+import { createSystemClock } from '@holdfast/platform';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { addressRange, DEFAULT_SERVICE_NETWORK } from '../allocation/ranges.ts';
+import { textAnswer } from '../http/answers.ts';
 import { startTestApi } from '../testing/fixture.ts';
 import { reconciledBinding, reconciledRole } from './role-reconciliation.ts';
 import { AUTOUPDATE, binding, partOf, READ, role, rule, selectorOf, toGroups } from './role-shapes.ts';
 import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES } from './roles.ts';
+import { ensureSystemObjects } from './system-objects.ts';
 
 const CLUSTER_ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const API = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' } as const;
@@ -130,6 +135,21 @@ test('a server that starts again completes roles and bindings, and makes those o
   assert.equal(await at(path('system:monitoring'), 'roleRef.name'), 'system:monitoring');
   assert.equal(await at(path('system:monitoring'), 'subjects.0.name'), 'system:monitoring');
   await second.stop();
+});
+
+test('a role that cannot be read at first is completed all the same', async () => {
+  const api = await startTestApi();
+  const url = `${CLUSTER_ROLES}/system:kube-dns`;
+  await api.call('PATCH', url, { body: { rules: [] } });
+  const unread = new Set([url]);
+  const handle: ApiHandler = async (request) =>
+    unread.delete(request.path)
+      ? textAnswer(503, 'busy')
+      : api.server.handle({ ...request, headers: { ...request.headers, authorization: 'Bearer admin' } });
+  const clock = { ...createSystemClock(), sleep: () => Promise.resolve() };
+  await ensureSystemObjects(handle, clock, addressRange(DEFAULT_SERVICE_NETWORK));
+  assert.deepEqual((await api.call('GET', url)).at('rules.0.verbs'), ['list']);
+  await api.stop();
 });
 
 test('a server starts although a quota leaves no room for roles', async () => {

@@ -107,8 +107,8 @@ async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): P
     if (mended === undefined) return;
     const answer = await write(handle, path, { mended, wanted });
     const { status } = answer;
-    // Another server was faster: it made the same.
-    if (status === 200 || status === 201 || (status === 409 && mended === 'absent')) return;
+    // Another server was faster: it made the same. Of one that could not be read nobody knows what it is.
+    if (status === 200 || status === 201 || (status === 409 && found.status === 404)) return;
     // A quota of the namespace leaves no room: whoever set it wants no more roles there.
     if (status === 403 && wanted.mend !== undefined) return;
     invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path, name, status });

@@ -14,8 +14,10 @@ export function reconciledRole(stored: ClusterRole, wanted: BootstrapRole): Clus
   // The rules of a role that consists of others are theirs.
   const missing: readonly PolicyRule[] =
     aggregationRule === undefined ? uncovered(stored.rules ?? [], wanted.rules) : [];
+  const { aggregationRule: _former, ...plain } = stored;
   const better: ClusterRole = {
-    ...stored,
+    // What a role would select that is to select nobody is not its own.
+    ...(aggregationRule === undefined ? plain : stored),
     metadata: completed(stored.metadata, wanted.metadata),
     ...(missing.length === 0 ? {} : { rules: [...(stored.rules ?? []), ...missing] }),
     ...(selectors.length === 0 ? {} : { aggregationRule: { clusterRoleSelectors: [...own, ...selectors] } }),

@@ -91,6 +91,11 @@ describe('what a server makes of a role that is there when it starts', () => {
     assert.equal(reconciledRole({ ...mended, rules: [] }, view), undefined);
   });
 
+  test('one that is to consist of none loses what it would select', () => {
+    const selecting = { ...stored(), aggregationRule: { clusterRoleSelectors: [selectorOf('edit')] } };
+    assert.deepEqual(reconciledRole(selecting, wanted), stored());
+  });
+
   const granted = binding('r', toGroups('a', 'b'));
   const bound = (over: Partial<ClusterRoleBinding> = {}): ClusterRoleBinding => ({
     ...API,

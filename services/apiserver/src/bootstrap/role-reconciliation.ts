@@ -25,7 +25,21 @@ export function reconciledRole(stored: ClusterRole, wanted: BootstrapRole): Clus
   return deepEqual(better, stored) ? undefined : better;
 }
 
-/** The same for a binding. One of another role cannot be mended: it has to be made anew. */
+/**
+ * A role of earlier servers has rules of its own, and loses them once it consists of others: its part, with what none of
+ * these allows. `undefined` when nothing would be lost.
+ */
+export function partWithOwnRules(
+  stored: ClusterRole,
+  wanted: BootstrapRole,
+  part: BootstrapRole,
+): BootstrapRole | undefined {
+  if (stored.aggregationRule !== undefined || isProtected(stored.metadata)) return undefined;
+  const own = (stored.rules ?? []).filter((rule) => uncovered(wanted.rules, [rule]).length > 0);
+  return own.length === 0 ? undefined : { ...part, rules: [...part.rules, ...own] };
+}
+
+/** What `reconciledRole` does, for a binding. One of another role cannot be mended: it has to be made anew. */
 export function reconciledBinding(
   stored: ClusterRoleBinding,
   wanted: BootstrapBinding,

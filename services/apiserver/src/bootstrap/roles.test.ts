@@ -142,6 +142,31 @@ test('a server that starts again completes roles and bindings, and makes those o
   await second.stop();
 });
 
+test('a role of earlier servers keeps what it allowed besides as a rule of its part, and no more', async () => {
+  const store = createMemoryStore();
+  const first = await startTestApi({ store });
+  const at = (name: string): string => `${CLUSTER_ROLES}/${name}`;
+  const own = rule('get', 'example.com', 'things');
+  for (const [name, rules] of [
+    ['edit', [own, rule(READ, '', 'pods')]],
+    ['view', [rule(READ, '', 'pods')]],
+  ] as const) {
+    await first.call('DELETE', at(`system:aggregate-to-${name}`));
+    assert.equal((await first.call('PATCH', at(name), { body: { aggregationRule: null, rules } })).status, 200);
+  }
+  await first.server.stop();
+  // Twice: the second start finds what the first has made of it.
+  for (let start = 1; start <= 2; start += 1) {
+    const next = await startTestApi({ store });
+    const rulesOf = async (name: string): Promise<unknown> => (await next.call('GET', at(name))).at('rules');
+    const partOfEdit = rolesBy.get('system:aggregate-to-edit')?.rules ?? [];
+    assert.deepEqual(await rulesOf('system:aggregate-to-edit'), [...partOfEdit, own]);
+    assert.deepEqual(await rulesOf('system:aggregate-to-view'), rolesBy.get('system:aggregate-to-view')?.rules);
+    assert.ok((await next.call('GET', at('edit'))).at('aggregationRule'));
+    await next.server.stop();
+  }
+});
+
 test('a role that cannot be read at first is completed all the same', async () => {
   const api = await startTestApi();
   const url = `${CLUSTER_ROLES}/system:kube-dns`;

@@ -3,9 +3,10 @@ import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } fro
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
 import { addressText, type Range } from '../allocation/ranges.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
-import { reconciledBinding, reconciledRole } from './role-reconciliation.ts';
+import { partWithOwnRules, reconciledBinding, reconciledRole } from './role-reconciliation.ts';
 import type { BootstrapBinding, BootstrapRole } from './role-shapes.ts';
 import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES, NAMESPACED_ROLE_BINDINGS, NAMESPACED_ROLES } from './roles.ts';
+import { ROLES_AND_PARTS } from './user-roles.ts';
 
 interface SystemObject {
   readonly group: string;
@@ -95,7 +96,27 @@ export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addr
     await Promise.all(served.map((wanted) => ensure(handle, clock, wanted)));
   };
   await ensureAll(NAMESPACES);
+  await Promise.all(ROLES_AND_PARTS.map(([role, part]) => keepOwnRules(handle, clock, role, part)));
   await ensureAll([...CLUSTER_SCOPED, ...IN_NAMESPACES, kubernetesService(addresses)]);
+}
+
+/** Before the role consists of others: only then it is known what is its own. */
+async function keepOwnRules(
+  handle: ApiHandler,
+  clock: Clock,
+  ...[role, part]: readonly [BootstrapRole, BootstrapRole]
+): Promise<void> {
+  const wanted = roleObject('clusterroles', role);
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send(handle, 'GET', `${pathOf(wanted)}/${role.metadata.name}`);
+    if (answer.status === 404) return;
+    if (answer.status === 200) {
+      const fuller = partWithOwnRules(objectOf(answer) as ClusterRole, role, part);
+      if (fuller !== undefined) await ensure(handle, clock, roleObject('clusterroles', fuller));
+      return;
+    }
+    await beforeNext(clock, wanted, { attempt, answer });
+  }
 }
 
 async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): Promise<void> {
@@ -111,10 +132,20 @@ async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): P
     if (status === 200 || status === 201 || (status === 409 && found.status === 404)) return;
     // A quota of the namespace leaves no room: whoever set it wants no more roles there.
     if (status === 403 && wanted.mend !== undefined) return;
-    invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path, name, status });
-    if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, answer);
-    await clock.sleep(SYSTEM_OBJECT_RETRY_MS);
+    await beforeNext(clock, wanted, { attempt, answer });
   }
+}
+
+async function beforeNext(
+  clock: Clock,
+  wanted: SystemObject,
+  { attempt, answer }: { readonly attempt: number; readonly answer: ApiResponse },
+): Promise<void> {
+  const { status } = answer;
+  const { name } = wanted.object.metadata;
+  invariant(status >= 500 || RETRIED.has(status), 'system objects are valid', { path: pathOf(wanted), name, status });
+  if (attempt === SYSTEM_OBJECT_ATTEMPTS_MAX) throw notCreated(name, answer);
+  await clock.sleep(SYSTEM_OBJECT_RETRY_MS);
 }
 
 /** Too many at once, or changed since it was read. */

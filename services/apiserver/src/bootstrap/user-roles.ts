@@ -108,5 +108,12 @@ const view = aggregated('view', [VIEW, METRICS], ['edit']);
 const edit = aggregated('edit', [EDIT, METRICS, view], ['admin']);
 const admin = aggregated('admin', [ADMIN, METRICS, edit], []);
 
+/** Each with the part that has its name. */
+export const ROLES_AND_PARTS: readonly (readonly [BootstrapRole, part: BootstrapRole])[] = [
+  [admin, ADMIN],
+  [edit, EDIT],
+  [view, VIEW],
+];
+
 /** What users of a namespace work with. Roles of others join by their labels. */
 export const USER_ROLES: readonly BootstrapRole[] = [admin, edit, view, ...PARTS];

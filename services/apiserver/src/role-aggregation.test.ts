@@ -45,6 +45,32 @@ test('a controller gives a role what it selects, and neither that role nor anoth
   assert.equal((await api.call('POST', ROLES, { as: 'manager', body: made })).status, 403);
 });
 
+describe('a controller finishes the deletion of', () => {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'secrets' };
+  const subject = { kind: 'User', name: 'nobody', apiGroup: 'rbac.authorization.k8s.io' };
+  const inNamespace = (plural: string): string => ROLES.replace('clusterroles', `namespaces/default/${plural}`);
+  for (const [what, path, content, more] of [
+    ['a cluster role', ROLES, { rules: [rule('pods')] }, { rules: [rule('secrets')] }],
+    ['a role', inNamespace('roles'), { rules: [rule('pods')] }, { rules: [rule('secrets')] }],
+    ['a cluster binding', BINDINGS, { roleRef, subjects: [] }, { subjects: [subject] }],
+    ['a binding', inNamespace('rolebindings'), { roleRef, subjects: [] }, { subjects: [subject] }],
+  ] as const) {
+    test(`${what}, and changes nothing else of it`, async () => {
+      await create('secrets', { rules: [rule('secrets')] });
+      const finalizers = ['foregroundDeletion'];
+      await api.call('POST', path, { body: { metadata: { name: 'x', finalizers }, ...content } });
+      assert.equal((await api.call('DELETE', `${path}/x`)).status, 200);
+      const stored = Object((await api.call('GET', `${path}/x`)).body);
+      const finished = { ...stored, metadata: { ...stored.metadata, finalizers: [] } };
+      const as = 'manager';
+      assert.equal((await api.call('PUT', `${path}/x`, { as, body: { ...finished, ...more } })).status, 403);
+      const answer = await api.call('PUT', `${path}/x`, { as, body: finished });
+      assert.equal(answer.status, 200, answer.textAt('message'));
+      assert.equal((await api.call('GET', `${path}/x`)).status, 404);
+    });
+  }
+});
+
 describe('somebody who may write roles, and holds few rights', () => {
   const WRITES = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['create', 'patch'] };
   const ALL = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };

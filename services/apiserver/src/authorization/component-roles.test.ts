@@ -58,6 +58,13 @@ test('the certificate controllers may do nothing else that a controller may', ()
   assert.equal(may(CERTIFICATE_CONTROLLER, 'list certificatesigningrequests'), true);
 });
 
+test('a controller makes no roles and bindings, and updates those that are there', () => {
+  for (const kind of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']) {
+    const mayDo = (verb: string): boolean => may(MANAGER, `${verb} ${kind}`, 'rbac.authorization.k8s.io');
+    assert.deepEqual(['create', 'patch', 'bind', 'escalate', 'update', 'delete'].filter(mayDo), ['update', 'delete']);
+  }
+});
+
 test('whoever answers for the names of services sees services and their endpoints, and changes nothing', () => {
   for (const what of ['list services', 'watch services', 'list endpoints'])
     assert.equal(may(CLUSTER_DNS, what, ''), true);

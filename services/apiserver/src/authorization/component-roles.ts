@@ -49,14 +49,14 @@ const NO_CONTROLLER_WRITES: ReadonlySet<string> = new Set([
 
 /**
  * Controllers create what their objects' owners could create and remove what owners and namespaces leave behind. Who may end a
- * pod or give up a node is guarded by admission; rights they may only take away, never give: the roles that they may update are
- * those that consist of others, and admission compares.
+ * pod or give up a node is guarded by admission; rights they may only take away, never give: of roles and bindings they update
+ * owners and finalizers, and the rules of roles that consist of others, and admission compares.
  */
 function mayControl(info: ResourceRequest): boolean {
   if (READ_VERBS.has(info.verb)) return !NO_CONTROLLER_WRITES.has(qualified(info));
   if (!WRITE_VERBS.has(info.verb) || NO_CONTROLLER_WRITES.has(qualified(info))) return false;
   if (info.group !== 'rbac.authorization.k8s.io') return true;
-  return REMOVAL_VERBS.has(info.verb) || (info.verb === 'update' && info.resource === 'clusterroles');
+  return REMOVAL_VERBS.has(info.verb) || info.verb === 'update';
 }
 
 const CERTIFIER_WRITES: ReadonlySet<string> = new Set([

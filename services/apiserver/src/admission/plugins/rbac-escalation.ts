@@ -29,11 +29,11 @@ export const createRbacEscalation = (deps: AdmissionDeps): AdmissionPlugin => ({
 async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promise<void> {
   const role = request.object as ClusterRole | undefined;
   const old = request.old as ClusterRole | undefined;
+  if (role === undefined || changesOwnersAlone(request)) return;
   if (isController(request.user)) {
     checkAggregation(deps, request);
     return;
   }
-  if (role === undefined || changesOwnersAlone(request)) return;
   if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
   refuseMissing(deps, request, role.rules ?? []);
   if (isAggregated(role) || isAggregated(old)) refuseUnlessAll(deps, request);

@@ -5,15 +5,18 @@ import { type ClientHttp2Session, connect, createSecureServer } from 'node:http2
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { TLSSocket } from 'node:tls';
+import { type Clock, createSystemClock } from '@holdfast/platform/clock';
 import { createCertificate } from '../testing/certificate.ts';
 import { clientCertificate } from './client-certificate.ts';
+
+const clock = createSystemClock();
 
 test('the certificate of a client is read once for all requests of a connection', async (t) => {
   const { certificate, key } = createCertificate();
   const hash = createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
   const server = createSecureServer({ cert: certificate, key, ca: certificate, requestCert: true });
   const reads = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate').mock;
-  server.on('request', (request, response) => response.end(clientCertificate(request) ?? 'nobody'));
+  server.on('request', (request, response) => response.end(clientCertificate(request, clock) ?? 'nobody'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
@@ -37,7 +40,7 @@ test('a certificate of another authority is seen, and says nothing; none is none
     requestCert: true,
     rejectUnauthorized: false,
   });
-  server.on('request', (request, response) => response.end(JSON.stringify([clientCertificate(request)])));
+  server.on('request', (request, response) => response.end(JSON.stringify([clientCertificate(request, clock)])));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
@@ -50,6 +53,24 @@ test('a certificate of another authority is seen, and says nothing; none is none
     t.after(() => session.destroy());
     assert.equal(await answerOf(session), seen);
   }
+});
+
+test('a connection does not make a certificate last longer', async (t) => {
+  const { certificate, key } = createCertificate();
+  const end = new X509Certificate(certificate).validToDate.getTime();
+  let time = end;
+  const running: Clock = { ...clock, now: () => time };
+  const server = createSecureServer({ cert: certificate, key, ca: certificate, requestCert: true });
+  server.on('request', (request, response) => response.end(JSON.stringify(clientCertificate(request, running))));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const session = connect(`https://127.0.0.1:${port}`, { ca: certificate, cert: certificate, key });
+  t.after(() => session.destroy());
+  assert.match(await answerOf(session), /CN=test/);
+  time = end + 1;
+  assert.equal(await answerOf(session), '""');
 });
 
 async function answerOf(session: ClientHttp2Session): Promise<string> {

@@ -64,7 +64,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
   const guard = guardConnections(server.server, clock, limits);
   server.all('/*', (request, reply) => serve(serving, request, reply));
   const upgrades = serveUpgrades(server.server, {
-    ask: (raw, asker) => deps.ask(askedBy(raw, undefined), asker),
+    ask: (raw, asker) => deps.ask(askedBy(raw, undefined, clock), asker),
     answer: (raw) =>
       new ClientAnswer(raw, {
         headOnly: false,
@@ -226,14 +226,14 @@ function serve({ ask, bodies, clock, ids, limits, unread }: Serving, request: Re
     unread,
     onAnswer,
   });
-  answer.asks(ask(askedBy(raw, body), answer));
+  answer.asks(ask(askedBy(raw, body, clock), answer));
 }
 
-const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undefined): Asked => ({
+const askedBy = (raw: IncomingMessage | Http2ServerRequest, body: Buffer | undefined, clock: Clock): Asked => ({
   method: raw.method ?? '',
   url: raw.url ?? '/',
   headers: plainHeaders(raw),
   body,
   remoteAddress: raw.socket.remoteAddress ?? '',
-  clientCertificate: clientCertificate(raw),
+  clientCertificate: clientCertificate(raw, clock),
 });

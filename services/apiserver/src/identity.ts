@@ -33,6 +33,25 @@ export function nodeOf(user: User): string | undefined {
 
 export const isScheduler = (user: User): boolean => user.name === SCHEDULER;
 
-/** A component that acts for the control plane: it may ask for the end of a pod, but it cannot know that the pod has ended. */
+/** Whoever acts for the control plane, or is named as if: it may ask for the end of a pod, but it cannot know that the pod has ended. */
 export const isController = (user: User): boolean =>
   user.name === CONTROLLER_MANAGER || isScheduler(user) || CONTROLLER_ACCOUNT.test(user.name);
+
+const CONTROLLERS_OF_KUBERNETES: ReadonlySet<string> = new Set(
+  [
+    'attachdetach-controller clusterrole-aggregation-controller cronjob-controller daemon-set-controller',
+    'deployment-controller disruption-controller endpoint-controller endpointslice-controller',
+    'endpointslicemirroring-controller ephemeral-volume-controller expand-controller generic-garbage-collector',
+    'job-controller namespace-controller node-controller pv-protection-controller pvc-protection-controller',
+    'replicaset-controller replication-controller resource-claim-controller resourcequota-controller route-controller',
+    'selinux-warning-controller service-account-controller service-cidrs-controller service-controller',
+    'statefulset-controller taint-eviction-controller ttl-after-finished-controller ttl-controller',
+    'validatingadmissionpolicy-status-controller',
+  ]
+    .flatMap((line) => line.split(' '))
+    .map((name) => `system:serviceaccount:kube-system:${name}`),
+);
+
+/** One that has rights by its name. Add-ons of others are named alike, and have what roles give them. */
+export const isOwnController = (user: User): boolean =>
+  user.name === CONTROLLER_MANAGER || CONTROLLERS_OF_KUBERNETES.has(user.name);

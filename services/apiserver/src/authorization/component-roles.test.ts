@@ -58,6 +58,17 @@ test('the certificate controllers may do nothing else that a controller may', ()
   assert.equal(may(CERTIFICATE_CONTROLLER, 'list certificatesigningrequests'), true);
 });
 
+test('an add-on that is only named like a controller has no rights by that', () => {
+  for (const [name, allowed] of [
+    ['ttl-controller', true],
+    ['generic-garbage-collector', true],
+    ['sealed-secrets-controller', false],
+  ] as const) {
+    const user = `system:serviceaccount:kube-system:${name}`;
+    for (const what of ['create pods', 'get secrets']) assert.equal(may(user, what, ''), allowed, `${name}: ${what}`);
+  }
+});
+
 test('a controller makes no roles and bindings, and updates those that are there', () => {
   for (const kind of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']) {
     const mayDo = (verb: string): boolean => may(MANAGER, `${verb} ${kind}`, 'rbac.authorization.k8s.io');

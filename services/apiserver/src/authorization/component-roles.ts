@@ -3,7 +3,7 @@ import {
   CERTIFICATE_CONTROLLER,
   CLUSTER_DNS,
   FENCER,
-  isController,
+  isOwnController,
   isScheduler,
   POD_GARBAGE_COLLECTOR,
   type User,
@@ -17,9 +17,9 @@ export const componentRoles: Authorizer = {
 
 function mayComponent(user: User, info: ResourceRequest): boolean {
   if (isScheduler(user)) return maySchedule(info);
-  // Named like every controller's account, and may less than they in everything but this.
+  // It may less than other controllers in everything but this.
   if (user.name === CERTIFICATE_CONTROLLER) return mayCertify(info);
-  if (isController(user)) return mayControl(info);
+  if (isOwnController(user)) return mayControl(info);
   if (user.name === POD_GARBAGE_COLLECTOR)
     return isRead(info) || info.resource === 'pods' || info.resource === 'events';
   if (user.name === FENCER) return mayFence(info);

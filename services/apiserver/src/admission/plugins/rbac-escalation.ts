@@ -10,7 +10,7 @@ import { compileLabelSelector, deepEqual, forbiddenError, notFound, semanticEqua
 import { isAllowed } from '../../authorization/chain.ts';
 import { aggregated } from '../../authorization/rbac.ts';
 import { describeRules, EVERYTHING, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
-import { isController, MASTERS_GROUP } from '../../identity.ts';
+import { isOwnController, MASTERS_GROUP } from '../../identity.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -30,7 +30,7 @@ async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promis
   const role = request.object as ClusterRole | undefined;
   const old = request.old as ClusterRole | undefined;
   if (role === undefined || changesOwnersAlone(request)) return;
-  if (isController(request.user)) {
+  if (isOwnController(request.user)) {
     checkAggregation(deps, request);
     return;
   }

@@ -39,7 +39,7 @@ export const isController = (user: User): boolean =>
 
 const CONTROLLERS_OF_KUBERNETES: ReadonlySet<string> = new Set(
   [
-    'attachdetach-controller clusterrole-aggregation-controller cronjob-controller daemon-set-controller',
+    'attachdetach-controller certificate-controller clusterrole-aggregation-controller cronjob-controller daemon-set-controller',
     'deployment-controller disruption-controller endpoint-controller endpointslice-controller',
     'endpointslicemirroring-controller ephemeral-volume-controller expand-controller generic-garbage-collector',
     'job-controller namespace-controller node-controller pv-protection-controller pvc-protection-controller',

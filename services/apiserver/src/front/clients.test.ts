@@ -5,25 +5,13 @@ import type { IncomingMessage } from 'node:http';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
-import { createSilentLog } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { joinValues } from '../header-values.ts';
 import { HTTP1_UNANSWERED_MAX } from '../limits.ts';
-import { createCertificate } from '../testing/certificate.ts';
-import { createHttpsServer, type HttpsLimits } from './index.ts';
-
-const tls = createCertificate();
-const host = '127.0.0.1';
-
-async function serve(t: TestContext, handle: ApiHandler, limits: Partial<HttpsLimits> = {}): Promise<number> {
-  const https = createHttpsServer({ handle, log: createSilentLog(), host, port: 0, tls, limits });
-  t.after(() => https.stop());
-  await https.start();
-  return https.address().port;
-}
+import { host, serve, tls } from '../testing/https.ts';
 
 const answered = (status = 200, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
   status,

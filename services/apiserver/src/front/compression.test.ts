@@ -6,25 +6,14 @@ import { request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
-import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import type { ApiResponse, ResponseBody } from '@holdfast/client';
+import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { whole } from '../http/pieces.ts';
 import { COMPRESSED_OVER_BYTES } from '../limits.ts';
-import { createCertificate } from '../testing/certificate.ts';
 import { configMapBody, startTestApi } from '../testing/fixture.ts';
+import { host, serve, tls } from '../testing/https.ts';
 import { takesGzip } from './compression.ts';
-import { createHttpsServer, type HttpsLimits } from './index.ts';
-
-const tls = createCertificate();
-const host = '127.0.0.1';
-
-async function serve(t: TestContext, handle: ApiHandler, limits: Partial<HttpsLimits> = {}): Promise<number> {
-  const https = createHttpsServer({ handle, log: createSilentLog(), host, port: 0, tls, limits });
-  t.after(() => https.stop());
-  await https.start();
-  return https.address().port;
-}
 
 interface Reply {
   readonly headers: IncomingHttpHeaders;

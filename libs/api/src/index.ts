@@ -19,6 +19,7 @@ export * from './refs.ts';
 export * from './registry.ts';
 export type * from './resource.ts';
 export * from './schema-table.ts';
+export * from './semantics/index.ts';
 export { accessReviewErrors } from './validation/access-reviews.ts';
 export { commonMetadataErrors } from './validation/common-metadata.ts';
 export { keepServerMetadata, validateObjectMeta, validateObjectMetaUpdate } from './validation/object-meta.ts';

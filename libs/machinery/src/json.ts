@@ -13,9 +13,12 @@ export function isJsonArray(value: unknown): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** The value of an own key: never something inherited from `Object.prototype`. */
-export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
+/**
+ * The value of an own key: never something inherited from `Object.prototype`.
+ * Every lookup by a name that a user chose goes through here: `labels['constructor']` is a function otherwise.
+ */
+export function ownValue<T>(object: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 /** Sets plain data even when the key is `__proto__`, where an assignment would change the prototype. */

@@ -1,4 +1,5 @@
 import { type FieldError, fieldErrorMessage, invalid, Verbatim } from './field-errors.ts';
+import { ownValue } from './json.ts';
 import { labelValueErrors, qualifiedNameErrors } from './name-rules.ts';
 
 export type SelectorOperator = 'in' | 'notin' | '=' | '==' | '!=' | 'exists' | '!' | 'gt' | 'lt';
@@ -46,9 +47,10 @@ const NO_LABELS: Labels = Object.freeze({});
 
 type Test = (labels: Labels) => boolean;
 
-/** `undefined` where the label is absent; never something inherited. */
-function labelOf(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+/** Whether the labels have each of the wanted pairs. */
+export function hasPairs(labels: Labels | undefined, wanted: Labels): boolean {
+  for (const key of Object.keys(wanted)) if (ownValue(labels, key) !== wanted[key]) return false;
+  return true;
 }
 
 export function compileRequirements(requirements: readonly Requirement[]): LabelSelectorMatcher {
@@ -93,13 +95,13 @@ function compileRequirement({ key, operator, values }: Requirement): Test {
     case '==':
     case 'in':
       return (labels) => {
-        const label = labelOf(labels, key);
+        const label = ownValue(labels, key);
         return label !== undefined && includes(label);
       };
     case '!=':
     case 'notin':
       return (labels) => {
-        const label = labelOf(labels, key);
+        const label = ownValue(labels, key);
         return label === undefined || !includes(label);
       };
     case 'exists':
@@ -116,7 +118,7 @@ function compileRequirement({ key, operator, values }: Requirement): Test {
 function compareIntegers(key: string, bound: string, holds: (label: bigint, bound: bigint) => boolean): Test {
   const limit = parseInteger(bound);
   return (labels) => {
-    const label = labelOf(labels, key);
+    const label = ownValue(labels, key);
     const number = label === undefined ? undefined : parseInteger(label);
     return number !== undefined && limit !== undefined && holds(number, limit);
   };

@@ -3,6 +3,7 @@ import {
   CSI_NODES,
   CSI_STORAGE_CAPACITIES,
   type KubeObject,
+  selectorOf as matcherOf,
   NAMESPACES,
   NODES,
   type Node,
@@ -21,9 +22,8 @@ import {
   VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
 import { createInformer, type Informer, type InformerChange, type InformerOptions } from '@holdfast/client';
-import { compileLabelMap, compileLabelSelector, deepEqual, type LabelSelectorMatcher } from '@holdfast/machinery';
+import { compileLabelMap, deepEqual, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { ClusterCache } from './domain/cluster-cache.ts';
-import { compileOrNothing } from './domain/pod-affinity.ts';
 import type { TimeEvents } from './event-timing.ts';
 import type { EventKind, EventSubjects } from './framework/plugin.ts';
 
@@ -142,8 +142,8 @@ export class ClusterFeed {
         }
       });
     follow(REPLICATION_CONTROLLERS, ({ spec }) => compileLabelMap(spec.selector ?? {}));
-    follow(REPLICA_SETS, ({ spec }) => compileOrNothing(() => compileLabelSelector(spec.selector)));
-    follow(STATEFUL_SETS, ({ spec }) => compileOrNothing(() => compileLabelSelector(spec.selector)));
+    follow(REPLICA_SETS, ({ spec }) => matcherOf(spec.selector));
+    follow(STATEFUL_SETS, ({ spec }) => matcherOf(spec.selector));
   }
 
   #follow<T extends KubeObject>(resource: ResourceRef<T>, onChange: (change: InformerChange<T>) => void): void {

@@ -2,6 +2,7 @@ import {
   addQuantities,
   compareQuantities,
   formatQuantity,
+  ownValue,
   parseQuantity,
   type Quantity,
   subQuantities,
@@ -42,7 +43,7 @@ export const maskAmounts = (amounts: Amounts, names: Iterable<string>): Record<s
 export const namesAbove = (amounts: Amounts, bounds: Amounts): readonly string[] =>
   Object.keys(amounts)
     .filter((name) => {
-      const bound = bounds[name];
+      const bound = ownValue(bounds, name);
       return bound !== undefined && compareQuantities(quantityOf(amounts, name), parseQuantity(bound)) > 0;
     })
     .sort();
@@ -56,7 +57,7 @@ export const printAmounts = (amounts: Amounts): string =>
 
 const isZero = (amount: string): boolean => compareQuantities(parseQuantity(amount), ZERO_QUANTITY) === 0;
 
-const quantityOf = (amounts: Amounts, name: string): Quantity => parseQuantity(amounts[name] ?? '0');
+const quantityOf = (amounts: Amounts, name: string): Quantity => parseQuantity(ownValue(amounts, name) ?? '0');
 
 function combine(
   a: Amounts,
@@ -65,8 +66,8 @@ function combine(
 ): Record<string, string> {
   const result: Record<string, string> = {};
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    const x = a[name] === undefined ? undefined : quantityOf(a, name);
-    const y = b[name] === undefined ? undefined : quantityOf(b, name);
+    const x = !Object.hasOwn(a, name) ? undefined : quantityOf(a, name);
+    const y = !Object.hasOwn(b, name) ? undefined : quantityOf(b, name);
     const picked = pick(x, y);
     if (picked !== undefined) result[name] = formatQuantity(picked);
   }

@@ -9,7 +9,7 @@ export function podRequests({ spec }: Readonly<Pod>): Amounts {
 /** What a pod is limited to as a whole. Overhead raises a limit, but does not make one. */
 export function podLimits({ spec }: Readonly<Pod>): Amounts {
   const limits = heaviestMoment(spec, 'limits');
-  const raised = Object.entries(spec.overhead ?? {}).filter(([name]) => limits[name] !== undefined);
+  const raised = Object.entries(spec.overhead ?? {}).filter(([name]) => Object.hasOwn(limits, name));
   return addAmounts(limits, Object.fromEntries(raised));
 }
 

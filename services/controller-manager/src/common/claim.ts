@@ -1,6 +1,5 @@
-import type { Pod, ReplicaSet } from '@holdfast/api';
+import { type Pod, type ReplicaSet, selectorOf } from '@holdfast/api';
 import { controllerOf, isTerminating, uidOf } from './meta.ts';
-import { labelPredicate } from './selector.ts';
 
 export interface Claim<T> {
   /** Owned and matching. */
@@ -19,7 +18,7 @@ export function claim<T extends { readonly metadata: Pod['metadata'] }>(
   },
   candidates: readonly T[],
 ): Claim<T> {
-  const matches = labelPredicate(owner.spec.selector);
+  const selector = selectorOf(owner.spec.selector);
   const ownerUid = uidOf(owner);
   const mayAdopt = !isTerminating(owner);
   const sorted = { owned: [] as T[], adopt: [] as T[], release: [] as T[] };
@@ -27,7 +26,7 @@ export function claim<T extends { readonly metadata: Pod['metadata'] }>(
   for (const candidate of candidates) {
     const controller = controllerOf(candidate);
     if (controller === undefined ? !mayAdopt : controller.uid !== ownerUid) continue;
-    const isMatch = matches(candidate.metadata.labels);
+    const isMatch = selector.matches(candidate.metadata.labels);
     if (controller !== undefined && isMatch) sorted.owned.push(candidate);
     else if (isTerminating(candidate)) continue;
     else if (controller !== undefined) sorted.release.push(candidate);

@@ -1,9 +1,16 @@
-import type { Container, KubeObject, LabelSelector, Pod, Service, ServicePort } from '@holdfast/api';
+import {
+  type Container,
+  type KubeObject,
+  mapSelectorOf,
+  type Pod,
+  type Service,
+  type ServicePort,
+} from '@holdfast/api';
 import type { Informer, InformerChange } from '@holdfast/client';
+import { type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import { isSame } from './hash.ts';
 import { isTerminating, keyOf, nameOf, namespaceOf, uidOf } from './meta.ts';
 import { isFinished, isReady } from './pods.ts';
-import { labelPredicate } from './selector.ts';
 
 /** One port of a service as one pod serves it. */
 export interface BackendPort {
@@ -22,18 +29,18 @@ export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'N
 export const hasBackends = (service: Service): boolean =>
   service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;
 
-/** What a service selects, in the form of every other selector. */
-export const selectorOf = (service: Service): LabelSelector | undefined =>
-  hasBackends(service) ? { matchLabels: service.spec?.selector ?? {} } : undefined;
+/** What a service selects: nothing when the pods behind it are its user's business. */
+export const podSelectorOf = (service: Service): LabelSelectorMatcher =>
+  hasBackends(service) ? mapSelectorOf(service.spec?.selector) : NOTHING;
 
 /** The pods of a service that have or had an address for it. Terminating ones only where somebody drains them. */
 export function backendsOf(service: Service, pods: Informer<Pod>, withTerminating: boolean): readonly Pod[] {
-  const selects = labelPredicate(selectorOf(service));
+  const selector = podSelectorOf(service);
   return pods
     .list(namespaceOf(service))
     .filter(
       (pod) =>
-        selects(pod.metadata.labels) &&
+        selector.matches(pod.metadata.labels) &&
         !isFinished(pod) &&
         (pod.status?.podIP ?? '') !== '' &&
         (withTerminating || !isTerminating(pod)),
@@ -90,8 +97,9 @@ export function servicesToWake(services: Informer<Service>, { object, old }: Inf
   if (object !== undefined && old !== undefined && isSameBackend(object, old)) return [];
   const keys = new Set<string>();
   for (const service of services.list(namespace)) {
-    const selects = labelPredicate(selectorOf(service));
-    if ([object, old].some((pod) => pod !== undefined && selects(pod.metadata.labels))) keys.add(keyOf(service));
+    const selector = podSelectorOf(service);
+    if ([object, old].some((pod) => pod !== undefined && selector.matches(pod.metadata.labels)))
+      keys.add(keyOf(service));
   }
   return [...keys];
 }

@@ -1,7 +1,7 @@
-import type { KubeObject, LabelSelector } from '@holdfast/api';
+import { type KubeObject, type LabelSelector, selectorOf } from '@holdfast/api';
 import type { Informer, InformerChange } from '@holdfast/client';
+import type { LabelSelectorMatcher } from '@holdfast/machinery';
 import { controllerOf, keyOf, toTarget } from './meta.ts';
-import { labelPredicate } from './selector.ts';
 
 type Selecting = KubeObject & { readonly spec: { readonly selector?: LabelSelector } };
 
@@ -10,18 +10,19 @@ export const ownersToWake = <T extends Selecting>(
   owners: Informer<T>,
   kind: string,
   change: InformerChange<KubeObject>,
-): readonly string[] => selectingOwnersToWake({ owners, kind, selectorOf: ({ spec }) => spec.selector }, change);
+): readonly string[] =>
+  selectingOwnersToWake({ owners, kind, selectorFor: ({ spec }) => selectorOf(spec.selector) }, change);
 
 /** The same for kinds whose selector has a form of its own. */
 export function selectingOwnersToWake<T extends KubeObject>(
   {
     owners,
     kind,
-    selectorOf,
+    selectorFor,
   }: {
     readonly owners: Informer<T>;
     readonly kind: string;
-    readonly selectorOf: (owner: T) => LabelSelector | undefined;
+    readonly selectorFor: (owner: T) => LabelSelectorMatcher;
   },
   { object, old }: InformerChange<KubeObject>,
 ): readonly string[] {
@@ -35,7 +36,7 @@ export function selectingOwnersToWake<T extends KubeObject>(
   const last = object ?? old;
   if (last !== undefined && controllerOf(last) === undefined) {
     for (const candidate of owners.list(last.metadata.namespace)) {
-      if (labelPredicate(selectorOf(candidate))(last.metadata.labels)) keys.add(keyOf(candidate));
+      if (selectorFor(candidate).matches(last.metadata.labels)) keys.add(keyOf(candidate));
     }
   }
   return [...keys];

@@ -1,5 +1,4 @@
-import type { Json } from '@holdfast/machinery';
-import { isJsonArray, isJsonObject } from '@holdfast/machinery';
+import { isJsonArray, isJsonObject, type Json, ownValue } from '@holdfast/machinery';
 import type { ExtenderConfig } from '../configuration/extenders.ts';
 import type { NodeInfo } from '../domain/node-info.ts';
 import { allContainers, type PodInfo } from '../domain/pod-info.ts';
@@ -77,7 +76,7 @@ export class Extender {
     const chosen = answer('NodeNameToMetaVictims');
     if (!isJsonObject(chosen)) return [];
     return candidates.flatMap((candidate) => {
-      const meta = chosen[candidate.nodeName];
+      const meta = ownValue(chosen, candidate.nodeName);
       return meta === undefined ? [] : [narrowed(candidate, meta)];
     });
   }

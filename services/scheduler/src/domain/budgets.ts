@@ -1,7 +1,6 @@
-import type { PodDisruptionBudget } from '@holdfast/api';
-import { compileLabelSelector, type LabelSelectorMatcher } from '@holdfast/machinery';
+import { type PodDisruptionBudget, selectorOf } from '@holdfast/api';
+import { type LabelSelectorMatcher, ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
-import { compileOrNothing } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 
 interface CompiledBudget {
@@ -17,7 +16,7 @@ export class Budgets {
     const byNamespace = new Map<string, CompiledBudget[]>();
     for (const budget of budgets) {
       const { namespace = '' } = budget.metadata;
-      const selector = compileOrNothing(() => compileLabelSelector(budget.spec.selector));
+      const selector = selectorOf(budget.spec.selector);
       byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), { budget, selector }]);
     }
     this.#byNamespace = byNamespace;
@@ -38,7 +37,7 @@ export class Budgets {
       let violates = false;
       for (const { budget } of this.#of(pod)) {
         // A pod that is being disrupted already is paid for.
-        if (budget.status.disruptedPods?.[pod.name] !== undefined) continue;
+        if (ownValue(budget.status.disruptedPods, pod.name) !== undefined) continue;
         const rest = (left.get(budget) ?? budget.status.disruptionsAllowed) - 1;
         left.set(budget, rest);
         if (rest < 0) violates = true;

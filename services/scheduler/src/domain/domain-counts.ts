@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
 
 /** Which nodes make up domains. Equal keys mean equal views. */
@@ -58,7 +59,7 @@ export class DomainCounts {
   }
 
   know(node: NodeInfo): void {
-    const domain = node.labels[this.#view.topologyKey];
+    const domain = ownValue(node.labels, this.#view.topologyKey);
     if (domain === undefined || !this.#counts(node)) return;
     this.#fewest = undefined;
     this.#known.add(domain);
@@ -93,7 +94,7 @@ export class DomainCounts {
   }
 
   #lookUp({ labels }: NodeInfo): number {
-    const domain = labels[this.#view.topologyKey];
+    const domain = ownValue(labels, this.#view.topologyKey);
     if (domain === undefined) return NO_DOMAIN;
     const known = this.#indexOf.get(domain);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
 import type { KubeObject, Service } from '@holdfast/api';
-import { compileLabelMap, compileRequirements, type LabelSelectorMatcher } from '@holdfast/machinery';
+import { compileLabelMap, compileRequirements, hasPairs, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { PodInfo } from './pod-info.ts';
 
 /** Who a pod belongs to, said as a selector of its like. */
@@ -49,7 +49,7 @@ export class OwnerSelectorIndex implements OwnerSelectors {
     for (const [label, value] of Object.entries(pod.labels)) {
       for (const key of this.#byPair.get(`${pod.namespace}\n${label}\n${value}`) ?? []) {
         const selector = this.#services.get(key) ?? {};
-        if (Object.entries(selector).every(([name, wanted]) => pod.labels[name] === wanted)) {
+        if (hasPairs(pod.labels, selector)) {
           Object.assign(merged, selector);
         }
       }

@@ -1,12 +1,12 @@
-import type { Pod, PodAffinityTerm } from '@holdfast/api';
+import { compileOrNothing, type Pod, type PodAffinityTerm, selectorOf } from '@holdfast/api';
 import {
   compileLabelSelector,
   compileRequirements,
   createRequirement,
   type LabelSelectorMatcher,
   NOTHING,
+  ownValue,
   type Requirement,
-  SelectorError,
 } from '@holdfast/machinery';
 
 /** Labels of a namespace; absent = the namespace is not known. */
@@ -68,7 +68,7 @@ function selectsNamespace(term: AffinityTerm, namespace: string, labelsOf: Names
 function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const own = (term.namespaces ?? []).length === 0 && term.namespaceSelector === undefined;
   const namespaces = own ? [pod.metadata.namespace ?? ''] : (term.namespaces ?? []);
-  const namespaceSelector = compileOrNothing(() => compileLabelSelector(term.namespaceSelector));
+  const namespaceSelector = selectorOf(term.namespaceSelector);
   const selector = compileOrNothing(() => withLabelKeys(compileLabelSelector(term.labelSelector), pod, term));
   return {
     topologyKey: term.topologyKey,
@@ -93,16 +93,7 @@ function withLabelKeys(selector: LabelSelectorMatcher, pod: Pod, term: PodAffini
 
 export function ownValues(pod: Pod, keys: readonly string[] | undefined, operator: 'in' | 'notin'): Requirement[] {
   return (keys ?? []).flatMap((key) => {
-    const value = pod.metadata.labels?.[key];
+    const value = ownValue(pod.metadata.labels, key);
     return value === undefined ? [] : [createRequirement(key, operator, [value])];
   });
-}
-
-export function compileOrNothing(compile: () => LabelSelectorMatcher): LabelSelectorMatcher {
-  try {
-    return compile();
-  } catch (error) {
-    if (error instanceof SelectorError) return NOTHING;
-    throw error;
-  }
 }

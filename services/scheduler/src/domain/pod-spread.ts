@@ -1,11 +1,11 @@
-import type { Pod, TopologySpreadConstraint } from '@holdfast/api';
+import { compileOrNothing, type Pod, type TopologySpreadConstraint } from '@holdfast/api';
 import { compileLabelSelector, compileRequirements, type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import type { DomainView } from './domain-counts.ts';
 import { pairOf } from './label-pair.ts';
 import type { PodGroup } from './match-counts.ts';
 import { compileRequiredNodes } from './node-affinity.ts';
 import type { NodeInfo } from './node-info.ts';
-import { compileOrNothing, ownValues } from './pod-affinity.ts';
+import { ownValues } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 import { firstUntolerated, HARD_EFFECTS } from './tolerations.ts';
 
@@ -63,7 +63,7 @@ export function compileConstraints(
 ): SpreadConstraints {
   if (constraints.length === 0) return NO_CONSTRAINTS;
   const keys = requireAllKeys ? constraints.map(({ topologyKey }) => topologyKey) : [];
-  const takesPart = (node: NodeInfo): boolean => keys.every((key) => node.labels[key] !== undefined);
+  const takesPart = (node: NodeInfo): boolean => keys.every((key) => Object.hasOwn(node.labels, key));
   const { namespace = '' } = pod.metadata;
   const compiled = constraints.map((constraint): SpreadConstraint => {
     const selector = selectorOf(constraint);

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import { CriticalPaths } from './critical-paths.ts';
 import type { DomainCounts } from './domain-counts.ts';
 import type { NodeInfo } from './node-info.ts';
@@ -30,7 +31,7 @@ export class SpreadState {
   /** In the node's domain; `undefined` when it lacks the key. */
   countAt(node: NodeInfo): number | undefined {
     if (this.#changed.size === 0) return this.#domains.at(node);
-    const domain = node.labels[this.#constraint.topologyKey];
+    const domain = ownValue(node.labels, this.#constraint.topologyKey);
     return domain === undefined ? undefined : this.countIn(domain);
   }
 
@@ -56,7 +57,7 @@ export class SpreadState {
   }
 
   adjust(node: NodeInfo, by: 1 | -1): void {
-    const domain = node.labels[this.#constraint.topologyKey];
+    const domain = ownValue(node.labels, this.#constraint.topologyKey);
     if (domain === undefined) return;
     const count = this.countIn(domain) + by;
     this.#changed.set(domain, count);

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { DomainCounts } from './domain-counts.ts';
 import type { NodeInfo } from './node-info.ts';
 
@@ -32,7 +33,7 @@ export class TopologyCounts {
 
   /** A node without the key is in no domain. */
   add(node: NodeInfo, topologyKey: string, amount: number): void {
-    const value = node.labels[topologyKey];
+    const value = ownValue(node.labels, topologyKey);
     if (value === undefined) return;
     const before = this.at(node, topologyKey);
     const changes = this.#changes.get(topologyKey) ?? new Map<string, number>();
@@ -64,6 +65,6 @@ export class TopologyCounts {
   }
 
   #changeAt({ labels }: NodeInfo, topologyKey: string): number {
-    return this.#changes.get(topologyKey)?.get(labels[topologyKey] ?? '') ?? 0;
+    return this.#changes.get(topologyKey)?.get(ownValue(labels, topologyKey) ?? '') ?? 0;
   }
 }

@@ -2,11 +2,11 @@ import {
   compileNodeTerms,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  selectorOf,
   type TopologySelectorTerm,
 } from '@holdfast/api';
-import { compileLabelSelector, parseQuantity, value } from '@holdfast/machinery';
+import { ownValue, parseQuantity, value } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
-import { compileOrNothing } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Volumes } from './volumes.ts';
 
@@ -137,7 +137,7 @@ function findVolume(
   { volumes, taken }: { readonly volumes: Volumes; readonly taken: ReadonlySet<string> },
 ): PersistentVolume | undefined {
   const selector = claim.spec.selector;
-  const matcher = selector === undefined ? undefined : compileOrNothing(() => compileLabelSelector(selector));
+  const matcher = selector === undefined ? undefined : selectorOf(selector);
   let best: PersistentVolume | undefined;
   for (const volume of volumes.volumesOfClass(claim.spec.storageClassName ?? '')) {
     if (taken.has(volume.metadata.name ?? '') || !suits(volume, claim) || !reaches(volume, node)) continue;
@@ -180,7 +180,7 @@ function provisionConflict(claim: PersistentVolumeClaim, node: NodeInfo, volumes
   for (const { capacity, maximumVolumeSize, nodeTopology } of volumes.capacitiesOf(className)) {
     const largest = maximumVolumeSize ?? capacity;
     if (largest === undefined || value(parseQuantity(largest)) < wantedBytes(claim)) continue;
-    if (nodeTopology !== undefined && compileOrNothing(() => compileLabelSelector(nodeTopology)).matches(node.labels)) {
+    if (nodeTopology !== undefined && selectorOf(nodeTopology).matches(node.labels)) {
       return undefined;
     }
   }
@@ -188,7 +188,7 @@ function provisionConflict(claim: PersistentVolumeClaim, node: NodeInfo, volumes
 }
 
 function isAllowed({ matchLabelExpressions = [] }: TopologySelectorTerm, { labels }: NodeInfo): boolean {
-  return matchLabelExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
+  return matchLabelExpressions.every(({ key, values }) => values.includes(ownValue(labels, key) ?? ''));
 }
 
 const capacityOf = ({ spec: { capacity } }: PersistentVolume): number => bytesOf(capacity?.['storage']);

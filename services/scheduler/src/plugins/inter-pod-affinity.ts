@@ -112,7 +112,7 @@ function checkOf(state: State): NodeFilter {
 function attracts(node: NodeInfo, { pod, wanted }: State, matchesOwnTerms: boolean): boolean {
   const { required } = pod.affinity;
   if (required.length === 0) return true;
-  if (required.some((term) => node.labels[term.topologyKey] === undefined)) return false;
+  if (required.some((term) => !Object.hasOwn(node.labels, term.topologyKey))) return false;
   if (required.every(({ topologyKey }) => wanted.at(node, topologyKey) > 0)) return true;
   return wanted.isEmpty && matchesOwnTerms;
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { SpreadConstraint } from '../domain/pod-spread.ts';
 import { SpreadState } from '../domain/spread-state.ts';
@@ -116,11 +117,11 @@ function rowOf(
     const counts = snapshot.countsOf(constraint.group);
     const weight = topologyWeight(counted.size);
     return (node) =>
-      node.labels[topologyKey] === undefined ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
+      !Object.hasOwn(node.labels, topologyKey) ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
   }
   const domains = new Set<string>();
   // Nodes without the key are one more domain where they take part at all.
-  for (const { labels } of counted) domains.add(labels[topologyKey] ?? '');
+  for (const { labels } of counted) domains.add(ownValue(labels, topologyKey) ?? '');
   const counts = snapshot.domainsOf(constraint.group, constraint.view);
   const weight = topologyWeight(domains.size);
   return (node) => {

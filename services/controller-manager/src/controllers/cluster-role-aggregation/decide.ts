@@ -1,15 +1,14 @@
-import type { ClusterRole, PolicyRule } from '@holdfast/api';
+import { type ClusterRole, type PolicyRule, selectorOf } from '@holdfast/api';
 import { canonicalJson, isSame } from '../../common/hash.ts';
 import { byName, nameOf } from '../../common/meta.ts';
-import { labelPredicate } from '../../common/selector.ts';
 
 /** The role with the rules of all that it selects; undefined when it has them, or selects nobody by its nature. */
 export function decide(role: ClusterRole, roles: readonly ClusterRole[]): ClusterRole | undefined {
   const { aggregationRule } = role;
   if (aggregationRule === undefined) return undefined;
-  const selectors = (aggregationRule.clusterRoleSelectors ?? []).map(labelPredicate);
+  const selectors = (aggregationRule.clusterRoleSelectors ?? []).map(selectorOf);
   const selected = roles.filter(
-    (each) => nameOf(each) !== nameOf(role) && selectors.some((selects) => selects(each.metadata.labels)),
+    (each) => nameOf(each) !== nameOf(role) && selectors.some((selector) => selector.matches(each.metadata.labels)),
   );
   const rules = new Map<string, PolicyRule>();
   for (const rule of selected.sort(byName).flatMap((each) => each.rules ?? [])) rules.set(canonicalJson(rule), rule);

@@ -6,6 +6,7 @@ import {
   type Taint,
   type Toleration,
 } from '@holdfast/api';
+import { hasPairs } from '@holdfast/machinery';
 import { nameOf } from '../../common/meta.ts';
 import { tolerates } from '../../common/tolerations.ts';
 
@@ -50,7 +51,7 @@ export function placementOn(template: PodTemplateSpec, node: Node): Placement {
 function isSelected({ spec }: PodTemplateSpec, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   if (spec.nodeName !== undefined && spec.nodeName !== '' && spec.nodeName !== nameOf(node)) return false;
-  if (Object.entries(spec.nodeSelector ?? {}).some(([key, value]) => labels[key] !== value)) return false;
+  if (!hasPairs(labels, spec.nodeSelector ?? {})) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || compileNodeTerms(required.nodeSelectorTerms)({ name: nameOf(node), labels });
 }

@@ -1,9 +1,8 @@
-import type { Deployment, DeploymentStatus, Pod, ReplicaSet } from '@holdfast/api';
+import { type Deployment, type DeploymentStatus, type Pod, type ReplicaSet, selectorOf } from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
 import { isSame, withoutZeros } from '../../common/hash.ts';
 import { generationOf, isTerminating } from '../../common/meta.ts';
 import { isFinished } from '../../common/pods.ts';
-import { selectsEverything } from '../../common/selector.ts';
 import { desiredReplicas, isRollingUpdate } from './bounds.ts';
 import { asIs, changedSet, isSameSet, type PlannedSet, sizeOf, totalReplicas } from './plan.ts';
 import {
@@ -45,7 +44,8 @@ const NOTHING: DeploymentDecision = { actions: [], status: undefined, lookAgainM
 
 export function decide(snapshot: DeploymentSnapshot, now: number): DeploymentDecision {
   const { deployment } = snapshot;
-  if (selectsEverything(deployment.spec.selector)) return NOTHING;
+  // Kubernetes refuses to work with a selector that would claim every set.
+  if (selectorOf(deployment.spec.selector).empty) return NOTHING;
   const { owned, adopt, release } = claim(deployment, snapshot.replicaSets);
   if (adopt.length + release.length > 0) return { ...NOTHING, actions: claimActions(adopt, release) };
   const newSet = findNewReplicaSet(deployment, owned);

@@ -1,4 +1,5 @@
 import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition } from '../../common/conditions.ts';
 import { isSame } from '../../common/hash.ts';
@@ -102,7 +103,7 @@ function evictedPods(budget: PodDisruptionBudget, pods: readonly Pod[], now: num
   const events: BudgetEvent[] = [];
   let nextEndMs: number | undefined;
   for (const pod of pods) {
-    const since = budget.status.disruptedPods?.[nameOf(pod)];
+    const since = ownValue(budget.status.disruptedPods, nameOf(pod));
     if (since === undefined || isTerminating(pod)) continue;
     const endMs = timeOf(since) + EVICTED_POD_GRACE_MS;
     if (endMs < now) {
@@ -144,7 +145,7 @@ function calculated(
 }
 
 const isHealthy = (pod: Pod, disruptedPods: Readonly<Record<string, string>>): boolean =>
-  isReady(pod) && !isTerminating(pod) && disruptedPods[nameOf(pod)] === undefined;
+  isReady(pod) && !isTerminating(pod) && ownValue(disruptedPods, nameOf(pod)) === undefined;
 
 /** The old figures, but nothing may be taken until they can be trusted again. */
 function failSafe(budget: PodDisruptionBudget, failure: string, now: number): PodDisruptionBudgetStatus {

@@ -1,11 +1,10 @@
-import { POD_DISRUPTION_BUDGETS, PODS, type PodDisruptionBudget } from '@holdfast/api';
+import { POD_DISRUPTION_BUDGETS, PODS, type PodDisruptionBudget, selectorOf } from '@holdfast/api';
 import type { InformerChange, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
 import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { isReady } from '../../common/pods.ts';
-import { labelPredicate } from '../../common/selector.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide } from './decide.ts';
@@ -33,7 +32,7 @@ function createBudgetLoop(context: ControllerContext): Loop {
     if (object !== undefined && old !== undefined && isSame(pictureOf(object), pictureOf(old))) return [];
     return budgets
       .list(namespace)
-      .filter(({ spec }) => [object, old].some((pod) => pod && labelPredicate(spec.selector)(pod.metadata.labels)))
+      .filter(({ spec }) => [object, old].some((pod) => pod && selectorOf(spec.selector).matches(pod.metadata.labels)))
       .map(keyOf);
   };
   return {
@@ -66,11 +65,11 @@ const pictureOf = (pod: Parameters<typeof isReady>[0]): unknown => [
 
 async function pass(context: ControllerContext, budget: PodDisruptionBudget, pacing: Pacing): Promise<ReconcileResult> {
   const { client, clock, events, informers } = context;
-  const selects = labelPredicate(budget.spec.selector);
+  const selector = selectorOf(budget.spec.selector);
   const pods = informers
     .of(PODS)
     .list(namespaceOf(budget))
-    .filter(({ metadata }) => selects(metadata.labels));
+    .filter(({ metadata }) => selector.matches(metadata.labels));
   const decision = decide({ budget, pods, scaleOf: (pod) => scaleOf(informers, pod) }, clock.now());
   for (const { pod, ...event } of decision.events) events.event(pod ?? budget, event);
   const { status, recheckAfterMs } = decision;

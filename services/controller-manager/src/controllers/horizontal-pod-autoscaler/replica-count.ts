@@ -1,5 +1,5 @@
 import type { Pod } from '@holdfast/api';
-import { milliValue, parseQuantity } from '@holdfast/machinery';
+import { milliValue, ownValue, parseQuantity } from '@holdfast/machinery';
 import { nameOf } from '../../common/meta.ts';
 import type { PodUsage } from './metrics-source.ts';
 import { groupPods, type PodGroups, type Sample } from './pod-groups.ts';
@@ -146,7 +146,7 @@ function samplesOf(usage: readonly PodUsage[], { resource, container }: Resource
       const lack = `container ${container} not present in metrics for pod ${pod}`;
       throw new MetricError(`${why}: failed to get container metrics: ${lack}`);
     }
-    const values = chosen.flatMap((each) => each.usage[resource] ?? []);
+    const values = chosen.flatMap((each) => ownValue(each.usage, resource) ?? []);
     if (values.length === chosen.length) samples.set(pod, { value: sum(values), takenAtMs, windowMs });
   }
   return samples;

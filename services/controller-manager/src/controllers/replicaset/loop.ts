@@ -1,4 +1,11 @@
-import { type KubeObject, PODS, type ReplicaSet, type ReplicaSetStatus, type ResourceRef } from '@holdfast/api';
+import {
+  type KubeObject,
+  PODS,
+  type ReplicaSet,
+  type ReplicaSetStatus,
+  type ResourceRef,
+  selectorOf,
+} from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, Loop } from '../../common/context.ts';
@@ -39,7 +46,7 @@ export function createReplicaLoop<T extends KubeObject>(context: ControllerConte
   const selecting = {
     owners,
     kind: kind.resource.kind,
-    selectorOf: (owner: T) => kind.asReplicaSet(owner)?.spec.selector,
+    selectorFor: (owner: T) => selectorOf(kind.asReplicaSet(owner)?.spec.selector),
   };
   return {
     name: kind.name,

@@ -1,4 +1,5 @@
 import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@holdfast/api';
+import { hasPairs } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition, withoutCondition } from '../../common/conditions.ts';
 import { isSame, withoutZeros } from '../../common/hash.ts';
@@ -25,16 +26,14 @@ export function decideStatus(input: StatusInput, now: number): ReplicaSetStatus 
 }
 
 function calculateStatus({ replicaSet, claimed, failure }: StatusInput, now: number): ReplicaSetStatus {
-  const templateLabels = Object.entries(replicaSet.spec.template.metadata.labels ?? {});
+  const templateLabels = replicaSet.spec.template.metadata.labels ?? {};
   const minReadySeconds = replicaSet.spec.minReadySeconds ?? 0;
   const conditions = failureCondition(replicaSet.status.conditions ?? [], failure, now);
   const ready = claimed.filter(isReady);
   const available = minReadySeconds === 0 ? ready : ready.filter((pod) => isAvailable(pod, minReadySeconds, now));
   return comparable({
     replicas: claimed.length,
-    fullyLabeledReplicas: claimed.filter((pod) =>
-      templateLabels.every(([key, value]) => pod.metadata.labels?.[key] === value),
-    ).length,
+    fullyLabeledReplicas: claimed.filter((pod) => hasPairs(pod.metadata.labels, templateLabels)).length,
     readyReplicas: ready.length,
     availableReplicas: available.length,
     observedGeneration: generationOf(replicaSet),

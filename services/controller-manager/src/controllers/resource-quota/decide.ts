@@ -19,7 +19,7 @@ export function decide(quota: ResourceQuota, found: Found, now: number): QuotaAc
   const status = recount(quota, found, now);
   if (isSame(status, { hard: quota.status.hard ?? {}, used: quota.status.used ?? {} })) return undefined;
   const known = quota.status.hard ?? {};
-  const countAgain = Object.keys(status.hard ?? {}).some((name) => known[name] === undefined);
+  const countAgain = Object.keys(status.hard ?? {}).some((name) => !Object.hasOwn(known, name));
   return { type: 'write-status', quota: { ...quota, status }, countAgain };
 }
 

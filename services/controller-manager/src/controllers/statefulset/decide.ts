@@ -1,4 +1,5 @@
 import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
+import { hasPairs } from '@holdfast/machinery';
 import { claim } from '../../common/claim.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isAvailable, isFinished, isReady, restMs } from '../../common/pods.ts';
@@ -131,7 +132,7 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
   if (isTerminating(pod)) return undefined;
   if (isFinished(pod)) return restMs(pod, picture.now) > 0 ? undefined : { type: 'delete-pod', pod, why: 'failed' };
   const labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: nameOf(pod), [POD_INDEX_LABEL]: String(ordinal) };
-  const isLabelled = Object.entries(labels).every(([key, value]) => pod.metadata.labels?.[key] === value);
+  const isLabelled = hasPairs(pod.metadata.labels, labels);
   return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
 }
 

@@ -1,7 +1,6 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '@holdfast/api';
-import { parseQuantity, value } from '@holdfast/machinery';
+import { type PersistentVolume, type PersistentVolumeClaim, selectorOf } from '@holdfast/api';
+import { EVERYTHING, parseQuantity, value } from '@holdfast/machinery';
 import { compareText, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { labelPredicate } from '../../common/selector.ts';
 import { classOf } from '../../common/storage-class.ts';
 
 /** Reserved for this claim, by a user or by who binds. */
@@ -34,13 +33,13 @@ export function bestVolume(
   const reserved = volumes.filter((volume) => isFor(volume, claim) && mismatchOf(volume, claim) === undefined);
   if (reserved.length > 0 || waits) return reserved.sort(bySize)[0];
   const { selector } = claim.spec;
-  const selects = selector === undefined ? () => true : labelPredicate(selector);
+  const selects = selector === undefined ? EVERYTHING : selectorOf(selector);
   const wanted = requestOf(claim);
   let best: PersistentVolume | undefined;
   for (const volume of volumes) {
     if (best !== undefined && bySize(best, volume) <= 0) continue;
     const isFree = volume.spec.claimRef === undefined && volume.status.phase === 'Available';
-    if (!isFree || !selects(volume.metadata.labels) || mismatchOf(volume, claim) !== undefined) continue;
+    if (!isFree || !selects.matches(volume.metadata.labels) || mismatchOf(volume, claim) !== undefined) continue;
     best = volume;
     if (capacityOf(volume) === wanted) return volume;
   }

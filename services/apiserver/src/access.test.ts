@@ -5,7 +5,8 @@ import type { KubeObject, PolicyRule } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
 import { objectKey } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { describeRules, EVERYTHING, ruleAllows, uncovered } from './authorization/rbac-rules.ts';
+import { describeRules, EVERYTHING, ruleAllows } from './authorization/rbac-rules.ts';
+import { uncovered } from './authorization/rule-coverage.ts';
 import { encodeStored } from './cache/stored-json.ts';
 import { podBody, startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
 

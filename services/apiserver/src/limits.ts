@@ -175,3 +175,17 @@ export const COMPRESSED_OVER_BYTES = 128 * 1024;
 export const POD_TOKEN_SECONDS = 3_607;
 /** Programs that read their token once go on for a year; others take the new one that the kubelet puts in its place. */
 export const EXTENDED_POD_TOKEN_SECONDS = 365 * 24 * 3_600;
+
+/** Steps of one comparison of a role's rules with those of its author: about 150 ms. Honest roles need some thousands. */
+export const RIGHTS_COMPARISON_STEPS_MAX = 2_000_000;
+
+/** Combinations of verb, group, resource and name that a refused author is told. */
+export const MISSING_RIGHTS_TOLD = 1_000;
+export const MISSING_RIGHTS_BYTES_TOLD = 32 * 1024;
+
+/** Rules in one SelfSubjectRulesReview; behind them the answer says that it is incomplete. */
+export const RULES_REVIEWED_MAX = 10_000;
+export const RULES_REVIEWED_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Roles that do not exist, though bindings name them, in one refusal. */
+export const MISSING_ROLES_TOLD = 20;

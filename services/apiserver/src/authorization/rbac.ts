@@ -12,9 +12,10 @@ import {
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { User } from '../identity.ts';
+import { MISSING_ROLES_TOLD } from '../limits.ts';
 import type { ObjectReader } from '../reader.ts';
 import type { Authorizer } from './port.ts';
-import { ruleAllows } from './rbac-rules.ts';
+import { isAllowedBy } from './role-lookup.ts';
 
 export interface Rbac extends Authorizer {
   /** Every rule that applies to a user in a namespace ('' = only cluster-wide ones). */
@@ -25,13 +26,13 @@ export interface Rbac extends Authorizer {
   missingFor(user: User, namespace: string): readonly string[];
 }
 
-const RESOURCES: readonly ResourceRef[] = [CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS];
+const INDEXED: readonly ResourceRef[] = [CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS];
 
-/** Roles and bindings as stored objects; their index is made again when one of them changed, not for every request. */
+/** Roles and bindings as stored objects; the index of bindings is made again when one of them changed, not for every request. */
 export function createRbac(deps: { readonly reader: ObjectReader; readonly cache: WatchCache }): Rbac {
   let index: BindingIndex | undefined;
   const current = (): BindingIndex => {
-    const state = RESOURCES.map((each) => deps.cache.resource(each.group, each.plural));
+    const state = INDEXED.map((each) => deps.cache.resource(each.group, each.plural));
     // A cache that was loaded anew is another object, and its versions say nothing about the one before.
     const same =
       index?.state.every(({ cache, version }, i) => cache === state[i] && version === cache.version) === true;
@@ -45,15 +46,25 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
     // A role without rules exists all the same.
     return role === undefined ? undefined : (role.rules ?? []);
   };
+  /** Each role once, however many bindings give it. */
   const granted = function* (user: User, namespace: string): Iterable<Grant> {
+    const seen = new Set<string>();
+    const { clusterWide, byNamespace } = current();
+    const own = namespace === '' ? undefined : byNamespace.get(namespace);
     for (const subject of subjectsOf(user)) {
-      yield* current().clusterWide.get(subject) ?? [];
-      if (namespace !== '') yield* current().byNamespace.get(namespace)?.get(subject) ?? [];
+      for (const grants of [clusterWide.get(subject), own?.get(subject)]) {
+        for (const grant of grants?.values() ?? NOTHING) {
+          if (seen.has(grant.role)) continue;
+          seen.add(grant.role);
+          yield grant;
+        }
+      }
     }
   };
   const missingFor = (user: User, namespace: string): readonly string[] => {
     const gone = new Set<string>();
     for (const { roleRef, namespace: from } of granted(user, namespace)) {
+      if (gone.size === MISSING_ROLES_TOLD) break;
       if (rulesOf(roleRef, from) === undefined)
         gone.add(`${singular(roleRef)} ${JSON.stringify(roleRef.name)} not found`);
     }
@@ -66,8 +77,8 @@ export function createRbac(deps: { readonly reader: ObjectReader; readonly cache
       [...granted(user, namespace)].flatMap((grant) => rulesOf(grant.roleRef, grant.namespace) ?? []),
     authorize: (user, info) => {
       for (const grant of granted(user, info.kind === 'path' ? '' : info.namespace)) {
-        const rules = rulesOf(grant.roleRef, grant.namespace) ?? [];
-        if (rules.some((rule) => ruleAllows(rule, info))) return `RBAC: allowed by ${grant.name}`;
+        const rules = rulesOf(grant.roleRef, grant.namespace);
+        if (rules !== undefined && isAllowedBy(rules, info)) return `RBAC: allowed by ${reasonOf(grant)}`;
       }
       return undefined;
     },
@@ -85,13 +96,18 @@ export const aggregated = (sentences: readonly string[]): string =>
 const singular = ({ kind }: RoleRef): string => `${kind.toLowerCase()}.rbac.authorization.k8s.io`;
 
 interface Grant {
-  /** For the reason of a decision: `ClusterRoleBinding "x" of ClusterRole "y" to User "z"`. */
-  readonly name: string;
+  readonly bound: Binding;
+  readonly subject: Subject;
   readonly roleRef: RoleRef;
   readonly namespace: string;
+  /** Names the role among all; equal for all bindings that give it. */
+  readonly role: string;
 }
 
-type GrantsBySubject = Map<string, Grant[]>;
+const NOTHING: readonly Grant[] = [];
+
+/** By subject, then by role: the first binding that gives it. */
+type GrantsBySubject = Map<string, Map<string, Grant>>;
 
 interface BindingIndex {
   readonly state: readonly { readonly cache: ResourceCache; readonly version: number }[];
@@ -103,28 +119,36 @@ function buildIndex(reader: ObjectReader, caches: readonly ResourceCache[]): Bin
   const state = caches.map((cache) => ({ cache, version: cache.version }));
   const index: BindingIndex = { state, clusterWide: new Map(), byNamespace: new Map() };
   for (const binding of reader.list(CLUSTER_ROLE_BINDINGS)) {
-    addGrants(index.clusterWide, binding, 'ClusterRoleBinding');
+    addGrants(index.clusterWide, binding);
   }
   for (const binding of reader.list(ROLE_BINDINGS)) {
     const namespace = binding.metadata.namespace ?? '';
-    const grants = index.byNamespace.get(namespace) ?? new Map<string, Grant[]>();
+    const grants: GrantsBySubject = index.byNamespace.get(namespace) ?? new Map();
     index.byNamespace.set(namespace, grants);
-    addGrants(grants, binding, 'RoleBinding');
+    addGrants(grants, binding);
   }
   return index;
 }
 
 type Binding = KubeObject & { readonly roleRef: RoleRef; readonly subjects?: readonly Subject[] };
 
-function addGrants(grants: GrantsBySubject, binding: Binding, kind: string): void {
-  const namespace = binding.metadata.namespace ?? '';
-  const { roleRef } = binding;
-  const from = `${kind} ${quoted(binding.metadata.name, namespace)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)}`;
-  for (const subject of binding.subjects ?? []) {
-    const grant = { name: `${from} to ${describe(subject, namespace)}`, roleRef, namespace };
+function addGrants(grants: GrantsBySubject, bound: Binding): void {
+  const namespace = bound.metadata.namespace ?? '';
+  const { roleRef } = bound;
+  const role = roleRef.kind === 'ClusterRole' ? `/${roleRef.name}` : `${namespace}/${roleRef.name}`;
+  for (const subject of bound.subjects ?? []) {
     const key = subjectKey(subject, namespace);
-    grants.set(key, [...(grants.get(key) ?? []), grant]);
+    const own: Map<string, Grant> = grants.get(key) ?? new Map();
+    grants.set(key, own);
+    if (!own.has(role)) own.set(role, { bound, subject, roleRef, namespace, role });
   }
+}
+
+/** `ClusterRoleBinding "x" of ClusterRole "y" to User "z"`. */
+function reasonOf({ bound, subject, roleRef, namespace }: Grant): string {
+  const kind = namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding';
+  const from = `${kind} ${quoted(bound.metadata.name, namespace)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)}`;
+  return `${from} to ${describe(subject, namespace)}`;
 }
 
 /** Name first: `"bot/default"`. */

@@ -1,6 +1,6 @@
 import type { ClusterRole, ClusterRoleBinding, ObjectMeta, PolicyRule, Subject } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
-import { uncovered } from '../authorization/rbac-rules.ts';
+import { uncovered } from '../authorization/rule-coverage.ts';
 import { AUTOUPDATE, type BootstrapBinding, type BootstrapRole } from './role-shapes.ts';
 
 /** The stored role with what it lacks; `undefined` when it lacks nothing, or is to stay as it is. What it has besides stays. */

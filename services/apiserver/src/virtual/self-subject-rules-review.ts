@@ -1,8 +1,9 @@
-import type { SelfSubjectRulesReview } from '@holdfast/api';
+import type { PolicyRule, SelfSubjectRulesReview } from '@holdfast/api';
 import { badRequest } from '@holdfast/machinery';
 import { aggregated } from '../authorization/rbac.ts';
 import { valueAnswer } from '../http/object-answer.ts';
 import { nodeOf } from '../identity.ts';
+import { RULES_REVIEWED_BYTES_MAX, RULES_REVIEWED_MAX } from '../limits.ts';
 import type { VirtualResource } from './port.ts';
 import { readReview } from './review.ts';
 
@@ -23,9 +24,15 @@ export const selfSubjectRulesReview: VirtualResource = {
       const namespace = (review as SelfSubjectRulesReview).spec?.namespace ?? '';
       if (namespace === '') throw badRequest('no namespace on request');
       const { user } = context;
-      const rules = core.access.rbac.rulesFor(user, namespace);
+      const all = core.access.rbac.rulesFor(user, namespace);
+      const rules = firstOf(all);
+      const isCut = rules.length < all.length;
       const isNode = nodeOf(user) !== undefined;
-      const problems = [...(isNode ? [NODE_RULES] : []), ...core.access.rbac.missingFor(user, namespace)];
+      const problems = [
+        ...(isNode ? [NODE_RULES] : []),
+        ...(isCut ? [`only the first ${rules.length} of ${all.length} rules are listed`] : []),
+        ...core.access.rbac.missingFor(user, namespace),
+      ];
       return valueAnswer(context, 201, {
         kind: review.kind,
         apiVersion: review.apiVersion,
@@ -36,10 +43,20 @@ export const selfSubjectRulesReview: VirtualResource = {
           nonResourceRules: rules
             .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
             .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-          incomplete: isNode,
+          incomplete: isNode || isCut,
           ...(problems.length === 0 ? {} : { evaluationError: aggregated(problems) }),
         },
       });
     },
   },
 };
+
+/** As many rules as an answer may hold. */
+function firstOf(rules: readonly PolicyRule[]): readonly PolicyRule[] {
+  let left = RULES_REVIEWED_BYTES_MAX;
+  const end = rules.slice(0, RULES_REVIEWED_MAX).findIndex((rule) => {
+    left -= JSON.stringify(rule).length;
+    return left < 0;
+  });
+  return rules.slice(0, end < 0 ? RULES_REVIEWED_MAX : end);
+}

@@ -9,8 +9,10 @@ import {
 import { compileLabelSelector, deepEqual, forbiddenError, notFound, semanticEqual } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { aggregated } from '../../authorization/rbac.ts';
-import { describeRules, EVERYTHING, goQuoted, uncovered } from '../../authorization/rbac-rules.ts';
+import { describeRules, EVERYTHING, goQuoted } from '../../authorization/rbac-rules.ts';
+import { RulesTooManifold, uncovered } from '../../authorization/rule-coverage.ts';
 import { isOwnController, MASTERS_GROUP } from '../../identity.ts';
+import { MISSING_RIGHTS_BYTES_TOLD, MISSING_RIGHTS_TOLD, RIGHTS_COMPARISON_STEPS_MAX } from '../../limits.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -55,7 +57,7 @@ const isAggregated = (role: ClusterRole | undefined): boolean =>
 
 /** What a role selects may get any right later. */
 function refuseUnlessAll(deps: AdmissionDeps, request: AdmissionRequest): void {
-  if (uncovered(ownedBy(deps, request), EVERYTHING).length === 0) return;
+  if (missingOf(deps, request, EVERYTHING).length === 0) return;
   throw forbiddenError(subjectOfRequest(request), 'must have cluster-admin privileges to use the aggregationRule');
 }
 
@@ -68,15 +70,18 @@ function checkAggregation(deps: AdmissionDeps, request: AdmissionRequest): void 
     .list(CLUSTER_ROLES)
     .filter(({ metadata }) => metadata.name !== request.name)
     .filter(({ metadata }) => selectors.some((selector) => selector.matches(metadata.labels ?? {})));
-  const isSelected = (rule: PolicyRule): boolean =>
-    selected.some(({ rules = [] }) => rules.some((each) => deepEqual(each, rule)));
+  const allowed = new Set(selected.flatMap(({ rules = [] }) => rules.map(canonical)));
   const isSameOtherwise = role !== undefined && old !== undefined && deepEqual(restOf(role), restOf(old));
-  if (isSameOtherwise && (role.rules ?? []).every(isSelected)) return;
+  if (isSameOtherwise && (role.rules ?? []).every((rule) => allowed.has(canonical(rule)))) return;
   throw forbiddenError(
     subjectOfRequest(request),
     'a controller may give a ClusterRole only the rules of the roles that its aggregationRule selects',
   );
 }
+
+/** Equal rules have equal texts, whatever the order of their fields. */
+const canonical = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): string =>
+  JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
 
 const restOf = ({ aggregationRule, metadata }: ClusterRole): unknown => [
   aggregationRule ?? null,
@@ -117,16 +122,37 @@ async function may(deps: AdmissionDeps, request: AdmissionRequest, right: Right)
   return reason !== undefined;
 }
 
-const ownedBy = (deps: AdmissionDeps, { user, namespace }: AdmissionRequest): readonly PolicyRule[] =>
-  deps.access.rbac.rulesFor(user, namespace);
+/** What the user would give away without having it. */
+function missingOf(
+  deps: AdmissionDeps,
+  request: AdmissionRequest,
+  rules: readonly PolicyRule[],
+): readonly PolicyRule[] {
+  const owned = deps.access.rbac.rulesFor(request.user, request.namespace);
+  try {
+    return uncovered(owned, rules, { steps: RIGHTS_COMPARISON_STEPS_MAX, told: MISSING_RIGHTS_TOLD });
+  } catch (thrown) {
+    if (!(thrown instanceof RulesTooManifold)) throw thrown;
+    throw forbiddenError(
+      subjectOfRequest(request),
+      'the rules are too manifold to be compared with the permissions of the user; split them into several roles',
+    );
+  }
+}
 
 function refuseMissing(deps: AdmissionDeps, request: AdmissionRequest, rules: readonly PolicyRule[]): void {
   const { user, namespace } = request;
-  const missing = describeRules(uncovered(ownedBy(deps, request), rules));
+  const missing = missingOf(deps, request, rules);
   if (missing.length === 0) return;
   const gone = deps.access.rbac.missingFor(user, namespace);
   throw forbiddenError(
     subjectOfRequest(request),
-    `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}${gone.length === 0 ? '' : `; resolution errors: [${aggregated(gone)}]`}`,
+    `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${told(missing)}${gone.length === 0 ? '' : `; resolution errors: [${aggregated(gone)}]`}`,
   );
+}
+
+function told(missing: readonly PolicyRule[]): string {
+  const text = describeRules(missing).join('\n');
+  if (text.length > MISSING_RIGHTS_BYTES_TOLD) return `${text.slice(0, MISSING_RIGHTS_BYTES_TOLD)}...`;
+  return missing.length < MISSING_RIGHTS_TOLD ? text : `${text}\n...`;
 }

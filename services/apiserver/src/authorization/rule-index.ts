@@ -8,7 +8,7 @@ export type Charge = (steps: number) => void;
 
 /** Which of the indexed rules match one value of a dimension (verbs, groups, resources, names, paths). */
 export interface Dimension {
-  idsOf(value: string): RuleIds;
+  readonly idsOf: (value: string) => RuleIds;
   /** Rules that match every value. */
   readonly all: RuleIds;
 }
@@ -61,7 +61,7 @@ function addId(exact: Map<string, number[]>, value: string, id: number): void {
 
 interface SharedSets {
   /** The one array of the union. */
-  union(...sets: readonly (RuleIds | undefined)[]): RuleIds;
+  readonly union: (...sets: readonly (RuleIds | undefined)[]) => RuleIds;
 }
 
 const EMPTY: RuleIds = [];

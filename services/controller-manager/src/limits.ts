@@ -1,6 +1,9 @@
 /** Pods that one pass of a ReplicaSet creates or deletes at most; the rest follows when the cache has seen these. */
 export const REPLICASET_BURST_PODS = 500;
 
+/** Pods that one pass of a StatefulSet with parallel management creates at most. */
+export const STATEFUL_SET_BURST_PODS = 500;
+
 /** First batch of a series of creates; each batch that succeeds doubles the next, so a refused template costs one call. */
 export const SLOW_START_FIRST_BATCH = 1;
 
@@ -64,6 +67,9 @@ export const UNHEALTHY_ZONE_SHARE = 0.55;
 /** Owners that were proven absent, remembered so that thousands of dependents cost one GET. */
 export const ABSENT_OWNERS_REMEMBERED = 500;
 
+/** Owners of one object that one pass asks the API for; the others are asked after the absent ones were taken off. */
+export const OWNERS_ASKED_PER_PASS = 100;
+
 /** Namespace content is looked at again after this time while something remains; twice as late each time that nothing has gone. */
 export const NAMESPACE_RECHECK_MS = 1_000;
 
@@ -126,6 +132,9 @@ export const ENDPOINT_ADDRESSES_MAX = 1_000;
 
 /** Missed starts of a CronJob from which on the user is warned. */
 export const CRON_MISSED_STARTS_MAX = 100;
+
+/** Times of a schedule that are followed one by one before the search for the latest halves what is left. */
+export const CRON_STEPS_MAX = 16;
 
 /** Schedules that are kept ready to be asked. */
 export const CRON_SCHEDULES_KEPT = 500;

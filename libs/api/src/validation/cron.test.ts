@@ -31,6 +31,10 @@ test('what is wrong with a schedule is said in the words of the parser', () => {
       'failed to parse int from 9223372036854775808: strconv.Atoi: parsing "9223372036854775808": value out of range',
     ],
     ['@fortnightly', 'unrecognized descriptor: @fortnightly'],
+    [
+      '* * * constructor *',
+      'failed to parse int from constructor: strconv.Atoi: parsing "constructor": invalid syntax',
+    ],
     ['@every soon', 'failed to parse duration @every soon: time: invalid duration "soon"'],
   ];
   for (const [schedule, text] of cases) assert.equal(cronScheduleError(schedule), text);

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import { GO_INT_END } from './numbers.ts';
 import { isKnownTimeZone } from './time-zone.ts';
 
@@ -98,7 +99,7 @@ function rangeError(text: string, field: Field): string | undefined {
 }
 
 const parseNumber = (text: string, field: Field): number | string =>
-  field.names?.[text.toLowerCase()] ?? parsePlainNumber(text);
+  ownValue(field.names, text.toLowerCase()) ?? parsePlainNumber(text);
 
 function parsePlainNumber(text: string): number | string {
   const fail = (problem: string): string =>

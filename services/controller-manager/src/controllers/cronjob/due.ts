@@ -1,7 +1,9 @@
 import type { CronJob } from '@holdfast/api';
 import { createdAt, timeOf } from '../../common/meta.ts';
-import { CRON_MISSED_STARTS_MAX } from '../../limits.ts';
+import { CRON_MISSED_STARTS_MAX, CRON_STEPS_MAX } from '../../limits.ts';
 import type { Schedule } from './schedule.ts';
+
+const MS_PER_SECOND = 1000;
 
 /** What of the schedule has passed since a job was last started. */
 export interface Due {
@@ -27,7 +29,10 @@ export function dueOf(cronJob: CronJob, schedule: Schedule, now: number): Due | 
   return { ...passed, tooMany: startable?.tooMany === true, next };
 }
 
-/** Looks at two times of the schedule and jumps close to now: years of missed minutes cost no more than one. */
+/**
+ * Looks at two times of the schedule to estimate how many were missed, and jumps close to now: years of missed
+ * minutes cost no more than one.
+ */
 function latestPassed(schedule: Schedule, since: number, now: number): Omit<Due, 'next'> | undefined {
   const first = schedule.next(since);
   if (first === undefined) return undefined;
@@ -37,8 +42,40 @@ function latestPassed(schedule: Schedule, since: number, now: number): Omit<Due,
   const interval = Math.round((second - first) / 1000) * 1000;
   if (interval < 1000) return undefined;
   const missed = Math.floor((now - first) / interval) + 1;
-  let at = first;
   const start = first + Math.max(0, missed - 2) * interval;
-  for (let next = schedule.next(start); next !== undefined && next <= now; next = schedule.next(next)) at = next;
-  return { at, tooMany: missed > CRON_MISSED_STARTS_MAX };
+  return { at: lastPassed(schedule, { first, start, now }), tooMany: missed > CRON_MISSED_STARTS_MAX };
+}
+
+/**
+ * The last time of the schedule up to `now`. For a regular schedule it is a few steps behind the estimated start. For any other, such
+ * as every minute of one month, the steps end early and the rest is halved. (`@every` counts from where it is asked: steps alone do.)
+ */
+function lastPassed(
+  schedule: Schedule,
+  { first, start, now }: { readonly first: number; readonly start: number; readonly now: number },
+): number {
+  let at: number | undefined;
+  let end = now;
+  for (let step = 0; step < CRON_STEPS_MAX; step++) {
+    const next = schedule.next(at ?? start);
+    if (next === undefined || next > now) {
+      if (at !== undefined) return at;
+      end = start;
+      break;
+    }
+    at = next;
+  }
+  return lastWithin(schedule, at ?? first, end);
+}
+
+/** The last time of the schedule up to `end`, given one before. */
+function lastWithin(schedule: Schedule, known: number, until: number): number {
+  let at = known;
+  for (let end = until; end - at >= MS_PER_SECOND; ) {
+    const middle = at + Math.floor((end - at) / 2);
+    const next = schedule.next(middle);
+    if (next !== undefined && next <= end) at = next;
+    else end = middle;
+  }
+  return at;
 }

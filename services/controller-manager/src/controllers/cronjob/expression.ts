@@ -17,19 +17,23 @@ interface FieldRange {
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-const DESCRIPTORS: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
+const DESCRIPTORS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+    '@monthly': '0 0 1 * *',
+    '@weekly': '0 0 * * 0',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@hourly': '0 * * * *',
+  }),
+);
 
 /** Undefined when the text is no expression of this form. */
 export function parseExpression(text: string): Expression | undefined {
-  const [minute, hour, dayOfMonth, month, dayOfWeek, ...more] = (DESCRIPTORS[text.trim()] ?? text).trim().split(/\s+/);
+  const [minute, hour, dayOfMonth, month, dayOfWeek, ...more] = (DESCRIPTORS.get(text.trim()) ?? text)
+    .trim()
+    .split(/\s+/);
   const minutes = valuesOf(minute, { min: 0, max: 59 });
   const hours = valuesOf(hour, { min: 0, max: 23 });
   const daysOfMonth = valuesOf(dayOfMonth, { min: 1, max: 31 });

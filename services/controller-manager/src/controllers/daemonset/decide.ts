@@ -86,8 +86,13 @@ function placeOn(snapshot: DaemonSetSnapshot, node: DaemonNode, now: number): re
 /** All but the oldest; during a surge all but the oldest of each revision. */
 function doubles(set: DaemonSet, good: readonly Pod[]): readonly Pod[] {
   if (surgeOf(set, 1) === 0) return good.slice(1);
-  const revision = (pod: Pod): string => pod.metadata.labels?.[REVISION_LABEL] ?? '';
-  return good.filter((pod, index) => good.findIndex((other) => revision(other) === revision(pod)) < index);
+  const seen = new Set<string>();
+  return good.filter((pod) => {
+    const revision = pod.metadata.labels?.[REVISION_LABEL] ?? '';
+    const isDouble = seen.has(revision);
+    seen.add(revision);
+    return isDouble;
+  });
 }
 
 /** Pods made for a node that is no more and never bound to one: no kubelet and no collector will end them. */
@@ -126,7 +131,8 @@ function rollUpdate(
   const { set } = snapshot;
   if (set.spec.updateStrategy.type === 'OnDelete') return [];
   const wanted = nodes.filter((node) => node.shouldRun);
-  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_LABEL] === revisionOf(set);
+  const revision = revisionOf(set);
+  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_LABEL] === revision;
   const isUp = (pod: Pod): boolean => isAvailable(pod, set.spec.minReadySeconds ?? 0, now);
   const surge = surgeOf(set, wanted.length);
   const down = wanted.filter(({ living }) => !living.some(isUp)).length;

@@ -15,12 +15,13 @@ function count(set: DaemonSet, nodes: readonly DaemonNode[], now: number): Daemo
   const pods = wanted.map(({ living, ending }) => [...living, ...ending].filter((pod) => !isFinished(pod)));
   const nodesWith = (test: (pod: Pod) => boolean): number => pods.filter((here) => here.some(test)).length;
   const numberAvailable = nodesWith((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now));
+  const revision = revisionOf(set);
   return comparable({
     currentNumberScheduled: pods.filter((here) => here.length > 0).length,
     numberMisscheduled: nodes.filter(({ shouldRun, living }) => !shouldRun && living.length > 0).length,
     desiredNumberScheduled: wanted.length,
     numberReady: nodesWith(isReady),
-    updatedNumberScheduled: nodesWith((pod) => pod.metadata.labels?.[REVISION_LABEL] === revisionOf(set)),
+    updatedNumberScheduled: nodesWith((pod) => pod.metadata.labels?.[REVISION_LABEL] === revision),
     numberAvailable,
     numberUnavailable: wanted.length - numberAvailable,
     observedGeneration: generationOf(set),

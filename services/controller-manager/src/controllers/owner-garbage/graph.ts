@@ -81,10 +81,12 @@ export class OwnershipGraph {
     return cached !== undefined && uidOf(cached) === owner.uid ? stateOf(cached) : undefined;
   }
 
-  async ownerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
-    const cached = this.cachedOwnerState(dependent, owner);
-    if (cached !== undefined) return cached;
-    if (this.#absent.has(owner.uid)) return 'absent';
+  /** What can be said without asking the API. */
+  knownOwnerState(dependent: KubeObject, owner: OwnerReference): OwnerState | undefined {
+    return this.cachedOwnerState(dependent, owner) ?? (this.#absent.has(owner.uid) ? 'absent' : undefined);
+  }
+
+  async askedOwnerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
     const node = this.ownerNode(dependent, owner);
     if (node === undefined) return 'present';
     const live = await this.#context.client.find(node.resource, parseKey(node.key));

@@ -5,7 +5,7 @@ import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
-import { OWNER_GC_WORKERS } from '../../limits.ts';
+import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS } from '../../limits.ts';
 import { decide, isOfInterest, isWaitingForDependents, type OwnerState, type OwnershipAction } from './decide.ts';
 import { keyIn, type Node, OwnershipGraph, workKey } from './graph.ts';
 
@@ -107,8 +107,12 @@ async function pass(context: ControllerContext, graph: OwnershipGraph, node: Nod
 async function settle(tools: Tools, object: KubeObject): Promise<void> {
   const { graph } = tools;
   const owners = new Map<string, OwnerState>();
+  let asked = 0;
   for (const owner of isTerminating(object) ? [] : references(object)) {
-    owners.set(owner.uid, await graph.ownerState(object, owner));
+    const known = graph.knownOwnerState(object, owner);
+    // Who was not asked counts as present: what is written about the others brings the next pass.
+    if (known === undefined && asked++ >= OWNERS_ASKED_PER_PASS) break;
+    owners.set(owner.uid, known ?? (await graph.askedOwnerState(object, owner)));
   }
   const dependents = graph
     .dependentsOf(uidOf(object))

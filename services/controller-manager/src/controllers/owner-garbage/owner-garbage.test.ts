@@ -4,6 +4,7 @@ import { DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceR
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
+import { OWNERS_ASKED_PER_PASS } from '../../limits.ts';
 import { deployment, pod, replicaSet } from '../../testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { runKubelets } from '../../testing/kubelet-model.ts';
@@ -247,4 +248,24 @@ test('decide deletes only when no owner is present, and never what nobody owns',
       }
     }),
   );
+});
+
+test('an object that names a thousand owners costs a bounded number of questions per pass', async () => {
+  const world = createWorld();
+  const owners = Array.from({ length: 1000 }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name: `p${i}`,
+    uid: `u${i}`,
+  }));
+  world.api.put(PODS, pod({ name: 'child', uid: 'child', ownerReferences: owners }));
+  const controller = new DrivenController(world, collector);
+  let most = 0;
+  for (let pass = 0, before = 0; await controller.step(); pass++) {
+    most = Math.max(most, world.api.reads.get - before);
+    before = world.api.reads.get;
+    assert.ok(pass < 50, 'comes to an end');
+  }
+  assert.ok(most <= OWNERS_ASKED_PER_PASS + 1, `${most} questions`);
+  assert.ok(world.api.list(PODS).every(isTerminating), 'it has followed its owners');
 });

@@ -3,17 +3,21 @@ import { hasPairs } from '@holdfast/machinery';
 import { claim } from '../../common/claim.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isAvailable, isFinished, isReady, restMs } from '../../common/pods.ts';
+import { STATEFUL_SET_BURST_PODS } from '../../limits.ts';
 import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
 import {
   buildClaims,
   buildPod,
+  firstOrdinal,
+  isWantedOrdinal,
   ordinalOf,
+  ordinalsEnd,
   POD_INDEX_LABEL,
   POD_NAME_LABEL,
   podNameOf,
   REVISION_LABEL,
-  wantedOrdinals,
 } from './identity.ts';
+
 import { outdatedRevisions, type Revision, type Revisions, revisionsOf } from './revisions.ts';
 
 export interface StatefulSetSnapshot {
@@ -76,10 +80,9 @@ interface Picture {
 
 function claimActions({ set, pods, claimNamed }: Picture): readonly StatefulSetAction[] {
   if (claimNamed === undefined) return [];
-  const wanted = new Set(wantedOrdinals(set));
   return pods
     .filter((pod) => !isTerminating(pod))
-    .flatMap((pod) => claimsToUpdate(set, pod, { claimNamed, isCondemned: !wanted.has(ordinalOf(set, pod) ?? -1) }))
+    .flatMap((pod) => claimsToUpdate(set, pod, { claimNamed, isCondemned: !isWantedOrdinal(set, ordinalOf(set, pod)) }))
     .map((claim) => ({ type: 'update-claim', claim }));
 }
 
@@ -106,17 +109,42 @@ const isSettled = ({ set, now }: Picture, pod: Pod): boolean =>
 
 const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isReady(pod);
 
-/** From the smallest ordinal up: what is missing is created, what has failed makes room, what lost its labels gets them back. */
-function fillOrdinals(picture: Picture): Step {
+/** What is missing is created, what has failed makes room, what lost its labels gets them back. */
+const fillOrdinals = (picture: Picture): Step => (isOrdered(picture.set) ? fillInOrder(picture) : fillAtOnce(picture));
+
+/** From the smallest ordinal up, as far as all before are well. */
+function fillInOrder(picture: Picture): Step {
   const { set } = picture;
   const byPodName = new Map(picture.pods.map((pod) => [nameOf(pod), pod]));
   const actions: StatefulSetAction[] = [];
-  for (const ordinal of wantedOrdinals(set)) {
+  for (let ordinal = firstOrdinal(set); ordinal < ordinalsEnd(set); ordinal++) {
     const pod = byPodName.get(podNameOf(set, ordinal));
     const action = nextForOrdinal(picture, ordinal, pod);
     if (action !== undefined) actions.push(action);
     const isUnderWay = action?.type === 'create-pod' || action?.type === 'delete-pod' || pod === undefined;
-    if (isOrdered(set) && (isUnderWay || !isSettled(picture, pod))) return { actions, isBlocked: true };
+    if (isUnderWay || !isSettled(picture, pod)) return { actions, isBlocked: true };
+  }
+  return { actions, isBlocked: false };
+}
+
+/** The pods that are there, and the smallest ordinals that are missing: one burst of them, the rest when the cache shows these. */
+function fillAtOnce(picture: Picture): Step {
+  const { set } = picture;
+  const filled = new Set<number>();
+  const actions: StatefulSetAction[] = [];
+  for (const pod of picture.pods) {
+    const ordinal = ordinalOf(set, pod);
+    if (ordinal === undefined || !isWantedOrdinal(set, ordinal)) continue;
+    filled.add(ordinal);
+    const action = nextForOrdinal(picture, ordinal, pod);
+    if (action !== undefined) actions.push(action);
+  }
+  let created = 0;
+  for (let next = firstOrdinal(set); next < ordinalsEnd(set) && created < STATEFUL_SET_BURST_PODS; next++) {
+    const action = filled.has(next) ? undefined : nextForOrdinal(picture, next, undefined);
+    if (action === undefined) continue;
+    actions.push(action);
+    created++;
   }
   return { actions, isBlocked: false };
 }
@@ -148,9 +176,8 @@ function revisionFor({ set, revisions }: Picture, ordinal: number): Revision {
 /** From the largest ordinal down; ordered management ends one pod at a time and only while all before it are well. */
 function scaleDown(picture: Picture): Step {
   const { set, pods } = picture;
-  const wanted = new Set(wantedOrdinals(set));
   const condemned = pods
-    .filter((pod) => !wanted.has(ordinalOf(set, pod) ?? -1))
+    .filter((pod) => !isWantedOrdinal(set, ordinalOf(set, pod)))
     .sort((a, b) => (ordinalOf(set, b) ?? 0) - (ordinalOf(set, a) ?? 0));
   const remove = (pod: Pod): StatefulSetAction => ({ type: 'delete-pod', pod, why: 'scale-down' });
   if (!isOrdered(set)) {
@@ -168,8 +195,8 @@ function rollUpdate(picture: Picture): readonly StatefulSetAction[] {
   const { type, rollingUpdate } = set.spec.updateStrategy;
   if (type === 'OnDelete') return [];
   const byPodName = new Map(picture.pods.map((pod) => [nameOf(pod), pod]));
-  const targets = [...wantedOrdinals(set)].slice(rollingUpdate?.partition ?? 0).reverse();
-  for (const ordinal of targets) {
+  const lowest = firstOrdinal(set) + (rollingUpdate?.partition ?? 0);
+  for (let ordinal = ordinalsEnd(set) - 1; ordinal >= lowest; ordinal--) {
     const pod = byPodName.get(podNameOf(set, ordinal));
     if (pod === undefined || isTerminating(pod)) return [];
     if (pod.metadata.labels?.[REVISION_LABEL] !== revisions.update.name)

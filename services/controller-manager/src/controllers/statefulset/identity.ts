@@ -19,9 +19,11 @@ export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
   return /^(0|[1-9]\d{0,9})$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** Ordinals the set wants, smallest first. */
-export const wantedOrdinals = (set: StatefulSet): readonly number[] =>
-  Array.from({ length: replicasOf(set) }, (_, index) => firstOrdinal(set) + index);
+/** Behind the last ordinal that the set wants. Ordinals are never listed: a user may ask for two thousand million. */
+export const ordinalsEnd = (set: StatefulSet): number => firstOrdinal(set) + replicasOf(set);
+
+export const isWantedOrdinal = (set: StatefulSet, ordinal: number | undefined): boolean =>
+  ordinal !== undefined && ordinal >= firstOrdinal(set) && ordinal < ordinalsEnd(set);
 
 /** The pod of an ordinal in a revision. Its name is its identity: whoever creates it first has it. */
 export function buildPod(set: StatefulSet, ordinal: number, revision: Revision): Pod {

@@ -45,6 +45,13 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
     file: 'libs/bus/src/a.ts',
     code: "export { x } from '../../store/src/port.ts';",
   },
+  ...["once('error', reject)", "off('error', reject)", "removeListener('error', reject)", 'removeAllListeners()'].map(
+    (call) => ({
+      rule: 'holdfast(keep-error-listener)',
+      file: 'libs/bus/src/a.ts',
+      code: `import { Socket } from 'node:net';\nexport const a = (socket: Socket, reject: () => void) => socket.${call};`,
+    }),
+  ),
   { rule: 'holdfast(machine-only-in-platform)', file: 'libs/bus/src/a.ts', code: 'export const x = Math.random();' },
   { rule: 'holdfast(machine-only-in-platform)', file: 'libs/bus/src/a.ts', code: "export const x = process.env['A'];" },
   {

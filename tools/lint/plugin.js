@@ -147,9 +147,33 @@ function checkImport(node, file, report) {
   }
 }
 
+/** An `error` event without a listener ends the process, and streams, sockets, servers and children emit it when they like. */
+const keepErrorListener = {
+  create(context) {
+    const file = context.filename.replaceAll(path.sep, '/');
+    if (roomOf(file) === undefined || TEST_FILE.test(file) || /\/(test-support|testing|contract[^/]*)(\/|\.ts$)/.test(file)) return {};
+    return {
+      CallExpression: (node) => {
+        const method = memberName(node.callee?.property, node.callee?.computed);
+        const [event] = node.arguments;
+        const ofError = event?.type === 'Literal' && event.value === 'error';
+        const drops = DROPS_LISTENER.has(method) ? ofError : method === 'removeAllListeners' && (event === undefined || ofError);
+        if (!drops) return;
+        context.report({ node, message: "Listen with on('error', ...) and keep the listener: the next error would end the process." });
+      },
+    };
+  },
+};
+
+const DROPS_LISTENER = new Set(['once', 'off', 'removeListener', 'prependOnceListener']);
+
 const plugin = {
   meta: { name: 'holdfast' },
-  rules: { 'import-direction': importDirection, 'machine-only-in-platform': machineOnlyInPlatform },
+  rules: {
+    'import-direction': importDirection,
+    'keep-error-listener': keepErrorListener,
+    'machine-only-in-platform': machineOnlyInPlatform,
+  },
 };
 
 // The linter's plugin loader reads the default export.

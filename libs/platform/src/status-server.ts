@@ -41,7 +41,7 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
     start: async () => {
       const listening = Promise.withResolvers<void>();
       server = createFor(options);
-      server.once('error', (error) => listening.reject(notListening(options, error)));
+      server.on('error', (error) => listening.reject(notListening(options, error)));
       server.listen(port, host, listening.resolve);
       await listening.promise;
     },

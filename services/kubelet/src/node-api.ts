@@ -28,7 +28,7 @@ export function createNodeApi(deps: NodeApiDeps): ApiHandler {
 
 async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiResponse> {
   const [, route = '', ...names] = request.path.split('/');
-  const stream = STREAMS[route];
+  const stream = STREAMS.get(route);
   if (stream !== undefined && STREAM_METHODS.has(request.method)) return stream(deps, request, names);
   if (request.method === 'GET' && route === 'containerLogs' && names.length === 3) {
     const chunks = await deps.logs(readLogRequest(request, names));
@@ -48,12 +48,15 @@ const STREAM_METHODS: ReadonlySet<string> = new Set(['GET', 'POST']);
 type StreamRoute = (deps: NodeApiDeps, request: ApiRequest, names: readonly string[]) => Promise<ApiResponse>;
 
 /** `/<route>/<namespace>/<pod>[/<uid>]/<container>`; `portForward` has no container. */
-const STREAMS: Readonly<Record<string, StreamRoute | undefined>> = {
-  exec: (deps, request, names) => execInPod(deps, request, target(deps, names)),
-  attach: (deps, request, names) => attachToPod(deps, request, target(deps, names)),
-  portForward: (deps, request, [namespace = '', name = '', uid]) =>
-    forwardToPod(deps, request, podOf(deps, { namespace, name, uid })),
-};
+const STREAMS: ReadonlyMap<string, StreamRoute> = new Map<string, StreamRoute>([
+  ['exec', (deps, request, names) => execInPod(deps, request, target(deps, names))],
+  ['attach', (deps, request, names) => attachToPod(deps, request, target(deps, names))],
+  [
+    'portForward',
+    (deps, request, [namespace = '', name = '', uid]) =>
+      forwardToPod(deps, request, podOf(deps, { namespace, name, uid })),
+  ],
+]);
 
 function target(deps: NodeApiDeps, names: readonly string[]): StreamTarget {
   const [namespace = '', name = '', third = '', fourth] = names;

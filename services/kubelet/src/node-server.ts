@@ -42,6 +42,7 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
     requestTimeout: NODE_REQUEST_RECEIVE_MS,
   });
   server.on('request', (request, raw) => {
+    raw.on('error', () => raw.destroy());
     void answerOf(deps, request, gone(raw, stopping.signal)).then((answer) => write(raw, answer, deps.log));
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -72,7 +73,7 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
 
 function listen(server: Server, { host, port }: NodeServerDeps): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
+    server.on('error', (cause) =>
       reject(
         new OperatorError({
           code: 'LISTEN',
@@ -133,8 +134,8 @@ function callerOf(socket: Socket): Caller | undefined {
 }
 
 async function write(raw: ServerResponse, { status, headers, body }: ApiResponse, log: Log): Promise<void> {
-  raw.writeHead(status, headers);
   try {
+    raw.writeHead(status, headers);
     if (body.kind === 'stream') {
       raw.flushHeaders();
       await pipeline(Readable.from(body.chunks), raw);

@@ -62,10 +62,11 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
     const finish = (): void => {
       arriving.delete(number);
       timer.cancel();
-      payload.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      payload.on('error', NOTHING_TO_DO);
+      payload.off('data', onData).off('end', onEnd).off('close', onClose);
     };
-    payload.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose);
+    payload.on('data', onData).once('end', onEnd).once('close', onClose);
+    // 'close' follows. The request may also break after its body was refused or received.
+    payload.on('error', NOTHING_TO_DO);
     return promise;
   };
   return {

@@ -41,7 +41,7 @@ async function run({ command, environment }: ExecAgentOptions, input: string, de
     child.stderr.destroy();
   });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  child.once('error', (error) => reject(new Error(`${program} cannot be run`, { cause: error })));
+  child.on('error', (error) => reject(new Error(`${program} cannot be run`, { cause: error })));
   child.once('close', (code, signalName) => {
     if (output.isTooLong()) reject(new Error(`${program} answered with more than ${AGENT_ANSWER_BYTES_MAX} bytes`));
     else if (code === 0) resolve(output.text());

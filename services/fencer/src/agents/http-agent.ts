@@ -35,7 +35,7 @@ async function post(options: HttpAgentOptions, body: string, signal: AbortSignal
     { method: 'POST', signal, headers: headersOf(options), ...caOf(options) },
     (response) => void readOkText(response, 'the agent', AGENT_ANSWER_BYTES_MAX).then(resolve, reject),
   );
-  sent.once('error', reject);
+  sent.on('error', reject);
   sent.end(body);
   return promise;
 }

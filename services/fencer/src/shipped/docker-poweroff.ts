@@ -40,7 +40,7 @@ async function call(socketPath: string, method: 'GET' | 'POST', path: string): P
   const sent = nodeHttp().request({ socketPath, method, path, headers: { host: 'docker' } }, (response) => {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.once('error', reject);
+    response.on('error', reject);
     response.once('end', () => {
       const text = Buffer.concat(chunks).toString('utf8');
       const status = response.statusCode ?? 0;
@@ -49,7 +49,7 @@ async function call(socketPath: string, method: 'GET' | 'POST', path: string): P
       else resolve(method === 'GET' ? objectOf(text) : {});
     });
   });
-  sent.once('error', reject);
+  sent.on('error', reject);
   sent.end();
   return promise;
 }

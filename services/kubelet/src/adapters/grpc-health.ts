@@ -15,7 +15,7 @@ export const grpcHealth: ProbeNetwork['grpcHealth'] = (request) => {
   const host = request.host.includes(':') ? `[${request.host}]` : request.host;
   const session = connect(`http://${host}:${request.port}`);
   request.signal.addEventListener('abort', () => session.destroy(), { once: true });
-  session.once('error', reject);
+  session.on('error', reject);
   // A no-op after an answer: the connection ended without one.
   session.once('close', () => reject(new Error('the connection was closed before an answer')));
   const stream = session.request({
@@ -46,7 +46,7 @@ function readAnswer(stream: ClientHttp2Stream): Promise<{ readonly status: strin
       if (size > GRPC_ANSWER_MAX_BYTES) stream.destroy(new Error('the health answer is too large'));
       else chunks.push(chunk);
     });
-    stream.once('error', reject);
+    stream.on('error', reject);
     stream.once('end', () => {
       try {
         refuseFailure(head);

@@ -19,7 +19,7 @@ function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']
       ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
       : nodeHttp().request(url, options, onResponse);
     sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)));
-    sent.once('error', reject);
+    sent.on('error', reject);
     sent.end();
   });
 }
@@ -32,6 +32,6 @@ function connectTo(host: string, port: number, timeoutMs: number): Promise<void>
       resolve();
       socket.destroy();
     });
-    socket.once('error', reject);
+    socket.on('error', reject);
   });
 }

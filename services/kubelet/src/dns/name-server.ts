@@ -81,17 +81,18 @@ export class NameServer {
   async #listen(address: string, wanted: number) {
     const tcp = createServer((socket) => this.#serve(socket));
     tcp.maxConnections = DNS_CONNECTIONS_MAX;
-    await new Promise<void>((resolve, reject) => tcp.once('error', reject).listen(wanted, address, resolve));
+    await new Promise<void>((resolve, reject) => tcp.on('error', reject).listen(wanted, address, resolve));
     const bound = tcp.address();
     const port = typeof bound === 'object' && bound !== null ? bound.port : wanted;
     const udp = createSocket('udp4');
     try {
-      await new Promise<void>((resolve, reject) => udp.once('error', reject).bind(port, address, resolve));
+      await new Promise<void>((resolve, reject) => udp.on('error', reject).bind(port, address, resolve));
     } catch (error) {
       tcp.close();
       throw error;
     }
-    udp.removeAllListeners('error').on('error', (error) => this.#deps.log.warn('a name was not answered', { error }));
+    udp.on('error', (error) => this.#deps.log.warn('a name was not answered', { error }));
+    tcp.on('error', (error) => this.#deps.log.warn('a connection for names was not accepted', { error }));
     udp.on('message', (query, from) => void this.#answerDatagram(udp, query, from));
     return { address, port, udp, tcp };
   }

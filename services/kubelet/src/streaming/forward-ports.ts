@@ -1,6 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
-import { FORWARDED_PORTS_MAX, STREAM_CREATION_MS } from './limits.ts';
+import { FORWARDED_PORTS_MAX, STREAM_CLOSE_MS, STREAM_CREATION_MS } from './limits.ts';
 import { createSpdySession, type SpdySession, type SpdyStream } from './spdy/session.ts';
 import { acceptChannels, type ChannelEncoding } from './websocket/channels.ts';
 
@@ -46,7 +46,7 @@ async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwar
   const port = Number(data.headers['port']);
   try {
     if (!isPort(port)) throw new Error(`port ${JSON.stringify(data.headers['port'] ?? '')} is no port`);
-    await join(await deps.connect(port), data);
+    await join(await deps.connect(port), data, deps.clock);
   } catch (thrown) {
     error.write(`${deps.what(port)}: ${describeError(thrown)}`);
   }
@@ -58,21 +58,29 @@ async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwar
 export const isPort = (port: number): boolean => Number.isInteger(port) && port > 0 && port < 0x1_0000;
 
 /** Bytes both ways until both halves have ended, or one side is cut off. */
-function join(connection: Duplex, client: Duplex): Promise<void> {
+function join(connection: Duplex, client: Duplex, clock: Clock): Promise<void> {
   const done = Promise.withResolvers<void>();
-  const over = (): void => {
-    connection.destroy();
-    done.resolve();
-  };
-  connection.once('error', (error) => {
+  connection.on('error', (error) => {
     connection.destroy();
     done.reject(error);
   });
   connection.once('close', () => done.resolve());
-  client.once('close', over);
+  client.once('close', () => {
+    if (client.readableEnded) destroyWhenSent(connection, clock);
+    else connection.destroy();
+    done.resolve();
+  });
   client.pipe(connection);
   connection.pipe(client);
   return done.promise;
+}
+
+/** The client has gone. What it sent whole still reaches the pod, unless the pod does not read it in time. */
+function destroyWhenSent(connection: Duplex, clock: Clock): void {
+  if (connection.destroyed) return;
+  const deadline = clock.timer(STREAM_CLOSE_MS, () => connection.destroy());
+  connection.once('close', () => deadline.cancel());
+  connection.end(() => connection.destroy());
 }
 
 /** The older protocol: the ports are in the query, and each has a channel for data and one for errors. */
@@ -93,7 +101,9 @@ export async function forwardOverChannels(
     data.write(announcement);
     error.write(announcement);
     try {
-      await joinChannels(await given.connect(port), input, data);
+      const connection = await given.connect(port);
+      void channels.closed.then(() => destroyWhenRead(connection, input, clock));
+      await joinChannels(connection, input, data);
     } catch (thrown) {
       error.write(`${given.what(port)}: ${describeError(thrown)}`);
       input.resume();
@@ -103,9 +113,17 @@ export async function forwardOverChannels(
   await channels.closed;
 }
 
+/** The client has gone, and its input ends behind what it sent. */
+function destroyWhenRead(connection: Duplex, input: Readable, clock: Clock): void {
+  if (input.readableEnded) return destroyWhenSent(connection, clock);
+  const deadline = clock.timer(STREAM_CLOSE_MS, () => connection.destroy());
+  connection.once('close', () => deadline.cancel());
+  input.once('end', () => destroyWhenSent(connection, clock));
+}
+
 function joinChannels(connection: Duplex, input: Readable, output: Writable): Promise<void> {
   const done = Promise.withResolvers<void>();
-  connection.once('error', (error) => {
+  connection.on('error', (error) => {
     connection.destroy();
     done.reject(error);
   });

@@ -27,7 +27,7 @@ export function createExtenderPost(clock: Clock): Post {
         const sent = request(url, options, (response) => {
           void readOkText(response, 'the extender', EXTENDER_ANSWER_MAX_BYTES).then(resolve, reject);
         });
-        sent.once('error', (error) => reject(aborter.signal.aborted ? aborter.signal.reason : error));
+        sent.on('error', (error) => reject(aborter.signal.aborted ? aborter.signal.reason : error));
         sent.end(JSON.stringify(body));
       });
       return parseJson(text).value;

@@ -25,7 +25,7 @@ export function openStreams(url: string, protocol: string, clock: Clock): Promis
     response.resume();
     fail(`it answered ${response.statusCode}`);
   });
-  asking.once('error', (error) => {
+  asking.on('error', (error) => {
     timer.cancel();
     fail(describeError(error), error);
   });

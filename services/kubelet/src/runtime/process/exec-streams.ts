@@ -29,9 +29,11 @@ export function openExec(clock: Clock, request: BesideRequest, options: ExecOpti
   const { config } = request;
   if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
   const child = start(request, options);
+  // A command may end without reading what it was given.
+  child.stdin?.on('error', () => undefined);
   const failure = readFailure(child.stdio[3]);
   const ended = new Promise<{ exitCode: number }>((resolve, reject) => {
-    child.once('error', (error) => reject(startError(config.command, error.message)));
+    child.on('error', (error) => reject(startError(config.command, error.message)));
     child.once('exit', (code, signal) => {
       drain(clock, child);
       const exitCode = signal === null ? (code ?? 0) : 128 + system.signals[signal];

@@ -41,10 +41,10 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
   child.stderr.on('data', keep);
   return new Promise((resolve, reject) => {
     const deadline = clock.timer(request.timeoutMs, () => {
-      killGroup(child.pid);
       reject(new RuntimeError('Timeout', `command "${config.command[0]}" timed out`));
+      killGroup(child.pid);
     });
-    child.once('error', (error) => {
+    child.on('error', (error) => {
       deadline.cancel();
       reject(new RuntimeError('Internal', `exec: "${config.command[0]}": ${error.message}`));
     });
@@ -55,12 +55,12 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
   });
 }
 
-/** ESRCH: all of it ended in the same moment. */
+/** ESRCH: all of it ended in the same moment. EPERM: it took the rights of another user, and nothing more can be done. */
 function killGroup(leader: number | undefined): void {
   if (leader === undefined) return;
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM'))) throw error;
   }
 }

@@ -75,7 +75,7 @@ class FollowedLog {
     try {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#pollNow());
       // Without a watch (their number is limited) it is looked at all the time.
-      this.#watcher.once('error', () => this.#pollNow());
+      this.#watcher.on('error', () => this.#pollNow());
     } catch {
       this.#pollLater();
     }

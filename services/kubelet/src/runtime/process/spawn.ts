@@ -110,9 +110,13 @@ function withTerminal(config: ContainerConfig, command: readonly string[], envir
 export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<string> {
   let told = '';
   if (!(pipe instanceof Readable)) return told;
-  for await (const chunk of pipe) {
-    told += Buffer.from(chunk).toString('utf8');
-    if (told.endsWith(ALL_WELL)) return told.slice(0, -ALL_WELL.length);
+  try {
+    for await (const chunk of pipe) {
+      told += Buffer.from(chunk).toString('utf8');
+      if (told.endsWith(ALL_WELL)) return told.slice(0, -ALL_WELL.length);
+    }
+  } catch (error) {
+    return `${told}the set-up of the container could not be followed: ${error instanceof Error ? error.message : 'unknown'}`;
   }
   return told;
 }
@@ -130,7 +134,7 @@ export function containerEnvironment(request: Omit<SpawnRequest, 'rootPath' | 'l
 
 function spawnFailure(child: ChildProcess, program: string): Promise<string> {
   return new Promise((resolve) => {
-    child.once('error', (error: NodeJS.ErrnoException) => {
+    child.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') {
         const where = program.includes('/') ? 'no such file or directory' : 'executable file not found in $PATH';
         resolve(`exec: "${program}": ${where}`);

@@ -118,9 +118,8 @@ function connectPort(port: number): Promise<Duplex> {
     const refuse = (error: Error): void =>
       reject(new RuntimeError('Internal', `failed to connect to localhost:${port}: ${error.message}`, error));
     socket.setTimeout(PORT_CONNECT_MS, () => socket.destroy(new Error('no answer in time')));
-    socket.once('error', refuse);
+    socket.on('error', refuse);
     socket.once('connect', () => {
-      socket.off('error', refuse);
       socket.setTimeout(0);
       resolve(socket);
     });

@@ -165,9 +165,8 @@ function tryConnect(path: string): Promise<Socket | undefined> {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
       else reject(new RuntimeError('Unavailable', `cannot reach the supervisor at ${path}: ${error.message}`, error));
     };
-    socket.once('error', refuse);
+    socket.on('error', refuse);
     socket.once('connect', () => {
-      socket.off('error', refuse);
       resolve(socket);
     });
   });

@@ -19,6 +19,8 @@ export function launchSupervisor(stateDirectory: string): void {
     { cwd: stateDirectory, env: {}, detached: true, stdio: ['ignore', log, log] },
   );
   closeSync(log);
+  // Whoever waits for the supervisor gives up in time; what the system refused is tried again then.
+  child.on('error', () => undefined);
   child.unref();
 }
 

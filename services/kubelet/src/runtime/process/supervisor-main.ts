@@ -57,7 +57,7 @@ async function main(stateArgument: string): Promise<void> {
 function bindLock(address: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const lock = createServer();
-    lock.once('error', (error: NodeJS.ErrnoException) => {
+    lock.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false);
       else reject(error);
     });

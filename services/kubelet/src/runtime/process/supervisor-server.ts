@@ -65,7 +65,7 @@ export function createSupervisorServer(deps: {
 
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.on('error', reject);
     server.listen(path, resolve);
   });
 }

@@ -116,12 +116,9 @@ function carryInput(from: Readable, to: Writable, endsInput: boolean): void {
     from.unpipe(to);
     from.resume();
   };
-  to.on('error', swallow);
+  // It also closes after an error, and whoever opened it listens for those.
   to.once('close', swallow);
-  from.once('end', () => {
-    to.off('error', swallow);
-    to.off('close', swallow);
-  });
+  from.once('end', () => to.off('close', swallow));
   from.pipe(to, { end: endsInput });
   if (to.destroyed) swallow();
 }

@@ -57,7 +57,7 @@ function setSize(terminal: string, width: number, height: number): Promise<void>
   return new Promise((resolve) => {
     const child = spawn('stty', ['-F', terminal, 'rows', String(height), 'cols', String(width)], { stdio: 'ignore' });
     // Too late: the terminal is gone.
-    child.once('error', () => resolve());
+    child.on('error', () => resolve());
     child.once('exit', () => resolve());
   });
 }

@@ -75,37 +75,69 @@ export function decodeHeaders(bytes: Buffer): SpdyHeaders {
 }
 
 export interface HeaderReader {
+  /** One block at a time. Rejects with `SpdyProtocolError`; after that, and after `close`, every call rejects. */
   read(block: Buffer): Promise<SpdyHeaders>;
   close(): void;
 }
 
 /** All blocks of a direction are one compressed stream; each ends where the compressor was flushed. */
 export function createHeaderReader(): HeaderReader {
-  let inflater: Inflate | undefined;
-  const open = (): Inflate =>
-    (inflater ??= createInflate({ dictionary: SPDY_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH }));
+  const inflation = new Inflation();
   return {
-    read: async (block) => decodeHeaders(await inflate(open(), block)),
-    close: () => inflater?.close(),
+    read: async (block) => decodeHeaders(await inflation.next(block)),
+    close: () => inflation.end(new SpdyProtocolError('the connection is gone')),
   };
 }
 
-function inflate(inflater: Inflate, block: Buffer): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  return new Promise<Buffer>((resolve, reject) => {
-    const fail = (error: Error): void => reject(new SpdyProtocolError(`a header block is broken: ${error.message}`));
-    const take = (piece: Buffer): void => {
-      size += piece.length;
-      if (size > SPDY_HEADERS_MAX_BYTES) inflater.destroy(new Error('it is too long'));
-      else pieces.push(piece);
-    };
-    inflater.on('data', take);
-    inflater.once('error', fail);
-    inflater.write(block, () => {
-      inflater.off('data', take);
-      inflater.off('error', fail);
-      resolve(Buffer.concat(pieces));
+interface OpenBlock {
+  readonly done: PromiseWithResolvers<Buffer>;
+  readonly pieces: Buffer[];
+  size: number;
+}
+
+/**
+ * The listeners stay for the life of the inflater: it may fail after its last write was answered, and an `error` event that
+ * nobody listens to ends the process.
+ */
+class Inflation {
+  #inflater: Inflate | undefined;
+  #block: OpenBlock | undefined;
+  #failure: SpdyProtocolError | undefined;
+
+  next(bytes: Buffer): Promise<Buffer> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const block: OpenBlock = { done: Promise.withResolvers<Buffer>(), pieces: [], size: 0 };
+    this.#block = block;
+    const inflater = (this.#inflater ??= this.#open());
+    inflater.write(bytes, (error) => {
+      if (error === null || error === undefined) block.done.resolve(Buffer.concat(block.pieces));
+      else this.#broken(error);
     });
-  });
+    return block.done.promise;
+  }
+
+  end(failure: SpdyProtocolError): void {
+    this.#failure ??= failure;
+    this.#block?.done.reject(this.#failure);
+    this.#inflater?.destroy();
+  }
+
+  #open(): Inflate {
+    const inflater = createInflate({ dictionary: SPDY_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH });
+    inflater.on('error', (error) => this.#broken(error));
+    inflater.on('data', (piece: Buffer) => this.#take(piece));
+    return inflater;
+  }
+
+  #take(piece: Buffer): void {
+    const block = this.#block;
+    if (block === undefined || this.#failure !== undefined) return;
+    block.size += piece.length;
+    if (block.size > SPDY_HEADERS_MAX_BYTES) this.end(new SpdyProtocolError('a header block is too long'));
+    else block.pieces.push(piece);
+  }
+
+  #broken(error: Error): void {
+    this.end(new SpdyProtocolError(`a header block is broken: ${error.message}`));
+  }
 }

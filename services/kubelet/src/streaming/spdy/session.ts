@@ -5,6 +5,8 @@ import {
   SPDY_STREAMS_MAX,
   STREAM_BUFFER_BYTES,
   STREAM_CHUNK_BYTES,
+  STREAM_CLOSE_MS,
+  STREAM_CONTROL_PENDING_MAX_BYTES,
   STREAM_PING_MS,
 } from '../limits.ts';
 import { controlFrame, dataFrame, FLAG_FIN, FRAME, RST_STATUS, type SpdyFrame, SpdyFrameReader } from './frames.ts';
@@ -50,7 +52,10 @@ class Session implements SpdySession {
   readonly #streams = new Map<number, Stream>();
   #nextId: number;
   #life: Timer;
+  #closing: Timer | undefined;
   #pings = 0;
+  /** Bytes of control frames that wait for a peer that does not read. */
+  #controlPending = 0;
   /** `undefined` until the peer shows that it keeps windows. */
   #window: number | undefined;
 
@@ -64,8 +69,9 @@ class Session implements SpdySession {
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       this.#life.cancel();
+      this.#closing?.cancel();
       this.#headers.close();
-      for (const stream of this.#streams.values()) stream.cut();
+      for (const stream of this.#streams.values()) stream.cut('connection');
       this.#streams.clear();
       gone.resolve();
     });
@@ -88,11 +94,17 @@ class Session implements SpdySession {
 
   close(): void {
     this.control(FRAME.goAway, 0, Buffer.alloc(8));
-    this.#socket.end();
+    this.#socket.end(() => this.#destroyLater());
   }
 
   control(type: number, flags: number, payload: Buffer): void {
-    if (this.#socket.writable) this.#socket.write(controlFrame(type, flags, payload));
+    if (!this.#socket.writable) return;
+    const frame = controlFrame(type, flags, payload);
+    this.#controlPending += frame.length;
+    this.#socket.write(frame, () => {
+      this.#controlPending -= frame.length;
+    });
+    if (this.#controlPending > STREAM_CONTROL_PENDING_MAX_BYTES) this.#socket.destroy();
   }
 
   /** Calls back when the bytes have left, or never will. */
@@ -118,19 +130,32 @@ class Session implements SpdySession {
     });
   }
 
-  /** One piece after the other: what comes next waits in the connection until streams have taken what they got. */
+  /**
+   * One piece after the other: what comes next waits in the connection until streams have taken what they got. A paused socket
+   * still emits `end`, so the end of the connection waits for the piece before it.
+   */
   #read(): void {
     const reader = new SpdyFrameReader();
     const socket = this.#socket;
+    let taking: Promise<void> = Promise.resolve();
     socket.on('data', (chunk: Buffer) => {
       socket.pause();
-      this.#takeAll(reader, chunk).then(
-        () => socket.resume(),
+      taking = this.#takeAll(reader, chunk).then(
+        () => void socket.resume(),
         // Not SPDY: there is nobody who could be told.
-        () => socket.destroy(),
+        () => void socket.destroy(),
       );
     });
-    socket.once('end', () => socket.destroy());
+    socket.once('end', () => {
+      // A client that has gone must not wait for a process that does not read.
+      if (!this.readsOn) this.#destroyLater();
+      void taking.then(() => socket.destroy());
+    });
+  }
+
+  #destroyLater(): void {
+    if (!this.#socket.destroyed)
+      this.#closing ??= this.#options.clock.timer(STREAM_CLOSE_MS, () => this.#socket.destroy());
   }
 
   async #takeAll(reader: SpdyFrameReader, chunk: Buffer): Promise<void> {
@@ -158,7 +183,7 @@ class Session implements SpdySession {
         if ((flags & FLAG_FIN) !== 0) await this.#streams.get(idOf(payload))?.deliver(EMPTY, true);
         return;
       case FRAME.rstStream:
-        this.#streams.get(idOf(payload))?.cut();
+        this.#streams.get(idOf(payload))?.cut('reset');
         return;
       case FRAME.ping:
         this.#pong(payload);
@@ -205,15 +230,17 @@ class Session implements SpdySession {
     if (!ours) this.control(FRAME.ping, 0, payload);
   }
 
+  /** The last value counts: one frame may repeat a setting thousands of times, and each change touches every stream. */
   #settings(payload: Buffer): void {
+    let window: number | undefined;
     for (let at = 4; at + 8 <= payload.length; at += 8) {
-      if ((payload.readUInt32BE(at) & 0xff_ffff) === INITIAL_WINDOW_SETTING)
-        this.#keepWindows(payload.readUInt32BE(at + 4));
+      if ((payload.readUInt32BE(at) & 0xff_ffff) === INITIAL_WINDOW_SETTING) window = payload.readUInt32BE(at + 4);
     }
+    if (window !== undefined && window !== this.#window) this.#keepWindows(window);
   }
 
   #windowUpdate(id: number, delta: number): void {
-    this.#keepWindows(this.#window ?? SPDY_INITIAL_WINDOW_BYTES);
+    if (this.#window === undefined) this.#keepWindows(SPDY_INITIAL_WINDOW_BYTES);
     this.#streams.get(id)?.widen(delta);
   }
 
@@ -279,10 +306,11 @@ class Stream extends Duplex implements SpdyStream {
     this.#goOn();
   }
 
-  /** Reset by the peer, or the connection is gone. */
-  cut(): void {
+  /** Reset by the peer, or the connection is gone. What a client sent whole before its connection ended is still to be read. */
+  cut(by: 'reset' | 'connection'): void {
     this.#cut = true;
-    if (!this.#session.readsOn || this.destroyed || this.readableEnded) {
+    const readsOn = this.#session.readsOn || (by === 'connection' && this.#received);
+    if (!readsOn || this.destroyed || this.readableEnded) {
       this.destroy();
       return;
     }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '@holdfast/platform';
-import { STREAM_CLOSE_MS, STREAM_PING_MS } from '../limits.ts';
+import { STREAM_CLOSE_MS, STREAM_CONTROL_PENDING_MAX_BYTES, STREAM_PING_MS } from '../limits.ts';
 import { CLOSE_CODE, encodeFrame, type FrameEvents, FrameReader, OPCODE } from './frames.ts';
 
 export interface WebSocketConnection {
@@ -28,18 +28,24 @@ export function acceptWebSocket(
     else done();
   };
   const close = (code: number): void => {
-    if (closing !== undefined) return;
+    if (closing !== undefined || socket.destroyed) return;
     closing = deps.clock.timer(STREAM_CLOSE_MS, () => socket.destroy());
     const payload = Buffer.alloc(2);
     payload.writeUInt16BE(code);
     write(OPCODE.close, payload);
     socket.resume();
   };
+  let pongsPending = 0;
+  const pong = (payload: Buffer): void => {
+    pongsPending += payload.length + 2;
+    write(OPCODE.pong, payload, () => (pongsPending -= payload.length + 2));
+    if (pongsPending > STREAM_CONTROL_PENDING_MAX_BYTES) socket.destroy();
+  };
   const reader = new FrameReader({
     data: (piece, place) => {
       if (closing === undefined) deps.onData(piece, place);
     },
-    ping: (payload) => write(OPCODE.pong, payload),
+    ping: pong,
     pong: () => undefined,
     close: () => {
       close(CLOSE_CODE.normal);

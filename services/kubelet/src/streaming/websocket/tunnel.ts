@@ -1,14 +1,15 @@
 import { Duplex } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import { STREAM_CLOSE_MS } from '../limits.ts';
 import { acceptWebSocket } from './connection.ts';
 import { CLOSE_CODE } from './frames.ts';
 
-/** The bytes of another protocol in the messages of a WebSocket. */
+/** The bytes of another protocol in the messages of a WebSocket. What came before its end can still be read for a short time. */
 export function acceptTunnel(socket: Duplex, head: Uint8Array, clock: Clock): Duplex {
   const connection = acceptWebSocket(socket, head, {
     clock,
     onData: (piece) => {
-      if (piece.length > 0 && !tunnel.push(piece)) connection.pause();
+      if (piece.length > 0 && !tunnel.destroyed && !tunnel.push(piece)) connection.pause();
     },
   });
   const tunnel = new Duplex({
@@ -23,6 +24,11 @@ export function acceptTunnel(socket: Duplex, head: Uint8Array, clock: Clock): Du
       done(error);
     },
   });
-  void connection.closed.then(() => tunnel.destroy());
+  void connection.closed.then(() => {
+    if (tunnel.destroyed) return;
+    const deadline = clock.timer(STREAM_CLOSE_MS, () => tunnel.destroy());
+    tunnel.once('close', () => deadline.cancel());
+    tunnel.push(null);
+  });
   return tunnel;
 }

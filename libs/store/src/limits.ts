@@ -38,7 +38,12 @@ export const REDIS_RECONNECT_DELAY_MAX_MS = 1_000;
 export const REDIS_RETRY_DELAY_MS = 50;
 /** Redis: how long start-up waits for the server to answer. */
 export const REDIS_START_TIMEOUT_MS = 10_000;
-export const REDIS_RECHECK_INTERVAL_MS = 30_000;
+/** Data that were replaced under a running process are noticed within this time. */
+export const STORE_CHECK_INTERVAL_MS = 10_000;
+/** Revisions that an adoption of data leaves out: more than anybody may have seen of what was lost. */
+export const ADOPTION_JUMP = 1_000_000_000_000;
+/** Redis: the newest changes that a process remembers by their write id, to compare them with the server's history. */
+export const REDIS_WITNESSED_CHANGES = 16;
 /** Redis: how often a store that does not serve is checked. */
 export const REDIS_RECHECK_TICK_MS = 500;
 export const MAINTAIN_INTERVAL_MS = 60_000;

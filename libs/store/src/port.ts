@@ -9,6 +9,16 @@ export type Revision = number;
 /** `<group>/<resource>/<namespace or ->/<name>`; the core group is written `core`. See `keys.ts`. */
 export type StoreKey = string;
 
+/**
+ * Names one history. Within a lineage a revision means one change for ever. Data that went back to an earlier state continue
+ * only under the next epoch, which an operator begins (`holdfast store adopt`).
+ */
+export interface Lineage {
+  /** Made with the store. Secret: it signs what clients are told about the history. */
+  readonly incarnation: string;
+  readonly epoch: number;
+}
+
 export interface StoredObject {
   readonly key: StoreKey;
   /** The object as JSON text, without `metadata.resourceVersion`. */
@@ -91,6 +101,20 @@ export interface Store {
   currentRevision(): Promise<Revision>;
   /** The lowest revision `changes` can resume after. Only grows. */
   compactedRevision(): Promise<Revision>;
+  /** The lineage that this process serves; it never changes while the store is open. */
+  lineage(): Lineage;
+  /**
+   * The id of the write that took this revision: two histories that differ at a revision differ in it. `undefined` for a revision
+   * still to come. Throws `Compacted` when the history no longer tells.
+   */
+  writeIdAt(revision: Revision): Promise<string | undefined>;
+  /**
+   * Refuses every read and write from now on, because the data are not what was promised. Where several processes share the
+   * data, all of them refuse. Ends when an operator has adopted the data.
+   */
+  halt(reason: string): void;
+  /** Why the store is halted; `undefined` while it is not. */
+  haltedBy(): string | undefined;
   /** Drops history up to and including `upTo`, at most up to the current revision. Objects stay. */
   compact(upTo: Revision): Promise<void>;
   /** Empty when the store serves and is durable; else sentences on what is wrong. */
@@ -110,6 +134,16 @@ export interface DurableStore extends Store {
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
+
+/** The data are not what was promised: nothing is served until an operator has decided. */
+export class StoreHalted extends StoreUnavailable {
+  constructor(reason: string) {
+    super(`the store is halted: ${reason}; ${HALT_NEXT_STEP}`);
+  }
+}
+
+export const HALT_NEXT_STEP =
+  'put the right data in place and restart the API servers, or accept the data as they are with `holdfast store adopt`';
 
 /** The write was sent and no definite answer came before the deadline: it may or may not have been applied. */
 export class OutcomeUnknown extends Error {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { type Change, Compacted, type Store, StoreUnavailable } from '../port.ts';
+import { type Change, Compacted, type Store, StoreHalted, StoreUnavailable } from '../port.ts';
 import { type CreateStore, changesUpTo, create, pod, put, remove, revisions, update, withStore } from './support.ts';
 import type { Define } from './write-contract.ts';
 
@@ -8,6 +8,44 @@ export function changeContract(define: Define, createStore: CreateStore): void {
   following(define, createStore);
   ending(define, createStore);
   compaction(define, createStore);
+  lineage(define, createStore);
+}
+
+function lineage(define: Define, createStore: CreateStore): void {
+  define('each revision tells which write took it, until it was compacted', () =>
+    withStore(createStore, async (store) => {
+      await store.write([create(pod('a')), create(pod('b'))], { writeId: 'w-1' });
+      await put(store, create(pod('c')));
+      await put(store, create(pod('d')));
+      const ids = await Promise.all(revisions(1, 5).map((revision) => store.writeIdAt(revision)));
+      assert.deepEqual(ids.slice(0, 2), ['w-1', 'w-1']);
+      assert.equal(new Set(ids.slice(1, 4)).size, 3, 'writes without an id of their caller differ, too');
+      assert.ok(ids[2] !== undefined && ids[2] !== '');
+      assert.equal(ids[4], undefined, 'still to come');
+      await store.compact(2);
+      await assert.rejects(store.writeIdAt(2), Compacted);
+      assert.equal(await store.writeIdAt(3), ids[2]);
+    }),
+  );
+
+  define('a halted store refuses every read and write, ends its followers, and says why and what to do', () =>
+    withStore(createStore, async (store) => {
+      await put(store, create(pod('a')));
+      const follower = assert.rejects(changesUpTo(store, 1, 2), StoreHalted);
+      assert.equal(store.haltedBy(), undefined);
+      store.halt('two histories');
+      assert.equal(store.haltedBy(), 'two histories');
+      await follower;
+      const calls = [
+        () => store.get(pod('a')),
+        () => store.list('core/'),
+        () => store.currentRevision(),
+        () => store.write([create(pod('b'))]),
+      ];
+      for (const call of calls) await assert.rejects(call, { name: 'StoreUnavailable', message: /two histories.*adopt/ });
+      assert.match((await store.health()).join(), /two histories/);
+    }),
+  );
 }
 
 function content(define: Define, createStore: CreateStore): void {

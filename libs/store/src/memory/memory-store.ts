@@ -1,3 +1,4 @@
+import type { Ids } from '@holdfast/platform';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import { ObjectTable } from '../internal/object-table.ts';
 import { assertBatch, committed, evaluate } from '../internal/operations.ts';
@@ -5,11 +6,14 @@ import { RecentWrites } from '../internal/recent-writes.ts';
 import { MEMORY_HISTORY_BYTES, MEMORY_HISTORY_REVISIONS } from '../limits.ts';
 import {
   type Change,
+  Compacted,
+  type Lineage,
   type ListOptions,
   type ListPage,
   type Revision,
   type Store,
   type StoredObject,
+  StoreHalted,
   type StoreKey,
   StoreUnavailable,
   type WriteOperation,
@@ -21,6 +25,10 @@ export interface MemoryStoreOptions {
   readonly historyRevisions?: number;
   /** History is dropped beyond this many bytes of values. */
   readonly historyBytes?: number;
+  /** Names the store and its writes; without it every store has the same name, which only tests can accept. */
+  readonly ids?: Ids;
+  /** Of the store that this one goes on from, where a test puts an older copy in place. */
+  readonly lineage?: Lineage;
 }
 
 /**
@@ -35,9 +43,18 @@ class MemoryStore implements Store {
   readonly #table = new ObjectTable();
   readonly #recent = new RecentWrites();
   readonly #feed: ChangeFeed;
+  readonly #lineage: Lineage;
+  readonly #ownIds: string;
+  /** Write ids of the kept history, by revision. */
+  readonly #writeIds = new Map<Revision, string>();
+  #forgotten: Revision = 0;
+  #halted: StoreHalted | undefined;
+  #haltReason: string | undefined;
   #closed = false;
 
   constructor(options: MemoryStoreOptions) {
+    this.#lineage = options.lineage ?? { incarnation: options.ids?.uuid() ?? 'memory', epoch: 1 };
+    this.#ownIds = options.ids?.uuid() ?? 'memory';
     this.#feed = new ChangeFeed({
       start: 0,
       maxChanges: options.historyRevisions ?? MEMORY_HISTORY_REVISIONS,
@@ -78,12 +95,33 @@ class MemoryStore implements Store {
     return this.#feed.floor;
   }
 
+  lineage(): Lineage {
+    return this.#lineage;
+  }
+
+  async writeIdAt(revision: Revision): Promise<string | undefined> {
+    this.#assertOpen();
+    if (revision <= this.#feed.floor) throw new Compacted(this.#feed.floor);
+    return this.#writeIds.get(revision);
+  }
+
+  halt(reason: string): void {
+    this.#haltReason ??= reason;
+    this.#halted ??= new StoreHalted(reason);
+    this.#feed.end(this.#halted);
+  }
+
+  haltedBy(): string | undefined {
+    return this.#haltReason;
+  }
+
   async compact(upTo: Revision): Promise<void> {
     this.#assertOpen();
     this.#feed.dropUpTo(Math.min(upTo, this.#table.revision));
   }
 
   async health(): Promise<readonly string[]> {
+    if (this.#halted !== undefined) return [this.#halted.message];
     return this.#closed ? ['the store is closed'] : [];
   }
 
@@ -96,11 +134,14 @@ class MemoryStore implements Store {
     const result = committed(changes);
     this.#table.apply(changes);
     this.#recent.remember(writeId, result);
+    for (const { revision } of changes) this.#writeIds.set(revision, writeId ?? `${this.#ownIds}.${revision}`);
     this.#feed.publish(changes);
+    for (; this.#forgotten <= this.#feed.floor; this.#forgotten++) this.#writeIds.delete(this.#forgotten);
     return result;
   }
 
   #assertOpen(): void {
+    if (this.#halted !== undefined) throw this.#halted;
     if (this.#closed) throw new StoreUnavailable('the store is closed');
   }
 }

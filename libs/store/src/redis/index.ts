@@ -1,1 +1,2 @@
+export { type AdoptRedisOptions, adoptRedisStore } from './adopt.ts';
 export { createRedisStore, type RedisStoreOptions } from './redis-store.ts';

@@ -10,19 +10,21 @@ import {
   RECENT_CHANGES,
   RECENT_CHANGES_BYTES,
   REDIS_COMMAND_TIMEOUT_MS,
-  REDIS_RECHECK_INTERVAL_MS,
   REDIS_RECHECK_TICK_MS,
   REDIS_START_TIMEOUT_MS,
   REDIS_TAIL_BLOCK_MS,
   REDIS_WRITE_DEADLINE_MS,
+  STORE_CHECK_INTERVAL_MS,
 } from '../limits.ts';
 import {
   type Change,
   type DurableStore,
+  type Lineage,
   type ListOptions,
   type ListPage,
   type Revision,
   type StoredObject,
+  StoreHalted,
   type StoreKey,
   StoreUnavailable,
   type WriteOperation,
@@ -35,9 +37,9 @@ import { assertLayout, unfitError, unreachableError, unsafeError } from './open-
 import { ReadPath } from './read-path.ts';
 import { number } from './replies.ts';
 import { COMPACT, HALT } from './scripts.ts';
-import { inspect, readSettings, trimHistory } from './server.ts';
+import { difference, inspect, newestSightings, readSettings, trimHistory } from './server.ts';
 import { unfitServer, unsafeSettings } from './settings.ts';
-import { ServerTime, Standing, unavailable } from './standing.ts';
+import { type Halt, ServerTime, Standing, unavailable } from './standing.ts';
 import { Tail } from './tail.ts';
 import { WritePath } from './write-path.ts';
 
@@ -81,6 +83,7 @@ class RedisStore implements DurableStore {
   #feed: ChangeFeed | undefined;
   #tail: Tail | undefined;
   #checkedAt = 0;
+  #haltToRecord: Halt | undefined;
   #unfitAtStart: readonly string[] = [];
   #unsafeAtStart: readonly string[] = [];
 
@@ -104,10 +107,12 @@ class RedisStore implements DurableStore {
       measure: () => this.#measure(),
       compact: (upTo) => this.compact(upTo),
     });
-    standing.onHalt((incarnation) => {
+    standing.onHalt((halt) => {
       this.#endFollowersOfHalted();
-      this.#recordHalt(incarnation);
+      this.#haltToRecord = halt;
+      void this.#recordHalt(link.current);
     });
+    standing.onHaltElsewhere((error) => this.#feed?.interrupt(error));
   }
 
   /** Rejects with an OperatorError when the server cannot be reached, is not durable, or holds what is not ours. */
@@ -122,6 +127,7 @@ class RedisStore implements DurableStore {
     const inspection = await inspect(redis, this.#options.ids.uuid());
     assertLayout(inspection);
     this.#standing.adopt(inspection);
+    for (const sighting of await newestSightings(redis)) this.#standing.witness(sighting);
     this.#standing.review(inspection, 0);
     this.#follow(this.#standing.highest);
     this.#endFollowersOfHalted();
@@ -151,6 +157,23 @@ class RedisStore implements DurableStore {
 
   async compactedRevision(): Promise<Revision> {
     return this.#reads.compacted();
+  }
+
+  lineage(): Lineage {
+    return this.#standing.lineage;
+  }
+
+  async writeIdAt(revision: Revision): Promise<string | undefined> {
+    const [entry] = await this.#reads.history(revision - 1, 1);
+    return entry?.change.revision === revision ? entry.writeId : undefined;
+  }
+
+  halt(reason: string): void {
+    this.#standing.halt(reason);
+  }
+
+  haltedBy(): string | undefined {
+    return this.#standing.haltedBy;
   }
 
   /** First the mark that readers look at, then the entries: a reader never misses one without being told. */
@@ -202,7 +225,7 @@ class RedisStore implements DurableStore {
       commandTimeoutMs: REDIS_TAIL_BLOCK_MS + commandTimeoutMs,
       clock,
       log,
-      admit: async () => {},
+      admit: (redis) => this.#compare(redis),
     });
     const compacted = (): Promise<Revision> => this.#reads.compacted();
     this.#feed = feed;
@@ -220,7 +243,7 @@ class RedisStore implements DurableStore {
   /** A store that does not serve is looked at on every tick, so that it serves again soon after it can. */
   async #recheck(): Promise<void> {
     const redis = this.#link.current;
-    const isDue = this.#options.clock.monotonic() - this.#checkedAt >= REDIS_RECHECK_INTERVAL_MS;
+    const isDue = this.#options.clock.monotonic() - this.#checkedAt >= STORE_CHECK_INTERVAL_MS;
     if (redis !== undefined && (isDue || this.#standing.complaints.length > 0)) await this.#check(redis);
   }
 
@@ -230,6 +253,8 @@ class RedisStore implements DurableStore {
     const [config, info] = await Promise.all([readSettings(redis), redis.info()]);
     const unsafe = unsafeSettings(config);
     const unfit = unfitServer(info);
+    await this.#compare(redis);
+    await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
     this.#serverTime.sample(inspection.serverTimeMs);
     if (this.#feed === undefined) {
@@ -242,6 +267,12 @@ class RedisStore implements DurableStore {
     this.#checkedAt = this.#options.clock.monotonic();
   }
 
+  /** The history must be the one that this process has seen; nothing is asked of it before that is known. */
+  async #compare(redis: Redis): Promise<void> {
+    const found = await difference(redis, this.#standing.witnessed);
+    if (found !== undefined) this.#standing.haltOnDifference(found);
+  }
+
   async #measure(): Promise<HistoryExtent> {
     this.#standing.assertServing();
     const redis = this.#link.current;
@@ -252,15 +283,19 @@ class RedisStore implements DurableStore {
 
   #endFollowersOfHalted(): void {
     const { halted } = this.#standing;
-    if (halted !== undefined) this.#feed?.end(new StoreUnavailable(`the store is halted: ${halted}`));
+    if (halted !== undefined) this.#feed?.end(new StoreHalted(halted));
   }
 
-  /** Tells the other processes; where the server cannot be told, each of them finds out by its own check. */
-  #recordHalt(incarnation: string): void {
-    const redis = this.#link.current;
-    if (redis === undefined) return;
-    callScript(redis, { script: HALT, keys: [META_KEY], arguments: [incarnation] }).catch((error: unknown) => {
+  /** Tells the other processes: they see nothing wrong with a history that they have written themselves. Tried until it is recorded. */
+  async #recordHalt(redis: Redis | undefined): Promise<void> {
+    const halt = this.#haltToRecord;
+    if (halt === undefined || redis === undefined) return;
+    const { reason, incarnation, epoch } = halt;
+    try {
+      await callScript(redis, { script: HALT, keys: [META_KEY], arguments: [incarnation, epoch, reason] });
+      this.#haltToRecord = undefined;
+    } catch (error) {
       this.#options.log.error('the halt could not be recorded', { error });
-    });
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { invariant } from '@holdfast/platform';
 import type { Change, ChangeKind, Revision, StoredObject, StoreKey, WriteResult } from '../port.ts';
+import type { Sighting } from './witness.ts';
 
 /** What the server says about the whole store. */
 export interface Inspection {
@@ -12,6 +13,8 @@ export interface Inspection {
         readonly epoch: string;
         readonly state: string;
         readonly format: number;
+        /** Why the data are halted; '' while they are not, or where nobody recorded it. */
+        readonly haltReason: string;
       }
     | undefined;
   readonly lastHistoryRevision: Revision;
@@ -104,7 +107,8 @@ export function decodePage(
 }
 
 export function decodeInspection(reply: unknown): Inspection {
-  const [revision = '', compacted, incarnation = '', epoch = '', state = '', format, last = '', time] = texts(reply);
+  const [revision = '', compacted, incarnation = '', epoch = '', state = '', format, last = '', time, haltReason = ''] =
+    texts(reply);
   const meta =
     revision === ''
       ? undefined
@@ -115,8 +119,18 @@ export function decodeInspection(reply: unknown): Inspection {
           epoch,
           state,
           format: number(format),
+          haltReason,
         };
   return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time) };
+}
+
+/** Pairs of a revision and a write id. */
+export function decodeSightings(reply: unknown): readonly Sighting[] {
+  const flat = texts(reply);
+  return Array.from({ length: flat.length / 2 }, (_, i) => ({
+    revision: number(flat[2 * i]),
+    writeId: flat[2 * i + 1] ?? '',
+  }));
 }
 
 const KINDS: ReadonlyMap<string, ChangeKind> = new Map([
@@ -163,6 +177,6 @@ function list(reply: unknown): readonly unknown[] {
   return reply;
 }
 
-function texts(reply: unknown): readonly string[] {
+export function texts(reply: unknown): readonly string[] {
   return list(reply).map(text);
 }

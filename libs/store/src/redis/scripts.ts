@@ -143,9 +143,11 @@ if history then
 end
 local time = redis.call('TIME')
 local meta = redis.call('HMGET', KEYS[1], 'rev', 'compact', 'inc', 'epoch', 'state', 'fmt')
+local why = redis.call('HGET', KEYS[1], 'why')
 for i = 1, 6 do meta[i] = meta[i] or '' end
 meta[7] = last
 meta[8] = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+meta[9] = why or ''
 return meta
 `);
 
@@ -161,8 +163,61 @@ end
 return string.format('%.0f', compact)
 `);
 
-/** KEYS meta; ARGV incarnation. */
+/** KEYS meta; ARGV incarnation, epoch, reason. Data that were adopted meanwhile are left alone. */
 export const HALT = script(`
-if redis.call('HGET', KEYS[1], 'inc') == ARGV[1] then redis.call('HSET', KEYS[1], 'state', 'halted') end
+local head = redis.call('HMGET', KEYS[1], 'inc', 'epoch', 'state')
+if head[1] == ARGV[1] and head[2] == ARGV[2] and head[3] == 'serving' then
+  redis.call('HSET', KEYS[1], 'state', 'halted', 'why', ARGV[3])
+end
 return 'OK'
+`);
+
+/** KEYS meta, history; ARGV number of entries. Answers write ids of the newest entries: revision, write id, ... */
+export const NEWEST = script(`
+local found = {}
+local first = tonumber(redis.call('HGET', KEYS[1], 'rev') or '0') - tonumber(ARGV[1]) + 1
+for _, entry in ipairs(redis.call('XRANGE', KEYS[2], string.format('%.0f-0', math.max(first, 0)), '+')) do
+  found[#found + 1] = string.sub(entry[1], 1, -3)
+  found[#found + 1] = entry[2][10]
+end
+return found
+`);
+
+/**
+ * KEYS meta, history; ARGV revision, write id, ... as a process remembers them. Answers nothing when the history agrees, else the first
+ * revision at which it differs and what is there. A revision that was compacted cannot be compared.
+ */
+export const COMPARE = script(`
+local compact = tonumber(redis.call('HGET', KEYS[1], 'compact') or '0')
+for i = 1, #ARGV, 2 do
+  local entry = redis.call('XRANGE', KEYS[2], ARGV[i] .. '-0', ARGV[i] .. '-0')[1]
+  if entry then
+    if entry[2][10] ~= ARGV[i + 1] then return {ARGV[i], entry[2][10]} end
+  elseif tonumber(ARGV[i]) > compact then
+    return {ARGV[i], ''}
+  end
+end
+return {}
+`);
+
+/**
+ * KEYS meta, history; ARGV how many revisions to leave out. Begins the next epoch with the data as they are: no process of the epoch
+ * before may write, no watch resumes from before, and no revision is given a second time.
+ */
+export const ADOPT = script(`
+local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'fmt')
+if not head[3] then return {'absent'} end
+local last = tonumber(head[1])
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[2])
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then last = math.max(last, tonumber(string.sub(info[i + 1], 1, -3))) end
+  end
+end
+local revision = string.format('%.0f', last + tonumber(ARGV[1]))
+local epoch = string.format('%.0f', tonumber(head[2]) + 1)
+redis.call('XADD', KEYS[2], revision .. '-0', 'o', 'adopted')
+redis.call('XTRIM', KEYS[2], 'MAXLEN', 0)
+redis.call('HSET', KEYS[1], 'rev', revision, 'compact', revision, 'epoch', epoch, 'state', 'serving', 'why', '')
+return {'adopted', revision, epoch}
 `);

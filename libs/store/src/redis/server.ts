@@ -1,16 +1,47 @@
 import type { Redis } from 'ioredis';
-import { REDIS_TRIM_CALLS } from '../limits.ts';
+import { ADOPTION_JUMP, REDIS_TRIM_CALLS, REDIS_WITNESSED_CHANGES } from '../limits.ts';
 import type { Revision } from '../port.ts';
 import { callScript } from './call.ts';
 import { HISTORY_KEY, LAYOUT_FORMAT, META_KEY } from './layout.ts';
-import { decodeInspection, type Inspection } from './replies.ts';
-import { INSPECT } from './scripts.ts';
+import { decodeInspection, decodeSightings, type Inspection, number, texts } from './replies.ts';
+import { ADOPT, COMPARE, INSPECT, NEWEST } from './scripts.ts';
 import { SETTING_NAMES } from './settings.ts';
+import type { Sighting } from './witness.ts';
 
 /** What the server says of the whole store. An empty server becomes a store when it is given an incarnation. */
 export async function inspect(redis: Redis, newIncarnation: string): Promise<Inspection> {
   const call = { script: INSPECT, keys: [META_KEY, HISTORY_KEY], arguments: [newIncarnation, LAYOUT_FORMAT] };
   return decodeInspection(await callScript(redis, call));
+}
+
+const STORE_KEYS = [META_KEY, HISTORY_KEY] as const;
+
+/** The newest entries of the server's history. */
+export async function newestSightings(redis: Redis): Promise<readonly Sighting[]> {
+  const reply = await callScript(redis, { script: NEWEST, keys: STORE_KEYS, arguments: [REDIS_WITNESSED_CHANGES] });
+  return decodeSightings(reply);
+}
+
+/** Where the server's history differs from what this process has seen; `undefined` when it agrees as far as it can be compared. */
+export async function difference(
+  redis: Redis,
+  seen: readonly Sighting[],
+): Promise<{ readonly revision: Revision; readonly found: string } | undefined> {
+  if (seen.length === 0) return undefined;
+  const parameters = seen.flatMap(({ revision, writeId }) => [revision, writeId]);
+  const [revision, found = ''] = texts(
+    await callScript(redis, { script: COMPARE, keys: STORE_KEYS, arguments: parameters }),
+  );
+  return revision === undefined ? undefined : { revision: number(revision), found };
+}
+
+/** Begins the next epoch with the data as they are; `undefined` when the server holds no store. */
+export async function adopt(
+  redis: Redis,
+): Promise<{ readonly revision: Revision; readonly epoch: number } | undefined> {
+  const reply = await callScript(redis, { script: ADOPT, keys: STORE_KEYS, arguments: [ADOPTION_JUMP] });
+  const [kind, revision, epoch] = texts(reply);
+  return kind === 'adopted' ? { revision: number(revision), epoch: number(epoch) } : undefined;
 }
 
 export async function readSettings(redis: Redis): Promise<Map<string, string>> {

@@ -1,6 +1,14 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
-import { type Revision, StoreUnavailable } from '../port.ts';
+import { type Lineage, type Revision, StoreHalted, StoreUnavailable } from '../port.ts';
 import type { Inspection } from './replies.ts';
+import { type Sighting, Witness } from './witness.ts';
+
+/** What other processes are told of a halt. */
+export interface Halt {
+  readonly reason: string;
+  readonly incarnation: string;
+  readonly epoch: string;
+}
 
 /**
  * What this process believes about the server: whether it may be used, and the highest revision it has seen there.
@@ -9,7 +17,9 @@ import type { Inspection } from './replies.ts';
 export class Standing {
   readonly #log: Log;
   readonly #allowUnsafe: boolean;
+  readonly #witness = new Witness();
   #halted: string | undefined;
+  #stateReason = '';
   #unsafe: readonly string[] = [];
   #unfit: readonly string[] = [];
   #state = 'serving';
@@ -18,7 +28,8 @@ export class Standing {
   #incarnation = '';
   #epoch = '';
   #closed = false;
-  #onHalt: (incarnation: string) => void = () => {};
+  #onHalt: (halt: Halt) => void = () => {};
+  #onHaltElsewhere: (error: StoreHalted) => void = () => {};
 
   constructor(options: { readonly log: Log; readonly allowUnsafe: boolean }) {
     this.#log = options.log;
@@ -27,6 +38,15 @@ export class Standing {
 
   get epoch(): string {
     return this.#epoch;
+  }
+
+  get lineage(): Lineage {
+    return { incarnation: this.#incarnation, epoch: Number(this.#epoch) };
+  }
+
+  /** The newest changes that this process has seen, to be compared with the server's history. */
+  get witnessed(): readonly Sighting[] {
+    return this.#witness.recent();
   }
 
   get highest(): Revision {
@@ -41,8 +61,9 @@ export class Standing {
   get complaints(): readonly string[] {
     const complaints = [...this.#unfit];
     if (this.#closed) complaints.push('the store is closed');
-    if (this.#halted !== undefined) complaints.push(`the store is halted: ${this.#halted}`);
-    if (this.#state !== 'serving') complaints.push(`the store's state is ${this.#state}`);
+    const { haltedBy: halted } = this;
+    if (halted !== undefined) complaints.push(new StoreHalted(halted).message);
+    else if (this.#state !== 'serving') complaints.push(`the store's state is ${this.#state}`);
     if (!this.#allowUnsafe) complaints.push(...this.#unsafe);
     return complaints;
   }
@@ -52,8 +73,22 @@ export class Standing {
     return this.#halted;
   }
 
+  /** The same, or why another process has halted the store. */
+  get haltedBy(): string | undefined {
+    return this.#halted ?? (this.#state === 'halted' ? this.#recordedReason : undefined);
+  }
+
+  get #recordedReason(): string {
+    return this.#stateReason === '' ? 'another process has halted it' : this.#stateReason;
+  }
+
+  /** Called when another process has halted the store. */
+  onHaltElsewhere(report: (error: StoreHalted) => void): void {
+    this.#onHaltElsewhere = report;
+  }
+
   /** Called once, when the store halts. */
-  onHalt(report: (incarnation: string) => void): void {
+  onHalt(report: (halt: Halt) => void): void {
     this.#onHalt = report;
   }
 
@@ -64,8 +99,27 @@ export class Standing {
 
   /** Throws unless the store may be used. */
   assertServing(): void {
+    const { haltedBy: halted } = this;
+    if (halted !== undefined) throw new StoreHalted(halted);
     const [complaint] = this.complaints;
     if (complaint !== undefined) throw new StoreUnavailable(complaint);
+  }
+
+  /** Takes note of a change that this process has read or written. Halts when it has seen another one at that revision. */
+  witness(sighting: Sighting): void {
+    const other = this.#witness.note(sighting);
+    if (other === undefined) return;
+    throw this.halt(
+      `revision ${sighting.revision} is write ${sighting.writeId}, this process has seen write ${other.writeId} there`,
+    );
+  }
+
+  /** The server's history is not what this process has seen of it. */
+  haltOnDifference({ revision, found }: { readonly revision: Revision; readonly found: string }): StoreUnavailable {
+    const what = found === '' ? 'nothing' : `write ${found}`;
+    return this.halt(
+      `the history has ${what} at revision ${revision}, where this process has seen another write: the data were replaced`,
+    );
   }
 
   /** Takes note of a revision that came with an answer, which must be at least what was known before it was asked for. */
@@ -98,7 +152,7 @@ export class Standing {
       this.halt(`the history ends at ${lastHistoryRevision}, the store is at ${meta.revision}`);
       return;
     }
-    this.changeState(meta.state);
+    this.changeState(meta.state, meta.haltReason);
     if (meta.compacted < this.#compacted) {
       this.halt(`the compacted revision went back from ${this.#compacted} to ${meta.compacted}`);
       return;
@@ -111,9 +165,13 @@ export class Standing {
     }
   }
 
-  changeState(state: string): void {
-    if (state !== this.#state) this.#log.warn('the state of the store changed', { from: this.#state, to: state });
+  changeState(state: string, reason = ''): void {
+    if (reason !== '') this.#stateReason = reason;
+    if (state === this.#state) return;
+    this.#log.warn('the state of the store changed', { from: this.#state, to: state, reason });
     this.#state = state;
+    if (state === 'halted') this.#onHaltElsewhere(new StoreHalted(this.#recordedReason));
+    else this.#stateReason = '';
   }
 
   setChecks(checks: { readonly unsafe: readonly string[]; readonly unfit: readonly string[] }): void {
@@ -132,9 +190,9 @@ export class Standing {
     if (this.#halted === undefined) {
       this.#halted = reason;
       this.#log.error('the store is halted', { reason });
-      this.#onHalt(this.#incarnation);
+      this.#onHalt({ reason, incarnation: this.#incarnation, epoch: this.#epoch });
     }
-    return new StoreUnavailable(`the store is halted: ${this.#halted}`);
+    return new StoreHalted(this.#halted);
   }
 
   close(): void {

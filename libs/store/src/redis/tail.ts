@@ -100,6 +100,7 @@ export class Tail {
   #verified({ change, writeId }: HistoryEntry): Change {
     const { feed, standing } = this.#options;
     const { revision, previousRevision, key } = change;
+    standing.witness({ revision, writeId });
     const earlier = this.#writeIds.get(writeId);
     if (earlier !== undefined && earlier !== revision - 1) {
       throw standing.halt(`write ${writeId} was applied at revisions ${earlier} and ${revision}`);

@@ -49,6 +49,8 @@ interface Write {
   possiblyExecuted: boolean;
 }
 
+type Answered = Extract<CommitReply, { readonly kind: 'answered' }>;
+
 /** Attempts that share a script. */
 interface Batch {
   readonly redis: Redis;
@@ -143,7 +145,7 @@ export class WritePath {
       const reply = await this.#send(redis, write);
       switch (reply.kind) {
         case 'answered':
-          this.#observe(reply.result, reply.repeated, knownBefore);
+          this.#observe(write, reply, knownBefore);
           return reply;
         case 'unavailable':
           standing.changeState(reply.state);
@@ -203,10 +205,13 @@ export class WritePath {
   }
 
   /** What is written now is above everything this process knew when it sent the write; a repeated answer need not be. */
-  #observe(result: WriteResult, repeated: boolean, knownBefore: number): void {
-    if (result.outcome === 'committed') {
-      this.#options.standing.observe(result.firstRevision, repeated ? 0 : knownBefore + 1);
-      this.#options.standing.observe(result.lastRevision, 0);
+  #observe({ writeId }: Write, { result, repeated }: Answered, knownBefore: number): void {
+    if (result.outcome !== 'committed') return;
+    const { standing } = this.#options;
+    standing.observe(result.firstRevision, repeated ? 0 : knownBefore + 1);
+    standing.observe(result.lastRevision, 0);
+    for (let revision = result.firstRevision; revision <= result.lastRevision; revision++) {
+      standing.witness({ revision, writeId });
     }
   }
 

@@ -24,7 +24,11 @@ function scriptedLog() {
 function openStore(log: CommitLog): SqliteStore {
   const ids = createIds(createSeededRandom(1, 'ids'));
   const options = { directory: '', clock: createSystemClock(), ids, log: createSilentLog() };
-  return new SqliteStore(options, log, { ...new Loader().finish(0), compacted: 0 });
+  return new SqliteStore(options, log, {
+    ...new Loader().finish(0),
+    compacted: 0,
+    lineage: { incarnation: 'test', epoch: 1 },
+  });
 }
 
 test('sqlite: a group that is refused is not applied, its writers are told, and later ones succeed', async () => {

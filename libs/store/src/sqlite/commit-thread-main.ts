@@ -3,9 +3,9 @@ import { createSystemClock } from '@holdfast/platform/clock';
 import { invariant } from '@holdfast/platform/invariant';
 import { threadData } from '@holdfast/platform/thread-data';
 import { SQLITE_LOAD_ROWS } from '../limits.ts';
-import { ChangeDatabase, isInDoubt, OpenError } from './database.ts';
+import { ChangeDatabase, FilesReplaced, isInDoubt, OpenError } from './database.ts';
 import { IdleCheckpoints } from './idle-checkpoints.ts';
-import type { Request, Response, StartMessage } from './protocol.ts';
+import type { Request, Response, StartMessage, ThreadStart } from './protocol.ts';
 
 /** The thread that owns the database file, so that an fsync never holds up the thread that answers clients. */
 function main(): void {
@@ -23,7 +23,7 @@ function main(): void {
     const response: Response = isBroken
       ? { kind: 'broken', message: 'an earlier write failed' }
       : serve(database, request);
-    isBroken ||= response.kind === 'broken';
+    isBroken ||= response.kind === 'broken' || response.kind === 'replaced';
     tell(response);
     if (isBroken || request.kind === 'close') checkpoints.stop();
     else if (request.kind === 'commit') checkpoints.wrote();
@@ -33,7 +33,9 @@ function main(): void {
 
 function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined {
   try {
-    const database = ChangeDatabase.open(String(threadData()));
+    const database = ChangeDatabase.open(threadData() as ThreadStart);
+    const halted = database.halted();
+    if (halted !== undefined) throw new OpenError({ reason: 'halted', message: `it is halted: ${halted}` });
     let after = 0;
     for (;;) {
       const rows = database.rowsAfter(after, SQLITE_LOAD_ROWS);
@@ -41,7 +43,7 @@ function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined
       after = rows.at(-1)?.revision ?? after;
       tell({ kind: 'rows', rows });
     }
-    tell({ kind: 'opened', compacted: database.compacted() });
+    tell({ kind: 'opened', opened: { compacted: database.compacted(), lineage: database.lineage() } });
     return database;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -52,7 +54,13 @@ function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined
 
 function serve(database: ChangeDatabase, request: Request): Response {
   try {
+    if (request.kind !== 'close') database.assertOwnFiles();
     switch (request.kind) {
+      case 'check':
+        return { kind: 'done' };
+      case 'halt':
+        database.halt(request.reason);
+        return { kind: 'done' };
       case 'commit':
         database.commit(request.rows);
         return { kind: 'done' };
@@ -69,6 +77,7 @@ function serve(database: ChangeDatabase, request: Request): Response {
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof FilesReplaced) return { kind: 'replaced', message };
     return { kind: isInDoubt(error) ? 'broken' : 'refused', message };
   }
 }

@@ -2,14 +2,18 @@ import type { Worker } from 'node:worker_threads';
 import { invariant } from '@holdfast/platform';
 import { startThread } from '@holdfast/platform/thread';
 import { SQLITE_THREAD_YOUNG_MB } from '../limits.ts';
-import type { Revision } from '../port.ts';
-import type { ChangeRow, OpenFailure, Request, Response, StartMessage } from './protocol.ts';
+import type { ChangeRow, Opened, OpenFailure, Request, Response, StartMessage, ThreadStart } from './protocol.ts';
 
 export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
 
 /** The request was not carried out. */
 export class ThreadRefused extends Error {
   override readonly name = 'ThreadRefused';
+}
+
+/** The files of the database are not ours any more: the request was not carried out, and no other will be. */
+export class ThreadFilesReplaced extends Error {
+  override readonly name = 'ThreadFilesReplaced';
 }
 
 /** The thread or its database broke: what was asked for may have been done. */
@@ -33,7 +37,7 @@ interface Waiting {
 
 /** What the store needs of whoever makes its changes durable. Requests are answered in their order. */
 export interface CommitLog {
-  /** Rejects with `ThreadRefused` or `ThreadBroken`. */
+  /** Rejects with `ThreadRefused`, `ThreadFilesReplaced` or `ThreadBroken`. */
   ask(request: Request): Promise<DoneResponse>;
   close(): Promise<void>;
 }
@@ -46,9 +50,9 @@ export class CommitThread implements CommitLog {
   #onStart: ((message: StartMessage) => void) | undefined;
   #ended: Error | undefined;
 
-  constructor(directory: string) {
+  constructor(start: ThreadStart) {
     this.#worker = startThread(new URL('./commit-thread-main.ts', import.meta.url), {
-      data: directory,
+      data: start,
       resourceLimits: { maxYoungGenerationSizeMb: SQLITE_THREAD_YOUNG_MB },
     });
     this.#exited = new Promise((resolve) => {
@@ -61,8 +65,8 @@ export class CommitThread implements CommitLog {
     this.#worker.on('message', (message: StartMessage | Response) => this.#receive(message));
   }
 
-  /** Hands over everything that is stored, in order, and answers the compacted revision. */
-  load(take: (rows: readonly ChangeRow[]) => void): Promise<Revision> {
+  /** Hands over everything that is stored, in order, and answers what is known of the whole. */
+  load(take: (rows: readonly ChangeRow[]) => void): Promise<Opened> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve: () => {}, reject });
       this.#onStart = (message) => {
@@ -72,7 +76,7 @@ export class CommitThread implements CommitLog {
         }
         this.#onStart = undefined;
         this.#waiting.shift();
-        if (message.kind === 'opened') resolve(message.compacted);
+        if (message.kind === 'opened') resolve(message.opened);
         else reject(new ThreadFailedToOpen(message.failure));
       };
     });
@@ -102,6 +106,7 @@ export class CommitThread implements CommitLog {
     invariant(waiting !== undefined, 'the thread answers only what it was asked');
     if (message.kind === 'done') waiting.resolve(message);
     else if (message.kind === 'refused') waiting.reject(new ThreadRefused(message.message));
+    else if (message.kind === 'replaced') waiting.reject(new ThreadFilesReplaced(message.message));
     else waiting.reject(new ThreadBroken(message.message));
   }
 

@@ -8,7 +8,7 @@ import type { ChangeRow } from './protocol.ts';
 
 async function openDatabase(t: TestContext): Promise<ChangeDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
-  const database = ChangeDatabase.open(directory);
+  const database = ChangeDatabase.open({ directory, incarnation: 'test' });
   t.after(async () => {
     database.close();
     await rm(directory, { recursive: true, force: true });

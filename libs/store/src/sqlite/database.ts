@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { describeError } from '@holdfast/platform/errors';
 import { invariant } from '@holdfast/platform/invariant';
-import { SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
-import type { ChangeKind, Revision } from '../port.ts';
-import type { ChangeRow, OpenFailure } from './protocol.ts';
+import { ADOPTION_JUMP, SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
+import type { ChangeKind, Lineage, Revision } from '../port.ts';
+import { FileWatch } from './file-watch.ts';
+import type { ChangeRow, OpenFailure, ThreadStart } from './protocol.ts';
 
 export const DATABASE_FILE = 'store.sqlite';
 /** The format this code reads and writes. */
@@ -33,6 +34,11 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
+/** One row. Databases of versions without it get it when they are opened. */
+const LINEAGE_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS lineage (incarnation TEXT NOT NULL, epoch INTEGER NOT NULL, halted TEXT) STRICT;
+`;
+
 const COLUMNS = 'revision, kind, key, value, previous_revision, create_revision, write_id';
 
 export class OpenError extends Error {
@@ -49,22 +55,26 @@ export class ChangeDatabase {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
+  readonly #files: FileWatch;
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, file: string) {
     this.#database = database;
+    this.#files = new FileWatch([file, `${file}-wal`]);
     this.#insert = database.prepare(`INSERT INTO changes (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE revision > ? ORDER BY revision LIMIT ?`);
   }
 
   /** Throws `OpenError`. */
-  static open(directory: string): ChangeDatabase {
+  static open({ directory, incarnation }: ThreadStart): ChangeDatabase {
     try {
       mkdirSync(directory, { recursive: true });
-      const database = new DatabaseSync(join(directory, DATABASE_FILE));
+      const file = join(directory, DATABASE_FILE);
+      const database = new DatabaseSync(file);
       try {
         prepareFile(database);
+        prepareLineage(database, incarnation);
         syncDirectory(directory);
-        return new ChangeDatabase(database);
+        return new ChangeDatabase(database, file);
       } catch (error) {
         database.close();
         throw error;
@@ -72,6 +82,43 @@ export class ChangeDatabase {
     } catch (error) {
       throw error instanceof OpenError ? error : new OpenError(failureOf(error, directory), { cause: error });
     }
+  }
+
+  lineage(): Lineage {
+    const row = this.#database.prepare('SELECT incarnation, epoch FROM lineage').get();
+    return { incarnation: String(row?.['incarnation']), epoch: wholeNumber(row?.['epoch']) };
+  }
+
+  /** Why these data may not be used. */
+  halted(): string | undefined {
+    const reason = this.#database.prepare('SELECT halted FROM lineage').get()?.['halted'];
+    return typeof reason === 'string' ? reason : undefined;
+  }
+
+  halt(reason: string): void {
+    this.#database.prepare('UPDATE lineage SET halted = ?').run(reason);
+    this.#files.remember();
+  }
+
+  /**
+   * Begins the next epoch with the data as they are. Its revisions are above all that anybody has seen, and no watch resumes from
+   * an earlier one. Answers the new current revision.
+   */
+  adopt(): Revision {
+    const last = this.#database.prepare('SELECT max(revision) AS last FROM changes').get()?.['last'];
+    const current = Math.max(typeof last === 'number' ? last : 0, this.compacted());
+    const revision = current + ADOPTION_JUMP;
+    this.#transaction(() => {
+      this.#database.prepare('UPDATE lineage SET epoch = epoch + 1, halted = NULL').run();
+      this.#database.prepare(`UPDATE progress SET revision = ? WHERE name = 'compacted'`).run(revision);
+    });
+    return revision;
+  }
+
+  /** Throws `FilesReplaced` when somebody else wrote the files since this thread did. */
+  assertOwnFiles(): void {
+    const changed = this.#files.changed();
+    if (changed !== undefined) throw new FilesReplaced(changed);
   }
 
   /** Throws with nothing written; `isInDoubt` then tells whether that is certain. */
@@ -95,13 +142,14 @@ export class ChangeDatabase {
   /** History up to here is no longer handed out. Before any row goes, so that a crash in between forgets nothing. */
   markCompacted(upTo: Revision): void {
     this.#database.prepare(`UPDATE progress SET revision = max(revision, ?) WHERE name = 'compacted'`).run(upTo);
+    this.#files.remember();
   }
 
   /** Removes some of the rows that are neither history nor an object any more; true when more remain. */
   trim(): boolean {
     const compacted = this.#progress('compacted');
     const from = this.#progress('trimmed');
-    const upTo = Math.min(compacted, from + SQLITE_COMPACT_REVISIONS);
+    const upTo = this.#trimPoint(from, compacted);
     if (upTo <= from) return false;
     this.#transaction(() => {
       const replaced = `SELECT previous_revision FROM changes WHERE revision > ? AND revision <= ?`;
@@ -114,9 +162,20 @@ export class ChangeDatabase {
     return upTo < compacted;
   }
 
+  /** Up to so many revisions at once; revisions that nobody took, which an adoption leaves, cost nothing. */
+  #trimPoint(from: Revision, compacted: Revision): Revision {
+    const next = this.#database.prepare('SELECT min(revision) AS next FROM changes WHERE revision > ?').get(from)?.[
+      'next'
+    ];
+    if (typeof next !== 'number' || next > compacted) return compacted;
+    return Math.min(compacted, Math.max(from, next - 1) + SQLITE_COMPACT_REVISIONS);
+  }
+
   /** Copies what the log file holds into the database, as far as it is not there yet. */
   checkpoint(): void {
+    if (this.#files.changed() !== undefined) return;
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#files.remember();
   }
 
   close(): void {
@@ -140,7 +199,17 @@ export class ChangeDatabase {
       this.#database.exec('COMMIT');
     } catch (error) {
       throw new CommitError(error);
+    } finally {
+      this.#files.remember();
     }
+  }
+}
+
+/** Somebody else wrote the files of the open database. */
+export class FilesReplaced extends Error {
+  override readonly name = 'FilesReplaced';
+  constructor(file: string) {
+    super(`${file} was replaced or written by another program while it was in use`);
   }
 }
 
@@ -173,6 +242,12 @@ function prepareFile(database: DatabaseSync): void {
   if (isNew) database.exec(`BEGIN; ${SCHEMA} COMMIT`);
   assertFormat(database);
   invariant(pragma(database, 'synchronous') === 2, 'every commit is synced');
+}
+
+function prepareLineage(database: DatabaseSync, incarnation: string): void {
+  database.exec(LINEAGE_SCHEMA);
+  const insert = 'INSERT INTO lineage SELECT ?, 1, NULL WHERE NOT EXISTS (SELECT 1 FROM lineage)';
+  database.prepare(insert).run(incarnation);
 }
 
 function assertFormat(database: DatabaseSync): void {

@@ -25,8 +25,13 @@ export interface CommitGroup {
  * Takes writes from the front of the queue and judges each on the state that those before it leave. A refusal too waits
  * for the commit: it may rest on a write that is not durable yet.
  */
-export function takeGroup(queue: QueuedWrite[], table: ObjectTable, recent: RecentWrites): CommitGroup {
-  const group = new GroupBuilder(table, recent);
+export function takeGroup(
+  queue: QueuedWrite[],
+  table: ObjectTable,
+  recent: RecentWrites,
+  ownIds: OwnWriteIds,
+): CommitGroup {
+  const group = new GroupBuilder(table, recent, ownIds);
   let taken = 0;
   for (const write of queue) {
     if (group.isFull) break;
@@ -37,6 +42,24 @@ export function takeGroup(queue: QueuedWrite[], table: ObjectTable, recent: Rece
   return group;
 }
 
+/** Ids of writes whose caller gave none: nobody can repeat those, they only tell one history from another. */
+export class OwnWriteIds {
+  readonly #run: string;
+  #written = 0;
+
+  constructor(run: string) {
+    this.#run = run;
+  }
+
+  next(): string {
+    return `${OWN_ID_MARK}${this.#run}.${this.#written++}`;
+  }
+}
+
+const OWN_ID_MARK = '~';
+
+export const isOwnWriteId = (writeId: string): boolean => writeId.startsWith(OWN_ID_MARK);
+
 class GroupBuilder implements CommitGroup {
   readonly answers: { write: QueuedWrite; result: WriteResult }[] = [];
   readonly changes: Change[] = [];
@@ -46,11 +69,13 @@ class GroupBuilder implements CommitGroup {
   readonly #recent: RecentWrites;
   /** What the writes of this group make of the objects; present with `undefined` = deleted. */
   readonly #overlay = new Map<StoreKey, StoredObject | undefined>();
+  readonly #ownIds: OwnWriteIds;
   #characters = 0;
 
-  constructor(table: ObjectTable, recent: RecentWrites) {
+  constructor(table: ObjectTable, recent: RecentWrites, ownIds: OwnWriteIds) {
     this.#table = table;
     this.#recent = recent;
+    this.#ownIds = ownIds;
   }
 
   get isFull(): boolean {
@@ -68,20 +93,21 @@ class GroupBuilder implements CommitGroup {
   #judge({ operations, writeId }: QueuedWrite): WriteResult {
     const evaluation = evaluate(this.#lookup, this.#table.revision + this.changes.length, operations);
     if (evaluation.kind === 'refused') return evaluation.result;
-    for (const change of evaluation.changes) this.#stage(change, writeId);
+    const storedId = writeId ?? this.#ownIds.next();
+    for (const change of evaluation.changes) this.#stage(change, storedId);
     const result = committed(evaluation.changes);
     if (writeId !== undefined) this.written.set(writeId, result);
     return result;
   }
 
-  #stage(change: Change, writeId: string | undefined): void {
+  #stage(change: Change, writeId: string): void {
     const { revision, kind, key, value, previousRevision } = change;
     const current = this.#lookup(key);
     const next = objectAfter(change, current);
     const createRevision = next?.createRevision ?? current?.createRevision ?? 0;
     this.#overlay.set(key, next);
     this.changes.push(change);
-    this.rows.push({ revision, kind, key, value, previousRevision, createRevision, writeId: writeId ?? null });
+    this.rows.push({ revision, kind, key, value, previousRevision, createRevision, writeId });
     this.#characters += value.length;
   }
 

@@ -1,1 +1,2 @@
+export { adoptSqliteStore } from './adopt.ts';
 export { createSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';

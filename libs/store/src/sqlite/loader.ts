@@ -5,6 +5,7 @@ import type { Committed } from '../internal/operations.ts';
 import { RecentWrites } from '../internal/recent-writes.ts';
 import { RECENT_CHANGES } from '../limits.ts';
 import type { Change, Revision } from '../port.ts';
+import { isOwnWriteId } from './group-commit.ts';
 import type { ChangeRow } from './protocol.ts';
 
 export interface LoadedState {
@@ -61,7 +62,7 @@ export class Loader {
     this.#changes.push(Object.freeze(isKnown ? { ...change, previousValue: before.value } : change));
     if (kind === 'deleted') this.#table.restoreDeletion(key);
     else this.#table.restore(Object.freeze({ key, value, revision, createRevision }));
-    if (writeId !== null) this.#noteWriteId(writeId, revision);
+    if (writeId !== null && !isOwnWriteId(writeId)) this.#noteWriteId(writeId, revision);
   }
 
   #noteWriteId(writeId: string, revision: Revision): void {

@@ -14,6 +14,11 @@ const ADVICE: Readonly<Record<OpenFailure['reason'], { readonly code: string; re
     code: 'STORE_FOREIGN',
     nextStep: 'Choose a directory that is empty or was written by Holdfast.',
   },
+  halted: {
+    code: 'STORE_HALTED',
+    nextStep:
+      'Restore the directory from the newest copy, or accept the data as they are with `holdfast store adopt --data-dir DIRECTORY`.',
+  },
   damaged: {
     code: 'STORE_DAMAGED',
     nextStep: 'Restore the directory from a backup; keep the damaged files for analysis.',

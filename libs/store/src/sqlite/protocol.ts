@@ -1,6 +1,6 @@
-import type { ChangeKind, Revision, StoreKey } from '../port.ts';
+import type { ChangeKind, Lineage, Revision, StoreKey } from '../port.ts';
 
-/** One row of the change table. `writeId` is null where the store invented it: nobody can repeat that. */
+/** One row of the change table. `writeId` is null in rows of versions that did not store ids of their own making. */
 export interface ChangeRow {
   readonly revision: Revision;
   readonly kind: ChangeKind;
@@ -17,16 +17,32 @@ export type Request =
   | { readonly kind: 'history'; readonly after: Revision; readonly limit: number }
   | { readonly kind: 'markCompacted'; readonly upTo: Revision }
   | { readonly kind: 'trim' }
+  /** Is the file still the one that was opened, as this thread has left it? */
+  | { readonly kind: 'check' }
+  /** The data may not be used until they were adopted. */
+  | { readonly kind: 'halt'; readonly reason: string }
   | { readonly kind: 'close' };
 
 /** What the commit thread says at start-up, in this order: rows (any number of times), then `opened`; or `failed`. */
 export type StartMessage =
   | { readonly kind: 'rows'; readonly rows: readonly ChangeRow[] }
-  | { readonly kind: 'opened'; readonly compacted: Revision }
+  | { readonly kind: 'opened'; readonly opened: Opened }
   | { readonly kind: 'failed'; readonly failure: OpenFailure };
 
+export interface Opened {
+  readonly compacted: Revision;
+  readonly lineage: Lineage;
+}
+
+/** What the thread is started with. */
+export interface ThreadStart {
+  readonly directory: string;
+  /** The name of the store when its file is new. */
+  readonly incarnation: string;
+}
+
 export interface OpenFailure {
-  readonly reason: 'inUse' | 'newerFormat' | 'foreign' | 'damaged' | 'unusable';
+  readonly reason: 'halted' | 'inUse' | 'newerFormat' | 'foreign' | 'damaged' | 'unusable';
   readonly message: string;
 }
 
@@ -35,5 +51,7 @@ export type Response =
   | { readonly kind: 'done'; readonly rows?: readonly ChangeRow[]; readonly more?: boolean }
   /** Rolled back: nothing of it was written. */
   | { readonly kind: 'refused'; readonly message: string }
+  /** The file is not the one that was opened: nothing was written to it, and the thread does nothing more. */
+  | { readonly kind: 'replaced'; readonly message: string }
   /** The database is in doubt; the thread does nothing more. */
   | { readonly kind: 'broken'; readonly message: string };

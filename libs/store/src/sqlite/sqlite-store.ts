@@ -12,26 +12,35 @@ import {
   RECENT_CHANGES,
   RECENT_CHANGES_BYTES,
   SQLITE_WRITES_WAITING,
+  STORE_CHECK_INTERVAL_MS,
 } from '../limits.ts';
 import {
   type Change,
   Compacted,
   type DurableStore,
+  type Lineage,
   type ListOptions,
   type ListPage,
   OutcomeUnknown,
   type Revision,
   type StoredObject,
+  StoreHalted,
   type StoreKey,
   StoreUnavailable,
   type WriteOperation,
   type WriteResult,
 } from '../port.ts';
-import { type CommitLog, CommitThread, ThreadFailedToOpen, ThreadRefused } from './commit-thread.ts';
-import { type CommitGroup, type QueuedWrite, takeGroup } from './group-commit.ts';
+import {
+  type CommitLog,
+  CommitThread,
+  ThreadFailedToOpen,
+  ThreadFilesReplaced,
+  ThreadRefused,
+} from './commit-thread.ts';
+import { type CommitGroup, OwnWriteIds, type QueuedWrite, takeGroup } from './group-commit.ts';
 import { type LoadedState, Loader } from './loader.ts';
 import { openError } from './open-errors.ts';
-import type { ChangeRow } from './protocol.ts';
+import type { ChangeRow, Opened } from './protocol.ts';
 
 export interface SqliteStoreOptions {
   /** Created when absent. One process at a time. */
@@ -44,16 +53,17 @@ export interface SqliteStoreOptions {
 
 /** Opens the directory, takes its lock and loads all objects. Rejects with an OperatorError when it cannot be used. */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<DurableStore> {
-  const thread = new CommitThread(options.directory);
+  const { directory, ids } = options;
+  const thread = new CommitThread({ directory, incarnation: ids.uuid() });
   const loader = new Loader();
   try {
-    const compacted = await thread.load(loader.take);
-    return new SqliteStore(options, thread, { ...loader.finish(compacted), compacted });
+    const opened = await thread.load(loader.take);
+    return new SqliteStore(options, thread, { ...loader.finish(opened.compacted), ...opened });
   } catch (error) {
     await thread.close();
     const message = error instanceof Error ? error.message : String(error);
     const failure = error instanceof ThreadFailedToOpen ? error.failure : ({ reason: 'damaged', message } as const);
-    throw openError(options.directory, failure, error);
+    throw openError(directory, failure, error);
   }
 }
 
@@ -69,21 +79,26 @@ export class SqliteStore implements DurableStore {
   readonly #feed: ChangeFeed;
   readonly #bytes: HistoryBytes;
   readonly #maintenance: Maintenance;
-  readonly #loop: { stop(): void };
+  readonly #loops: readonly { stop(): void }[];
+  readonly #lineage: Lineage;
+  readonly #ownIds: OwnWriteIds;
   readonly #queue: QueuedWrite[] = [];
   #compacted: Revision;
   #committing: Promise<void> | undefined;
   #lastRefusal: string | undefined;
   #broken: string | undefined;
+  #halted: { readonly reason: string; readonly error: StoreHalted } | undefined;
   #closed = false;
 
-  constructor(options: SqliteStoreOptions, thread: CommitLog, state: LoadedState & { readonly compacted: Revision }) {
+  constructor(options: SqliteStoreOptions, thread: CommitLog, state: LoadedState & Opened) {
     const { clock, log, retention = DEFAULT_RETENTION } = options;
     this.#options = options;
     this.#thread = thread;
     this.#table = state.table;
     this.#recent = state.recent;
     this.#compacted = state.compacted;
+    this.#lineage = state.lineage;
+    this.#ownIds = new OwnWriteIds(options.ids.uuid().slice(0, OWN_ID_CHARACTERS));
     this.#feed = new ChangeFeed({
       start: state.table.revision - state.changes.length,
       maxChanges: RECENT_CHANGES,
@@ -99,7 +114,10 @@ export class SqliteStore implements DurableStore {
     });
     const compact = (upTo: Revision): Promise<void> => this.compact(upTo);
     this.#maintenance = new Maintenance({ clock, limits: retention, measure, compact });
-    this.#loop = every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain);
+    this.#loops = [
+      every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain),
+      every({ clock, log, what: 'check' }, STORE_CHECK_INTERVAL_MS, () => this.#check()),
+    ];
   }
 
   async get(key: StoreKey): Promise<{ readonly revision: Revision; readonly object: StoredObject | undefined }> {
@@ -147,10 +165,36 @@ export class SqliteStore implements DurableStore {
     while (!this.#closed && (await this.#thread.ask({ kind: 'trim' })).more === true);
   }
 
+  lineage(): Lineage {
+    return this.#lineage;
+  }
+
+  async writeIdAt(revision: Revision): Promise<string | undefined> {
+    this.#assertServing();
+    if (revision > this.#table.revision) return undefined;
+    const { rows = [] } = await this.#thread.ask({ kind: 'history', after: revision - 1, limit: 1 });
+    if (revision <= this.#compacted) throw new Compacted(this.#compacted);
+    return rows[0]?.writeId ?? '';
+  }
+
+  /** Also remembered in the file, so that a restart does not serve it. */
+  halt(reason: string): void {
+    if (this.#halted !== undefined) return;
+    this.#stopServing(reason);
+    this.#thread.ask({ kind: 'halt', reason }).catch((error: unknown) => {
+      this.#options.log.error('the halt could not be recorded', { error });
+    });
+  }
+
+  haltedBy(): string | undefined {
+    return this.#halted?.reason;
+  }
+
   readonly maintain = (): Promise<void> => this.#maintenance.run();
 
   async health(): Promise<readonly string[]> {
     if (this.#closed) return ['the store is closed'];
+    if (this.#halted !== undefined) return [this.#halted.error.message];
     if (this.#broken !== undefined) return [halted(this.#broken)];
     return this.#lastRefusal === undefined ? [] : [`the last write could not be stored: ${this.#lastRefusal}`];
   }
@@ -158,7 +202,7 @@ export class SqliteStore implements DurableStore {
   async close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      this.#loop.stop();
+      for (const loop of this.#loops) loop.stop();
       const closed = new StoreUnavailable('the store is closed');
       for (const write of this.#queue.splice(0)) write.reject(closed);
       this.#feed.end(closed);
@@ -171,7 +215,8 @@ export class SqliteStore implements DurableStore {
   async #commitQueue(): Promise<void> {
     // One microtask later, so that callers woken by the same event share the first group too.
     await Promise.resolve();
-    while (this.#queue.length > 0) await this.#commitGroup(takeGroup(this.#queue, this.#table, this.#recent));
+    while (this.#queue.length > 0)
+      await this.#commitGroup(takeGroup(this.#queue, this.#table, this.#recent, this.#ownIds));
     this.#committing = undefined;
   }
 
@@ -191,8 +236,10 @@ export class SqliteStore implements DurableStore {
 
   #failGroup(group: CommitGroup, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    const isRefused = error instanceof ThreadRefused;
-    if (isRefused) this.#lastRefusal = message;
+    const isReplaced = error instanceof ThreadFilesReplaced;
+    const isRefused = isReplaced || error instanceof ThreadRefused;
+    if (isReplaced) this.#stopServing(message);
+    else if (isRefused) this.#lastRefusal = message;
     else this.#halt(message);
     for (const { write } of group.answers) {
       const writeId = write.writeId ?? this.#options.ids.uuid();
@@ -202,6 +249,26 @@ export class SqliteStore implements DurableStore {
           : new OutcomeUnknown(writeId, { cause: error }),
       );
     }
+  }
+
+  /** The files are not those that this process has written: what it holds in memory is not what a restart would find. */
+  async #check(): Promise<void> {
+    if (this.#halted !== undefined || this.#broken !== undefined) return;
+    try {
+      await this.#thread.ask({ kind: 'check' });
+    } catch (error) {
+      if (!(error instanceof ThreadFilesReplaced)) throw error;
+      this.#stopServing(error.message);
+    }
+  }
+
+  #stopServing(reason: string): void {
+    if (this.#halted !== undefined) return;
+    this.#options.log.error('the store is halted', { reason });
+    const error = new StoreHalted(reason);
+    this.#halted = { reason, error };
+    for (const write of this.#queue.splice(0)) write.reject(error);
+    this.#feed.end(error);
   }
 
   /** What is on the disk is in doubt: only a restart, which reads it, can tell. */
@@ -228,9 +295,13 @@ export class SqliteStore implements DurableStore {
 
   #assertServing(): void {
     if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#halted !== undefined) throw this.#halted.error;
     if (this.#broken !== undefined) throw new StoreUnavailable(halted(this.#broken));
   }
 }
+
+/** Of the id of a run: enough to tell the runs of one file apart. */
+const OWN_ID_CHARACTERS = 8;
 
 const halted = (reason: string): string => `the store is halted: ${reason}; it serves again after a restart`;
 

@@ -1,0 +1,38 @@
+import { type Clock, type Log, OperatorError } from '@holdfast/platform';
+import type { TlsClient } from '@holdfast/platform/tls-client';
+import type { Redis } from 'ioredis';
+import { REDIS_COMMAND_TIMEOUT_MS, REDIS_START_TIMEOUT_MS } from '../limits.ts';
+import type { Revision } from '../port.ts';
+import { Link } from './link.ts';
+import { unreachableError } from './open-errors.ts';
+import { adopt } from './server.ts';
+
+export interface AdoptRedisOptions {
+  readonly url: string;
+  readonly tls?: TlsClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Ends a halt: goes on with the data of this server in a new epoch. API servers that still run refuse until they are restarted. */
+export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revision> {
+  const { url, tls, clock, log } = options;
+  const admit = async (_redis: Redis): Promise<void> => {};
+  const link = new Link({ url, tls, name: 'adopt', commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, clock, log, admit });
+  try {
+    const redis = await link.ready(REDIS_START_TIMEOUT_MS);
+    if (redis === undefined) throw unreachableError(url, link.lastError ?? new Error('it gave no answer'));
+    const adopted = await adopt(redis);
+    if (adopted === undefined) throw emptyError();
+    return adopted.revision;
+  } finally {
+    link.close();
+  }
+}
+
+const emptyError = (): OperatorError =>
+  new OperatorError({
+    code: 'STORE_EMPTY',
+    message: 'The Redis server holds no store of Holdfast',
+    nextStep: 'Restore the data first, or point to the server that has them.',
+  });

@@ -42,7 +42,8 @@ async function createPods(store: Store, ...names: readonly string[]): Promise<vo
   }
 }
 
-const isHalted = (error: unknown): boolean => error instanceof StoreHalted && /holdfast store adopt/.test(error.message);
+const isHalted = (error: unknown): boolean =>
+  error instanceof StoreHalted && /holdfast store adopt/.test(error.message);
 
 async function assertHalted(store: Store, why: RegExp): Promise<void> {
   await eventually(async () => store.haltedBy() !== undefined, 'the store is halted');

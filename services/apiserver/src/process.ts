@@ -91,7 +91,7 @@ async function openStore(
   config: ApiServerConfig,
   tools: Tools & { readonly ids: ReturnType<typeof createIds> },
 ): Promise<Store> {
-  if (config.redisUrl === undefined) return createMemoryStore();
+  if (config.redisUrl === undefined) return createMemoryStore({ ids: tools.ids });
   const { redisUrl: url, storeTls: tls, allowUnsafeStore: allowUnsafe } = config;
   return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe });
 }

@@ -42,7 +42,8 @@ function lineage(define: Define, createStore: CreateStore): void {
         () => store.currentRevision(),
         () => store.write([create(pod('b'))]),
       ];
-      for (const call of calls) await assert.rejects(call, { name: 'StoreUnavailable', message: /two histories.*adopt/ });
+      for (const call of calls)
+        await assert.rejects(call, { name: 'StoreUnavailable', message: /two histories.*adopt/ });
       assert.match((await store.health()).join(), /two histories/);
     }),
   );

@@ -12,6 +12,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Ask objects to end; with --force, remove them',
     load: async () => (await import('./commands/delete.ts')).DELETE,
   },
+  store: {
+    summary: 'Go on with the data of a halted store: store adopt',
+    load: async () => (await import('./commands/store.ts')).STORE,
+  },
   detach: {
     summary: 'Break the attachment of a volume to its node',
     load: async () => (await import('./commands/detach.ts')).DETACH,

@@ -16,7 +16,7 @@ export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<
   switch (config.store.kind) {
     case 'memory': {
       const { createMemoryStore } = await import('@holdfast/store/memory');
-      return { opening: Promise.resolve(createMemoryStore()) };
+      return { opening: Promise.resolve(createMemoryStore({ ids: deps.ids })) };
     }
     case 'sqlite': {
       const { createSqliteStore } = await import('@holdfast/store/sqlite');

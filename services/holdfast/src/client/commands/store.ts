@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { createIds, createSilentLog, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { readStoreAddress } from '@holdfast/platform/store-address';
+import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
+import type { Command, Terminal } from '../command.ts';
+import { requireConfirmation } from '../confirmation.ts';
+import { misuse } from '../misuse.ts';
+
+const SETTINGS = {
+  'data-dir': {
+    kind: 'string',
+    help: 'Data directory of the cluster; its server must have ended',
+    default: '.holdfast',
+  },
+  store: { kind: 'string', help: 'Redis of the cluster (redis://host:port), instead of a data directory' },
+  ...STORE_TLS_SETTINGS,
+  confirm: { kind: 'boolean', help: 'Do it in spite of the warning' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Ends a halt: goes on with the data as they are, in a new epoch. Revisions jump above all that anybody has seen, every client\n' +
+  'lists anew, and API servers that still run refuse until they are restarted. Nothing in the data is changed otherwise.';
+
+type Given = Arguments<typeof SETTINGS>['settings'];
+
+/** The only command that goes to the store itself: no API server serves while it is halted. */
+export const STORE: Command = {
+  run: async (argv, terminal) => {
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(`holdfast store adopt\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      return;
+    }
+    if (words.length !== 1 || words[0] !== 'adopt') throw misuse('the store can only be adopted', 'Use `store adopt`.');
+    const risk =
+      'what was written after these data were copied is lost: pods that were replaced since then may be named again, so make sure that no node still runs what the data do not know';
+    requireConfirmation([risk], 'nothing was adopted', settings, terminal);
+    const revision = await adopt(settings, terminal);
+    terminal.print(`adopted: the store goes on after revision ${revision}; restart the API servers`);
+  },
+};
+
+async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
+  if (settings.store !== undefined) {
+    const url = readStoreAddress(settings.store, 'redis://host:port or rediss://host:port');
+    const tls = readStoreTls(settings);
+    const { adoptRedisStore } = await import('@holdfast/store/redis');
+    return adoptRedisStore({ url, clock, log: createSilentLog(), ...(tls === undefined ? {} : { tls }) });
+  }
+  const directory = path.join(path.resolve(settings['data-dir']), 'store');
+  if (!existsSync(path.join(directory, 'store.sqlite'))) throw noStore(directory);
+  const { adoptSqliteStore } = await import('@holdfast/store/sqlite');
+  return adoptSqliteStore(directory, createIds(createSystemRandom()).uuid());
+}
+
+const noStore = (directory: string): OperatorError =>
+  new OperatorError({
+    code: 'NoStore',
+    message: `${directory} holds no store`,
+    nextStep: 'Name the data directory of the cluster with --data-dir, or its Redis with --store.',
+  });

@@ -13,19 +13,19 @@ export interface Sighting {
  */
 export class Witness {
   /** By revision modulo the number of slots. */
-  readonly #slots = new Array<Sighting | undefined>(REDIS_WITNESSED_CHANGES);
+  readonly #slots = new Map<number, Sighting>();
 
   /** Answers the earlier sighting when it was of another write. */
   note(sighting: Sighting): Sighting | undefined {
     const slot = sighting.revision % REDIS_WITNESSED_CHANGES;
-    const known = this.#slots[slot];
+    const known = this.#slots.get(slot);
     if (known !== undefined && known.revision > sighting.revision) return undefined;
     if (known?.revision === sighting.revision) return known.writeId === sighting.writeId ? undefined : known;
-    this.#slots[slot] = sighting;
+    this.#slots.set(slot, sighting);
     return undefined;
   }
 
   recent(): readonly Sighting[] {
-    return this.#slots.filter((each) => each !== undefined).toSorted((a, b) => b.revision - a.revision);
+    return [...this.#slots.values()].toSorted((a, b) => b.revision - a.revision);
   }
 }

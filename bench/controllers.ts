@@ -12,6 +12,7 @@ const SETTINGS = {
   pods: { kind: 'integer', help: 'Pods of the Deployment', default: 1000, min: 4 },
   objects: { kind: 'integer', help: 'Objects in the namespace that is deleted', default: 2000, min: 1 },
   deployments: { kind: 'integer', help: 'Deployments of the idle cluster', default: 500, min: 1 },
+  registered: { kind: 'integer', help: 'Nodes that are registered besides, without heartbeats', default: 5000, min: 1 },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
 
@@ -27,14 +28,14 @@ if (store === undefined) {
   process.stderr.write(`--store takes one of ${STORES.join(', ')}, not "${settings.store}"\n`);
   process.exit(2);
 }
-const { pods, objects, deployments } = settings;
+const { pods, objects, deployments, registered } = settings;
 const { kubeconfig, pid, stop } = await startForm(store, ['--hollow-nodes', String(settings.nodes)]);
 try {
   const text = readFileSync(kubeconfig, 'utf8');
   const url = new URL(/server:\s*"?([^"\s]+)/.exec(text)?.[1] ?? '');
   const token = /token:\s*"?([^"\s]+)/.exec(text)?.[1] ?? '';
   const target = { host: url.hostname, port: Number(url.port), token };
-  await controllerRows({ target, pid, pods, objects, deployments }, printFigure);
+  await controllerRows({ target, pid, pods, objects, deployments, registered }, printFigure);
   printFigure({ row: 'memory', value: residentMb(pid), unit: 'MB RSS', note: 'after all that' });
 } finally {
   await stop();

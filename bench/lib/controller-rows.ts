@@ -11,6 +11,8 @@ export interface ClusterLoad {
   readonly pods: number;
   readonly objects: number;
   readonly deployments: number;
+  /** Nodes that are registered besides; nobody sends their heartbeats. */
+  readonly registered: number;
 }
 
 const NAMESPACE = 'bench-controllers';
@@ -68,7 +70,8 @@ export async function controllerRows(load: ClusterLoad, print: (figure: Figure) 
   const watch = await PodCounter.open(load.target, NAMESPACE);
   const bench = new Bench(load, connection, watch);
   try {
-    for (const row of [scaleUp, rollOut, scaleDown, emptyNamespace, fullNamespace, idle]) print(await row(bench));
+    for (const row of [scaleUp, rollOut, scaleDown, emptyNamespace, fullNamespace, idle, registerNodes])
+      print(await row(bench));
   } finally {
     watch.close();
     connection.close();
@@ -158,6 +161,45 @@ async function idle(bench: Bench): Promise<Figure> {
   const { cpuMs: used, writes } = await bench.measure(() => sleep(IDLE_MS));
   const note = `of one core, ${deployments} Deployments at rest; ${writes} writes in ${IDLE_MS / 1000} s, heartbeats included`;
   return { row: 'idle', value: (used / IDLE_MS) * 100, unit: '%', note };
+}
+
+/** The controllers are done with a node when it has its taints, which the node lifecycle writes, and its advice. */
+async function registerNodes(bench: Bench): Promise<Figure> {
+  const { registered, target } = bench.load;
+  const name = (i: number): string => `registered-${i}`;
+  const cost = await bench.measure(async () => {
+    await spread(target, registered, (i) => ({ path: '/api/v1/nodes', body: nodeWith(name(i)) }));
+    const startedAt = performance.now();
+    while (!(await isSettled(bench, name(registered - 1)))) {
+      if (performance.now() - startedAt > DEADLINE_MS) throw new Error('the nodes were not looked at');
+      await sleep(100);
+    }
+  });
+  const rate = `${Math.round(registered / cost.seconds)} nodes/s`;
+  return figureOf(
+    'nodes registered',
+    `${registered}, until the controllers are done with the last: ${rate}`,
+    cost,
+    registered,
+  );
+}
+
+const nodeWith = (name: string): unknown => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name },
+  status: { conditions: [{ type: 'Ready', status: 'True' }], capacity: { cpu: '4', memory: '8Gi', pods: '110' } },
+});
+
+async function isSettled(bench: Bench, name: string): Promise<boolean> {
+  const node = (await bench.send('GET', `/api/v1/nodes/${name}`)) as NodeAnswer;
+  const isTainted = (node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/not-ready');
+  return !isTainted && node.metadata.annotations?.['node.alpha.kubernetes.io/ttl'] !== undefined;
+}
+
+interface NodeAnswer {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly taints?: readonly { readonly key: string }[] };
 }
 
 async function spread(

@@ -8,6 +8,8 @@ export type IndexFunctions = Readonly<Record<string, (object: KubeObject) => rea
 /** A cache that is fed by hand and can be held back, as a watch that has stalled. */
 export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T> {
   readonly name: string;
+  /** Objects that lists and indexes have answered with: what a pass costs. */
+  visited = 0;
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(change: InformerChange<T>) => void>();
   readonly #indexes: IndexFunctions;
@@ -62,14 +64,21 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     return this.#objects.get(keyOf({ metadata: target }));
   }
   list(namespace?: string): readonly T[] {
-    return [...this.#objects.values()].filter((o) => namespace === undefined || o.metadata.namespace === namespace);
+    return this.#seen(this.#all(namespace));
   }
   count(namespace?: string): number {
-    return this.list(namespace).length;
+    return namespace === undefined ? this.#objects.size : this.#all(namespace).length;
+  }
+  #all(namespace: string | undefined): readonly T[] {
+    return [...this.#objects.values()].filter((o) => namespace === undefined || o.metadata.namespace === namespace);
+  }
+  #seen(found: readonly T[]): readonly T[] {
+    this.visited += found.length;
+    return found;
   }
   byIndex(index: string, value: string): readonly T[] {
     invariant(index in this.#indexes, 'an index is declared before it is asked', { index, kind: this.name });
-    return [...(this.#byValue.get(`${index} ${value}`)?.values() ?? [])];
+    return this.#seen([...(this.#byValue.get(`${index} ${value}`)?.values() ?? [])]);
   }
   #index(object: T, change: (values: Map<string, T>) => void): void {
     for (const [name, valuesOf] of Object.entries(this.#indexes)) {

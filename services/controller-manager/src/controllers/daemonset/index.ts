@@ -24,6 +24,7 @@ import {
   withOwner,
   withoutOwners,
 } from '../../common/meta.ts';
+import { Pacing } from '../../common/pacing.ts';
 import { isFinished, nextAvailabilityMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { inParallel, isAlreadyExists, isNamespaceTerminating, slowStart, unlessChanged } from '../../common/writes.ts';
@@ -43,6 +44,7 @@ export const daemonSetController: ControllerDefinition = {
 interface Tools {
   readonly context: ControllerContext;
   readonly barrier: CacheBarrier;
+  readonly pacing: Pacing;
   readonly set: DaemonSet;
 }
 
@@ -52,13 +54,17 @@ function createLoop(context: ControllerContext): Loop {
   const nodes = context.informers.of(NODES);
   const revisions = context.informers.of(CONTROLLER_REVISIONS);
   const barrier = new CacheBarrier();
+  const pacing = new Pacing(context.clock);
   const allSets = (): readonly string[] => sets.list().map(keyOf);
   return {
     name: 'daemonset',
     workers: WORKERS_PER_CONTROLLER,
     initialKeys: allSets,
     wake: (enqueue) => [
-      sets.onChange(({ key }) => enqueue(key)),
+      sets.onChange((change) => {
+        pacing.ownerChanged(change);
+        enqueue(change.key);
+      }),
       pods.onChange((change) => ownersToWake(sets, 'DaemonSet', change).forEach(enqueue)),
       revisions.onChange((change) => ownersToWake(sets, 'DaemonSet', change).forEach(enqueue)),
       nodes.onChange((change) => {
@@ -66,9 +72,12 @@ function createLoop(context: ControllerContext): Loop {
       }),
     ],
     reconcile: async (key) => {
+      const waitMs = pacing.waitMs(key);
+      if (waitMs !== undefined) return { requeueAfterMs: waitMs };
       const set = sets.get(parseKey(key));
       if (set === undefined) {
         barrier.forget(key);
+        pacing.forget(key);
         return {};
       }
       const candidatesIn = <T extends KubeObject>(cache: Informer<T>): readonly T[] => [
@@ -79,7 +88,10 @@ function createLoop(context: ControllerContext): Loop {
       const history = decideHistory({ set, revisions: candidatesIn(revisions), pods: candidates });
       const historyFailure = await keepHistory(context, set, history);
       const caughtUp = barrier.isCaughtUp(key, pods, context.clock.monotonic());
-      const result = await pass({ context, barrier, set }, { set, nodes: nodes.list(), pods: candidates, caughtUp });
+      const result = await pass(
+        { context, barrier, pacing, set },
+        { set, nodes: nodes.list(), pods: candidates, caughtUp },
+      );
       if (historyFailure !== undefined) throw historyFailure;
       return result;
     },
@@ -94,10 +106,15 @@ function mattersForPlacement({ object, old }: InformerChange<Node>): boolean {
 }
 
 async function pass(tools: Tools, snapshot: DaemonSetSnapshot): Promise<ReconcileResult> {
-  const { context, set } = tools;
+  const { context, pacing, set } = tools;
   const now = context.clock.now();
-  const failure = await apply(tools, decide(snapshot, now));
+  const startedAt = context.clock.monotonic();
+  const actions = decide(snapshot, now);
+  const lookedMs = context.clock.monotonic() - startedAt;
+  const failure = await apply(tools, actions);
   const { owned } = claimPods(snapshot);
+  // A pass looks at every node, and each node that joins asks for one.
+  pacing.passed(keyOf(set), snapshot.nodes.length + owned.length, lookedMs);
   const status = snapshot.caughtUp ? decideStatus(set, daemonNodes(snapshot, owned), now) : undefined;
   if (status !== undefined) await unlessChanged(() => context.client.updateStatus(DAEMON_SETS, { ...set, status }));
   if (failure !== undefined) throw failure;

@@ -1,33 +1,29 @@
-import type { Lease, Node, NodeCondition, Pod, Taint } from '@holdfast/api';
+import type { Node, NodeCondition, Pod, Taint } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { byName, isTerminating, nameOf } from '../../common/meta.ts';
 import { isReady, podCondition, withPodCondition } from '../../common/pods.ts';
-import { FIRST_HEARING, type Hearing, type HearingLimits, listen, silentNodes } from './heartbeats.ts';
+import { Hearing, type HearingLimits, type LeaseOf } from './heartbeats.ts';
 import { desiredTaints, evictionTaint, hasEvictionTaint, isReadyNode, readyCondition, UNREACHABLE } from './taints.ts';
-import { evictionIntervalMs, isFullDisruption, type Zone, zoneOf, zonesOf } from './zones.ts';
+import { evictionIntervalMs, type Zone, ZoneCounts } from './zones.ts';
 
 export interface HealthSnapshot {
-  readonly nodes: readonly Node[];
-  readonly leaseOf: (node: string) => Lease | undefined;
+  readonly leaseOf: LeaseOf;
   readonly podsOn: (node: string) => readonly Pod[];
 }
 
-/** What a look hands to the next one. */
+/** What this process remembers of the nodes. Kept per node: a change of one costs the same among ten and among ten thousand. */
 export interface HealthMemory {
   readonly hearing: Hearing;
-  readonly fullDisruption: boolean;
+  readonly zones: ZoneCounts;
   /** When the last node of each zone got its NoExecute taint. */
-  readonly zoneTaintedAtMs: ReadonlyMap<string, number>;
-  /** Nodes whose kubelet said Ready at the last look. */
-  readonly wasReady: ReadonlySet<string>;
+  readonly zoneTaintedAtMs: Map<string, number>;
 }
 
-export const FIRST_LOOK: HealthMemory = {
-  hearing: FIRST_HEARING,
-  fullDisruption: false,
+export const newHealthMemory = (): HealthMemory => ({
+  hearing: new Hearing(),
+  zones: new ZoneCounts(),
   zoneTaintedAtMs: new Map(),
-  wasReady: new Set(),
-};
+});
 
 export type HealthAction =
   | {
@@ -46,37 +42,67 @@ export interface HealthTime {
   readonly limits: HearingLimits;
 }
 
-export interface HealthDecision {
-  readonly memory: HealthMemory;
-  readonly actions: readonly HealthAction[];
-}
-
 /** One look at all nodes: who is silent, what that makes of conditions, taints and the readiness of pods. */
-export function decideHealth(memory: HealthMemory, snapshot: HealthSnapshot, time: HealthTime): HealthDecision {
-  const stored = [...snapshot.nodes].sort(byName);
-  const hearing = listen(memory.hearing, { ...snapshot, nodes: stored }, time.monotonicMs, time.limits);
-  const silent = silentNodes(hearing, stored, time.limits);
-  const nodes = stored.map((node) => (silent.has(nameOf(node)) ? withUnknownConditions(node, time.now) : node));
-  const zones = zonesOf(nodes, (node) => !isReadyNode(node));
-  const fullDisruption = isFullDisruption(zones);
-  const tainting = createTainting({ zones, silent, fullDisruption, since: memory.zoneTaintedAtMs, time });
-  const writes = nodes.map((node, index) => nodeWrite(stored[index] ?? node, node, tainting, time.now));
-  return {
-    memory: {
-      hearing,
-      fullDisruption,
-      zoneTaintedAtMs: tainting.taintedAtMs,
-      wasReady: new Set(nodes.filter(isReadyNode).map(nameOf)),
-    },
-    actions: [
-      ...writes.flatMap((write) => (write === undefined ? [] : [write])),
-      ...nodes.flatMap((node) => podActions(node, snapshot, memory, time.now)),
-    ],
-  };
+export function lookAtAll(
+  memory: HealthMemory,
+  nodes: readonly Node[],
+  snapshot: HealthSnapshot,
+  time: HealthTime,
+): readonly HealthAction[] {
+  const { hearing, zones } = memory;
+  const stored = [...nodes].sort(byName);
+  hearing.listenToAll(stored, snapshot.leaseOf, time.monotonicMs, time.limits);
+  zones.keep(new Set(stored.map(nameOf)));
+  const wasReady = new Set(stored.map(nameOf).filter((name) => zones.isReady(name)));
+  const judged = stored.map((node) => judge(memory, node, time.now));
+  for (const node of judged) zones.set(node, isReadyNode(node));
+  const writes = judged.map((node, i) => nodeWrite(memory, { stored: stored[i] ?? node, node }, time));
+  return [
+    ...writes.flatMap((write) => (write === undefined ? [] : [write])),
+    ...judged.flatMap((node) => podActions(node, wasReady.has(nameOf(node)), snapshot, time.now)),
+  ];
 }
 
-function nodeWrite(stored: Node, node: Node, tainting: Tainting, now: number): HealthAction | undefined {
-  const taints = desiredTaints(node, tainting.evictFor(node), now);
+/**
+ * One look at a node that changed. Its silence is as the last look at all nodes found it, unless it has been heard since.
+ * Undefined when only a look at all nodes can tell: this process was stopped or heard nobody, or full disruption begins or ends.
+ */
+export function lookAtOne(
+  memory: HealthMemory,
+  node: Node,
+  snapshot: HealthSnapshot,
+  time: HealthTime,
+): readonly HealthAction[] | undefined {
+  const { hearing, zones } = memory;
+  if (!hearing.listenToOne(node, snapshot.leaseOf, time.monotonicMs, time.limits)) return undefined;
+  const before = { ready: zones.isReady(nameOf(node)), fullDisruption: zones.isFullDisruption };
+  const judged = judge(memory, node, time.now);
+  zones.set(judged, isReadyNode(judged));
+  if (zones.isFullDisruption !== before.fullDisruption) {
+    zones.set(judged, before.ready);
+    return undefined;
+  }
+  const write = nodeWrite(memory, { stored: node, node: judged }, time);
+  return [...(write === undefined ? [] : [write]), ...podActions(judged, before.ready, snapshot, time.now)];
+}
+
+/** The node is gone. True when that begins or ends a full disruption. */
+export function forgetNode({ hearing, zones }: HealthMemory, name: string): boolean {
+  const before = zones.isFullDisruption;
+  hearing.forget(name);
+  zones.delete(name);
+  return zones.isFullDisruption !== before;
+}
+
+const judge = ({ hearing }: HealthMemory, node: Node, now: number): Node =>
+  hearing.isSilent(nameOf(node)) ? withUnknownConditions(node, now) : node;
+
+function nodeWrite(
+  memory: HealthMemory,
+  { stored, node }: { readonly stored: Node; readonly node: Node },
+  time: HealthTime,
+): HealthAction | undefined {
+  const taints = desiredTaints(node, evictFor(memory, node, time), time.now);
   const conditions = node === stored ? undefined : node.status.conditions;
   return conditions === undefined && taints === undefined
     ? undefined
@@ -109,43 +135,31 @@ const neverReported = (type: string, now: number): NodeCondition => ({
   lastTransitionTime: formatTime(now),
 });
 
-interface Tainting {
-  readonly evictFor: (node: Node) => string | undefined;
-  readonly taintedAtMs: ReadonlyMap<string, number>;
+/**
+ * The NoExecute taint that the node may get or keep now. It reaches one node after another per zone, and none at all in full
+ * disruption.
+ */
+function evictFor({ hearing, zones, zoneTaintedAtMs }: HealthMemory, node: Node, time: HealthTime): string | undefined {
+  const wanted = evictionTaint(node);
+  if (wanted === undefined || zones.isFullDisruption) return undefined;
+  if (hasEvictionTaint(node, wanted)) return wanted;
+  // Unknown from before the timers started again: it has to be silent for a whole grace first.
+  if (wanted === UNREACHABLE && !hearing.isSilent(nameOf(node))) return undefined;
+  const zone = zones.of(node);
+  if (zone === undefined || !mayTaint(zone, zoneTaintedAtMs.get(zone.name), time.monotonicMs)) return undefined;
+  zoneTaintedAtMs.set(zone.name, time.monotonicMs);
+  return wanted;
 }
 
-/** Lets the NoExecute taint reach one node after another per zone, and none at all in full disruption. */
-function createTainting(of: {
-  readonly zones: ReadonlyMap<string, Zone>;
-  readonly silent: ReadonlySet<string>;
-  readonly fullDisruption: boolean;
-  readonly since: ReadonlyMap<string, number>;
-  readonly time: HealthTime;
-}): Tainting {
-  const taintedAtMs = new Map(of.since);
-  const mayTaint = (zone: Zone | undefined): boolean => {
-    const interval = zone === undefined ? undefined : evictionIntervalMs(zone);
-    const last = taintedAtMs.get(zone?.name ?? '');
-    return interval !== undefined && (last === undefined || of.time.monotonicMs - last >= interval);
-  };
-  const evictFor = (node: Node): string | undefined => {
-    const wanted = evictionTaint(node);
-    if (wanted === undefined || of.fullDisruption) return undefined;
-    if (hasEvictionTaint(node, wanted)) return wanted;
-    // Unknown from before our timers started again: it has to be silent for a whole grace first.
-    if (wanted === UNREACHABLE && !of.silent.has(nameOf(node))) return undefined;
-    const zone = of.zones.get(zoneOf(node));
-    if (!mayTaint(zone)) return undefined;
-    taintedAtMs.set(zone?.name ?? '', of.time.monotonicMs);
-    return wanted;
-  };
-  return { evictFor, taintedAtMs };
+function mayTaint(zone: Zone, lastMs: number | undefined, nowMs: number): boolean {
+  const interval = evictionIntervalMs(zone);
+  return interval !== undefined && (lastMs === undefined || nowMs - lastMs >= interval);
 }
 
 /** Pods of a node that stopped being ready serve nobody. A live kubelet is told once, a silent one cannot object. */
-function podActions(node: Node, snapshot: HealthSnapshot, memory: HealthMemory, now: number): readonly HealthAction[] {
+function podActions(node: Node, wasReady: boolean, snapshot: HealthSnapshot, now: number): readonly HealthAction[] {
   const isUnknown = readyCondition(node)?.status === 'Unknown';
-  const justLost = memory.wasReady.has(nameOf(node)) && !isReadyNode(node);
+  const justLost = wasReady && !isReadyNode(node);
   if (!isUnknown && !justLost) return [];
   const marks = snapshot
     .podsOn(nameOf(node))

@@ -3,63 +3,83 @@ import { nameOf, uidOf } from '../../common/meta.ts';
 import { readyCondition } from './taints.ts';
 
 /** What is remembered of one node. Times are this process' own monotonic milliseconds; the node's clock is never asked. */
-export interface HeardNode {
+interface HeardNode {
   /** Changes with every heartbeat. What it says of time is not looked at. */
   readonly heartbeat: string;
   readonly heardAtMs: number;
+  /** By the last look at all nodes. A heartbeat since then ends the silence. */
+  readonly isSilent: boolean;
 }
-
-export interface Hearing {
-  readonly nodes: ReadonlyMap<string, HeardNode>;
-  readonly lookedAtMs: number | undefined;
-  /** No node at all has been heard for a while: it may be us who hear nothing. */
-  readonly isBlind: boolean;
-}
-
-export const FIRST_HEARING: Hearing = { nodes: new Map(), lookedAtMs: undefined, isBlind: false };
 
 export interface HearingLimits {
   readonly graceMs: number;
   readonly startupGraceMs: number;
-  /** Without a look for this long nothing is known about any node. */
+  /** Without a look at all nodes for this long nothing is known about any of them. */
   readonly stallMs: number;
 }
 
+export type LeaseOf = (node: string) => Lease | undefined;
+
 /**
- * Takes note of what changed since the last look. Timers of all nodes start again when this process was stopped for a while
- * or when it hears somebody again after hearing nobody: silence that it could not have heard through proves nothing.
+ * When each node was last heard. A single heartbeat can only end a node's silence; whether silence counts is decided in looks
+ * at all nodes, because it depends on the others: silence that this process could not have heard through proves nothing.
  */
-export function listen(
-  hearing: Hearing,
-  picture: { readonly nodes: readonly Node[]; readonly leaseOf: (node: string) => Lease | undefined },
-  nowMs: number,
-  limits: HearingLimits,
-): Hearing {
-  const stalled = hearing.lookedAtMs !== undefined && nowMs - hearing.lookedAtMs > limits.stallMs;
-  const heard = picture.nodes.map((node): [string, HeardNode] => {
-    const heartbeat = heartbeatOf(node, picture.leaseOf(nameOf(node)));
-    const before = hearing.nodes.get(nameOf(node));
-    return [nameOf(node), before?.heartbeat === heartbeat ? before : { heartbeat, heardAtMs: nowMs }];
-  });
-  const freshest = Math.max(...heard.map(([, { heardAtMs }]) => heardAtMs));
-  const isBlind = heard.length > 0 && nowMs - freshest > limits.graceMs / 2;
-  const restart = stalled || (hearing.isBlind && !isBlind);
-  const nodes = new Map(restart ? heard.map(([name, node]) => [name, { ...node, heardAtMs: nowMs }]) : heard);
-  return { nodes, lookedAtMs: nowMs, isBlind: isBlind && !restart };
+export class Hearing {
+  #nodes = new Map<string, HeardNode>();
+  #lookedAtMs: number | undefined;
+  /** No node at all has been heard for a while: it may be this process that hears nothing. */
+  #isBlind = false;
+
+  isSilent(name: string): boolean {
+    return this.#nodes.get(name)?.isSilent === true;
+  }
+
+  forget(name: string): void {
+    this.#nodes.delete(name);
+  }
+
+  /** Takes note of one node. False when only a look at all nodes can tell what follows. */
+  listenToOne(node: Node, leaseOf: LeaseOf, nowMs: number, limits: HearingLimits): boolean {
+    if (this.#lookedAtMs === undefined || nowMs - this.#lookedAtMs > limits.stallMs) return false;
+    const name = nameOf(node);
+    const heartbeat = heartbeatOf(node, leaseOf(name));
+    if (this.#nodes.get(name)?.heartbeat === heartbeat) return true;
+    if (this.#isBlind) return false;
+    this.#nodes.set(name, { heartbeat, heardAtMs: nowMs, isSilent: false });
+    return true;
+  }
+
+  /**
+   * Takes note of all nodes and judges their silence. The timers of all start again when this process was stopped for a while or
+   * when it hears somebody again after hearing nobody.
+   */
+  listenToAll(nodes: readonly Node[], leaseOf: LeaseOf, nowMs: number, limits: HearingLimits): void {
+    const stalled = this.#lookedAtMs !== undefined && nowMs - this.#lookedAtMs > limits.stallMs;
+    let freshest = Number.NEGATIVE_INFINITY;
+    const heard = nodes.map((node) => {
+      const heartbeat = heartbeatOf(node, leaseOf(nameOf(node)));
+      const before = this.#nodes.get(nameOf(node));
+      const heardAtMs = before?.heartbeat === heartbeat ? before.heardAtMs : nowMs;
+      freshest = Math.max(freshest, heardAtMs);
+      return { node, heartbeat, heardAtMs };
+    });
+    const isBlind = nodes.length > 0 && nowMs - freshest > limits.graceMs / 2;
+    const restart = stalled || (this.#isBlind && !isBlind);
+    const isOverdue = ({ node, heardAtMs }: (typeof heard)[number]): boolean =>
+      !restart && nowMs - heardAtMs > (readyCondition(node) === undefined ? limits.startupGraceMs : limits.graceMs);
+    this.#isBlind = isBlind && !restart;
+    // While blind nobody is judged until every single one has been silent too long.
+    const mayJudge = !this.#isBlind || heard.every(isOverdue);
+    this.#nodes = new Map(
+      heard.map((each) => {
+        const heardAtMs = restart ? nowMs : each.heardAtMs;
+        return [nameOf(each.node), { heartbeat: each.heartbeat, heardAtMs, isSilent: mayJudge && isOverdue(each) }];
+      }),
+    );
+    this.#lookedAtMs = nowMs;
+  }
 }
 
 function heartbeatOf(node: Node, lease: Lease | undefined): string {
   return `${uidOf(node)} ${lease?.spec.renewTime ?? ''} ${readyCondition(node)?.lastHeartbeatTime ?? ''}`;
-}
-
-/** The nodes whose silence counts. While blind nobody is judged until every single one has been silent too long. */
-export function silentNodes(hearing: Hearing, nodes: readonly Node[], limits: HearingLimits): ReadonlySet<string> {
-  const nowMs = hearing.lookedAtMs ?? 0;
-  const overdue = nodes.map(nameOf).filter((name, index) => {
-    const heardAtMs = hearing.nodes.get(name)?.heardAtMs ?? nowMs;
-    const node = nodes[index];
-    const isNew = node === undefined || readyCondition(node) === undefined;
-    return nowMs - heardAtMs > (isNew ? limits.startupGraceMs : limits.graceMs);
-  });
-  return new Set(hearing.isBlind && overdue.length < nodes.length ? [] : overdue);
 }

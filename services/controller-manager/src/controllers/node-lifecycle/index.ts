@@ -1,5 +1,5 @@
 import { LEASES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
-import type { ApiClient, InformerChange } from '@holdfast/client';
+import type { ApiClient, InformerChange, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
 import { nameOf } from '../../common/meta.ts';
@@ -14,9 +14,19 @@ import {
 } from '../../limits.ts';
 import { applyEviction, applyHealth, askOnce } from './apply.ts';
 import { decideEvictions, type EvictionTimers } from './evictions.ts';
-import { decideHealth, FIRST_LOOK } from './health.ts';
+import {
+  forgetNode,
+  type HealthAction,
+  type HealthMemory,
+  type HealthSnapshot,
+  type HealthTime,
+  lookAtAll,
+  lookAtOne,
+  newHealthMemory,
+} from './health.ts';
 import type { PodEviction } from './pod-eviction.ts';
 import { noExecuteTaints } from './taints.ts';
+import type { ZoneCounts } from './zones.ts';
 
 export interface NodeLifecycleSettings {
   readonly nodeMonitorGraceMs: number;
@@ -35,50 +45,86 @@ export const nodeLifecycleController = (settings: NodeLifecycleSettings): Contro
 const ALL_NODES = 'all nodes';
 const NODE_LEASES = 'kube-node-lease';
 
-/** What both loops share: evictions stop at once when the look finds that nobody answers. */
-interface Shared {
-  memory: typeof FIRST_LOOK;
+/** What the loops share. Evictions stop at once when a look finds that nobody answers. */
+interface Judge {
+  readonly memory: HealthMemory;
+  /** One look at all nodes. */
+  readonly lookAtAll: () => Promise<ReconcileResult>;
+  /** One look at a node that changed. */
+  readonly lookAtOne: (name: string) => Promise<ReconcileResult>;
 }
 
 function createLoops(context: ControllerContext, settings: NodeLifecycleSettings): readonly Loop[] {
-  const shared: Shared = { memory: FIRST_LOOK };
-  return [createHealthLoop(context, settings, shared), createEvictionLoop(context, settings, shared)];
+  const judge = createJudge(context, settings);
+  return [
+    createMonitorLoop(judge),
+    createChangeLoop(context, judge),
+    createEvictionLoop(context, settings, judge.memory.zones),
+  ];
 }
 
-function createHealthLoop(context: ControllerContext, settings: NodeLifecycleSettings, shared: Shared): Loop {
+function createJudge(context: ControllerContext, settings: NodeLifecycleSettings): Judge {
   const limits = {
     graceMs: settings.nodeMonitorGraceMs,
     startupGraceMs: Math.max(NODE_STARTUP_GRACE_MS, settings.nodeMonitorGraceMs),
     stallMs: NODE_MONITOR_STALL_MS,
   };
   const { informers, clock } = context;
+  const nodes = informers.of(NODES);
+  const memory = newHealthMemory();
+  const snapshot: HealthSnapshot = {
+    leaseOf: (name) => informers.of(LEASES).get({ namespace: NODE_LEASES, name }),
+    podsOn: (name) => informers.of(PODS).byIndex('node', name),
+  };
+  const time = (): HealthTime => ({ monotonicMs: clock.monotonic(), now: clock.now(), limits });
+  const all = async (): Promise<ReconcileResult> => {
+    const isWritten = await write(context, lookAtAll(memory, nodes.list(), snapshot, time()));
+    return { requeueAfterMs: isWritten ? NODE_MONITOR_PERIOD_MS : NODE_WRITE_RETRY_MS };
+  };
   return {
-    name: 'node-health',
-    workers: 1,
-    initialKeys: () => [ALL_NODES],
-    wake: (enqueue) => [
-      informers.of(NODES).onChange((change) => {
-        if (callsForTaints(change)) enqueue(ALL_NODES);
-      }),
-    ],
-    reconcile: async () => {
-      const snapshot = {
-        nodes: informers.of(NODES).list(),
-        leaseOf: (name: string) => informers.of(LEASES).get({ namespace: NODE_LEASES, name }),
-        podsOn: (name: string) => informers.of(PODS).byIndex('node', name),
-      };
-      const time = { monotonicMs: clock.monotonic(), now: clock.now(), limits };
-      const { memory, actions } = decideHealth(shared.memory, snapshot, time);
-      shared.memory = memory;
-      let isBehind = false;
-      const failure = await inParallel(actions, async (action) => {
-        if (!(await applyHealth(context, action))) isBehind = true;
-      });
-      if (failure !== undefined) context.log.warn('node health could not be written', { error: failure });
-      return { requeueAfterMs: isBehind ? NODE_WRITE_RETRY_MS : NODE_MONITOR_PERIOD_MS };
+    memory,
+    lookAtAll: all,
+    lookAtOne: async (name) => {
+      const node = nodes.get({ name });
+      if (node === undefined) return forgetNode(memory, name) ? all() : {};
+      const actions = lookAtOne(memory, node, snapshot, time());
+      const isWritten = actions !== undefined && (await write(context, actions));
+      if (actions === undefined) await all();
+      return isWritten || actions === undefined ? {} : { requeueAfterMs: NODE_WRITE_RETRY_MS };
     },
   };
 }
+
+/** False when somebody else wrote first. What fails otherwise is decided again by the next look at all nodes. */
+async function write(context: ControllerContext, actions: readonly HealthAction[]): Promise<boolean> {
+  let isWritten = true;
+  const failure = await inParallel(actions, async (action) => {
+    if (!(await applyHealth(context, action))) isWritten = false;
+  });
+  if (failure !== undefined) context.log.warn('node health could not be written', { error: failure });
+  return isWritten;
+}
+
+/** Looks at all nodes periodically. The loop has one worker and one key, so that changes of thousands of nodes do not delay it. */
+const createMonitorLoop = ({ lookAtAll: look }: Judge): Loop => ({
+  name: 'node-health',
+  workers: 1,
+  initialKeys: () => [ALL_NODES],
+  wake: () => [],
+  reconcile: look,
+});
+
+const createChangeLoop = ({ informers }: ControllerContext, { lookAtOne: look }: Judge): Loop => ({
+  name: 'node-changes',
+  workers: WORKERS_PER_CONTROLLER,
+  initialKeys: () => [],
+  wake: (enqueue) => [
+    informers.of(NODES).onChange((change) => {
+      if (callsForTaints(change)) enqueue(change.key);
+    }),
+  ],
+  reconcile: look,
+});
 
 /** A heartbeat alone changes nothing that a taint says. */
 function callsForTaints({ object, old }: InformerChange<Node>): boolean {
@@ -91,7 +137,7 @@ function callsForTaints({ object, old }: InformerChange<Node>): boolean {
   return !isSame(said(object), said(old));
 }
 
-function createEvictionLoop(context: ControllerContext, settings: NodeLifecycleSettings, shared: Shared): Loop {
+function createEvictionLoop(context: ControllerContext, settings: NodeLifecycleSettings, zones: ZoneCounts): Loop {
   const { informers, clock } = context;
   const timersOf = new Map<string, EvictionTimers>();
   const eviction = settings.podEviction(context.client);
@@ -114,7 +160,7 @@ function createEvictionLoop(context: ControllerContext, settings: NodeLifecycleS
       const node = informers.of(NODES).get({ name });
       if (node === undefined) timersOf.delete(name);
       if (node === undefined) return {};
-      const { fullDisruption } = shared.memory;
+      const fullDisruption = zones.isFullDisruption;
       const pods = informers.of(PODS).byIndex('node', name);
       const timers = timersOf.get(name) ?? new Map<string, number>();
       const time = { monotonicMs: clock.monotonic(), now: clock.now() };

@@ -1,4 +1,5 @@
 import type { Node } from '@holdfast/api';
+import { nameOf } from '../../common/meta.ts';
 import {
   LARGE_ZONE_NODES,
   NODE_EVICTION_INTERVAL_DISRUPTED_MS,
@@ -19,14 +20,55 @@ export function zoneOf(node: Node): string {
   return `${labels['topology.kubernetes.io/region'] ?? ''}/${labels['topology.kubernetes.io/zone'] ?? ''}`;
 }
 
-export function zonesOf(nodes: readonly Node[], isNotReady: (node: Node) => boolean): ReadonlyMap<string, Zone> {
-  const zones = new Map<string, Zone>();
-  for (const node of nodes) {
-    const name = zoneOf(node);
-    const zone = zones.get(name) ?? { name, nodes: 0, notReady: 0 };
-    zones.set(name, { name, nodes: zone.nodes + 1, notReady: zone.notReady + (isNotReady(node) ? 1 : 0) });
+/** How many nodes each zone has and how many of them are not ready, kept current per node. */
+export class ZoneCounts {
+  readonly #nodes = new Map<string, { readonly zone: string; readonly isReady: boolean }>();
+  readonly #zones = new Map<string, Zone>();
+  #fullyDisrupted = 0;
+
+  of(node: Node): Zone | undefined {
+    return this.#zones.get(zoneOf(node));
   }
-  return zones;
+
+  isReady(name: string): boolean {
+    return this.#nodes.get(name)?.isReady === true;
+  }
+
+  /** Nothing answers anywhere: the fault is more likely that of this process than of every node. */
+  get isFullDisruption(): boolean {
+    return this.#zones.size > 0 && this.#fullyDisrupted === this.#zones.size;
+  }
+
+  set(node: Node, isReady: boolean): void {
+    const name = nameOf(node);
+    const zone = zoneOf(node);
+    const known = this.#nodes.get(name);
+    if (known?.zone === zone && known.isReady === isReady) return;
+    this.delete(name);
+    this.#nodes.set(name, { zone, isReady });
+    this.#change(zone, 1, isReady ? 0 : 1);
+  }
+
+  delete(name: string): void {
+    const known = this.#nodes.get(name);
+    if (known === undefined) return;
+    this.#nodes.delete(name);
+    this.#change(known.zone, -1, known.isReady ? 0 : -1);
+  }
+
+  /** Forgets the nodes that are not among these. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#nodes.keys()) if (!names.has(name)) this.delete(name);
+  }
+
+  #change(name: string, nodes: number, notReady: number): void {
+    const before = this.#zones.get(name) ?? { name, nodes: 0, notReady: 0 };
+    const after = { name, nodes: before.nodes + nodes, notReady: before.notReady + notReady };
+    const isFully = (zone: Zone): number => Number(zoneState(zone) === 'fully-disrupted');
+    this.#fullyDisrupted += isFully(after) - isFully(before);
+    if (after.nodes === 0) this.#zones.delete(name);
+    else this.#zones.set(name, after);
+  }
 }
 
 /** Two lost nodes are a fault of nodes; more than half of a zone and at least three is a fault of something they share. */
@@ -34,10 +76,6 @@ export function zoneState({ nodes, notReady }: Zone): ZoneState {
   if (notReady > 0 && notReady === nodes) return 'fully-disrupted';
   return notReady > 2 && notReady / nodes >= UNHEALTHY_ZONE_SHARE ? 'partially-disrupted' : 'normal';
 }
-
-/** Nothing answers anywhere: the fault is more likely ours than everybody's. */
-export const isFullDisruption = (zones: ReadonlyMap<string, Zone>): boolean =>
-  zones.size > 0 && [...zones.values()].every((zone) => zoneState(zone) === 'fully-disrupted');
 
 /** Time between two nodes of the zone getting the NoExecute taint; undefined = none for now. */
 export function evictionIntervalMs(zone: Zone): number | undefined {

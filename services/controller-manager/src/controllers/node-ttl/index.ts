@@ -29,7 +29,7 @@ function createLoop(context: ControllerContext): Loop {
     reconcile: async (name) => {
       const node = nodes.get({ name });
       if (node === undefined || isTerminating(node)) return {};
-      const advised = decide(node, nodes.list().length);
+      const advised = decide(node, nodes.count());
       if (advised !== undefined) await unlessChanged(() => context.client.update(NODES, advised));
       return { requeueAfterMs: NODE_TTL_RECHECK_MS };
     },

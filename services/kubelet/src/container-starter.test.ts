@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import type { Container, Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
 import { ContainerStarter } from './container-starter.ts';
@@ -182,4 +182,37 @@ test('[RWO-05] nothing of a pod is made while its volume is not attached; the po
   await world.starter.runSandbox(0, pod);
   assert.equal((await world.sandboxes()).length, 1);
   assert.equal(world.memory.failures[''], undefined);
+});
+
+test('[LIFE-16] a container whose variables or sub path cannot be made waits with the reason, and nothing else is made', async (t) => {
+  const world = new World(t);
+  await world.starter.runSandbox(0, pod);
+  const doubled = Array.from({ length: 40 }, (_, i) => ({
+    name: `V${i}`,
+    value: i === 0 ? 'x' : `$(V${i - 1})$(V${i - 1})`,
+  }));
+  const mount = (subPathExpr: string) => [{ name: 'settings', mountPath: '/settings', subPathExpr }];
+  const cases: readonly [Partial<Container>, RegExp][] = [
+    [{ env: doubled }, /environment variable V18 is longer than 131072 bytes/],
+    [{ env: doubled.slice(0, 18), command: ['$(V17)$(V17)'] }, /a word of the command or its arguments is longer/],
+    [{ volumeMounts: mount('$(NOBODY)') }, /missing value for "NOBODY"/],
+    [{ volumeMounts: mount('/etc') }, /must not be an absolute path/],
+    [{ volumeMounts: mount('a/../..') }, /must not contain '..'/],
+    [{ volumeMounts: [{ name: 'settings', mountPath: '/settings', subPath: 'none' }] }, /does not exist/],
+  ];
+  const sandboxes = (await world.sandboxes()).map((each) => ({ ...each, volumesPath: world.volumesPath }));
+  for (const [change, message] of cases) {
+    const asked = { ...container, ...change };
+    const start = {
+      kind: 'startContainer',
+      sandboxId: sandboxes[0]?.id ?? '',
+      container: asked,
+      restartCount: 0,
+    } as const;
+    await world.starter.startContainer(start, pod, sandboxes);
+    const failure = world.memory.failures['main'];
+    assert.equal(failure?.reason, 'CreateContainerConfigError', String(message));
+    assert.match(failure.message, message);
+  }
+  assert.equal(world.steps.includes('container'), false);
 });

@@ -103,3 +103,8 @@ export const KILL_WAIT_MIN_SECONDS = 10;
 
 if (LEASE_RENEW_MS * 2 >= LEASE_DURATION_SECONDS * 1000) throw new Error('the lease must outlive two renewals');
 if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('back-off starts above its maximum');
+
+/** One environment variable, word of a command or path after expansion: the longest that Linux gives to a program. */
+export const EXPANDED_MAX_BYTES = 128 * 1024;
+/** All variables that a container names, and all words of its command: what Linux gives to a program in all, with room to spare. */
+export const ENVIRONMENT_MAX_BYTES = 1024 * 1024;

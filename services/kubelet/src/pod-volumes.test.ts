@@ -231,7 +231,7 @@ test('a hostPath is a path of this machine, checked as its type says', () =>
       prepare({ hostPath: { path: made, type: 'File' } }),
       /type check failed: .*made is not a file/,
     );
-    await assert.rejects(prepare({ hostPath: { path: join(path, 'no'), type: '' } }), /does not exist/);
+    await prepare({ hostPath: { path: join(path, 'new'), type: '' } });
   }));
 
 const bindClaim = (api: Api, spec: Partial<PersistentVolume['spec']>, phase = 'Bound'): void => {

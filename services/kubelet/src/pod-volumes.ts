@@ -9,7 +9,7 @@ import {
   writeVolume,
 } from './adapters/volume-directory.ts';
 import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
-import { expandAll } from './domain/environment.ts';
+import { ContainerConfigError, expandSubPath } from './domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
 import {
   buildFiles,
@@ -216,16 +216,24 @@ export class PodVolumes {
     if (volume === undefined) throw new VolumeError(`volume "${mount.name}" is not a volume of the pod`);
     const source = readVolume(volume, place.pod);
     const whole = this.#directoryOf(source, place, volume.name);
-    const [expanded = ''] = expandAll(
-      [mount.subPathExpr ?? mount.subPath ?? ''],
-      mount.subPathExpr === undefined ? {} : env,
-    );
+    const { subPath = '', subPathExpr = '' } = mount;
+    const within = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, env);
     const isMade = source.kind === 'files';
     return {
-      source: expanded === '' ? whole : await resolveSubPath(whole, expanded, !isMade),
+      source: within === '' ? whole : await subPathOf(whole, within, !isMade),
       target: mount.mountPath,
       readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
     };
+  }
+}
+
+/** Other than a volume, a sub path that cannot be had is a fault of the container alone. */
+async function subPathOf(volume: string, subPath: string, make: boolean): Promise<string> {
+  try {
+    return await resolveSubPath(volume, subPath, make);
+  } catch (error) {
+    if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
+    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Container, Pod, Probe } from '@holdfast/api';
 import { describeError, type Timer } from '@holdfast/platform';
+import { expandByStaticValues } from './domain/environment.ts';
 import type { ProbeResults } from './domain/pod-worker-types.ts';
 import { countProbe, NO_PROBE_YET, type ProbeCount, type ProbeKind } from './domain/probe-count.ts';
 import { CheckError, type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
@@ -188,7 +189,8 @@ class ProbeLoop {
     const { probe, container, podIp, spec } = this.#subject;
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     const target = { id: container.id, podIp, ports: spec.ports ?? [], timeoutMs };
-    if (probe.exec !== undefined) return runExec(this.#deps, probe.exec.command ?? [], target);
+    if (probe.exec !== undefined)
+      return runExec(this.#deps, expandByStaticValues(probe.exec.command ?? [], spec), target);
     if (probe.httpGet !== undefined) return runHttpGet(this.#deps, probe.httpGet, target);
     if (probe.grpc !== undefined) return runGrpc(this.#deps, probe.grpc, target);
     if (probe.tcpSocket === undefined) throw new CheckError('the probe names no check that this node can make');

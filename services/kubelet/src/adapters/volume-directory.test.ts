@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { VolumeError } from '../domain/volume-files.ts';
-import { makeEmptyDirectory, resolveSubPath } from './volume-directory.ts';
+import { makeEmptyDirectory, resolveSubPath, useHostPath } from './volume-directory.ts';
 
 function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-volume-'));
@@ -43,4 +54,21 @@ test('a subPath is made within its volume, and nothing is made where a link lead
   assert.equal(existsSync(join(outside, 'made')), false);
   await assert.rejects(resolveSubPath(volume, 'out', true), /leads out of the volume/);
   await assert.rejects(resolveSubPath(volume, 'none', false), /does not exist/);
+});
+
+test('a subPath is as open as its volume, and keeps the group that new files take', async (t) => {
+  const volume = directory(t);
+  chmodSync(volume, 0o2775);
+  await resolveSubPath(volume, 'own', true);
+  assert.equal(modeOf(join(volume, 'own')), '2775');
+});
+
+test('a hostPath without a type is made as a directory where nothing is, and left alone where something is', async (t) => {
+  const root = directory(t);
+  await useHostPath(join(root, 'new/deep'), '');
+  assert.equal(modeOf(join(root, 'new/deep')), '755');
+  writeFileSync(join(root, 'file'), 'kept');
+  await useHostPath(join(root, 'file'), '');
+  assert.equal(readFileSync(join(root, 'file'), 'utf8'), 'kept');
+  await assert.rejects(useHostPath(join(root, 'none'), 'Directory'), /is not a directory/);
 });

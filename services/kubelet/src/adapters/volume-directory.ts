@@ -143,7 +143,9 @@ export async function resolveSubPath(volume: string, subPath: string, make: bool
   assertWithin(root, found, subPath);
   if (await exists(wanted)) return found;
   if (!make) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
-  await makeShared(wanted);
+  await mkdir(wanted, { recursive: true });
+  // As open as its volume; the group that new files take, which `fsGroup` gives, is part of it.
+  await chmod(wanted, (await stat(root)).mode & (SHARED_MODE | INHERIT_GROUP));
   const made = await realpath(wanted);
   assertWithin(root, made, subPath);
   return made;
@@ -179,8 +181,9 @@ const expectKind =
   };
 
 const HOST_PATH_CHECKS: Readonly<Record<string, HostPathCheck>> = {
+  // As container runtimes do: what a pod mounts and nobody made becomes a directory.
   '': async (path) => {
-    if (!(await exists(path))) throw new VolumeError(`hostPath ${path} does not exist`);
+    if (!(await exists(path))) await mkdir(path, { recursive: true, mode: 0o755 });
   },
   DirectoryOrCreate: expectKind('directory', 'isDirectory'),
   Directory: expectKind('directory', 'isDirectory'),

@@ -7,6 +7,8 @@ import {
   type EnvironmentSources,
   environmentReferences,
   expandAll,
+  expandByStaticValues,
+  expandSubPath,
 } from './environment.ts';
 import { expand } from './expand.ts';
 
@@ -46,7 +48,7 @@ test('expansion: known, unknown and escaped references', () => {
   ];
   for (const [text, expected] of cases)
     assert.equal(
-      expand(text, (name) => values[name]),
+      expand(text, (name) => values[name], 100),
       expected,
       text,
     );
@@ -173,4 +175,82 @@ test('[DOWN-04] [DOWN-06] [DOWN-07] keys of labels and annotations, and lists of
     '10.1.2.3',
     '192.0.2.1',
   ]);
+});
+
+const doubling = (levels: number) => [
+  { name: 'V0', value: 'x'.repeat(16) },
+  ...Array.from({ length: levels }, (_, i) => ({ name: `V${i + 1}`, value: `$(V${i})$(V${i})` })),
+];
+
+test('[LIFE-16] variables that double each other are refused before they are made, each and all together', () => {
+  const tooLong = container({ env: doubling(60) });
+  assert.throws(() => buildEnvironment(tooLong, sources), {
+    name: 'ContainerConfigError',
+    message: 'environment variable V14 is longer than 131072 bytes when its references are expanded',
+  });
+  const large = { name: 'LARGE', value: 'x'.repeat(120_000) };
+  const copies = Array.from({ length: 2_000 }, (_, i) => ({ name: `C${i}`, value: '$(LARGE)' }));
+  const together = /the environment variables are longer than 1048576 bytes together/;
+  assert.throws(() => buildEnvironment(container({ env: [large, ...copies] }), sources), together);
+  const fromMap = new Map([['ConfigMap/big', { a: 'x'.repeat(200_000) }]]);
+  const envFrom = [{ configMapRef: { name: 'big' } }];
+  assert.throws(() => buildEnvironment(container({ envFrom }), { ...sources, data: fromMap }), /variable a is longer/);
+});
+
+test('[LIFE-16] words of a command that grow by references are refused, each and all together', () => {
+  const values = { LARGE: 'x'.repeat(100_000) };
+  assert.throws(() => expandAll(['$(LARGE)$(LARGE)'], values), /a word of the command .* is longer than 131072 bytes/);
+  assert.throws(() => expandAll(Array(2_000).fill('$(LARGE)'), values), /are longer than 1048576 bytes together/);
+});
+
+test('references that never end cost no more than their length', () => {
+  let lookUps = 0;
+  const count = (): undefined => {
+    lookUps++;
+  };
+  const open = '$('.repeat(40_000);
+  assert.equal(expand(open, count, 100_000), open);
+  assert.equal(expand(`)${open}`, count, 100_000), `)${open}`);
+  assert.equal(lookUps, 0);
+  assert.equal(expand(`${open})`, count, 100_000), `${open})`);
+  assert.equal(lookUps, 1);
+});
+
+test('names that every object knows are variables like any other, or none', () => {
+  const data = new Map([['ConfigMap/odd', JSON.parse('{"__proto__":"kept","constructor":"built"}')]]);
+  const envFrom = [{ configMapRef: { name: 'odd' } }];
+  const environment = buildEnvironment(container({ envFrom }), { ...sources, data });
+  assert.deepEqual(Object.entries(environment), [
+    ['__proto__', 'kept'],
+    ['constructor', 'built'],
+  ]);
+  assert.deepEqual(expandAll(['$(__proto__) $(constructor)'], environment), ['kept built']);
+  assert.deepEqual(expandAll(['$(constructor) $(toString) $(__proto__)'], {}), [
+    '$(constructor) $(toString) $(__proto__)',
+  ]);
+  const env = [
+    { name: 'A', value: '$(constructor)' },
+    { name: 'B', valueFrom: { configMapKeyRef: { name: 'paint', key: 'constructor', optional: true } } },
+    field('C', "metadata.labels['constructor']"),
+  ];
+  assert.deepEqual(buildEnvironment(container({ env }), sources), { A: '$(constructor)', C: '' });
+});
+
+test('commands of probes know the variables that the container gives a value', () => {
+  const env = [{ name: 'PORT', value: '80' }, { name: 'URL', value: 'http://$(PORT)' }, field('NAME', 'metadata.name')];
+  const command = ['$(PORT)', '$(URL)', '$(NAME)', '$(NOBODY)'];
+  assert.deepEqual(expandByStaticValues(command, container({ env })), ['80', 'http://$(PORT)', '', '$(NOBODY)']);
+});
+
+test('a subPathExpr names a path inside of its volume, of variables that exist', () => {
+  const values = { POD: 'web', ROOT: '/etc', UP: '..' };
+  assert.equal(expandSubPath('logs/$(POD)', values), 'logs/web');
+  const refused = [
+    ['$(ROOT)', 'subPath "/etc" must not be an absolute path'],
+    ['a/$(UP)/b', `unable to provision subPath "a/../b": it must not contain '..'`],
+    ['$(constructor)', 'missing value for "constructor" in subPathExpr'],
+  ] as const;
+  for (const [text, message] of refused) {
+    assert.throws(() => expandSubPath(text, values), { name: 'ContainerConfigError', message }, text);
+  }
 });

@@ -1,6 +1,8 @@
 import type { Container, EnvVar, Pod } from '@holdfast/api';
 import { milliValue, parseQuantity, quantityOfMillis, value as unitsOf } from '@holdfast/machinery';
+import { ENVIRONMENT_MAX_BYTES, EXPANDED_MAX_BYTES } from '../limits.ts';
 import { expand } from './expand.ts';
+import { own } from './own.ts';
 import { allContainers } from './records.ts';
 
 /** The pod cannot be configured as it asks (LIFE-16 `CreateContainerConfigError`); it may become possible later. */
@@ -37,35 +39,106 @@ export function environmentReferences(container: Container): readonly string[] {
   return [...names];
 }
 
-/** Variables of one container, in order: a later one may refer to an earlier one. */
+/**
+ * Variables of one container, in order: a later one may refer to an earlier one. Each and all together are bounded: a few
+ * hundred bytes of references to references would otherwise fill the memory of this node.
+ */
 export function buildEnvironment(container: Container, sources: EnvironmentSources): Record<string, string> {
-  const environment: Record<string, string> = { ...sources.links };
+  const environment = new Environment(sources.links);
   for (const source of container.envFrom ?? []) {
     const reference = source.configMapRef ?? source.secretRef;
     const kind = source.configMapRef === undefined ? 'Secret' : 'ConfigMap';
     if (reference?.name === undefined) continue;
     const data = lookUp(sources, kind, reference.name, reference.optional === true);
-    for (const [key, text] of Object.entries(data ?? {})) environment[`${source.prefix ?? ''}${key}`] = text;
+    for (const [key, text] of Object.entries(data ?? {})) environment.set(`${source.prefix ?? ''}${key}`, text);
   }
   for (const variable of container.env ?? []) {
     const text = valueOfVariable(variable, container, sources, environment);
-    if (text !== undefined) environment[variable.name] = text;
+    if (text !== undefined) environment.set(variable.name, text);
   }
-  return environment;
+  return environment.all();
 }
 
-export function expandAll(texts: readonly string[], environment: Readonly<Record<string, string>>): string[] {
-  return texts.map((text) => expand(text, (name) => environment[name]));
+class Environment {
+  readonly #values: Map<string, string>;
+  /** Without those of services, which nobody chose for this pod. */
+  #bytes = 0;
+
+  constructor(links: Readonly<Record<string, string>> = {}) {
+    this.#values = new Map(Object.entries(links));
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name);
+  }
+
+  set(name: string, text: string): void {
+    if (Buffer.byteLength(text) > EXPANDED_MAX_BYTES) throw tooLong(`environment variable ${name}`);
+    this.#bytes += Buffer.byteLength(name) + Buffer.byteLength(text);
+    if (this.#bytes > ENVIRONMENT_MAX_BYTES) throw tooLongTogether('the environment variables');
+    this.#values.set(name, text);
+  }
+
+  /** A variable may be called `__proto__`. */
+  all(): Record<string, string> {
+    return Object.fromEntries(this.#values);
+  }
 }
+
+/** A command or its arguments. */
+export function expandAll(texts: readonly string[], environment: Readonly<Record<string, string>>): string[] {
+  let bytes = 0;
+  return texts.map((text) => {
+    const expanded = expand(text, (name) => own(environment, name), EXPANDED_MAX_BYTES);
+    if (expanded === undefined) throw tooLong('a word of the command or its arguments');
+    bytes += Buffer.byteLength(expanded);
+    if (bytes > ENVIRONMENT_MAX_BYTES) throw tooLongTogether('the words of the command or its arguments');
+    return expanded;
+  });
+}
+
+/** Kubernetes expands commands of probes by the variables that the container names with a value, not by those of other sources. */
+export function expandByStaticValues(command: readonly string[], { env = [] }: Container): string[] {
+  return expandAll(command, Object.fromEntries(env.map(({ name, value = '' }) => [name, value])));
+}
+
+/** `subPathExpr` of a mount: a relative path inside of the volume, of variables that exist. */
+export function expandSubPath(expression: string, environment: Readonly<Record<string, string>>): string {
+  const valueOf = (name: string): string => {
+    const text = own(environment, name);
+    if (text === undefined) throw new ContainerConfigError(`missing value for ${JSON.stringify(name)} in subPathExpr`);
+    return text;
+  };
+  const path = expand(expression, valueOf, EXPANDED_MAX_BYTES);
+  if (path === undefined) throw tooLong('a subPathExpr');
+  if (path.startsWith('/'))
+    throw new ContainerConfigError(`subPath ${JSON.stringify(path)} must not be an absolute path`);
+  if (path.split('/').includes('..')) {
+    throw new ContainerConfigError(`unable to provision subPath ${JSON.stringify(path)}: it must not contain '..'`);
+  }
+  return path;
+}
+
+const tooLong = (what: string): ContainerConfigError =>
+  new ContainerConfigError(`${what} is longer than ${EXPANDED_MAX_BYTES} bytes when its references are expanded`);
+
+const tooLongTogether = (what: string): ContainerConfigError =>
+  new ContainerConfigError(
+    `${what} are longer than ${ENVIRONMENT_MAX_BYTES} bytes together when references are expanded`,
+  );
 
 function valueOfVariable(
   variable: EnvVar,
   container: Container,
   sources: EnvironmentSources,
-  environment: Readonly<Record<string, string>>,
+  environment: Environment,
 ): string | undefined {
   const from = variable.valueFrom;
-  if (from === undefined) return expand(variable.value ?? '', (name) => environment[name]);
+  if (from === undefined) {
+    const text = expand(variable.value ?? '', (name) => environment.get(name), EXPANDED_MAX_BYTES);
+    if (text === undefined) throw tooLong(`environment variable ${variable.name}`);
+    return text;
+  }
   if (from.fieldRef !== undefined) return podField(from.fieldRef.fieldPath, sources);
   if (from.configMapKeyRef !== undefined) return keyOf(sources, 'ConfigMap', from.configMapKeyRef);
   if (from.secretKeyRef !== undefined) return keyOf(sources, 'Secret', from.secretKeyRef);
@@ -90,7 +163,7 @@ function keyOf(
   reference: { readonly key: string; readonly name?: string; readonly optional?: boolean },
 ): string | undefined {
   const { key, name = '', optional = false } = reference;
-  const found = lookUp(sources, kind, name, optional)?.[key];
+  const found = own(lookUp(sources, kind, name, optional), key);
   if (found !== undefined || optional) return found;
   const { namespace = '' } = sources.pod.metadata;
   throw new ContainerConfigError(`couldn't find key ${key} in ${kind} ${namespace}/${name}`);
@@ -102,7 +175,7 @@ export function podField(
 ): string {
   const { metadata, spec } = pod;
   const keyed = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(path);
-  if (keyed !== null) return (keyed[1] === 'labels' ? metadata.labels : metadata.annotations)?.[keyed[2] ?? ''] ?? '';
+  if (keyed !== null) return own(keyed[1] === 'labels' ? metadata.labels : metadata.annotations, keyed[2] ?? '') ?? '';
   switch (path) {
     case 'metadata.name':
       return metadata.name ?? '';
@@ -144,8 +217,8 @@ export function resourceField(
   const [kind = '', ...rest] = reference.resource.split('.');
   const name = rest.join('.');
   const { limits = {}, requests = {} } = subject.resources;
-  const unset = FALLS_BACK.has(name) ? allocatable[name] : undefined;
-  const text = kind === 'limits' ? (limits[name] ?? unset) : requests[name];
+  const unset = FALLS_BACK.has(name) ? own(allocatable, name) : undefined;
+  const text = kind === 'limits' ? (own(limits, name) ?? unset) : own(requests, name);
   const divisor = reference.divisor === undefined || reference.divisor === '0' ? '1' : reference.divisor;
   if (name === 'cpu') {
     const millis = milliValue(parseQuantity(text ?? '0')) / milliValue(parseQuantity(divisor));

@@ -113,6 +113,26 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
     file: 'libs/client/src/a.ts',
     code: 'export const x = setTimeout(() => {}, 1);',
   },
+  {
+    rule: 'holdfast(no-open-table)',
+    file: 'services/kubelet/src/a.ts',
+    code: 'const TABLE: Readonly<Record<string, number>> = { a: 1 };\nexport const x = (route: string) => TABLE[route];',
+  },
+  {
+    rule: 'holdfast(no-open-table)',
+    file: 'libs/api/src/a.ts',
+    code: 'export const x = (table: Record<string, number>, key: string) => (table[key] = 1);',
+  },
+  {
+    rule: 'holdfast(no-open-table)',
+    file: 'services/scheduler/src/a.ts',
+    code: "import type { Pod } from '@holdfast/api';\nexport const x = (pod: Pod, key: string) => pod.metadata.labels?.[key];",
+  },
+  {
+    rule: 'holdfast(no-open-table)',
+    file: 'services/kubelet/src/a.ts',
+    code: 'export const x = <T>(memory: { failures: T }, container: { name: keyof T }) => memory.failures[container.name];',
+  },
   { rule: 'import(no-default-export)', file: 'libs/client/src/a.ts', code: 'export default 1;' },
   {
     rule: 'eslint(max-lines-per-function)',
@@ -135,6 +155,27 @@ for (const { rule, file, code } of RULES) {
     }
   });
 }
+
+test('lint rule holdfast(no-open-table) spares fixed keys, unions of names, lists and guarded lookups', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-lint-'));
+  try {
+    mkdirSync(path.join(folder, 'services/kubelet/src'), { recursive: true });
+    const lines = [
+      "const RANKS: Readonly<Record<'a' | 'b', number>> = { a: 1, b: 2 };",
+      "export const fixed = (labels: Record<string, string>) => labels['app'];",
+      "export const named = (key: 'a' | 'b') => RANKS[key];",
+      'export const place = (list: readonly string[], i: number) => list[i];',
+      'export const guarded = (labels: Record<string, string>, key: string) =>',
+      '  Object.hasOwn(labels, key) ? labels[key] : undefined;',
+      `export const joined = (labels: Record<string, string>, name: string) => labels[\`app/\${name}\`];`,
+    ];
+    writeFileSync(path.join(folder, 'services/kubelet/src/a.ts'), `${lines.join('\n')}\n`);
+    const result = tool('oxlint', ['-c', path.join(root, '.oxlintrc.json'), 'services'], folder);
+    assert.equal(result.status, 0, result.output);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 test('lint rule globs spare main.ts: it may read the environment', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-lint-'));

@@ -167,12 +167,146 @@ const keepErrorListener = {
 
 const DROPS_LISTENER = new Set(['once', 'off', 'removeListener', 'prependOnceListener']);
 
+/**
+ * Maps of Kubernetes objects whose keys are chosen by users. A plain lookup finds `constructor` and `toString` in each of them.
+ * Field names of our own shapes that are keyed by fixed names are not listed.
+ */
+const USERS_MAPS = new Set([
+  'labels',
+  'annotations',
+  'matchLabels',
+  'nodeSelector',
+  'data',
+  'stringData',
+  'binaryData',
+  'capacity',
+  'allocatable',
+  'requests',
+  'limits',
+  'hard',
+  'used',
+  'overhead',
+  'headers',
+  'env',
+  'matchExpressions',
+  'volumeAttributes',
+  'extra',
+  'parameters',
+]);
+
+const TAKE_A_MAP =
+  'A key such as "constructor" finds what every object inherits. Use a Map, ownValue() of @holdfast/machinery, or guard it with Object.hasOwn.';
+
+/** `table[key]` by a key that is not written here, on a plain object whose keys are any text. */
+const noOpenTable = {
+  create(context) {
+    const file = context.filename.replaceAll(path.sep, '/');
+    if (TOOL_FILE.test(file) || TEST_FILE.test(file) || TEST_ROOM.test(file)) return {};
+    return {
+      MemberExpression: (node) => {
+        if (!node.computed || isFixedKey(node.property) || isDeleted(node)) return;
+        const table = unwrapped(node.object);
+        if (!isOpenTable(table, context) && !isUsersName(node.property)) return;
+        if (isGuarded(node, table, context)) return;
+        context.report({ node, message: `${textOf(table, context)}[...] is a lookup on a plain object. ${TAKE_A_MAP}` });
+      },
+    };
+  },
+};
+
+const TEST_ROOM = /(^|\/)(test|testing|test-support|generated|contract)(\/|$)/;
+
+function isFixedKey(key) {
+  if (key.type === 'Literal') return true;
+  if (key.type === 'TemplateLiteral') return key.expressions.length === 0 || key.quasis.some(isInNoInheritedName) || key.expressions.some(isConstant);
+  // Arithmetic and numbers of loops are places of a list; a constant names one key.
+  return key.type === 'BinaryExpression' && key.operator !== '+' ? true : isConstant(key);
+}
+
+const isConstant = (key) => key.type === 'Identifier' && /^[A-Z][A-Z0-9_]*$/.test(key.name);
+
+const INHERITED = Object.getOwnPropertyNames(Object.prototype);
+const isInNoInheritedName = ({ value }) => !INHERITED.some((name) => name.includes(value.cooked));
+
+/** `container.name` and its like: whatever is looked up by it, users chose the key. */
+const isUsersName = (key) => key.type === 'MemberExpression' && !key.computed && USERS_NAMES.has(key.property.name);
+const USERS_NAMES = new Set(['name', 'key', 'topologyKey', 'resourceName', 'claimName', 'containerName']);
+
+const isDeleted = ({ parent }) => parent?.type === 'UnaryExpression' && parent.operator === 'delete';
+
+/** `a ?? {}`, `(a as T)`, `a!` and `a` are about the same object. */
+function unwrapped(node) {
+  if (node.type === 'ParenthesizedExpression' || node.type === 'ChainExpression') return unwrapped(node.expression);
+  if (node.type === 'TSAsExpression' || node.type === 'TSNonNullExpression') return unwrapped(node.expression);
+  return node.type === 'LogicalExpression' && node.operator === '??' ? unwrapped(node.left) : node;
+}
+
+function isOpenTable(table, context) {
+  if (table.type === 'MemberExpression') return !table.computed && USERS_MAPS.has(table.property.name);
+  if (table.type !== 'Identifier') return false;
+  const definition = definitionOf(table, context);
+  if (definition === undefined) return USERS_MAPS.has(table.name);
+  const annotation = definition.annotation?.typeAnnotation;
+  if (annotation !== undefined) return isOpenRecord(annotation);
+  if (isOwnTable(definition.init)) return false;
+  return USERS_MAPS.has(table.name);
+}
+
+/** A variable that is a list or a Map made here is no table of a user, whatever its name. */
+const isOwnTable = (init) => ['ArrayExpression', 'NewExpression', 'ObjectExpression'].includes(init?.type);
+
+function definitionOf(identifier, context) {
+  let scope = context.sourceCode.getScope(identifier);
+  while (scope !== null) {
+    const variable = scope.set.get(identifier.name);
+    if (variable !== undefined) return readDefinition(variable.defs[0]);
+    scope = scope.upper;
+  }
+  return undefined;
+}
+
+function readDefinition(definition) {
+  const name = definition?.name;
+  const node = definition?.node;
+  return { annotation: name?.typeAnnotation, init: node?.type === 'VariableDeclarator' && node.id === name ? node.init : undefined };
+}
+
+const WRAPPERS = new Set(['Readonly', 'Partial', 'Required', 'Mutable']);
+
+/** `Record<string, T>`, `{ [key: string]: T }` and JsonObject, also readonly or partial. */
+function isOpenRecord(type) {
+  if (type.type === 'TSUnionType') return type.types.some(isOpenRecord);
+  if (type.type === 'TSTypeLiteral') return type.members.some((member) => member.type === 'TSIndexSignature');
+  if (type.type !== 'TSTypeReference') return false;
+  const name = type.typeName?.name;
+  const [first] = type.typeArguments?.params ?? [];
+  if (WRAPPERS.has(name) && first !== undefined) return isOpenRecord(first);
+  return name === 'Record' && first?.type === 'TSStringKeyword';
+}
+
+/** Somewhere in the same function the key is looked for with Object.hasOwn, or taken from the table itself. */
+function isGuarded(node, table, context) {
+  const text = textOf(table, context);
+  const body = context.sourceCode.getText(functionAround(node));
+  const guards = [`Object.hasOwn(${text}`, `Object.keys(${text}`, `Object.entries(${text}`, `in ${text})`, `'__proto__'`];
+  return guards.some((guard) => body.includes(guard));
+}
+
+function functionAround(node) {
+  let at = node;
+  while (at.parent != null && !/Function|MethodDefinition/.test(at.type)) at = at.parent;
+  return at;
+}
+
+const textOf = (node, context) => context.sourceCode.getText(node).replaceAll('?.', '.');
+
 const plugin = {
   meta: { name: 'holdfast' },
   rules: {
     'import-direction': importDirection,
     'keep-error-listener': keepErrorListener,
     'machine-only-in-platform': machineOnlyInPlatform,
+    'no-open-table': noOpenTable,
   },
 };
 

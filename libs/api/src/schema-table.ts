@@ -38,16 +38,18 @@ const packageOf = (group: string): string => (group === '' ? 'core' : (group.spl
 function parseStruct(name: string, text: string): StructSchema {
   const atomic = text.startsWith('!');
   const body = atomic ? text.slice(1) : text;
-  const fields: Record<string, FieldSchema> = {};
+  const fields: [string, FieldSchema][] = [];
   for (const field of body === '' ? [] : body.split(';')) {
     const colon = field.indexOf(':');
-    const flag = FLAGS[field.charAt(colon - 1)];
-    fields[field.slice(0, flag === undefined ? colon : colon - 1)] = parseField(field.slice(colon + 1), flag);
+    const flag = FLAGS.get(field.charAt(colon - 1));
+    fields.push([field.slice(0, flag === undefined ? colon : colon - 1), parseField(field.slice(colon + 1), flag)]);
   }
-  return { kind: 'struct', name, fields, ...(atomic ? { atomic } : {}) };
+  return { kind: 'struct', name, fields: Object.fromEntries(fields), ...(atomic ? { atomic } : {}) };
 }
 
-const FLAGS: Readonly<Record<string, 'required' | 'omitsZero'>> = { '!': 'required', '~': 'omitsZero' };
+const FLAGS: ReadonlyMap<string, 'required' | 'omitsZero'> = new Map(
+  Object.entries({ '!': 'required', '~': 'omitsZero' }),
+);
 
 function parseField(text: string, flag: 'required' | 'omitsZero' | undefined): FieldSchema {
   const [typeText = '', patch] = text.split('|', 2);
@@ -72,18 +74,20 @@ function lazyType(text: string): () => Schema {
   return () => (schema ??= parseType(text));
 }
 
-const SCALARS: Readonly<Record<string, ScalarType>> = {
-  s: 'string',
-  b: 'boolean',
-  i: 'int32',
-  l: 'int64',
-  n: 'number',
-  q: 'quantity',
-  o: 'intOrString',
-  t: 'time',
-  u: 'microTime',
-  y: 'bytes',
-};
+const SCALARS: ReadonlyMap<string, ScalarType> = new Map(
+  Object.entries({
+    s: 'string',
+    b: 'boolean',
+    i: 'int32',
+    l: 'int64',
+    n: 'number',
+    q: 'quantity',
+    o: 'intOrString',
+    t: 'time',
+    u: 'microTime',
+    y: 'bytes',
+  }),
+);
 
 function parseType(text: string): Schema {
   const rest = text.slice(1);
@@ -132,7 +136,7 @@ function structNamed(name: string): StructSchema {
 }
 
 function scalarNamed(code: string): ScalarType {
-  const scalar = SCALARS[code];
+  const scalar = SCALARS.get(code);
   invariant(scalar !== undefined, 'the field tables use an unknown scalar code', { code });
   return scalar;
 }

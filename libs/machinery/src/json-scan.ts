@@ -24,7 +24,7 @@ export function findOddNumbers(text: string): ReadonlyMap<string, string> {
   return scanner.oddNumbers;
 }
 
-const LITERALS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
+const LITERALS: ReadonlyMap<string, string> = new Map(Object.entries({ t: 'true', f: 'false', n: 'null' }));
 const ESCAPED = new Set('"\\/bfnrtu');
 const isDigit = (c: string): boolean => c >= '0' && c <= '9' && c.length === 1;
 const isHex = (c: string): boolean => /^[0-9a-fA-F]$/.test(c);
@@ -179,7 +179,7 @@ class Scanner {
   }
 
   #literal(first: string): void {
-    const word = LITERALS[first];
+    const word = LITERALS.get(first);
     if (word === undefined) this.#fail('looking for beginning of value');
     for (const char of word) {
       if (!this.#closes(char)) this.#fail(`in literal ${word} (expecting ${quoteCharacter(char)})`);

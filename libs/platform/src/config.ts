@@ -42,7 +42,8 @@ export function readSettings<S extends SettingSpecs>(specs: S, source: SettingSo
   return convertAll(specs, (name) => {
     const given = values[name];
     const variable = environmentName(name);
-    return given === undefined ? { from: variable, raw: source.env[variable] } : { from: `--${name}`, raw: given };
+    if (given !== undefined) return { from: `--${name}`, raw: given };
+    return { from: variable, raw: Object.hasOwn(source.env, variable) ? source.env[variable] : undefined };
   });
 }
 
@@ -65,12 +66,11 @@ interface Given {
 }
 
 function convertAll<S extends SettingSpecs>(specs: S, givenOf: (name: string) => Given): Settings<S> {
-  const values: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(specs)) {
+  const values = Object.entries(specs).map(([name, spec]) => {
     const { from, raw } = givenOf(name);
-    values[name] = raw === undefined || raw === '' ? defaultOf(spec) : convert(from, spec, raw);
-  }
-  return decodeSettings<S>(values);
+    return [name, raw === undefined || raw === '' ? defaultOf(spec) : convert(from, spec, raw)] as const;
+  });
+  return decodeSettings<S>(Object.fromEntries(values));
 }
 
 /** The settings without which a program cannot work, or an `OperatorError` that names every missing one. */

@@ -81,7 +81,12 @@ async function serve(
 ): Promise<void> {
   const [path = ''] = url.split('?', 1);
   const { status, type, body } = await answerTo(path, headers, options);
-  response.writeHead(status, { 'content-type': type }).end(body);
+  try {
+    response.writeHead(status, { 'content-type': type }).end(body);
+  } catch {
+    // An answer that cannot be written ends its connection, not the component.
+    response.destroy();
+  }
 }
 
 /** What fails is told to the one who asked: a mistake in an answer is no reason to end the component. */

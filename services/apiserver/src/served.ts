@@ -24,14 +24,16 @@ export const subjectOf = (
 });
 
 /** Resources that Kubernetes keeps under another name than it serves. */
-const STORED_PLACES: Readonly<Record<string, string>> = {
-  nodes: 'minions',
-  services: 'services/specs',
-  endpoints: 'services/endpoints',
-  'ingresses.networking.k8s.io': 'ingress',
-  'apiservices.apiregistration.k8s.io': 'apiregistration.k8s.io/apiservices',
-  'customresourcedefinitions.apiextensions.k8s.io': 'apiextensions.k8s.io/customresourcedefinitions',
-};
+const STORED_PLACES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    nodes: 'minions',
+    services: 'services/specs',
+    endpoints: 'services/endpoints',
+    'ingresses.networking.k8s.io': 'ingress',
+    'apiservices.apiregistration.k8s.io': 'apiregistration.k8s.io/apiservices',
+    'customresourcedefinitions.apiextensions.k8s.io': 'apiextensions.k8s.io/customresourcedefinitions',
+  }),
+);
 
 /** Where Kubernetes keeps an object: some of its messages name the place. */
 export function storagePath(
@@ -39,6 +41,6 @@ export function storagePath(
   { name = '', namespace = '' }: { readonly name?: string; readonly namespace?: string },
 ): string {
   const resource = group === '' ? plural : `${plural}.${group}`;
-  const place = STORED_PLACES[resource] ?? plural;
+  const place = STORED_PLACES.get(resource) ?? plural;
   return ['/registry', place, ...(namespace === '' ? [] : [namespace]), name].join('/');
 }

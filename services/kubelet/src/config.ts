@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { FEATURE_GATES_SETTING, readFeatures, type Taint } from '@holdfast/api';
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
+import { setOwn } from '@holdfast/machinery';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource } from '@holdfast/platform/config';
 import type { ClusterDns } from './domain/network-identity.ts';
@@ -143,7 +144,7 @@ function readLabels(text: string): Record<string, string> {
         exitCode: 2,
       });
     }
-    labels[key] = value;
+    setOwn(labels, key, value);
   }
   return labels;
 }

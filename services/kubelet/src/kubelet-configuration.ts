@@ -1,4 +1,5 @@
 import { ConfigurationError, readConfigurationFile } from '@holdfast/client/configuration-file';
+import { setOwn } from '@holdfast/machinery';
 import { environmentName, readSettings, type SettingSource } from '@holdfast/platform/config';
 import { KUBELET_SETTINGS } from './config.ts';
 
@@ -59,7 +60,7 @@ export function settingsOf(file: unknown): Readonly<Record<string, string>> {
     const text = known === undefined ? undefined : textOf(content, known.form);
     if (known === undefined) mistakes.push(`${name}: this kubelet does not know the field`);
     else if (text === undefined) mistakes.push(`${name}: cannot be read`);
-    else settings[environmentName(known.flag)] = text;
+    else setOwn(settings, environmentName(known.flag), text);
   }
   if (mistakes.length > 0) throw new ConfigurationError(mistakes.join('\n'));
   return settings;

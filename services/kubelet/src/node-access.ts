@@ -47,15 +47,17 @@ const forbidden = ({ user }: Caller, verb: string, subresource: string): StatusE
     details: {},
   });
 
-const VERBS: Readonly<Record<string, string>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
-const verbOf = (method: string): string => VERBS[method] ?? 'get';
+const VERBS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    GET: 'get',
+    HEAD: 'get',
+    POST: 'create',
+    PUT: 'update',
+    PATCH: 'patch',
+    DELETE: 'delete',
+  }),
+);
+const verbOf = (method: string): string => VERBS.get(method) ?? 'get';
 
 /** The kubelet's own table: what is not listed is `proxy`. */
 const SUBRESOURCES: ReadonlyMap<string, string> = new Map([

@@ -49,9 +49,12 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     socket.on('error', () => socket.destroy());
-    void answerOf(deps, request, gone(socket, stopping.signal)).then((answer) =>
-      upgrade(request, socket, { head, answer, log: deps.log }),
-    );
+    void answerOf(deps, request, gone(socket, stopping.signal))
+      .then((answer) => upgrade(request, socket, { head, answer, log: deps.log }))
+      .catch((error: unknown) => {
+        deps.log.error('a request to this node failed', { error: describeError(error) });
+        socket.destroy();
+      });
   });
   return {
     name: 'kubelet-https',
@@ -133,20 +136,31 @@ function callerOf(socket: Socket): Caller | undefined {
   return { user, groups: typeof groups === 'string' ? [groups] : (groups ?? []) };
 }
 
-async function write(raw: ServerResponse, { status, headers, body }: ApiResponse, log: Log): Promise<void> {
+/** Never throws: an answer that cannot be written is the end of its connection, not of the node. */
+async function write(raw: ServerResponse, answer: ApiResponse, log: Log): Promise<void> {
   try {
-    raw.writeHead(status, headers);
-    if (body.kind === 'stream') {
-      raw.flushHeaders();
-      await pipeline(Readable.from(body.chunks), raw);
-    } else if (body.kind === 'json') raw.end(body.bytes());
-    else if (body.kind === 'text') raw.end(body.text);
-    else raw.end();
+    await writeAnswer(raw, answer);
   } catch (error) {
+    if (!raw.headersSent && !raw.destroyed) {
+      await writeAnswer(raw, errorAnswer(error, log));
+      return;
+    }
     // The client left in the middle.
     log.debug('an answer of this node was cut off', { error: describeError(error) });
     raw.destroy();
   }
+}
+
+async function writeAnswer(raw: ServerResponse, { status, headers, body }: ApiResponse): Promise<void> {
+  // Whatever fails while the body is made fails before the header is sent.
+  const whole = body.kind === 'json' ? body.bytes() : body.kind === 'text' ? body.text : undefined;
+  raw.writeHead(status, headers);
+  if (body.kind !== 'stream') {
+    raw.end(whole);
+    return;
+  }
+  raw.flushHeaders();
+  await pipeline(Readable.from(body.chunks), raw);
 }
 
 async function upgrade(

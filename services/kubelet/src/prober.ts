@@ -83,15 +83,14 @@ class ContainerProber implements Prober {
   }
 
   #results(): Record<string, ProbeResults> {
-    const results: Record<string, ProbeResults> = {};
-    for (const [id, loops] of this.#loops) {
+    const results = [...this.#loops].map(([id, loops]): [string, ProbeResults] => {
       const entries = [...loops].flatMap(([kind, loop]) => {
         const verdict = loop.verdict();
         return verdict === undefined ? [] : [[kind, verdict] as const];
       });
-      results[id] = Object.fromEntries(entries);
-    }
-    return results;
+      return [id, Object.fromEntries(entries)];
+    });
+    return Object.fromEntries(results);
   }
 }
 

@@ -1,4 +1,4 @@
-import { formatLabelSelector } from '@holdfast/machinery';
+import { formatLabelSelector, ownValue } from '@holdfast/machinery';
 import type { LabelSelector, PodSpec } from '../generated/types.ts';
 import type { Column, KubeObject } from '../resource.ts';
 import { ageOf } from './age.ts';
@@ -74,7 +74,7 @@ export const selectorColumn: Column<Templated> = wide(
 /** `a=b,c=d`, or `<none>`. */
 export function labelMapText(labels: Readonly<Record<string, string>> | undefined): string {
   const keys = Object.keys(labels ?? {}).sort();
-  return keys.length === 0 ? NONE : keys.map((key) => `${key}=${labels?.[key] ?? ''}`).join(',');
+  return keys.length === 0 ? NONE : keys.map((key) => `${key}=${ownValue(labels, key) ?? ''}`).join(',');
 }
 
 /** Kinds that nobody drew a table for. */

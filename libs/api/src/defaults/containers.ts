@@ -1,3 +1,4 @@
+import { setOwn } from '@holdfast/machinery';
 import type {
   Container,
   ContainerPort,
@@ -61,5 +62,6 @@ export function setRequestsFromLimits(container: Container): void {
   const limits = container.resources.limits;
   if (limits === undefined) return;
   const requests = (container.resources.requests ??= {});
-  for (const [name, amount] of Object.entries(limits)) requests[name] ??= amount;
+  for (const [name, amount] of Object.entries(limits))
+    if (!Object.hasOwn(requests, name)) setOwn(requests, name, amount);
 }

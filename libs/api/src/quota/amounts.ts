@@ -5,6 +5,7 @@ import {
   ownValue,
   parseQuantity,
   type Quantity,
+  setOwn,
   subQuantities,
   ZERO_QUANTITY,
 } from '@holdfast/machinery';
@@ -69,7 +70,7 @@ function combine(
     const x = !Object.hasOwn(a, name) ? undefined : quantityOf(a, name);
     const y = !Object.hasOwn(b, name) ? undefined : quantityOf(b, name);
     const picked = pick(x, y);
-    if (picked !== undefined) result[name] = formatQuantity(picked);
+    if (picked !== undefined) setOwn(result, name, formatQuantity(picked));
   }
   return result;
 }

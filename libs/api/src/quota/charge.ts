@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
 import { type Amounts, addAmounts, growthOf, maskAmounts, namesAbove, printAmounts, withoutZeros } from './amounts.ts';
@@ -61,7 +62,7 @@ function obstacle({ metadata, status }: Readonly<ResourceQuota>, { evaluator, ob
     .sort();
   const unspecified = evaluator.unspecified(object, counted);
   if (unspecified !== undefined) return `failed quota: ${name}: ${unspecified}`;
-  if (counted.every((each) => status.used?.[each] !== undefined)) return undefined;
+  if (counted.every((each) => ownValue(status.used, each) !== undefined)) return undefined;
   return `status unknown for quota: ${name}, resources: ${counted.join(',')}`;
 }
 

@@ -1,3 +1,4 @@
+import { setOwn } from '@holdfast/machinery';
 import { parseTime } from '@holdfast/platform';
 import type { Container, Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from '../generated/types.ts';
 import { qosClassOf } from '../kinds/pod/qos.ts';
@@ -41,10 +42,10 @@ export function isCharged({ metadata, status }: Readonly<Pod>, now: number): boo
 function usageBy(requests: Amounts, limits: Amounts): Amounts {
   const usage: Record<string, string> = { pods: '1' };
   for (const [name, amount] of Object.entries(requests)) {
-    if (isCompute(name) || isHugePages(name)) usage[name] = amount;
-    if (isCompute(name) || isHugePages(name) || isExtendedResource(name)) usage[`${REQUESTS}${name}`] = amount;
+    if (isCompute(name) || isHugePages(name)) setOwn(usage, name, amount);
+    if (isCompute(name) || isHugePages(name) || isExtendedResource(name)) setOwn(usage, `${REQUESTS}${name}`, amount);
   }
-  for (const [name, amount] of Object.entries(limits)) if (isCompute(name)) usage[`${LIMITS}${name}`] = amount;
+  for (const [name, amount] of Object.entries(limits)) if (isCompute(name)) setOwn(usage, `${LIMITS}${name}`, amount);
   return usage;
 }
 

@@ -1,4 +1,4 @@
-import { Verbatim } from '@holdfast/machinery';
+import { ownValue, Verbatim } from '@holdfast/machinery';
 
 /**
  * Some error messages of Kubernetes show a value in Go's debug syntax; clients match on them. Addresses in such a text
@@ -13,7 +13,7 @@ export const goStringMapText = (map: Readonly<Record<string, string>> | undefine
     ? 'map[string]string(nil)'
     : `map[string]string{${Object.keys(map)
         .sort()
-        .map((key) => `${quote(key)}:${quote(map[key] ?? '')}`)
+        .map((key) => `${quote(key)}:${quote(ownValue(map, key) ?? '')}`)
         .join(', ')}}`;
 
 export const goStringMap = (map: Readonly<Record<string, string>> | undefined): Verbatim =>

@@ -176,6 +176,6 @@ export function goResourceList(list: Readonly<Record<string, string>> | undefine
   if (list === undefined) return new Verbatim('core.ResourceList(nil)');
   const entries = Object.keys(list)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${goQuantityText(parseQuantity(list[name] ?? '0'))}`);
+    .map((name) => `${JSON.stringify(name)}:${goQuantityText(parseQuantity(ownValue(list, name) ?? '0'))}`);
   return new Verbatim(`core.ResourceList{${entries.join(', ')}}`);
 }

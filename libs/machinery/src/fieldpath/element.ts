@@ -39,8 +39,8 @@ export function normalizeElement(text: string): PathElement | undefined {
   }
 }
 
-const KIND_RANK: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
-const rankOf = (element: PathElement): number => KIND_RANK[element.charAt(0)] ?? 4;
+const KIND_RANK: ReadonlyMap<string, number> = new Map(Object.entries({ f: 0, k: 1, v: 2, i: 3 }));
+const rankOf = (element: PathElement): number => KIND_RANK.get(element.charAt(0)) ?? 4;
 
 /** Fields, then keys, then values, then positions. */
 export function compareElements(a: PathElement, b: PathElement): number {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { setOwn } from '@holdfast/machinery';
 import { IMPERSONATE, joinValues } from '../header-values.ts';
 
 /** What both versions of HTTP know of a request. */
@@ -20,8 +21,8 @@ export function plainHeaders(sent: SentHeaders): Readonly<Record<string, string>
   for (const name in given) {
     const value = given[name];
     if (value === undefined || name.startsWith(':')) continue;
-    if (name.startsWith(IMPERSONATE)) headers[name] = joinValues(sentValues(sent, name));
-    else headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    if (name.startsWith(IMPERSONATE)) setOwn(headers, name, joinValues(sentValues(sent, name)));
+    else setOwn(headers, name, Array.isArray(value) ? value.join(', ') : value);
   }
   // How HTTP/2 says what HTTP/1.1 says in the header.
   const authority = given[':authority'];

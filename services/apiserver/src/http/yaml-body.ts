@@ -67,16 +67,18 @@ const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
   tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
 
 /** In the words of Go's parser, which has no line for what is on the first. */
-const IN_GO: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
-  TAB_AS_INDENT: 'found character that cannot start any token',
-  // The stack ends before that.
-  RESOURCE_EXHAUSTION: 'exceeded max depth of 10000',
-};
+const IN_GO: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
+    TAB_AS_INDENT: 'found character that cannot start any token',
+    // The stack ends before that.
+    RESOURCE_EXHAUSTION: 'exceeded max depth of 10000',
+  }),
+);
 
 function describeMistake(text: string, { code, pos, message }: YAMLError): string {
   const line = lineOf(text, pos[0]);
-  const words = IN_GO[code];
+  const words = IN_GO.get(code);
   if (words === undefined) return `yaml: line ${line}: ${message}`;
   return line === 1 ? `yaml: ${words}` : `yaml: line ${line}: ${words}`;
 }

@@ -13,18 +13,20 @@ export function groupNames(group: string, version?: string): GroupNames {
   return { tag: `${name}_${version}`, part: `${capitalized(name)}${capitalized(version)}` };
 }
 
-const VERBS: Readonly<Record<string, string>> = {
-  get: 'read',
-  list: 'list',
-  post: 'create',
-  put: 'replace',
-  patch: 'patch',
-  delete: 'delete',
-  deletecollection: 'delete',
-  connect: 'connect',
-  watch: 'watch',
-  watchlist: 'watch',
-};
+const VERBS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    get: 'read',
+    list: 'list',
+    post: 'create',
+    put: 'replace',
+    patch: 'patch',
+    delete: 'delete',
+    deletecollection: 'delete',
+    connect: 'connect',
+    watch: 'watch',
+    watchlist: 'watch',
+  }),
+);
 
 export interface Named {
   readonly action: string;
@@ -38,7 +40,7 @@ export interface Named {
 /** `readCoreV1NamespacedPodLog`, `connectCoreV1GetNamespacedPodExec`, `deleteCoreV1CollectionNamespacedPod` */
 export function operationId({ action, method, group, subject }: Named): string {
   const words = { connect: capitalized(method), deletecollection: 'Collection' }[action] ?? '';
-  return `${VERBS[action] ?? action}${group}${words}${subject}`;
+  return `${VERBS.get(action) ?? action}${group}${words}${subject}`;
 }
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -81,16 +81,18 @@ export const LOG: Shape = {
   statuses: [200],
 };
 
-const CONNECT_METHODS: Readonly<Record<string, Method>> = {
-  get: 'get',
-  create: 'post',
-  update: 'put',
-  patch: 'patch',
-  delete: 'delete',
-};
+const CONNECT_METHODS: ReadonlyMap<string, Method> = new Map(
+  Object.entries({
+    get: 'get',
+    create: 'post',
+    update: 'put',
+    patch: 'patch',
+    delete: 'delete',
+  }),
+);
 
 export function connecting(parameters: readonly Parameter[], verbs: readonly string[]): readonly Shape[] {
-  const methods = verbs.flatMap((verb) => CONNECT_METHODS[verb] ?? []);
+  const methods = verbs.flatMap((verb) => CONNECT_METHODS.get(verb) ?? []);
   // Who passes everything on passes on what has no verb, too.
   const all: readonly Method[] = methods.includes('delete') ? [...methods, 'head', 'options'] : methods;
   const shape = { action: 'connect', parameters, produces: ANY, answer: 'string', statuses: [200] } as const;

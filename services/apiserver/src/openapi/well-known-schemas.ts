@@ -28,17 +28,19 @@ const VERSION_FIELDS = [
 
 const OBJECT: JsonSchema = { type: 'object' };
 
-const SAME_IN_BOTH: Readonly<Record<string, JsonSchema>> = {
-  [TIME]: { type: 'string', format: 'date-time' },
-  [MICRO_TIME]: { type: 'string', format: 'date-time' },
-  [PATCH]: OBJECT,
-  [RAW_EXTENSION]: OBJECT,
-  [FIELDS_V1]: OBJECT,
-  [JSON_ANY]: {},
-  [JSON_SCHEMA_OR_ARRAY]: {},
-  [JSON_SCHEMA_OR_BOOL]: {},
-  [JSON_SCHEMA_OR_STRINGS]: {},
-};
+const SAME_IN_BOTH: ReadonlyMap<string, JsonSchema> = new Map(
+  Object.entries({
+    [TIME]: { type: 'string', format: 'date-time' },
+    [MICRO_TIME]: { type: 'string', format: 'date-time' },
+    [PATCH]: OBJECT,
+    [RAW_EXTENSION]: OBJECT,
+    [FIELDS_V1]: OBJECT,
+    [JSON_ANY]: {},
+    [JSON_SCHEMA_OR_ARRAY]: {},
+    [JSON_SCHEMA_OR_BOOL]: {},
+    [JSON_SCHEMA_OR_STRINGS]: {},
+  }),
+);
 
 /** The schema of a type that has no field table. */
 export function wellKnownSchema(name: string, dialect: Dialect): JsonSchema | undefined {
@@ -53,7 +55,7 @@ export function wellKnownSchema(name: string, dialect: Dialect): JsonSchema | un
     case VERSION_INFO:
       return versionInfo({ type: 'string', ...(dialect.isVersion3 ? { default: '' } : {}) });
     default:
-      return SAME_IN_BOTH[name];
+      return SAME_IN_BOTH.get(name);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Pod, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, StatusError } from '@holdfast/machinery';
+import { badRequest, ownValue, StatusError } from '@holdfast/machinery';
 import { decodePod } from '../admission/decode.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -16,14 +16,16 @@ const onPods = (name: string, handler: Handler): Subresource => ({
   name,
   servedBy: (definition) => definition.group === '' && definition.plural === 'pods',
   verbs: { create: handler, get: handler },
-  body: { group: '', version: 'v1', kind: KINDS[name] ?? '' },
+  body: { group: '', version: 'v1', kind: KINDS.get(name) ?? '' },
 });
 
-const KINDS: Readonly<Record<string, string>> = {
-  exec: 'PodExecOptions',
-  attach: 'PodAttachOptions',
-  portforward: 'PodPortForwardOptions',
-};
+const KINDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    exec: 'PodExecOptions',
+    attach: 'PodAttachOptions',
+    portforward: 'PodPortForwardOptions',
+  }),
+);
 
 const exec: Handler = async (core, context, definition) => {
   const { query } = context.request;
@@ -115,7 +117,10 @@ function passOn(core: Core, context: ResourceContext, { pod, path, query }: Aske
     path,
     query,
     headers: Object.fromEntries(
-      PASSED_HEADERS.flatMap((each) => (headers[each] === undefined ? [] : [[each, headers[each]]])),
+      PASSED_HEADERS.flatMap((each) => {
+        const value = ownValue(headers, each);
+        return value === undefined ? [] : [[each, value]];
+      }),
     ),
     ...(signal === undefined ? {} : { signal }),
   });

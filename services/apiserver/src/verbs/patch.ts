@@ -21,6 +21,7 @@ import {
   printGo,
   StatusError,
   type StructSchema,
+  setOwn,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import { asKind, bodyText, type Kind, mediaTypeOf, noObject, unfitKind } from '../http/body.ts';
@@ -206,10 +207,10 @@ const METADATA_ORDER = [
 export function inGoOrder(object: KubeObject): JsonObject {
   const given: Readonly<Record<string, Json | undefined>> = asJson(object)['metadata'] as JsonObject;
   const metadata: Record<string, Json> = {};
-  for (const key in given) if (!ORDERED_METADATA.has(key)) metadata[key] = given[key] ?? null;
+  for (const key in given) if (!ORDERED_METADATA.has(key)) setOwn(metadata, key, given[key] ?? null);
   for (const key of METADATA_ORDER) {
     const value = given[key];
-    if (value !== undefined) metadata[key] = value;
+    if (value !== undefined) setOwn(metadata, key, value);
   }
   return { ...asJson(object), metadata };
 }

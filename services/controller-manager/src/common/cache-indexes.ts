@@ -1,4 +1,5 @@
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, ResourceRef } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { controllerOf, namespaceOf } from './meta.ts';
 import { claimKeysOf } from './pod-claims.ts';
 import { classOf } from './storage-class.ts';
@@ -49,7 +50,9 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
 export const cacheIndexesOf = ({
   kind,
 }: Pick<ResourceRef, 'kind'>): Readonly<Record<string, (object: KubeObject) => readonly string[]>> =>
-  Object.fromEntries(Object.entries(CACHE_INDEXES).filter(([name]) => KINDS_OF[name]?.includes(kind) !== false));
+  Object.fromEntries(
+    Object.entries(CACHE_INDEXES).filter(([name]) => ownValue(KINDS_OF, name)?.includes(kind) !== false),
+  );
 
 function freeInClass(object: KubeObject): readonly string[] {
   const isFree =

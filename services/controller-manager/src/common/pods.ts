@@ -82,7 +82,7 @@ export function podFromTemplate(
 }
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
-const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
+const PHASE_ORDER: ReadonlyMap<string, number> = new Map(Object.entries({ Pending: 0, Unknown: 1, Running: 2 }));
 
 function deletionCost(pod: Pod): number {
   const text = pod.metadata.annotations?.[DELETION_COST];
@@ -114,7 +114,7 @@ export function inDeletionOrder(pods: readonly Pod[], related: ReadonlyMap<strin
   const facts = pods.map((pod) => ({
     pod,
     assigned: (pod.spec?.nodeName ?? '') === '' ? 0 : 1,
-    phase: PHASE_ORDER[pod.status?.phase ?? 'Pending'] ?? 0,
+    phase: PHASE_ORDER.get(pod.status?.phase ?? 'Pending') ?? 0,
     ready: Number(isReady(pod)),
     cost: deletionCost(pod),
     rank: related.get(pod.spec?.nodeName ?? '') ?? 0,

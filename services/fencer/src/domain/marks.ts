@@ -1,5 +1,5 @@
 import { FENCED, type Node, type NodeCondition } from '@holdfast/api';
-import { isJsonObject, parseJson } from '@holdfast/machinery';
+import { isJsonObject, ownValue, parseJson } from '@holdfast/machinery';
 import type { FenceScope } from '../agents/port.ts';
 
 /** Annotations of a Node. The first three are words of users and detectors; the last one is the fencer's own note. */
@@ -56,7 +56,7 @@ function isClaim(value: object): value is FenceClaim {
 
 /** Whether somebody wrote this word on the node: `true`, or anything that is no denial. */
 export function isMarked({ metadata }: Node, annotation: string): boolean {
-  const value = metadata.annotations?.[annotation];
+  const value = ownValue(metadata.annotations, annotation);
   return value !== undefined && value !== '' && value !== 'false';
 }
 

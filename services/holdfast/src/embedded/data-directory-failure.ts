@@ -6,17 +6,19 @@ const NO_RIGHTS = 'Mend its permissions';
 const IN_THE_WAY = 'Remove what is in the way there';
 
 /** What a file system refuses and an operator can mend. Anything else is a mistake of ours. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  ENOSPC: NO_SPACE,
-  EDQUOT: NO_SPACE,
-  EACCES: NO_RIGHTS,
-  EPERM: NO_RIGHTS,
-  EROFS: NO_RIGHTS,
-  ENOTDIR: IN_THE_WAY,
-  EISDIR: IN_THE_WAY,
-  EEXIST: IN_THE_WAY,
-  EIO: 'Check its disk',
-};
+const REMEDIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ENOSPC: NO_SPACE,
+    EDQUOT: NO_SPACE,
+    EACCES: NO_RIGHTS,
+    EPERM: NO_RIGHTS,
+    EROFS: NO_RIGHTS,
+    ENOTDIR: IN_THE_WAY,
+    EISDIR: IN_THE_WAY,
+    EEXIST: IN_THE_WAY,
+    EIO: 'Check its disk',
+  }),
+);
 
 /** The directory that a program keeps its files in, and the flag that names it. */
 export interface NamedDirectory {
@@ -27,7 +29,7 @@ export interface NamedDirectory {
 /** A failure of the file system at the files of a directory, in words for an operator; any other is answered as it is. */
 export function explainFileFailure(directory: NamedDirectory, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
-  const remedy = REMEDIES[String(error.code)];
+  const remedy = REMEDIES.get(String(error.code));
   if (remedy === undefined || !isOfFileIn(directory.path, error)) return error;
   return new OperatorError({
     code: 'DataDirectoryUnusable',

@@ -31,7 +31,7 @@ export function readMachineFacts(options: {
     capacity,
     allocatable: shareOf(capacity, options.sharedBy ?? 1),
     nodeInfo: {
-      architecture: ARCHITECTURES[arch()] ?? arch(),
+      architecture: ARCHITECTURES.get(arch()) ?? arch(),
       bootID: readText('/proc/sys/kernel/random/boot_id'),
       kernelVersion: release(),
       machineID: machineId,
@@ -55,7 +55,7 @@ export function shareOf(
   return Object.fromEntries(entries);
 }
 
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+const ARCHITECTURES: ReadonlyMap<string, string> = new Map(Object.entries({ x64: 'amd64', ia32: '386' }));
 
 /** The first address others can reach; a machine without network still runs pods for itself. */
 function machineAddress(): string {

@@ -168,7 +168,7 @@ type HostPathCheck = (path: string) => Promise<void>;
 export async function useHostPath(path: string, type: string): Promise<void> {
   if (type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
   if (type === 'FileOrCreate') await writeFile(path, '', { flag: 'a', mode: 0o644 });
-  const check = HOST_PATH_CHECKS[type];
+  const check = HOST_PATH_CHECKS.get(type);
   if (check === undefined) throw new VolumeError(`hostPath type ${JSON.stringify(type)} is not known`);
   await check(path);
 }
@@ -180,19 +180,21 @@ const expectKind =
     if (found?.[test]() !== true) throw new VolumeError(`hostPath type check failed: ${path} is not a ${what}`);
   };
 
-const HOST_PATH_CHECKS: Readonly<Record<string, HostPathCheck>> = {
-  // As container runtimes do: what a pod mounts and nobody made becomes a directory.
-  '': async (path) => {
-    if (!(await exists(path))) await mkdir(path, { recursive: true, mode: 0o755 });
-  },
-  DirectoryOrCreate: expectKind('directory', 'isDirectory'),
-  Directory: expectKind('directory', 'isDirectory'),
-  FileOrCreate: expectKind('file', 'isFile'),
-  File: expectKind('file', 'isFile'),
-  Socket: expectKind('socket file', 'isSocket'),
-  CharDevice: expectKind('character device', 'isCharacterDevice'),
-  BlockDevice: expectKind('block device', 'isBlockDevice'),
-};
+const HOST_PATH_CHECKS: ReadonlyMap<string, HostPathCheck> = new Map(
+  Object.entries<HostPathCheck>({
+    // As container runtimes do: what a pod mounts and nobody made becomes a directory.
+    '': async (path) => {
+      if (!(await exists(path))) await mkdir(path, { recursive: true, mode: 0o755 });
+    },
+    DirectoryOrCreate: expectKind('directory', 'isDirectory'),
+    Directory: expectKind('directory', 'isDirectory'),
+    FileOrCreate: expectKind('file', 'isFile'),
+    File: expectKind('file', 'isFile'),
+    Socket: expectKind('socket file', 'isSocket'),
+    CharDevice: expectKind('character device', 'isCharacterDevice'),
+    BlockDevice: expectKind('block device', 'isBlockDevice'),
+  }),
+);
 
 async function exists(path: string): Promise<boolean> {
   try {

@@ -1,5 +1,5 @@
 import { compileNodeTerms, type Pod, podRequests, type SelectableNode, type Taint } from '@holdfast/api';
-import { milliValue, parseQuantity, value } from '@holdfast/machinery';
+import { milliValue, ownValue, parseQuantity, value } from '@holdfast/machinery';
 import type { PodFailure } from './pod-worker-types.ts';
 
 /** What a pod takes of its node. */
@@ -62,10 +62,10 @@ function missingResource(
   const pods = amountOf('pods', allocatable['pods'] ?? '0');
   if (others.length + 1 > pods) return outOf('pods', { requested: 1, used: others.length, capacity: pods });
   for (const [name, requested] of Object.entries(amounts)) {
-    const text = allocatable[name];
+    const text = ownValue(allocatable, name);
     // What the node does not count (a resource of a plugin) is not its to refuse.
     if (requested === 0 || text === undefined) continue;
-    const used = others.reduce((sum, other) => sum + (other.amounts[name] ?? 0), 0);
+    const used = others.reduce((sum, other) => sum + (ownValue(other.amounts, name) ?? 0), 0);
     const capacity = amountOf(name, text);
     if (used + requested > capacity) return outOf(name, { requested, used, capacity });
   }
@@ -104,7 +104,8 @@ function tolerates({ spec }: Pod, { taints }: AdmittingNode): boolean {
 }
 
 function selects({ spec }: Pod, node: AdmittingNode): boolean {
-  if (Object.entries(spec.nodeSelector ?? {}).some(([key, wanted]) => node.labels[key] !== wanted)) return false;
+  if (Object.entries(spec.nodeSelector ?? {}).some(([key, wanted]) => ownValue(node.labels, key) !== wanted))
+    return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || compileNodeTerms(required.nodeSelectorTerms)(node);
 }

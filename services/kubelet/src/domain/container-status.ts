@@ -1,4 +1,5 @@
 import type { ContainerStatus as ApiContainerStatus, Container, ContainerState, Pod } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { formatDuration } from './back-off.ts';
@@ -102,7 +103,7 @@ function waitingForRestart(
   if (failure !== undefined) return waitingFor(failure);
   if (verdict.kind === 'now') return undefined;
   const { name = '', namespace = '', uid = '' } = context.pod.metadata;
-  const delay = formatDuration(context.memory.backOff[container.name]?.delayMs ?? verdict.delayMs);
+  const delay = formatDuration(ownValue(context.memory.backOff, container.name)?.delayMs ?? verdict.delayMs);
   return {
     message: `back-off ${delay} restarting failed container=${container.name} pod=${name}_${namespace}(${uid})`,
     reason: 'CrashLoopBackOff',

@@ -1,4 +1,5 @@
 import type { Container, Pod } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { parseTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { nextBackOff, untilRetry } from './back-off.ts';
@@ -142,7 +143,7 @@ class Steps {
   #restart(container: Container, life: ContainerLife): void {
     const verdict = restartVerdict(container, this.#pod, life, { memory: this.memory, now: this.#now });
     if (verdict.kind === 'never') return;
-    const before = this.memory.backOff[container.name];
+    const before = ownValue(this.memory.backOff, container.name);
     if (verdict.kind === 'now') {
       this.#setBackOff(container, nextBackOff(before, life.finishedAt, this.#now));
       this.#start(container, this.#nextCount(container));

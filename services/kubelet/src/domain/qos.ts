@@ -1,5 +1,5 @@
 import type { Pod } from '@holdfast/api';
-import { parseQuantity } from '@holdfast/machinery';
+import { ownValue, parseQuantity } from '@holdfast/machinery';
 
 /** The apiserver sets it at creation; this answers for objects that came without. */
 export function qosClass(pod: Pod): 'Guaranteed' | 'Burstable' | 'BestEffort' {
@@ -8,8 +8,8 @@ export function qosClass(pod: Pod): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   let guaranteed = true;
   for (const { resources } of containers) {
     for (const name of ['cpu', 'memory']) {
-      const limit = nonZero(resources?.limits?.[name]);
-      const request = nonZero(resources?.requests?.[name]) ?? limit;
+      const limit = nonZero(ownValue(resources?.limits, name));
+      const request = nonZero(ownValue(resources?.requests, name)) ?? limit;
       if (limit !== undefined || request !== undefined) anything = true;
       if (limit === undefined || request !== limit) guaranteed = false;
     }

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { RegistryCredentials } from '../runtime/port-images.ts';
 import type { ImageName } from './image-name.ts';
 
@@ -41,7 +42,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 const objectAt = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> =>
-  asObject(value[key]);
+  asObject(ownValue(value, key));
 
 const asObject = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

@@ -1,4 +1,5 @@
 import type { Container, Pod } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { restartDelay } from './back-off.ts';
 import type { PodMemory } from './pod-worker-types.ts';
 import { type ContainerLife, latestLife } from './records.ts';
@@ -34,7 +35,7 @@ export function restartVerdict(
   at: { readonly memory: PodMemory; readonly now: number },
 ): RestartVerdict {
   if (!shouldRestart(roleOf(container, pod), pod, life)) return { kind: 'never' };
-  const delayMs = restartDelay(at.memory.backOff[container.name], life.finishedAt, at.now);
+  const delayMs = restartDelay(ownValue(at.memory.backOff, container.name), life.finishedAt, at.now);
   return delayMs === 0 ? { kind: 'now' } : { kind: 'wait', delayMs };
 }
 

@@ -1,4 +1,5 @@
 import type { Service } from '@holdfast/api';
+import { setOwn } from '@holdfast/machinery';
 
 /** The API server's own service, which every pod is told of. */
 const MASTER = { namespace: 'default', name: 'kubernetes' };
@@ -75,7 +76,7 @@ function linkVariables(
     const url = `${protocol.toLowerCase()}://${host}:${port}`;
     const link = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
     if (index === 0) variables[`${prefix}_PORT`] = url;
-    variables[link] = url;
+    setOwn(variables, link, url);
     variables[`${link}_PROTO`] = protocol.toLowerCase();
     variables[`${link}_PORT`] = String(port);
     variables[`${link}_ADDR`] = clusterIp;

@@ -5,15 +5,17 @@ import { type EvictionConfig, reservedFor } from './thresholds.ts';
 type Amounts = Readonly<Record<string, string>>;
 
 /** The hard limits under which pods are ended: what lies below them must not be promised. */
-const SIGNAL_OF: Readonly<Record<string, Signal>> = {
-  memory: 'memory.available',
-  'ephemeral-storage': 'nodefs.available',
-};
+const SIGNAL_OF: ReadonlyMap<string, Signal> = new Map(
+  Object.entries({
+    memory: 'memory.available',
+    'ephemeral-storage': 'nodefs.available',
+  }),
+);
 
 /** What pods may be promised: what is there, without what others keep and what eviction holds free. */
 export function allocatableOf(capacity: Amounts, reserved: readonly Amounts[], eviction: EvictionConfig): Amounts {
   const entries = Object.entries(capacity).map(([name, text]) => {
-    const signal = SIGNAL_OF[name];
+    const signal = SIGNAL_OF.get(name);
     const whole = parseQuantity(text);
     const held = signal === undefined ? 0 : reservedFor(eviction, signal, value(whole));
     const taken = [...reserved.flatMap((each) => each[name] ?? []), `${held}`].map(parseQuantity);

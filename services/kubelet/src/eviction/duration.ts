@@ -1,4 +1,4 @@
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNIT_MS: ReadonlyMap<string, number> = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }));
 
 /** `1m30s`, `500ms`, `0`; `undefined`: none. */
 export function readDuration(text: string): number | undefined {
@@ -6,7 +6,7 @@ export function readDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, amount = '', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
-    total += Number(amount) * (UNIT_MS[unit] ?? 0);
+    total += Number(amount) * (UNIT_MS.get(unit) ?? 0);
   }
   return total;
 }

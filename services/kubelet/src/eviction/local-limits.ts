@@ -1,5 +1,5 @@
 import { type Pod, podLimits } from '@holdfast/api';
-import { parseQuantity, value } from '@holdfast/machinery';
+import { ownValue, parseQuantity, value } from '@holdfast/machinery';
 import { type PodSample, podDisk } from '../stats/port.ts';
 
 export interface ExceededLimit {
@@ -24,7 +24,7 @@ export function exceededLimit(sample: PodSample): ExceededLimit | undefined {
 function exceededVolume({ pod, volumes }: PodSample): ExceededLimit | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = emptyDir?.sizeLimit;
-    const used = volumes[name];
+    const used = ownValue(volumes, name);
     if (limit === undefined || used === undefined || amount(limit) === 0 || used.bytes <= amount(limit)) continue;
     const message = `Usage of EmptyDir volume "${name}" exceeds the limit "${limit}". `;
     return { message, signal: 'emptydirfs.limit' };

@@ -1,5 +1,5 @@
 import type { Container } from '@holdfast/api';
-import { formatQuantity, parseQuantity, quantityOfUnits, value } from '@holdfast/machinery';
+import { formatQuantity, ownValue, parseQuantity, quantityOfUnits, value } from '@holdfast/machinery';
 import type { ContainerSample, PodSample } from '../stats/port.ts';
 import type { Relief } from './decide.ts';
 import { SIGNALS } from './signals.ts';
@@ -24,7 +24,7 @@ export function evictionText({ threshold, measure }: Relief, pod: PodSample): Ev
     const sample = pod.containers.find(({ name }) => name === container.name);
     const used = sample === undefined || !isBytes ? undefined : usedBy(sample, resource);
     if (used === undefined || used <= requestOf(container, resource)) continue;
-    const request = container.resources?.requests?.[resource] ?? '0';
+    const request = ownValue(container.resources?.requests, resource) ?? '0';
     const usage = kibibytes(used, true);
     message += `Container ${container.name} was using ${usage}, request is ${request}, has larger consumption of ${resource}. `;
     offenders.push(container.name);
@@ -46,7 +46,7 @@ function usedBy({ memoryBytes, logs }: ContainerSample, resource: string): numbe
 }
 
 function requestOf(container: Container, resource: string): number {
-  const text = container.resources?.requests?.[resource];
+  const text = ownValue(container.resources?.requests, resource);
   return text === undefined ? 0 : value(parseQuantity(text));
 }
 

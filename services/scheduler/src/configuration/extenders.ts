@@ -91,14 +91,14 @@ const isExtendedName = (name: string): boolean =>
 
 const isUrl = (text: string): boolean => /^https?:\/\/[^/]/.test(text);
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNITS: ReadonlyMap<string, number> = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }));
 
 /** `1m30s`; `undefined` when the text is none. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, amount = '0', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
-    total += Number(amount) * (UNITS[unit] ?? 0);
+    total += Number(amount) * (UNITS.get(unit) ?? 0);
   }
   return total > 0 ? total : undefined;
 }

@@ -1,4 +1,5 @@
 import type { PersistentVolume } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import type { Volumes } from '../domain/volumes.ts';
@@ -69,16 +70,16 @@ function whyNoVolume(className: string, volumes: Volumes): string | undefined {
 
 function rulesOf({ metadata: { labels = {} } }: PersistentVolume): readonly ZoneRule[] {
   return TOPOLOGY_LABELS.flatMap((label) => {
-    const value = labels[label];
+    const value = ownValue(labels, label);
     return value === undefined ? [] : [{ label, values: new Set(value.split(BETWEEN_ZONES)) }];
   });
 }
 
 /** A node without any of the labels is in a cluster without zones. */
 function allows({ labels }: NodeInfo, rules: readonly ZoneRule[]): boolean {
-  if (TOPOLOGY_LABELS.every((label) => labels[label] === undefined)) return true;
+  if (TOPOLOGY_LABELS.every((label) => !Object.hasOwn(labels, label))) return true;
   return rules.every(({ label, values }) => {
-    const value = labels[label] ?? labels[newName(label)];
+    const value = ownValue(labels, label) ?? ownValue(labels, newName(label));
     return value !== undefined && values.has(value);
   });
 }

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type MutableJsonObject,
   ownValue,
+  setOwn,
 } from '@holdfast/machinery';
 
 /** Metrics as v1 wrote them, when they were flat: every source has its values, its target and its selector side by side. */
@@ -116,7 +117,7 @@ function nestedMetric(metric: JsonObject, sources: Sources): JsonObject {
     const flat = ownValue(metric, source);
     if (flat === undefined || flat === null) continue;
     const nested = isJsonObject(flat) ? nestedSource(flat, fields) : flat;
-    out[source] = sources === WANTED && isJsonObject(nested) ? withTargetType(source, nested) : nested;
+    setOwn(out, source, sources === WANTED && isJsonObject(nested) ? withTargetType(source, nested) : nested);
   }
   return out;
 }
@@ -127,7 +128,7 @@ function nestedSource(flat: JsonObject, fields: readonly Field[]): JsonObject {
     const [part, key] = path;
     const value = ownValue(flat, name) ?? zero;
     if (value === undefined) continue;
-    out[part] = key === undefined ? value : { ...asObject(out[part]), [key]: value };
+    setOwn(out, part, key === undefined ? value : { ...asObject(ownValue(out, part)), [key]: value });
   }
   return out;
 }

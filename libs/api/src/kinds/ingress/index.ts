@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { Ingress } from '../../generated/types.ts';
@@ -56,6 +57,6 @@ function addressText({ status }: Readonly<Ingress>): string {
 
 function classWarnings({ metadata }: Readonly<Ingress>, old: Readonly<Ingress> | undefined): readonly string[] {
   const key = 'kubernetes.io/ingress.class';
-  if (old !== undefined || metadata.annotations?.[key] === undefined) return [];
+  if (old !== undefined || ownValue(metadata.annotations, key) === undefined) return [];
   return [`annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`];
 }

@@ -1,3 +1,4 @@
+import { setOwn } from '@holdfast/machinery';
 import { DEFAULT_FEATURES } from '../../features.ts';
 import type { Job } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
@@ -19,7 +20,7 @@ function generateSelector(job: Job): void {
   const own = { [LEGACY_JOB_NAME]: name, [LEGACY_CONTROLLER_UID]: uid, [JOB_NAME]: name, [CONTROLLER_UID]: uid };
   const { metadata } = job.spec.template;
   const labels = metadata.labels ?? {};
-  for (const [key, value] of Object.entries(own)) labels[key] ??= value;
+  for (const [key, value] of Object.entries(own)) if (!Object.hasOwn(labels, key)) setOwn(labels, key, value);
   metadata.labels = labels;
   if (Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = { ...labels };
   const selector = (job.spec.selector ??= {});

@@ -3,6 +3,7 @@ import {
   type FieldError,
   invalid,
   notSupported,
+  ownValue,
   required,
   semanticEqual,
 } from '@holdfast/machinery';
@@ -53,8 +54,9 @@ function validateGenerated(out: FieldError[], { metadata, spec }: Readonly<Job>)
   const labels = spec.template.metadata.labels;
   for (const [key, value] of Object.entries(expected)) {
     const path = `spec.template.metadata.labels[${key}]`;
-    if (labels?.[key] === undefined) out.push(required(path, `must be '${value}'`));
-    else if (labels[key] !== value) out.push(invalid(path, goStringMap(labels), `must be '${value}'`));
+    const found = ownValue(labels, key);
+    if (labels === undefined || found === undefined) out.push(required(path, `must be '${value}'`));
+    else if (found !== value) out.push(invalid(path, goStringMap(labels), `must be '${value}'`));
   }
   if (hasProblems(spec.selector) || compileLabelSelector(spec.selector).matches(expected)) return;
   out.push(invalid('spec.selector', goLabelSelector(spec.selector), '`selector` not auto-generated'));

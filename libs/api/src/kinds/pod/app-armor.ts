@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type { AppArmorProfile, Container, EphemeralContainer, Pod } from '../../generated/types.ts';
 import { byteLength } from '../../validation/formats.ts';
 import { APP_ARMOR_PROFILE_BYTES_MAX } from '../../validation/limits.ts';
@@ -24,7 +25,7 @@ export function alignAppArmorProfiles(pod: Pod): readonly string[] {
 function align(pod: Pod, container: Container | EphemeralContainer, ofPod: AppArmorProfile | undefined): boolean {
   const own = container.securityContext?.appArmorProfile;
   const key = `${ANNOTATION}${container.name}`;
-  const annotation = pod.metadata.annotations?.[key];
+  const annotation = ownValue(pod.metadata.annotations, key);
   if (annotation === undefined) {
     const text = annotationOf(own ?? ofPod);
     if (text !== undefined) (pod.metadata.annotations ??= {})[key] = text;

@@ -1,4 +1,11 @@
-import { addQuantities, compareQuantities, parseQuantity, type Quantity, ZERO_QUANTITY } from '@holdfast/machinery';
+import {
+  addQuantities,
+  compareQuantities,
+  ownValue,
+  parseQuantity,
+  type Quantity,
+  ZERO_QUANTITY,
+} from '@holdfast/machinery';
 import type { Pod } from '../../generated/types.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
@@ -25,7 +32,7 @@ export function qosClassOf(pod: Readonly<Pod>): QosClass {
 function addAmounts(sums: Amounts, list: Readonly<Record<string, string>> | undefined): number {
   let given = 0;
   for (const name of QOS_RESOURCES) {
-    const text = list?.[name];
+    const text = ownValue(list, name);
     if (text === undefined) continue;
     const amount = parseQuantity(text);
     if (compareQuantities(amount, ZERO_QUANTITY) <= 0) continue;

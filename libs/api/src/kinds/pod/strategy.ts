@@ -95,7 +95,7 @@ function keepAllButEphemeral(pod: Pod, old: Readonly<Pod>, features: Features): 
 }
 
 function present(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) kept[key] = value;
-  return kept;
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }

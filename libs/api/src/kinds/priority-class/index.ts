@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, ownValue } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
 import { ageColumn, integerColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { PriorityClass } from '../../generated/types.ts';
@@ -14,10 +14,12 @@ const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 /** What users may ask for; above it are the classes of the system. */
 const USER_PRIORITY_MAX = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
-const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
-  'system-node-critical': 2_000_001_000,
-  'system-cluster-critical': 2_000_000_000,
-};
+const SYSTEM_CLASSES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    'system-node-critical': 2_000_001_000,
+    'system-cluster-critical': 2_000_000_000,
+  }),
+);
 
 export const priorityClassResource = defineResource(PRIORITY_CLASSES, {
   setDefaults: (priorityClass) => {
@@ -34,9 +36,7 @@ export const priorityClassResource = defineResource(PRIORITY_CLASSES, {
     generationChanges: () => false,
     allowUnconditionalUpdate: true,
     refusesDeletion: (name) =>
-      ownValue(SYSTEM_CLASSES, name) === undefined
-        ? undefined
-        : 'this is a system priority class and cannot be deleted',
+      SYSTEM_CLASSES.has(name) ? 'this is a system priority class and cannot be deleted' : undefined,
   },
   columns: [
     nameColumn,
@@ -68,7 +68,7 @@ function validateNew(out: FieldError[], priorityClass: Readonly<PriorityClass>):
 }
 
 function systemClassProblem(name: string, { value, globalDefault }: Readonly<PriorityClass>): string | undefined {
-  const known = SYSTEM_CLASSES[name];
+  const known = SYSTEM_CLASSES.get(name);
   if (known === undefined) return `${name} is not a known system priority class`;
   if (value !== known) return `value of ${name} PriorityClass must be ${known}`;
   return globalDefault === true ? `globalDefault of ${name} PriorityClass must be false` : undefined;

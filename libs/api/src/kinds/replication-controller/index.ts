@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, notSupported, ownValue, required } from '@holdfast/machinery';
 import { ageColumn, integerColumn, labelMapText, nameColumn, textColumn, wide } from '../../columns/columns.ts';
 import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
 import { setConditionTimes, setDefault } from '../../defaults/set.ts';
@@ -98,7 +98,7 @@ function validateSpec(out: FieldError[], { spec }: Readonly<ReplicationControlle
     return;
   }
   const labels = template.metadata.labels;
-  if (Object.entries(selector).some(([key, value]) => labels?.[key] !== value)) {
+  if (Object.entries(selector).some(([key, value]) => ownValue(labels, key) !== value)) {
     const detail = '`selector` does not match template `labels`';
     out.push(invalid('spec.template.metadata.labels', goStringMap(labels), detail));
   }

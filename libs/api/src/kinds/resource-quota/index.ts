@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setResourceListDefaults } from '../../defaults/resources.ts';
 import { setDefault } from '../../defaults/set.ts';
@@ -36,6 +37,6 @@ function usageText({ status }: Readonly<ResourceQuota>, limits: boolean): string
   return Object.keys(status.hard ?? {})
     .filter((name) => name.startsWith('limits.') === limits)
     .sort()
-    .map((name) => `${name}: ${status.used?.[name] ?? '0'}/${status.hard?.[name] ?? '0'}`)
+    .map((name) => `${name}: ${ownValue(status.used, name) ?? '0'}/${ownValue(status.hard, name) ?? '0'}`)
     .join(', ');
 }

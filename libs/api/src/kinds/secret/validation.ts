@@ -30,7 +30,7 @@ function validateSecret(out: FieldError[], secret: Readonly<Secret>): void {
 function validateForType(out: FieldError[], secret: Readonly<Secret>): void {
   const data = secret.data ?? {};
   const needs = (...keys: readonly string[]): void => {
-    for (const key of keys) if (data[key] === undefined) out.push(required(`data[${key}]`));
+    for (const key of keys) if (!Object.hasOwn(data, key)) out.push(required(`data[${key}]`));
   };
   switch (secret.type ?? '') {
     case 'kubernetes.io/service-account-token':

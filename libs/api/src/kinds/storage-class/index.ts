@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, semanticEqual } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, ownValue, semanticEqual } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { StorageClass } from '../../generated/types.ts';
@@ -44,7 +44,7 @@ export const storageClassResource = defineResource(STORAGE_CLASSES, {
 });
 
 const isDefault = (storageClass: Readonly<StorageClass>): boolean =>
-  IS_DEFAULT.some((key) => storageClass.metadata.annotations?.[key] === 'true');
+  IS_DEFAULT.some((key) => ownValue(storageClass.metadata.annotations, key) === 'true');
 
 /** Volumes that exist were made by the rules of their class; the rules stay. */
 function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>, old: Readonly<StorageClass>): void {

@@ -114,13 +114,13 @@ export function validateProfilesMatchAnnotations(
   validateMatch(out, at, annotations[SECCOMP_POD], { profile: securityContext?.seccompProfile, word: 'seccomp' });
   for (const { container, path: containerPath } of containers) {
     const own = { profile: container.securityContext?.seccompProfile, word: 'seccomp' };
-    const annotation = annotations[SECCOMP_CONTAINER + container.name];
+    const annotation = annotations[`${SECCOMP_CONTAINER}${container.name}`];
     validateMatch(out, `${containerPath}.securityContext.seccompProfile`, annotation, own);
   }
   if (spec.os?.name === 'windows') return;
   for (const { container, path: containerPath } of containers) {
     const profile = container.securityContext?.appArmorProfile ?? securityContext?.appArmorProfile;
-    const annotation = annotations[APP_ARMOR + container.name];
+    const annotation = annotations[`${APP_ARMOR}${container.name}`];
     validateMatch(out, `${containerPath}.securityContext.appArmorProfile`, annotation, { profile, word: 'apparmor' });
   }
 }

@@ -48,11 +48,13 @@ interface Iscsi {
   readonly secretRef?: { readonly name?: string };
 }
 
-const IQN_FORMS: Readonly<Record<string, (name: string) => boolean>> = {
-  iqn: endsInIqn,
-  eui: (name) => /^eui.[a-zA-Z0-9]{16}$/.test(name),
-  naa: (name) => /^naa.[a-zA-Z0-9]{32}$/.test(name),
-};
+const IQN_FORMS: ReadonlyMap<string, (name: string) => boolean> = new Map(
+  Object.entries({
+    iqn: endsInIqn,
+    eui: (name) => /^eui.[a-zA-Z0-9]{16}$/.test(name),
+    naa: (name) => /^naa.[a-zA-Z0-9]{32}$/.test(name),
+  }),
+);
 
 /**
  * `/iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/`, as Kubernetes has it: not held at the beginning. An engine that
@@ -87,7 +89,7 @@ export function validateIscsi(out: FieldError[], path: string, source: Iscsi, un
 export const PERSISTENT_ISCSI_FORM = MALFORMED;
 
 function validateIqn(out: FieldError[], path: string, name: string, unknownForm: string): void {
-  const form = IQN_FORMS[name.slice(0, 3)];
+  const form = IQN_FORMS.get(name.slice(0, 3));
   if (form === undefined) out.push(invalid(path, name, unknownForm));
   else if (!form(name)) out.push(invalid(path, name, MALFORMED));
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '@holdfast/machinery';
 import type {
   Affinity,
   Container,
@@ -37,7 +38,7 @@ export function podSpecWarnings(out: string[], base: string, pod: PodLike): void
   for (const [i, volume] of (spec.volumes ?? []).entries()) warnOfVolume(out, `${path}.volumes[${i}]`, volume);
   warnOfTokenPaths(out, path, spec);
   warnOfRepeated(out, path, spec);
-  for (const name of BYTES) warnOfFraction(out, `${path}.overhead[${name}]`, spec.overhead?.[name]);
+  for (const name of BYTES) warnOfFraction(out, `${path}.overhead[${name}]`, ownValue(spec.overhead, name));
   warnOfSeccomp(out, metadata, pod);
   const isTemplate = base !== '';
   for (const { container, path: at } of allContainers(spec, path)) {
@@ -112,7 +113,7 @@ const USE_SECCOMP_FIELD = 'non-functional in v1.27+; use the "seccompProfile" fi
 
 function warnOfAnnotations(out: string[], path: string, { annotations }: Readonly<ObjectMeta>): void {
   for (const [key, text] of DEPRECATED_ANNOTATIONS) {
-    if (annotations?.[key] !== undefined) out.push(`${path}.annotations[${key}]: ${text}`);
+    if (ownValue(annotations, key) !== undefined) out.push(`${path}.annotations[${key}]: ${text}`);
   }
 }
 
@@ -136,12 +137,12 @@ function warnOfContainerAnnotations(
   if (annotations === undefined) return;
   const { seccompProfile, appArmorProfile } = container.securityContext ?? {};
   const seccomp = SECCOMP_CONTAINER + container.name;
-  if (annotations[seccomp] !== undefined && seccompProfile === undefined) {
+  if (ownValue(annotations, seccomp) !== undefined && seccompProfile === undefined) {
     out.push(`${path}.annotations[${seccomp}]: ${USE_SECCOMP_FIELD}`);
   }
   const armor = APP_ARMOR + container.name;
   const hasField = appArmorProfile !== undefined || pod.spec.securityContext?.appArmorProfile !== undefined;
-  if (isTemplate && !hasField && annotations[armor] !== undefined) {
+  if (isTemplate && !hasField && ownValue(annotations, armor) !== undefined) {
     out.push(`${path}.annotations[${armor}]: deprecated since v1.30; use the "appArmorProfile" field instead`);
   }
 }

@@ -1,4 +1,5 @@
 import { type PersistentVolumeClaim, STORAGE_CLASSES, type StorageClass } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { parseTime } from '@holdfast/platform';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
 
@@ -26,6 +27,6 @@ function defaultClass(deps: AdmissionDeps): StorageClass | undefined {
   const created = (each: StorageClass): number => parseTime(each.metadata.creationTimestamp ?? '') ?? 0;
   return deps.reader
     .list(STORAGE_CLASSES)
-    .filter(({ metadata }) => DEFAULT_ANNOTATIONS.some((key) => metadata.annotations?.[key] === 'true'))
+    .filter(({ metadata }) => DEFAULT_ANNOTATIONS.some((key) => ownValue(metadata.annotations, key) === 'true'))
     .toSorted((a, b) => created(b) - created(a))[0];
 }

@@ -45,8 +45,8 @@ const itemsOf = (range: LimitRange): readonly LimitRangeItem[] => range.spec?.li
 /** What was added is noted on the pod, so that its author can see where it came from. */
 function addDefaults(pod: Pod, range: LimitRange): void {
   const items = itemsOf(range).filter(({ type }) => type === 'Container');
-  const limits: Amounts = Object.assign({}, ...items.map((item) => item.default));
-  const requests: Amounts = Object.assign({}, ...items.map((item) => item.defaultRequest));
+  const limits: Amounts = joined(items.map((item) => item.default));
+  const requests: Amounts = joined(items.map((item) => item.defaultRequest));
   const notes = [
     ...pod.spec.containers.flatMap((each) => complete(each, 'container', { requests, limits })),
     ...(pod.spec.initContainers ?? []).flatMap((each) => complete(each, 'init container', { requests, limits })),
@@ -58,6 +58,10 @@ function addDefaults(pod: Pod, range: LimitRange): void {
   };
 }
 
+/** Of what two items say of one resource, the later counts. */
+const joined = (amounts: readonly (Amounts | undefined)[]): Amounts =>
+  Object.fromEntries(amounts.flatMap((each) => Object.entries(each ?? {})));
+
 type Defaults = Readonly<Record<'requests' | 'limits', Amounts>>;
 
 function complete(container: Container, what: string, defaults: Defaults): readonly string[] {
@@ -65,7 +69,7 @@ function complete(container: Container, what: string, defaults: Defaults): reado
   return (['requests', 'limits'] as const).flatMap((list) => {
     const own = resources[list] ?? {};
     const added = Object.keys(defaults[list])
-      .filter((name) => own[name] === undefined)
+      .filter((name) => !Object.hasOwn(own, name))
       .sort();
     if (added.length === 0) return [];
     resources[list] = { ...defaults[list], ...own };

@@ -1,11 +1,12 @@
 import type { Deployment, ReplicaSet } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { desiredReplicas, isRollingUpdate, maxReplicas } from './bounds.ts';
 import { availableOf, isSameSet, type PlannedSet, totalReplicas } from './plan.ts';
 import { DESIRED_REPLICAS, MAX_REPLICAS, oldestFirst } from './revision.ts';
 import { resized } from './rolling.ts';
 
 const numberIn = (planned: PlannedSet, annotation: string): number | undefined => {
-  const value = Number(planned.annotations[annotation] ?? Number.NaN);
+  const value = Number(ownValue(planned.annotations, annotation) ?? Number.NaN);
   return Number.isSafeInteger(value) ? value : undefined;
 };
 

@@ -1,5 +1,5 @@
 import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@holdfast/api';
-import { ownValue } from '@holdfast/machinery';
+import { ownValue, setOwn } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition } from '../../common/conditions.ts';
 import { isSame } from '../../common/hash.ts';
@@ -112,7 +112,7 @@ function evictedPods(budget: PodDisruptionBudget, pods: readonly Pod[], now: num
       events.push({ type: 'Warning', reason: 'NotDeleted', message, pod });
       continue;
     }
-    waitedFor[nameOf(pod)] = since;
+    setOwn(waitedFor, nameOf(pod), since);
     nextEndMs = Math.min(nextEndMs ?? endMs, endMs);
   }
   return { waitedFor, nextEndMs, events };

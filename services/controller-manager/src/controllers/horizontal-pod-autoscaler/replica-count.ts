@@ -126,7 +126,7 @@ function requestsOf(
       const asked = [...pod.spec.containers, ...sidecars]
         .filter(({ name }) => container === undefined || name === container)
         .map(({ name, resources }) => {
-          const request = resources?.requests?.[resource];
+          const request = ownValue(resources?.requests, resource);
           if (request !== undefined) return milliValue(parseQuantity(request));
           throw new MetricError(`missing request for ${resource} in container ${name} of Pod ${nameOf(pod)}`);
         });

@@ -1,4 +1,5 @@
 import type { Job, Pod } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { JOB_BACKOFF_BASE_MS, JOB_BACKOFF_MAX_MS } from '../../limits.ts';
 import { finishedAt, hasFailed, indexOf } from './facts.ts';
 import { isIgnored } from './failure-policy.ts';
@@ -8,7 +9,7 @@ export const INDEX_FAILURES = 'batch.kubernetes.io/job-index-failure-count';
 export const INDEX_IGNORED_FAILURES = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
 const countIn = (pod: Pod, annotation: string): number => {
-  const text = pod.metadata.annotations?.[annotation];
+  const text = ownValue(pod.metadata.annotations, annotation);
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
 };
 

@@ -69,9 +69,9 @@ export function decodeHeaders(bytes: Buffer): SpdyHeaders {
     offset = end;
     return value;
   };
-  const headers: Record<string, string> = {};
-  for (let left = number(); left > 0; left--) headers[word().toLowerCase()] = word();
-  return headers;
+  const headers: [name: string, value: string][] = [];
+  for (let left = number(); left > 0; left--) headers.push([word().toLowerCase(), word()]);
+  return Object.fromEntries(headers);
 }
 
 export interface HeaderReader {

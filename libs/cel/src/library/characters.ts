@@ -1,0 +1,43 @@
+/** Texts by code points: expressions count characters, JavaScript counts UTF-16 units. */
+const SURROGATE = /[\ud800-\udfff]/;
+
+function isPlain(text: string): boolean {
+  return !SURROGATE.test(text);
+}
+
+export function charCount(text: string): number {
+  if (isPlain(text)) return text.length;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** The piece between two characters, counted in code points. */
+export function sliceChars(text: string, start: number, end: number): string {
+  return isPlain(text) ? text.slice(start, end) : Array.from(text).slice(start, end).join('');
+}
+
+/** Where the search text begins at or after `from`; -1 when it does not stand there. */
+export function indexOfChars(text: string, search: string, from: number): number {
+  if (isPlain(text)) return text.indexOf(search, from);
+  const unit = text.indexOf(search, unitOffset(text, from));
+  return unit === -1 ? -1 : charCount(text.slice(0, unit));
+}
+
+/** Where the search text begins last, at or before `from`. */
+export function lastIndexOfChars(text: string, search: string, from: number): number {
+  if (isPlain(text)) return text.lastIndexOf(search, from);
+  const unit = text.lastIndexOf(search, unitOffset(text, from));
+  return unit === -1 ? -1 : charCount(text.slice(0, unit));
+}
+
+function unitOffset(text: string, chars: number): number {
+  let units = 0;
+  let left = chars;
+  for (const char of text) {
+    if (left === 0) break;
+    left -= 1;
+    units += char.length;
+  }
+  return units;
+}

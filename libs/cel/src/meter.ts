@@ -1,0 +1,33 @@
+import { COST_BETWEEN_CHECKS } from './limits.ts';
+import { BudgetExceeded } from './values.ts';
+
+/** Milliseconds of a clock that only goes forward. */
+export type Now = () => number;
+
+/** Counts what an evaluation costs, and ends it when it costs too much or lasts too long. */
+export class Meter {
+  spent = 0;
+  readonly #limit: number;
+  readonly #deadline: number;
+  readonly #now: Now | undefined;
+  #nextCheck = COST_BETWEEN_CHECKS;
+
+  constructor(limit: number, now?: Now, deadline = Infinity) {
+    this.#limit = limit;
+    this.#now = now;
+    this.#deadline = deadline;
+  }
+
+  spend(cost: number): void {
+    this.spent += cost;
+    if (this.spent > this.#limit) throw new BudgetExceeded('operation cancelled: actual cost limit exceeded');
+    if (this.spent >= this.#nextCheck) this.#lookAtClock();
+  }
+
+  #lookAtClock(): void {
+    this.#nextCheck = this.spent + COST_BETWEEN_CHECKS;
+    if (this.#now !== undefined && this.#now() > this.#deadline) {
+      throw new BudgetExceeded('operation cancelled: evaluation took too long');
+    }
+  }
+}

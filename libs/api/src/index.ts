@@ -22,6 +22,6 @@ export type * from './resource.ts';
 export * from './schema-table.ts';
 export * from './semantics/index.ts';
 export { accessReviewErrors } from './validation/access-reviews.ts';
-export { dns1035LabelErrors, dnsLabelErrors } from './validation/formats.ts';
 export { commonMetadataErrors } from './validation/common-metadata.ts';
+export { dns1035LabelErrors, dnsLabelErrors } from './validation/formats.ts';
 export { keepServerMetadata, validateObjectMeta, validateObjectMetaUpdate } from './validation/object-meta.ts';

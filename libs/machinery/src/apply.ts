@@ -9,6 +9,7 @@ import {
   isEmptySet,
   recursiveDifferenceOf,
   unionOf,
+  unionOfAll,
 } from './fieldpath/field-set.ts';
 import { isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue, setOwn } from './json.ts';
 import { applyConflict } from './managed-fields/conflict-status.ts';
@@ -207,9 +208,8 @@ class Application {
   }
 
   #ownedByAnyone(applied: FieldSet): FieldSet {
-    let owned = applied;
-    for (const [id, owner] of this.#before) if (id !== this.#self) owned = unionOf(owned, owner.fields);
-    return owned;
+    const others = [...this.#before].filter(([id]) => id !== this.#self);
+    return unionOfAll([applied, ...others.map(([, owner]) => owner.fields)]);
   }
 }
 

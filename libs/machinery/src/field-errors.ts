@@ -98,9 +98,16 @@ function renderValue(value: unknown): string {
 
 /** A bad value that prints as this text, unquoted: Kubernetes shows some values in Go's debug syntax. */
 export class Verbatim {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
+  #text: string | (() => string);
+
+  /** A text that is long to make is made when it is printed: many errors may show one large value, and few of them are told. */
+  constructor(text: string | (() => string)) {
+    this.#text = text;
+  }
+
+  get text(): string {
+    if (typeof this.#text !== 'string') this.#text = this.#text();
+    return this.#text;
   }
 }
 

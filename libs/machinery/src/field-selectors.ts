@@ -18,14 +18,43 @@ export interface FieldSelectorMatcher {
 }
 
 export function compileFieldRequirements(requirements: readonly FieldRequirement[]): FieldSelectorMatcher {
+  const fields = [...byField(requirements)];
+  const isNever = fields.some(([, { wanted }]) => wanted.size > 1);
+  const first = new Map(fields.map(([field, { wanted }]) => [field, [...wanted][0]]));
+  let text: string | undefined;
   return Object.freeze({
     requirements,
     empty: requirements.length === 0,
-    matches: (valueOf: (field: string) => string) =>
-      requirements.every((r) => (valueOf(r.field) === r.value) === (r.operator === '=')),
-    requiredValue: (field: string) => requirements.find((r) => r.field === field && r.operator === '=')?.value,
-    text: requirements.map((r) => `${r.field}${r.operator}${escapeValue(r.value)}`).join(','),
+    // Each field is read once, however many requirements name it.
+    matches: (valueOf: (field: string) => string) => !isNever && fields.every((each) => accepts(each, valueOf)),
+    requiredValue: (field: string) => first.get(field),
+    get text() {
+      return (text ??= requirements.map((r) => `${r.field}${r.operator}${escapeValue(r.value)}`).join(','));
+    },
   });
+}
+
+interface FieldTest {
+  readonly wanted: Set<string>;
+  readonly refused: Set<string>;
+}
+
+function byField(requirements: readonly FieldRequirement[]): ReadonlyMap<string, FieldTest> {
+  const tests = new Map<string, FieldTest>();
+  for (const { field, operator, value } of requirements) {
+    const test = tests.get(field) ?? { wanted: new Set(), refused: new Set() };
+    (operator === '=' ? test.wanted : test.refused).add(value);
+    tests.set(field, test);
+  }
+  return tests;
+}
+
+function accepts(
+  [field, { wanted, refused }]: readonly [string, FieldTest],
+  valueOf: (field: string) => string,
+): boolean {
+  const value = valueOf(field);
+  return (wanted.size === 0 || wanted.has(value)) && !refused.has(value);
 }
 
 /** Throws SelectorError with the words of Kubernetes' parser. */

@@ -1,6 +1,7 @@
-import { isJsonArray, isJsonObject, type Json } from './json.ts';
+import { keysOfDocument } from './document-size.ts';
+import type { Json } from './json.ts';
 import { findDuplicates, JsonSyntaxError } from './json-scan.ts';
-import { INEXACT_DIGITS, MAX_JSON_DEPTH } from './limits.ts';
+import { INEXACT_DIGITS } from './limits.ts';
 
 export interface ParsedJson {
   readonly value: Json;
@@ -10,12 +11,13 @@ export interface ParsedJson {
   readonly hasOddNumbers?: true;
 }
 
-/** Throws JsonSyntaxError with the words of Go's decoder. As fast as JSON.parse while the text is good. */
+/** Throws JsonSyntaxError with the words of Go's decoder, or StatusError 413. As fast as JSON.parse while the text is good. */
 export function parseJson(sent: string): ParsedJson {
   const text = MAY_BE_HALF.test(sent) ? withoutHalves(sent) : sent;
   const value = parseOrExplain(text);
   const { keys, hasOddNumbers } = surveyText(text);
-  const duplicates = countKeys(value, 0) === keys ? [] : findDuplicates(text);
+  // Fewer keys in the value than in the text: some key stood twice.
+  const duplicates = keysOfDocument(value) === keys ? [] : findDuplicates(text);
   return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
 }
 
@@ -35,23 +37,6 @@ function parseOrExplain(text: string): Json {
     findDuplicates(text);
     throw new JsonSyntaxError('invalid JSON', { cause: error });
   }
-}
-
-/** Fewer keys in the value than in the text: some key stood twice. */
-function countKeys(value: Json, depth: number): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (depth > MAX_JSON_DEPTH) throw new JsonSyntaxError('exceeded max depth');
-  let count = 0;
-  if (isJsonArray(value)) {
-    for (const item of value) count += countKeys(item, depth + 1);
-    return count;
-  }
-  for (const key in value) {
-    const child = value[key];
-    count += 1;
-    if (isJsonObject(child) || isJsonArray(child)) count += countKeys(child, depth + 1);
-  }
-  return count;
 }
 
 const QUOTE = 34;

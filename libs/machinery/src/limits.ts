@@ -16,3 +16,10 @@ export const MAX_UPDATE_MANAGERS = 10;
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 /** From so many digits on a number may stand for another integer than the one that was written. */
 export const INEXACT_DIGITS = 16;
+/** Errors of one object that are told, and the characters of all of them but the first. */
+export const MAX_FIELD_ERRORS = 2_000;
+export const MAX_FIELD_ERROR_CHARS = 512 * 1024;
+/** Entries of one list, and members of one object, that a client sends: ten times what the largest honest objects have. */
+export const MAX_ENTRIES = 10_000;
+/** Values of one document, however nested. An object of the largest size that can be stored has so many when each takes 15 bytes. */
+export const MAX_VALUES = 100_000;

@@ -130,3 +130,66 @@ test('field selectors', () => {
     message: 'invalid field selector: invalid escape sequence: \\x',
   });
 });
+
+const KEYS = ['a', 'b', 'c', 'd'];
+const VALUES = ['1', '2', '3', 'x'];
+const term = fc
+  .tuple(
+    fc.constantFrom(...KEYS),
+    fc.constantFrom('=', '!=', 'in', 'notin', 'exists', '!', '>', '<'),
+    fc.subarray(VALUES, { minLength: 1 }),
+  )
+  .map(([key, operator, values]) => {
+    if (operator === 'exists') return key;
+    if (operator === '!') return `!${key}`;
+    if (operator === 'in' || operator === 'notin') return `${key} ${operator} (${values.join(',')})`;
+    return `${key}${operator}${values.find((value) => value !== 'x') ?? '1'}`;
+  });
+
+test('thousands of requirements select what each of them selects', () => {
+  // So many that they are not asked one by one; `z` is on no object.
+  const others = Array.from({ length: 20 }, (_, index) => `!z${index}`);
+  const labels = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES));
+  fc.assert(
+    fc.property(fc.array(term, { minLength: 1, maxLength: 6 }), labels, (terms, present) => {
+      const each = terms.every((text) => parseLabelSelector(text).matches(present));
+      assert.equal(parseLabelSelector([...terms, ...others].join(',')).matches(present), each, terms.join(','));
+    }),
+  );
+});
+
+test('a selector of thousands of requirements looks at the labels of an object, and not at each requirement', () => {
+  const text = Array.from({ length: 7_000 }, (_, index) => `k${index}!=v`).join(',');
+  const { matches } = parseLabelSelector(text);
+  let looks = 0;
+  const watched = new Proxy<Record<string, string>>(
+    { app: 'web', tier: 'front' },
+    {
+      get: (target, key: string) => ((looks += 1), target[key]),
+      getOwnPropertyDescriptor: (target, key) => ((looks += 1), Reflect.getOwnPropertyDescriptor(target, key)),
+    },
+  );
+  assert.equal(matches(watched), true);
+  assert.ok(looks < 20, `${looks} looks`);
+});
+
+test('a field is read once, however many requirements name it', () => {
+  const { matches, requiredValue } = parseFieldSelector(
+    Array.from({ length: 1_000 }, (_, i) => `spec.nodeName!=n${i}`).join(','),
+  );
+  let reads = 0;
+  const read = (value: string) => (): string => {
+    reads += 1;
+    return value;
+  };
+  assert.equal(matches(read('other')), true);
+  assert.equal(matches(read('n7')), false);
+  assert.equal(reads, 2);
+  assert.equal(requiredValue('spec.nodeName'), undefined);
+  const both = parseFieldSelector('a=1,a=2');
+  assert.equal(
+    both.matches(() => '1'),
+    false,
+  );
+  assert.equal(both.requiredValue('a'), '1');
+});

@@ -55,18 +55,51 @@ export function hasPairs(labels: Labels | undefined, wanted: Labels): boolean {
 
 export function compileRequirements(requirements: readonly Requirement[]): LabelSelectorMatcher {
   const sorted = requirements.toSorted((a, b) => compareText(a.key, b.key));
-  const tests = sorted.map(compileRequirement);
+  const matches = sorted.length > FEW_REQUIREMENTS ? compileMany(sorted) : compileFew(sorted);
+  let text: string | undefined;
   return Object.freeze({
     requirements: sorted,
     empty: sorted.length === 0,
     exactPairs: sorted.flatMap(exactPairOf),
-    matches: (labels: Labels | undefined) => {
-      const present = labels ?? NO_LABELS;
-      for (const test of tests) if (!test(present)) return false;
-      return true;
+    matches: (labels: Labels | undefined) => matches(labels ?? NO_LABELS),
+    get text() {
+      return (text ??= sorted.map(formatRequirement).join(','));
     },
-    text: sorted.map(formatRequirement).join(','),
   });
+}
+
+/** So many are asked one by one: that costs less than a walk through the labels. */
+const FEW_REQUIREMENTS = 16;
+
+function compileFew(requirements: readonly Requirement[]): Test {
+  const tests = requirements.map(compileRequirement);
+  return (labels) => {
+    for (const test of tests) if (!test(labels)) return false;
+    return true;
+  };
+}
+
+/** A look at each label of an object, however many requirements there are: an object has few labels, a client may send thousands of requirements. */
+function compileMany(requirements: readonly Requirement[]): Test {
+  const byKey = new Map<string, KeyTest>();
+  for (const requirement of requirements) {
+    const known = byKey.get(requirement.key);
+    if (known === undefined) byKey.set(requirement.key, new KeyTest(requirement));
+    else known.add(requirement);
+  }
+  const tests = [...byKey.values()];
+  if (tests.some((test) => test.isNever)) return () => false;
+  const needed = tests.filter((test) => test.isNeeded).length;
+  return (labels) => {
+    let found = 0;
+    for (const key in labels) {
+      const test = byKey.get(key);
+      if (test === undefined || !Object.hasOwn(labels, key)) continue;
+      if (!test.accepts(labels[key] ?? '')) return false;
+      if (test.isNeeded) found += 1;
+    }
+    return found === needed;
+  };
 }
 
 /** Matches nothing: what an absent selector means where Kubernetes says "select no objects". */
@@ -122,6 +155,58 @@ function compareIntegers(key: string, bound: string, holds: (label: bigint, boun
     const number = label === undefined ? undefined : parseInteger(label);
     return number !== undefined && limit !== undefined && holds(number, limit);
   };
+}
+
+/** What all requirements on one label say together. */
+class KeyTest {
+  /** The label must be there. */
+  isNeeded = false;
+  #isRefused = false;
+  #one: ReadonlySet<string> | undefined;
+  readonly #none = new Set<string>();
+  #above: bigint | undefined;
+  #below: bigint | undefined;
+  #isNoNumber = false;
+
+  constructor(requirement: Requirement) {
+    this.add(requirement);
+  }
+
+  /** No object can be selected. */
+  get isNever(): boolean {
+    return this.#isNoNumber || (this.isNeeded && (this.#isRefused || this.#one?.size === 0));
+  }
+
+  add({ operator, values }: Requirement): void {
+    if (operator === '!') {
+      this.#isRefused = true;
+      return;
+    }
+    if (operator === '!=' || operator === 'notin') {
+      for (const value of values) this.#none.add(value);
+      return;
+    }
+    this.isNeeded = true;
+    if (operator === 'gt' || operator === 'lt') this.#bound(operator, parseInteger(values[0] ?? ''));
+    else if (operator !== 'exists') {
+      const known = this.#one;
+      this.#one = new Set(known === undefined ? values : values.filter((value) => known.has(value)));
+    }
+  }
+
+  #bound(operator: 'gt' | 'lt', limit: bigint | undefined): void {
+    if (limit === undefined) this.#isNoNumber = true;
+    else if (operator === 'gt') this.#above = this.#above === undefined || limit > this.#above ? limit : this.#above;
+    else this.#below = this.#below === undefined || limit < this.#below ? limit : this.#below;
+  }
+
+  accepts(value: string): boolean {
+    if (this.#isRefused || this.#none.has(value) || this.#one?.has(value) === false) return false;
+    if (this.#above === undefined && this.#below === undefined) return true;
+    const number = parseInteger(value);
+    if (number === undefined) return false;
+    return (this.#above === undefined || number > this.#above) && (this.#below === undefined || number < this.#below);
+  }
 }
 
 const INT64_MAX = (1n << 63n) - 1n;

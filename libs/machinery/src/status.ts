@@ -1,4 +1,5 @@
-import { type FieldError, fieldErrorBody, fieldErrorMessage } from './field-errors.ts';
+import { type FieldError, type FieldErrorType, fieldErrorBody } from './field-errors.ts';
+import { MAX_FIELD_ERROR_CHARS, MAX_FIELD_ERRORS } from './limits.ts';
 
 /** A `metav1.Status` of kind Failure, as every Kubernetes client expects it. */
 export interface StatusBody {
@@ -166,7 +167,9 @@ export function invalidObject(
   of: { group: string; kind: string; name: string },
   errors: readonly FieldError[],
 ): StatusError {
-  const messages = [...new Set(errors.map(fieldErrorMessage))];
+  const told = withinBounds(errors);
+  const messages = [...new Set(told.map(({ field, body }) => `${field}: ${body}`))];
+  if (told.length < errors.length) messages.push(`and ${errors.length - told.length} more`);
   const list = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`;
   const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
   return new StatusError({
@@ -177,7 +180,27 @@ export function invalidObject(
       ...(of.name === '' ? {} : { name: of.name }),
       ...(of.group === '' ? {} : { group: of.group }),
       kind: of.kind,
-      causes: errors.map((e) => ({ reason: e.type, message: fieldErrorBody(e), field: e.field })),
+      causes: told.map(({ type, body, field }) => ({ reason: type, message: body, field })),
     },
   });
+}
+
+interface ToldError {
+  readonly type: FieldErrorType;
+  readonly field: string;
+  readonly body: string;
+}
+
+/** The first errors, each printed once: one value that is shown in many errors would make an answer many times as long as its request. */
+function withinBounds(errors: readonly FieldError[]): readonly ToldError[] {
+  const told: ToldError[] = [];
+  let chars = 0;
+  for (const error of errors.slice(0, MAX_FIELD_ERRORS)) {
+    const { type, field } = error;
+    const body = fieldErrorBody(error);
+    chars += field.length + body.length;
+    if (chars > MAX_FIELD_ERROR_CHARS && told.length > 0) break;
+    told.push({ type, field, body });
+  }
+  return told;
 }

@@ -176,20 +176,21 @@ interface ListPatch {
 }
 
 function followListDirectives(current: readonly Json[], patch: readonly Json[], mergeKey: string): ListPatch {
-  let base = asObjects(current);
+  const base = asObjects(current);
   const plain: JsonObject[] = [];
+  const deleted = new Set<Json | undefined>();
   let replaces = false;
   for (const item of asObjects(patch)) {
     const directive = ownValue(item, DIRECTIVE);
     if (directive === undefined) plain.push(item);
     else if (directive === 'replace') replaces = true;
-    else if (directive === 'delete') {
-      const key = keyOf(item, mergeKey);
-      base = base.filter((candidate) => ownValue(candidate, mergeKey) !== key);
-    } else if (directive === 'merge') throw unclassifiedError('merging lists cannot yet be specified in the patch');
+    else if (directive === 'delete') deleted.add(keyOf(item, mergeKey));
+    else if (directive === 'merge') throw unclassifiedError('merging lists cannot yet be specified in the patch');
     else throw unclassifiedError(`unknown patch type: ${printGo(directive)} in map: ${printGo(item)}`);
   }
-  return replaces ? { base: asObjects(withoutNullsInItems(plain)), patch: [] } : { base, patch: plain };
+  if (replaces) return { base: asObjects(withoutNullsInItems(plain)), patch: [] };
+  const left = deleted.size === 0 ? base : base.filter((item) => !deleted.has(ownValue(item, mergeKey)));
+  return { base: left, patch: plain };
 }
 
 function mergeItems(base: readonly JsonObject[], patch: readonly JsonObject[], rule: FieldRule): readonly Json[] {

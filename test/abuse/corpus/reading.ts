@@ -57,7 +57,7 @@ const selectors: readonly (readonly [string, (bytes: number) => string])[] = [
   ['a long number', (bytes) => `app>${'9'.repeat(bytes)}`],
   ['opening brackets', (bytes) => `app in ${'('.repeat(bytes)}`],
   ['commas', (bytes) => ','.repeat(bytes)],
-  ['blanks', (bytes) => `app in (${'%20'.repeat(bytes / 3)}`],
+  ['blanks', (bytes) => `app in (${'+'.repeat(bytes)}`],
 ];
 
 const SELECTING: readonly HostileRequest[] = selectors.flatMap(([what, make]) => {

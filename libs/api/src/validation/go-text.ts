@@ -17,13 +17,13 @@ export const goStringMapText = (map: Readonly<Record<string, string>> | undefine
         .join(', ')}}`;
 
 export const goStringMap = (map: Readonly<Record<string, string>> | undefined): Verbatim =>
-  new Verbatim(goStringMapText(map));
+  new Verbatim(() => goStringMapText(map));
 
 export const goStringsText = (values: readonly string[] | undefined, type = 'string'): string =>
   values === undefined ? `[]${type}(nil)` : `[]${type}{${values.map(quote).join(', ')}}`;
 
 export const goStrings = (values: readonly string[] | undefined, type = 'string'): Verbatim =>
-  new Verbatim(goStringsText(values, type));
+  new Verbatim(() => goStringsText(values, type));
 
 export const goIntOrStringText = (value: number | string | undefined): string =>
   typeof value === 'string'
@@ -34,8 +34,10 @@ export const goIntOrString = (value: number | string | undefined): Verbatim => n
 
 /** Bytes that travel as base64: `[]byte{0x78, 0xa}`. */
 export function goBytes(base64: string): Verbatim {
-  const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);
-  return new Verbatim(`[]byte{${bytes.join(', ')}}`);
+  return new Verbatim(() => {
+    const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);
+    return `[]byte{${bytes.join(', ')}}`;
+  });
 }
 
 /** A time, which prints itself: `2024-05-06 07:08:09 +0000 UTC`. */
@@ -50,7 +52,7 @@ export const goString = (value: string | undefined): string => quote(value ?? ''
 
 /** A struct: `core.ServicePort{Name:"", ...}`; the fields are Go text already. */
 export const goStruct = (type: string, fields: Readonly<Record<string, string>>): Verbatim =>
-  new Verbatim(goStructText(type, fields));
+  new Verbatim(() => goStructText(type, fields));
 
 export const goStructText = (type: string, fields: Readonly<Record<string, string>>): string =>
   `${type}{${Object.entries(fields)

@@ -23,3 +23,5 @@ export const STORAGE_PARAMETER_BYTES_MAX = 256 * 1024;
 /** Pods of an indexed job: above it the index annotations would not fit. */
 export const INDEXED_JOB_PARALLELISM_MAX = 100_000;
 export const INDEXED_JOB_FAILED_INDEXES_MAX = 100_000;
+/** Warnings that are found for one object: every pair of ports of a pod may be one. */
+export const WARNINGS_MAX = 1000;

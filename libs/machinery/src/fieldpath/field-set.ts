@@ -47,6 +47,25 @@ export class FieldSetBuilder {
     level.set(last, found === undefined ? tree : unionOfNodes(found, tree));
   }
 
+  /** Everything of a set. */
+  insertSet(set: FieldSet): void {
+    if (set.size === 0) return;
+    this.#root ??= new Map();
+    this.#insertAll(this.#root, set);
+  }
+
+  #insertAll(level: Map<PathElement, FieldNode | MutableNode>, set: FieldSet): void {
+    for (const [element, node] of set) {
+      const found = level.get(element);
+      if (found === undefined) level.set(element, node);
+      else if (found !== node) {
+        const own = this.#step(level, element);
+        own.member ||= node.member;
+        this.#insertAll(own.children, node.children);
+      }
+    }
+  }
+
   #step(level: Map<PathElement, FieldNode | MutableNode>, element: PathElement): MutableNode {
     const found = level.get(element);
     if (found !== undefined && this.#isOwn(found)) return found;
@@ -93,6 +112,13 @@ export const childrenOf = (set: FieldSet, element: PathElement): FieldSet =>
 
 export const hasMember = (set: FieldSet, element: PathElement): boolean => set.get(element)?.member === true;
 
+/** All paths of all sets, at a cost that grows with their sizes together: a set that grows by one union after another is copied for each. */
+export function unionOfAll(sets: Iterable<FieldSet>): FieldSet {
+  const builder = new FieldSetBuilder();
+  for (const set of sets) builder.insertSet(set);
+  return builder.set;
+}
+
 /** `a` itself when everything of `b` is in it. */
 export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || b.size === 0) return a;
@@ -118,8 +144,9 @@ function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
 export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
   const result = new Map<PathElement, FieldNode>();
-  for (const [element, node] of a) {
-    const other = b.get(element);
+  const [few, many] = a.size <= b.size ? [a, b] : [b, a];
+  for (const [element, node] of few) {
+    const other = many.get(element);
     if (other === undefined) continue;
     const member = node.member && other.member;
     const children = intersectionOf(node.children, other.children);
@@ -141,9 +168,12 @@ export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
 function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a.size === 0 || b.size === 0) return a;
   let result: Map<PathElement, FieldNode> | undefined;
-  for (const [element, other] of b) {
+  // Many owners of little each lose what one change touches: the smaller of two sets is walked through.
+  for (const element of (a.size < b.size ? a : b).keys()) {
     const node = a.get(element);
-    const left = node === undefined ? undefined : subtractNode(node, other, recursive);
+    const other = b.get(element);
+    if (node === undefined || other === undefined) continue;
+    const left = subtractNode(node, other, recursive);
     if (left === node) continue;
     result ??= new Map(a);
     if (left === undefined) result.delete(element);

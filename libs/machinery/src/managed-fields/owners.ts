@@ -9,6 +9,7 @@ import {
   isEmptySet,
   pathsOf,
   unionOf,
+  unionOfAll,
 } from '../fieldpath/field-set.ts';
 import { MAX_UPDATE_MANAGERS } from '../limits.ts';
 import type { Comparison } from '../typed/compare.ts';
@@ -90,31 +91,30 @@ export function capUpdateManagers(owners: Owners): Owners {
   let excess = updaters.length - MAX_UPDATE_MANAGERS;
   if (excess <= 0) return owners;
   updaters.sort(([a, x], [b, y]) => compareText(x.time ?? '', y.time ?? '') || compareText(a, b));
-  const capped = new Map(owners);
-  const firstOfVersion = new Map<string, string>();
+  const ofVersion = new Map<string, string[]>();
   for (const [id, owner] of updaters) {
     if (excess <= 0) break;
-    const first = firstOfVersion.get(owner.apiVersion);
-    if (first === undefined) {
-      firstOfVersion.set(owner.apiVersion, id);
-      continue;
+    const oldest = ofVersion.get(owner.apiVersion);
+    if (oldest === undefined) ofVersion.set(owner.apiVersion, [id]);
+    else {
+      oldest.push(id);
+      excess -= 1;
     }
-    mergeIntoBucket(capped, first, id);
-    excess -= 1;
   }
+  const capped = new Map(owners);
+  for (const oldest of ofVersion.values()) if (oldest.length > 1) mergeIntoBucket(capped, oldest);
   return capped;
 }
 
-/** The bucket carries the time of the latest change in it. */
-function mergeIntoBucket(owners: Map<string, Ownership>, first: string, id: string): void {
-  const owner = owners.get(id);
-  if (owner === undefined) return;
-  const { time, apiVersion } = owner;
+/** The bucket carries the time of the latest change in it. Where there is one already, the oldest of the others stays. */
+function mergeIntoBucket(owners: Map<string, Ownership>, oldest: readonly string[]): void {
+  const last = owners.get(oldest.at(-1) ?? '');
+  if (last === undefined) return;
+  const { time, apiVersion } = last;
   const bucket: ManagerId = { manager: BUCKET, operation: 'Update', apiVersion, subresource: '' };
   const bucketId = identifierOf(bucket);
-  const before = owners.get(bucketId) ?? owners.get(first);
-  if (!owners.has(bucketId)) owners.delete(first);
-  owners.delete(id);
-  const fields = unionOf(owner.fields, before?.fields ?? EMPTY_FIELD_SET);
+  const ids = new Set(owners.has(bucketId) ? [bucketId, ...oldest.slice(1)] : oldest);
+  const fields = unionOfAll([...ids].map((id) => owners.get(id)?.fields ?? EMPTY_FIELD_SET));
+  for (const id of ids) owners.delete(id);
   owners.set(bucketId, { ...bucket, fields, ...(time === undefined ? {} : { time }) });
 }

@@ -61,33 +61,18 @@ function mergeItems(list: ListSchema, live: Json, config: Json): Json {
   };
   const upcoming = [...configItems.keys()];
   let next = 0;
+  let shared = 0;
   for (const item of left) {
     const element = tryItemElement(list, item);
     if (element === undefined || !configItems.has(element)) {
       merged.push(item);
       continue;
     }
-    if (isNextShared(upcoming, next, element, liveItems)) {
-      for (; upcoming[next] !== element; next += 1) place(upcoming[next] ?? element);
-      place(element);
-      next += 1;
-    }
+    // What only the configuration has goes before the next item that both have.
+    for (; !liveItems.has(upcoming[shared] ?? element); shared += 1);
+    if (upcoming[shared] !== element) continue;
+    for (shared += 1; next < shared; next += 1) place(upcoming[next] ?? element);
   }
   for (const element of upcoming.slice(next)) place(element);
   return merged;
-}
-
-/** Whether this live item is the next of the configuration's items that both lists have. */
-function isNextShared(
-  upcoming: readonly PathElement[],
-  next: number,
-  element: PathElement,
-  liveItems: ReadonlyMap<PathElement, unknown>,
-): boolean {
-  for (let i = next; i < upcoming.length; i += 1) {
-    const candidate = upcoming[i];
-    if (candidate === element) return true;
-    if (candidate !== undefined && liveItems.has(candidate)) return false;
-  }
-  return false;
 }

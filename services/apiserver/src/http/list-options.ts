@@ -90,9 +90,11 @@ function combined(
   if (fields.empty) return (object) => labels.matches(object.metadata.labels ?? {});
   const { storedAs } = definition;
   const served = (stored: KubeObject): KubeObject => (storedAs === undefined ? stored : storedAs.fromStored(stored));
-  return (object) =>
-    labels.matches(object.metadata.labels ?? {}) &&
-    fields.matches((field) => readField(served(object), field, definition));
+  return (object) => {
+    if (!labels.matches(object.metadata.labels ?? {})) return false;
+    const shown = served(object);
+    return fields.matches((field) => readField(shown, field, definition));
+  };
 }
 
 function readField(object: KubeObject, field: string, definition: ResourceDefinition): string {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { JsonSyntaxError, type ParsedJson, parseJson } from '@holdfast/machinery';
+import { JsonSyntaxError, type ParsedJson, parseJson, refuseTooManyValues } from '@holdfast/machinery';
 
 export { YamlSyntaxError } from './yaml-syntax-error.ts';
 
@@ -13,7 +13,14 @@ function yamlModule(): YamlBody {
   return loaded;
 }
 
-export const parseYamlText = (text: string): ParsedJson => asJson(text) ?? yamlModule().parseYamlText(text);
+export function parseYamlText(text: string): ParsedJson {
+  const json = asJson(text);
+  if (json !== undefined) return json;
+  const parsed = yamlModule().parseYamlText(text);
+  refuseTooManyValues(parsed.value);
+  return parsed;
+}
+
 export const stringifyYaml = (value: unknown): string => yamlModule().stringifyYaml(value);
 
 /** Every client of server-side apply sends JSON under the name of YAML. */

@@ -19,6 +19,7 @@ import {
   type ParsedJson,
   parseJson,
   printGo,
+  refuseTooManyValues,
   StatusError,
   type StructSchema,
   setOwn,
@@ -139,6 +140,7 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
   const { patch, kind } = patching;
   const result = patch.apply(patching.current);
   if (!isJsonObject(result)) throw invalidPatch(patch, result, noObject(result));
+  refuseTooManyValues(result);
   const document = patch.strategic === undefined ? result : keepKind(result, patching.current);
   const refusal = (why: string): StatusError => invalidPatch(patch, document, why);
   const otherKind = kind === undefined ? undefined : unfitKind(document, kind);

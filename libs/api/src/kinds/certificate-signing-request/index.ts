@@ -83,10 +83,11 @@ function keepDecisions(csr: CertificateSigningRequest, old: Readonly<Certificate
   for (const type of ['Approved', 'Denied']) {
     const isOfType = (condition: CertificateSigningRequestCondition): boolean => condition.type === type;
     const decided = (old.status.conditions ?? []).filter(isOfType);
+    let next = 0;
     const conditions = csr.status.conditions ?? [];
     if (conditions.filter(isOfType).length !== decided.length || decided.length === 0) continue;
     csr.status.conditions = conditions.map((condition) =>
-      isOfType(condition) ? { ...(decided.shift() ?? condition) } : condition,
+      isOfType(condition) ? { ...(decided[next++] ?? condition) } : condition,
     );
   }
 }
@@ -97,8 +98,9 @@ function stampConditions(
   { status: { conditions: before = [] } }: Readonly<CertificateSigningRequest>,
   { now }: ValidationContext,
 ): void {
+  const known = new Map(before.toReversed().map((each) => [JSON.stringify([each.type, each.status]), each]));
   for (const condition of csr.status.conditions ?? []) {
-    const same = before.find(({ type, status }) => type === condition.type && status === condition.status);
+    const same = known.get(JSON.stringify([condition.type, condition.status]));
     condition.lastUpdateTime ??= formatTime(now);
     condition.lastTransitionTime ??= same?.lastTransitionTime ?? formatTime(now);
   }

@@ -57,8 +57,9 @@ function validateStatus(out: FieldError[], { spec, status }: Crd): void {
     out.push(invalid(path, goStrings(status.storedVersions ?? undefined), 'must have at least one stored version'));
     return;
   }
+  const known = new Set(stored);
   for (const { name, storage } of spec.versions ?? []) {
-    if (storage && !stored.includes(name)) {
+    if (storage && !known.has(name)) {
       out.push(invalid(path, goStrings(stored), `must have the storage version ${name}`));
     }
   }

@@ -45,18 +45,19 @@ function validateTransitions(out: FieldError[], pod: Readonly<Pod>, old: Readonl
   for (const list of lists) {
     const restarts = list === 'ephemeralContainerStatuses' ? 'Never' : policy;
     if (restarts === 'Always') continue;
+    const revived = namesNotEnded(pod.status[list] ?? []);
     for (const [i, before] of (old.status[list] ?? []).entries()) {
       const ended = before.state.terminated;
       if (ended === undefined || (ended.exitCode !== 0 && restarts === 'OnFailure')) continue;
       if (list === 'initContainerStatuses' && sidecars.has(before.name)) continue;
-      if (!revives(pod.status[list] ?? [], before.name)) continue;
+      if (!revived.has(before.name)) continue;
       out.push(forbidden(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state'));
     }
   }
 }
 
-const revives = (statuses: readonly ContainerStatus[], name: string): boolean =>
-  statuses.some((status) => status.name === name && status.state.terminated === undefined);
+const namesNotEnded = (statuses: readonly ContainerStatus[]): ReadonlySet<string> =>
+  new Set(statuses.filter(({ state }) => state.terminated === undefined).map(({ name }) => name));
 
 const typeOf = (path: string): string => (path.endsWith('hostIPs') ? 'core.HostIP' : 'core.PodIP');
 

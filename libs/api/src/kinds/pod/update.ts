@@ -87,10 +87,10 @@ function validateAddedTolerations(
   old: readonly Toleration[],
 ): void {
   const path = 'spec.tolerations';
-  const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Readonly<Toleration>): object => rest;
-  const isKept = (toleration: Toleration): boolean =>
-    tolerations.some((candidate) => semanticEqual(withoutSeconds(candidate), withoutSeconds(toleration)));
-  if (!old.every(isKept)) {
+  const withoutSeconds = ({ key = '', operator = '', value = '', effect = '' }: Readonly<Toleration>): string =>
+    JSON.stringify([key, operator, value, effect]);
+  const kept = new Set(tolerations.map(withoutSeconds));
+  if (!old.every((toleration) => kept.has(withoutSeconds(toleration)))) {
     out.push(forbidden(path, 'existing toleration can not be modified except its tolerationSeconds'));
     return;
   }

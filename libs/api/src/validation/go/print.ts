@@ -7,7 +7,7 @@ import { GO_STRUCTS } from './structs.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A value of the API as Go prints the type that Kubernetes keeps it in: `core.PodTemplateSpec{ObjectMeta:...}`, `[]int32{1}`. */
-export const goValue = (type: string, value: unknown): Verbatim => new Verbatim(goText(type, value));
+export const goValue = (type: string, value: unknown): Verbatim => new Verbatim(() => goText(type, value));
 
 function goText(type: string, value: unknown): string {
   if (type === '*time') return value === undefined ? '<nil>' : goTime(value);

@@ -56,18 +56,24 @@ function validateKeys(out: FieldError[], path: string, term: Readonly<PodAffinit
   validateKeyNames(out, `${path}.mismatchLabelKeys`, mismatchLabelKeys, labelSelector !== undefined);
   // The selector already holds an expression for each of these keys; a second one is the client's own.
   const seen = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  const positions = firstPositions(matchLabelKeys);
   for (const { key } of labelSelector?.matchExpressions ?? []) {
-    const i = matchLabelKeys.indexOf(key);
-    if (i >= 0 && seen.has(key)) {
+    const i = positions.get(key);
+    if (i !== undefined && seen.has(key)) {
       out.push(invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector'));
     }
     seen.add(key);
   }
+  const mismatched = new Set(mismatchLabelKeys);
   for (const [i, key] of matchLabelKeys.entries()) {
-    if (!mismatchLabelKeys.includes(key)) continue;
+    if (!mismatched.has(key)) continue;
     out.push(invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
   }
 }
+
+/** Where each key stands first. */
+const firstPositions = (keys: readonly string[]): ReadonlyMap<string, number> =>
+  new Map(keys.map((key, i): [string, number] => [key, i]).toReversed());
 
 function validateKeyNames(out: FieldError[], path: string, keys: readonly string[], hasSelector: boolean): void {
   if (keys.length === 0) return;

@@ -39,8 +39,11 @@ export function validatePodAnnotations(
   for (const [key, value] of Object.entries(annotations)) {
     if (key.startsWith(SECCOMP_CONTAINER)) validateSeccompText(out, `${path}.${key}`, value);
   }
+  let names: ReadonlySet<string> | undefined;
   for (const [key, value] of Object.entries(annotations)) {
-    if (key.startsWith(APP_ARMOR)) validateAppArmorText(out, `${path}[${key}]`, { key, value, spec });
+    if (!key.startsWith(APP_ARMOR)) continue;
+    names ??= new Set(allContainers(spec, '').map(({ container }) => container.name));
+    validateAppArmorText(out, `${path}[${key}]`, { key, value, names });
   }
 }
 
@@ -68,10 +71,10 @@ function validateSeccompText(out: FieldError[], path: string, profile: string): 
 function validateAppArmorText(
   out: FieldError[],
   path: string,
-  { key, value, spec }: { readonly key: string; readonly value: string; readonly spec: Readonly<PodSpec> },
+  { key, value, names }: { readonly key: string; readonly value: string; readonly names: ReadonlySet<string> },
 ): void {
   const name = key.slice(APP_ARMOR.length);
-  if (!allContainers(spec, '').some(({ container }) => container.name === name)) {
+  if (!names.has(name)) {
     out.push(invalid(path, name, 'container not found'));
   }
   if (!['', 'runtime/default', 'unconfined'].includes(value) && !value.startsWith(LOCALHOST)) {

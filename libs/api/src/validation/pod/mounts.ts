@@ -8,6 +8,7 @@ type AnyContainer = Readonly<Container | EphemeralContainer>;
 
 export function validateVolumeMounts(out: FieldError[], path: string, container: AnyContainer, volumes: Volumes): void {
   const devices = new Map((container.volumeDevices ?? []).map((each) => [each.name ?? '', each.devicePath ?? '']));
+  const devicePaths = new Set(devices.values());
   const mountPoints = new Set<string>();
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${path}[${i}]`;
@@ -21,7 +22,7 @@ export function validateVolumeMounts(out: FieldError[], path: string, container:
     if (devices.has(name)) {
       out.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
     }
-    if ([...devices.values()].includes(point)) {
+    if (devicePaths.has(point)) {
       out.push(invalid(`${at}.mountPath`, point, 'must not already exist as a path in volumeDevices'));
     }
     validateMountDetails(out, path, at, { mount, container });
@@ -77,13 +78,14 @@ export function validateVolumeDevices(
   volumes: Volumes,
 ): void {
   const mounts = new Map((container.volumeMounts ?? []).map((mount) => [mount.name ?? '', mount.mountPath ?? '']));
+  const mountPaths = new Set(mounts.values());
   const names = new Set<string>();
   const paths = new Set<string>();
   for (const [i, device] of (container.volumeDevices ?? []).entries()) {
     const at = `${path}[${i}]`;
     validateDeviceName(out, `${at}.name`, device.name ?? '', { names, volumes });
     validateDevicePath(out, `${at}.devicePath`, device.devicePath ?? '', paths);
-    validateNoMount(out, at, device, mounts);
+    validateNoMount(out, at, device, { mounts, mountPaths });
     if (device.name) names.add(device.name);
   }
 }
@@ -115,12 +117,12 @@ function validateNoMount(
   out: FieldError[],
   path: string,
   device: Readonly<VolumeDevice>,
-  mounts: ReadonlyMap<string, string>,
+  { mounts, mountPaths }: { readonly mounts: ReadonlyMap<string, string>; readonly mountPaths: ReadonlySet<string> },
 ): void {
   const name = device.name ?? '';
   const devicePath = device.devicePath ?? '';
   if (mounts.has(name)) out.push(invalid(`${path}.name`, name, 'must not already exist in volumeMounts'));
-  if ([...mounts.values()].includes(devicePath)) {
+  if (mountPaths.has(devicePath)) {
     out.push(invalid(`${path}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
   }
 }

@@ -12,6 +12,7 @@ export function validateTopologySpread(
   path: string,
   constraints: readonly TopologySpreadConstraint[],
 ): void {
+  const lastOfKind = new Map(constraints.map((constraint, i) => [kindOf(constraint), i]));
   for (const [i, constraint] of constraints.entries()) {
     const at = `${path}[${i}]`;
     const maxSkew = constraint.maxSkew ?? 0;
@@ -22,7 +23,7 @@ export function validateTopologySpread(
     if (!ACTIONS.includes(whenUnsatisfiable)) {
       out.push(notSupported(`${at}.whenUnsatisfiable`, whenUnsatisfiable, ACTIONS));
     }
-    if (constraints.slice(i + 1).some((later) => isSameKind(constraint, later))) {
+    if (lastOfKind.get(kindOf(constraint)) !== i) {
       out.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${whenUnsatisfiable}}`));
     }
     validateMinDomains(out, `${at}.minDomains`, constraint);
@@ -33,8 +34,8 @@ export function validateTopologySpread(
   }
 }
 
-const isSameKind = (a: TopologySpreadConstraint, b: TopologySpreadConstraint): boolean =>
-  a.topologyKey === b.topologyKey && a.whenUnsatisfiable === b.whenUnsatisfiable;
+const kindOf = ({ topologyKey, whenUnsatisfiable }: TopologySpreadConstraint): string =>
+  JSON.stringify([topologyKey, whenUnsatisfiable]);
 
 function validateMinDomains(out: FieldError[], path: string, constraint: Readonly<TopologySpreadConstraint>): void {
   const { minDomains, whenUnsatisfiable } = constraint;

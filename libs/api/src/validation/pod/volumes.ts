@@ -43,6 +43,9 @@ export function validateVolumes(
   podName: string | undefined,
 ): Volumes {
   const usable = new Map<string, Readonly<Volume>>();
+  const created = new Set(
+    volumes.filter(({ ephemeral }) => ephemeral !== undefined).map(({ name }) => `${podName}-${name}`),
+  );
   for (const [i, volume] of volumes.entries()) {
     const at = `${path}[${i}]`;
     const problems: FieldError[] = [];
@@ -52,8 +55,8 @@ export function validateVolumes(
     }
     if (usable.has(volume.name)) problems.push(duplicate(`${at}.name`, volume.name));
     if (problems.length === 0) usable.set(volume.name, volume);
-    out.push(...problems);
-    validateNotOwnClaim(out, at, volume, { volumes, podName });
+    for (const problem of problems) out.push(problem);
+    if (podName) validateNotOwnClaim(out, at, volume, created);
   }
   return usable;
 }
@@ -63,11 +66,10 @@ function validateNotOwnClaim(
   out: FieldError[],
   path: string,
   volume: Readonly<Volume>,
-  { volumes, podName }: { readonly volumes: readonly Volume[]; readonly podName: string | undefined },
+  created: ReadonlySet<string>,
 ): void {
   const claim = volume.persistentVolumeClaim?.claimName;
-  if (claim === undefined || !podName) return;
-  if (!volumes.some((other) => other.ephemeral !== undefined && `${podName}-${other.name}` === claim)) return;
+  if (claim === undefined || !created.has(claim)) return;
   const detail = 'must not reference a PVC that gets created for an ephemeral volume';
   out.push(invalid(`${path}.persistentVolumeClaim.claimName`, claim, detail));
 }

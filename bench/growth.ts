@@ -1,0 +1,32 @@
+import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
+import { isStall, startGrowthLab } from '../test/abuse/growth.ts';
+import { nameOf, VARIANTS, wideFields } from '../test/abuse/wide-documents.ts';
+
+/** Looks for work that grows faster than its request: each list and map of each kind, at two sizes, through the whole pipeline. */
+const SETTINGS = {
+  only: { kind: 'string', help: 'Lists whose name contains this', default: '' },
+  size: { kind: 'integer', help: 'Entries of the larger document', default: 10_000, min: 4 },
+  over: { kind: 'integer', help: 'Print what takes so many milliseconds, too', default: 200, min: 0 },
+  runs: { kind: 'integer', help: 'The least of so many runs counts', default: 1, min: 1 },
+  help: { kind: 'boolean', help: 'Print this list' },
+} as const satisfies SettingSpecs;
+
+const settings = readSettings(SETTINGS, { argv: process.argv.slice(2), env: {} });
+if (settings.help) {
+  process.stdout.write(`node bench/growth.ts\n${describeSettings(SETTINGS)}`);
+  process.exit(0);
+}
+const lab = await startGrowthLab();
+const fields = wideFields().filter((field) => nameOf(field).includes(settings.only));
+process.stdout.write(`${fields.length} lists and maps\n${'small ms'.padStart(9)} ${'large ms'.padStart(9)}\n`);
+for (const field of fields) {
+  for (const variant of VARIANTS) {
+    for (const growth of await lab.measure(field, { variant, size: settings.size, runs: settings.runs })) {
+      const { name, smallMs, largeMs } = growth;
+      if (!isStall(growth) && largeMs < settings.over) continue;
+      const mark = isStall(growth) ? ' GROWS' : '';
+      process.stdout.write(`${smallMs.toFixed(0).padStart(9)} ${largeMs.toFixed(0).padStart(9)}${mark} ${name}\n`);
+    }
+  }
+}
+await lab.stop();

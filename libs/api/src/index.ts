@@ -1,5 +1,5 @@
 export { ageOf, humanDuration } from './columns/age.ts';
-export * from './custom/rules.ts';
+export * from './custom/index.ts';
 export { DEFAULT_FEATURES, FEATURE_GATES_SETTING, type Features, readFeatures } from './features.ts';
 export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';

@@ -1,4 +1,4 @@
-import type { FieldError, FieldSet } from '@holdfast/machinery';
+import type { FieldError, FieldSet, JsonObject, StructSchema } from '@holdfast/machinery';
 import type { Features } from './features.ts';
 import type { ObjectMeta } from './generated/types.ts';
 
@@ -35,6 +35,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly scale?: ScaleAccess<T>;
   /** Present when objects of this kind are kept as another kind: two versions or groups of one thing. */
   readonly storedAs?: StoredAs<T>;
+  /** Present for kinds that come from a CustomResourceDefinition. */
+  readonly custom?: CustomKind;
   readonly columns: readonly Column<T>[];
   /** Conditions of a table row: what a client may hide or stop watching (pods that are done). */
   readonly rowConditions?: (object: Readonly<T>) => readonly RowCondition[];
@@ -50,6 +52,33 @@ export interface StoredAs<T extends KubeObject> {
   readonly plural: string;
   readonly toStored: (object: Readonly<T>) => KubeObject;
   readonly fromStored: (stored: Readonly<KubeObject>) => T;
+}
+
+/** What the pipeline does differently for a kind whose schema is known only at run time. */
+export interface CustomKind {
+  /** Name, uid and generation of the definition. */
+  readonly definition: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly listKind: string;
+  /** Versions that are not served still describe objects that are stored in them. */
+  readonly served: boolean;
+  /** The definition is being deleted: nothing new is created. */
+  readonly isTerminating: boolean;
+  readonly conversion: 'None' | 'Webhook';
+  readonly storageVersion: string;
+  /** The warning of a deprecated version. */
+  readonly deprecation: string | undefined;
+  readonly schema: () => StructSchema;
+  readonly openApi: () => JsonObject;
+  /** The same kind in another version. */
+  readonly sibling: (version: string) => ResourceDefinition | undefined;
+  /** Drops from what a client sent what the schema does not have. Throws DecodeError where metadata has wrong types. */
+  readonly decode: (value: JsonObject) => { readonly value: JsonObject; readonly unknownFields: readonly string[] };
+  /** A stored object of this version, as the schema of today reads it: pruned, with defaults. The input when nothing differs. */
+  readonly readStored: (stored: Readonly<KubeObject>) => KubeObject;
+  /** Drops what this version does not have from an object of another version. */
+  readonly fit: (object: Readonly<KubeObject>) => KubeObject;
 }
 
 /** Who sends a request; some kinds record it. */
@@ -112,6 +141,8 @@ export interface Strategy<T> {
    * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
    */
   readonly gracefulDeletion?: (object: Readonly<T>, requestedSeconds: number | undefined) => number;
+  /** What is said of an object when its deletion begins: who has to finish first. */
+  readonly beginsDeletion?: (object: T, now: number) => T;
   /** Why whoever names an object of this name may not delete it; what deletes a whole collection asks nobody. */
   readonly refusesDeletion?: (name: string) => string | undefined;
   /** A delete that does not say what becomes of the dependents leaves them behind, with this warning. */
@@ -134,6 +165,8 @@ export interface ScaleAccess<T> {
   /** In the text form of a label selector. */
   readonly selector: (object: Readonly<T>) => string;
   readonly setReplicas: (object: T, replicas: number) => void;
+  /** Why there is no scale to be shown: the object does not say how many replicas it wants. */
+  readonly missing?: (object: Readonly<T>) => string | undefined;
 }
 
 export interface RowCondition {

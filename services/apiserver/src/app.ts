@@ -1,4 +1,4 @@
-import { allResources, DEFAULT_FEATURES, type Features } from '@holdfast/api';
+import { DEFAULT_FEATURES, type Features, NO_RULES, type RuleEngine } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
 import { type Store, traceWrites } from '@holdfast/store';
@@ -21,8 +21,8 @@ import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
-import type { FieldReader } from './cache/watcher-index.ts';
 import type { Core } from './core.ts';
+import { createCatalog } from './endpoints/catalog.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
 import { asAccepted } from './http/accepted-form.ts';
@@ -31,6 +31,9 @@ import { asRead } from './http/indentation.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { MASTERS_GROUP, type User } from './identity.ts';
+import { CustomKinds } from './kinds/custom-kinds.ts';
+import { createDefinitionController } from './kinds/definition-controller.ts';
+import { fieldReadersOf } from './kinds/field-readers.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
@@ -59,6 +62,8 @@ export interface ApiServerDeps {
   readonly nodes?: (reader: ObjectReader) => NodeGateway;
   /** Default: those of Kubernetes 1.32. */
   readonly features?: Features;
+  /** Evaluates the rules of custom resources. Default: none, so that rules have no effect. */
+  readonly rules?: RuleEngine;
 }
 
 export interface ServiceAccountOptions {
@@ -81,7 +86,8 @@ export interface ApiServer extends Service {
 }
 
 export function createApiServer(deps: ApiServerDeps): ApiServer {
-  const core = createCore(deps);
+  const wake: Wake = { definition: () => {} };
+  const core = createCore(deps, wake);
   let ready = false;
   const pipeline: Pipeline = { core, checks: healthChecks(core, () => ready) };
   const handle: ApiHandler = async (request) => {
@@ -98,12 +104,15 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   };
   const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });
   const eventSweeper = createEventSweeper(core);
+  const definitions = createDefinitionController({ core, handle: handleAsSystem, user: SYSTEM });
+  wake.definition = (name) => definitions.wake(name);
   const { tokens } = core.access;
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
   const start = async (): Promise<void> => {
     await core.cache.start();
     await ensureSystemObjects(handleAsSystem, deps.clock, serviceAddresses(deps));
     eventSweeper.start();
+    definitions.start();
     accountTokens?.start();
     ready = true;
   };
@@ -117,6 +126,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     start: () => (started ??= start()),
     stop: async () => {
       eventSweeper.stop();
+      await definitions.stop();
       await accountTokens?.stop();
       await core.cache.stop();
     },
@@ -126,11 +136,28 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
 /** The apiserver's own identity for what it creates at start. */
 const SYSTEM: User = { name: 'system:apiserver', groups: [MASTERS_GROUP] };
 
-function createCore(deps: ApiServerDeps): Core {
+/** The controller of definitions needs the pipeline, which needs the kinds. */
+interface Wake {
+  definition: (name: string) => void;
+}
+
+function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
   const addresses = serviceAddresses(deps);
-  const cache = new WatchCache({ store, clock, log, fieldsOf: selectableFieldsOf });
+  const kinds = new CustomKinds({
+    rules: deps.rules ?? NO_RULES,
+    log,
+    onChange: (group, plural) => cache.endWatchesOf(group, plural),
+    onDefinition: (name) => wake.definition(name),
+  });
+  const cache: WatchCache = new WatchCache({
+    store,
+    clock,
+    log,
+    fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
+    definitions: kinds,
+  });
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const admission = createAdmissionChain({
@@ -146,11 +173,13 @@ function createCore(deps: ApiServerDeps): Core {
   const openApi = createOpenApiDocuments();
   const services = createServiceAllocator({ store, cache, ids, addresses });
   const writeGate = createWriteGate();
-  const metrics = createApiMetrics({ cache, writeGate });
+  const metrics = createApiMetrics({ cache, kinds, writeGate });
   const nodes = deps.nodes?.(reader);
   return {
     store,
     cache,
+    kinds,
+    catalog: createCatalog(kinds),
     reader,
     access,
     admission,
@@ -209,9 +238,4 @@ function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[
     { name: 'watch-cache', forLiveness: false, problems: () => core.cache.health() },
     { name: 'start', forLiveness: false, problems: () => (isReady() ? [] : ['the server is starting']) },
   ];
-}
-
-/** Stored resources are named without their version; every version of a kind selects on the same fields. */
-function selectableFieldsOf(group: string, resource: string): Readonly<Record<string, FieldReader>> {
-  return allResources().find((each) => each.group === group && each.plural === resource)?.selectableFields ?? {};
 }

@@ -5,8 +5,10 @@ import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
+import type { Catalog } from './endpoints/catalog.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { WriteGate } from './http/write-gate.ts';
+import type { Kinds } from './kinds/custom-kinds.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
@@ -16,6 +18,9 @@ import type { ObjectReader } from './reader.ts';
 export interface Core {
   readonly store: Store;
   readonly cache: WatchCache;
+  readonly kinds: Kinds;
+  /** What discovery says of the kinds. */
+  readonly catalog: Catalog;
   readonly reader: ObjectReader;
   readonly admission: AdmissionChain;
   readonly services: ServiceAllocator;

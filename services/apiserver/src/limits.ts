@@ -189,3 +189,10 @@ export const RULES_REVIEWED_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Roles that do not exist, though bindings name them, in one refusal. */
 export const MISSING_ROLES_TOLD = 20;
+
+/** A definition that could not be looked after is looked at again. */
+export const DEFINITION_RETRY_MS = 1_000;
+/** Instances of a definition that is being deleted, which something holds, are looked at again. */
+export const CLEANUP_LOOK_FIRST_MS = 50;
+export const CLEANUP_LOOK_LONGEST_MS = 5_000;
+export const INSTANCES_DELETED_AT_ONCE = 32;

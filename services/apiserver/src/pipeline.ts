@@ -1,13 +1,11 @@
-import { findResource } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
-import { badRequest } from '@holdfast/machinery';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
-import { isServedGroup } from './endpoints/served-kinds.ts';
+import { isBuiltInGroup } from './endpoints/served-kinds.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
@@ -15,11 +13,12 @@ import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from 
 import { nothingThere, notServed } from './http/not-served.ts';
 import { encoderFor } from './http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
-import { methodNotAllowed } from './http/refusals.ts';
-import { IS_NO_PART, type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
+import { methodNotAllowed, refuseName } from './http/refusals.ts';
+import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
 import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
+import { answerCustom } from './kinds/answer-custom.ts';
 import { routeResource } from './verbs/resource-router.ts';
 import { refuseUnfitForm } from './verbs/unfit-form.ts';
 import type { VirtualHandler, VirtualResource } from './virtual/port.ts';
@@ -129,15 +128,6 @@ function performReady({ core, checks }: Pipeline, incoming: Incoming, info: Requ
   );
 }
 
-function refuseName(name: string): void {
-  if (!IS_NO_PART.test(name)) return;
-  const why =
-    name === '.' || name === '..'
-      ? `may not be '${name}'`
-      : ['/', '%'].flatMap((each) => (name.includes(each) ? [`may not contain '${each}'`] : [])).join(';');
-  throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${why}`);
-}
-
 /** Before anybody knows who asks there is no Status. */
 function internalError({ path, query }: ApiRequest, why: string): ApiResponse {
   const uri = query.size === 0 ? path : `${path}?${query.toString()}`;
@@ -163,8 +153,8 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
     representation: represent(request.headers['accept']),
     warn: (text) => warnings.add(text),
   });
-  const definition = findResource(info.group, info.version, info.resource);
-  if (definition !== undefined) {
+  const definition = core.kinds.find(info.group, info.version, info.resource);
+  if (definition !== undefined && definition.custom === undefined) {
     const handler = routeResource(info, definition);
     refuseName(info.name);
     const context = contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate);
@@ -172,7 +162,10 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
     return handler(core, context, definition);
   }
   const virtual = findVirtualResource(info.group, info.version, info.resource);
-  if (virtual === undefined) return Promise.resolve(unknownResource(info));
+  if (virtual === undefined) {
+    const context = (): ResourceContext => contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate);
+    return answerCustom(core, info, context).then((answered) => answered ?? unknownResource(info));
+  }
   return virtualHandler(virtual, info)(core, contextOf(info.verb === 'create' ? negotiateWithoutTable : negotiate));
 }
 
@@ -188,6 +181,6 @@ function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRe
 
 /** An unknown group is no API at all; an unknown version or resource of a known one is a `Status`. */
 function unknownResource(info: ResourceRequest): ApiResponse {
-  if (isServedGroup(info.group)) throw notServed();
+  if (isBuiltInGroup(info.group)) throw notServed();
   return nothingThere();
 }

@@ -13,6 +13,9 @@ export const keyOf = (definition: ResourceDefinition, namespace: string, name: s
     name,
   });
 
+/** The kind of a list. */
+export const listKindOf = ({ kind, custom }: ResourceDefinition): string => custom?.listKind ?? `${kind}List`;
+
 /** What messages name: `deployments.apps "web"`. */
 export const subjectOf = (
   definition: ResourceDefinition,
@@ -37,10 +40,10 @@ const STORED_PLACES: ReadonlyMap<string, string> = new Map(
 
 /** Where Kubernetes keeps an object: some of its messages name the place. */
 export function storagePath(
-  { group, plural }: ResourceDefinition,
+  { group, plural, custom }: ResourceDefinition,
   { name = '', namespace = '' }: { readonly name?: string; readonly namespace?: string },
 ): string {
   const resource = group === '' ? plural : `${plural}.${group}`;
-  const place = STORED_PLACES.get(resource) ?? plural;
+  const place = custom === undefined ? (STORED_PLACES.get(resource) ?? plural) : `${group}/${plural}`;
   return ['/registry', place, ...(namespace === '' ? [] : [namespace]), name].join('/');
 }

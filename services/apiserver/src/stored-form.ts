@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { CustomKind, KubeObject, ResourceDefinition } from '@holdfast/api';
 import { CachedObject } from './cache/cached-object.ts';
 import { encodeStored } from './cache/stored-json.ts';
 
@@ -8,11 +8,65 @@ export const storedNameOf = (definition: ResourceDefinition): { readonly group: 
 
 /** The stored object as this kind shows it. */
 export function asServed(definition: ResourceDefinition, stored: CachedObject): CachedObject {
-  const { storedAs } = definition;
+  const { storedAs, custom } = definition;
+  if (custom !== undefined) return customAsServed(definition, custom, stored);
   if (storedAs === undefined) return stored;
   return new CachedObject(stored.key, encodeStored(storedAs.fromStored(stored.object)), stored.revision);
 }
 
 /** What is kept of an object of this kind. */
-export const asStored = (definition: ResourceDefinition, object: KubeObject): KubeObject =>
-  definition.storedAs === undefined ? object : definition.storedAs.toStored(object);
+export function asStored(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  const { storedAs, custom } = definition;
+  if (custom !== undefined) return inVersion(definition, custom.storageVersion, object);
+  return storedAs === undefined ? object : storedAs.toStored(object);
+}
+
+/** The same for an object without its stored text. */
+export function shownObject(definition: ResourceDefinition, stored: KubeObject): KubeObject {
+  const { storedAs, custom } = definition;
+  if (custom !== undefined) return readStored(definition, custom, stored);
+  return storedAs === undefined ? stored : storedAs.fromStored(stored);
+}
+
+/** How each state of a custom resource is shown: found out once, for everybody who reads it. */
+const shown = new WeakMap<ResourceDefinition, WeakMap<CachedObject, CachedObject>>();
+
+function shownBy(definition: ResourceDefinition): WeakMap<CachedObject, CachedObject> {
+  const known = shown.get(definition) ?? new WeakMap<CachedObject, CachedObject>();
+  shown.set(definition, known);
+  return known;
+}
+
+/** What this server wrote has just been read by the schema. */
+export function isShownAsStored(definition: ResourceDefinition, written: CachedObject): void {
+  if (definition.custom !== undefined) shownBy(definition).set(written, written);
+}
+
+function customAsServed(definition: ResourceDefinition, custom: CustomKind, stored: CachedObject): CachedObject {
+  const known = shownBy(definition);
+  const found = known.get(stored);
+  if (found !== undefined) return found;
+  const { object } = stored;
+  const read = readStored(definition, custom, object);
+  const served = read === object ? stored : new CachedObject(stored.key, encodeStored(read), stored.revision);
+  known.set(stored, served);
+  return served;
+}
+
+/** First as the version reads it in which it is stored, then as the one reads it that is asked for. */
+function readStored(definition: ResourceDefinition, custom: CustomKind, object: KubeObject): KubeObject {
+  const version = versionOf(object);
+  const storedIn = version === definition.version ? custom : custom.sibling(version)?.custom;
+  return inVersion(definition, definition.version, (storedIn ?? custom).readStored(object));
+}
+
+/** Versions that are not converted differ in what they have, and in their name. */
+function inVersion(definition: ResourceDefinition, version: string, object: KubeObject): KubeObject {
+  const { custom } = definition;
+  if (custom === undefined || versionOf(object) === version) return object;
+  const target = version === definition.version ? custom : (custom.sibling(version)?.custom ?? custom);
+  return target.fit({ ...object, apiVersion: `${definition.group}/${version}` });
+}
+
+export const versionOf = ({ apiVersion }: Readonly<KubeObject>): string =>
+  apiVersion.slice(apiVersion.indexOf('/') + 1);

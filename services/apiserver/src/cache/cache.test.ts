@@ -129,7 +129,7 @@ test('the ring lets go of what the writer left when it forgets an event', () => 
 });
 
 test('an event that is long over says the same as when it was new', () => {
-  const cache = new ResourceCache(0, {});
+  const cache = new ResourceCache(0, () => ({}));
   for (let revision = 1; revision <= 200; revision++) {
     cache.apply(change(revision, revision === 1 ? 'created' : 'updated', 'p'));
     assert.equal(cache.get(keyOf('p'))?.object.metadata.resourceVersion, String(revision));
@@ -159,7 +159,7 @@ test('a watcher that does not read is cut off when what waits for it is large', 
 
 test('a watcher that does not read is cut off when its queue is full, and holds nothing any more', async () => {
   const { watcher, ended } = watcherOf({});
-  const cache = new ResourceCache(0, {});
+  const cache = new ResourceCache(0, () => ({}));
   cache.addWatcher(watcher);
   for (let revision = 1; revision <= 4; revision++) cache.apply(change(revision, 'created', `p${revision}`));
   assert.equal(ended(), 1);
@@ -167,7 +167,7 @@ test('a watcher that does not read is cut off when its queue is full, and holds 
 });
 
 test('a change is offered only to watchers that it can match', () => {
-  const cache = new ResourceCache(0, { 'spec.nodeName': () => 'n1' });
+  const cache = new ResourceCache(0, () => ({ 'spec.nodeName': () => 'n1' }));
   const offered: string[] = [];
   const add = (name: string, selection: Partial<Selection>): void => {
     const { watcher } = watcherOf(selection);
@@ -186,7 +186,7 @@ test('a change is offered only to watchers that it can match', () => {
 });
 
 test('a list at an earlier revision undoes what came later', () => {
-  const cache = new ResourceCache(0, {});
+  const cache = new ResourceCache(0, () => ({}));
   cache.apply(change(1, 'created', 'a'));
   cache.apply(change(2, 'created', 'c'));
   cache.apply(change(3, 'deleted', 'a'));
@@ -200,7 +200,7 @@ test('a list at an earlier revision undoes what came later', () => {
 });
 
 test('a list that somebody holds stays as it was; the next one has what came since', () => {
-  const cache = new ResourceCache(0, {});
+  const cache = new ResourceCache(0, () => ({}));
   const names = (namespace?: string): readonly string[] | undefined =>
     cache.list({ selection: { ...EVERYTHING, namespace } })?.objects.map((each) => `${each.name}@${each.revision}`);
   for (const [i, name] of ['d', 'b', 'a', 'c'].entries()) cache.apply(change(i + 1, 'created', name));
@@ -218,7 +218,7 @@ test('a list that somebody holds stays as it was; the next one has what came sin
 });
 
 test('a change that was applied already is not applied again', () => {
-  const cache = new ResourceCache(0, {});
+  const cache = new ResourceCache(0, () => ({}));
   cache.apply(change(2, 'created', 'a'));
   const version = cache.version;
   cache.apply(change(1, 'created', 'a'));
@@ -226,7 +226,7 @@ test('a change that was applied already is not applied again', () => {
 });
 
 test('a list by an indexed field follows every change of the field', () => {
-  const cache = new ResourceCache(0, { node: (object) => object.metadata.labels?.['node'] ?? '' });
+  const cache = new ResourceCache(0, () => ({ node: (object) => object.metadata.labels?.['node'] ?? '' }));
   const put = (revision: number, kind: Change['kind'], name: string, node: string): void =>
     cache.apply({ revision, kind, key: keyOf(name), value: stored(name, { node }), previousRevision: 0 });
   const on = (node: string): readonly string[] | undefined => {

@@ -35,15 +35,22 @@ export class ResourceCache {
   readonly #objects = new ObjectIndex();
   readonly #ring: EventRing;
   readonly watchers: WatcherIndex;
-  readonly #fields: Readonly<Record<string, FieldReader>>;
+  /** Those of custom kinds come and go with their definition. */
+  readonly #fields: () => Readonly<Record<string, FieldReader>>;
   /** Made when a list first asks for a value of the field: reading fields means parsing every object. */
   readonly #fieldIndexes = new Map<string, FieldIndex>();
   #version = 0;
 
-  constructor(completeAfter: number, fields: Readonly<Record<string, FieldReader>>) {
+  constructor(completeAfter: number, fields: () => Readonly<Record<string, FieldReader>>) {
     this.#ring = new EventRing(EVENTS_KEPT_PER_RESOURCE, completeAfter);
     this.watchers = new WatcherIndex(fields);
     this.#fields = fields;
+  }
+
+  /** The fields are others now, or are read in another way. */
+  renew(): void {
+    this.#fieldIndexes.clear();
+    for (const watcher of this.watchers.all()) watcher.end();
   }
 
   /** Grows with every change: equal versions mean equal content. */
@@ -147,7 +154,7 @@ export class ResourceCache {
   }
 
   #fieldIndex(field: string): FieldIndex | undefined {
-    const read = this.#fields[field];
+    const read = this.#fields()[field];
     const known = this.#fieldIndexes.get(field);
     if (known !== undefined || read === undefined) return known;
     const index = new FieldIndex(read);

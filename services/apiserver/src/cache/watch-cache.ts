@@ -18,6 +18,17 @@ export interface WatchCacheDeps {
   readonly log: Log;
   /** Indexed fields of a resource, for watches that ask for one value of them. */
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
+  readonly definitions?: DefinitionFeed;
+}
+
+/** Told of every object of one resource, before anybody who waits for the revision goes on. */
+export interface DefinitionFeed {
+  readonly group: string;
+  readonly resource: string;
+  /** Everything is loaded anew from here on. */
+  reset(): void;
+  put(object: CachedObject): void;
+  remove(object: CachedObject): void;
 }
 
 export interface WrittenState {
@@ -78,7 +89,7 @@ export class WatchCache {
   }
 
   #addResource(prefix: string, group: string, resource: string): ResourceCache {
-    const cache = new ResourceCache(this.#loadedAt, this.#deps.fieldsOf(group, resource));
+    const cache = new ResourceCache(this.#loadedAt, () => this.#deps.fieldsOf(group, resource));
     this.#resources.set(prefix, cache);
     return cache;
   }
@@ -134,6 +145,7 @@ export class WatchCache {
     this.#byName = new Map();
     this.#ahead.clear();
     this.#loadedAt = resumeAfter;
+    this.#deps.definitions?.reset();
     let after: string | undefined;
     for (;;) {
       const page = await store.list('', {
@@ -145,6 +157,7 @@ export class WatchCache {
       after = page.objects.at(-1)?.key;
       if (!page.more || after === undefined) break;
     }
+    this.#loadDefinitions();
     // What was written while this loaded is part of it, or comes as a change.
     this.#ahead.clear();
     this.#advance(resumeAfter);
@@ -178,8 +191,29 @@ export class WatchCache {
     } else if (this.health().length > 0) this.#endWatches();
   }
 
+  #loadDefinitions(): void {
+    const { definitions } = this.#deps;
+    if (definitions === undefined) return;
+    for (const object of this.resource(definitions.group, definitions.resource).all(undefined)) definitions.put(object);
+  }
+
+  /** The kinds are those of the change when its watchers learn of it. */
+  #applyDefinition({ key, kind, value, revision }: Change): void {
+    const { definitions } = this.#deps;
+    if (definitions === undefined || !key.startsWith(resourcePrefix(definitions.group, definitions.resource))) return;
+    const object = new CachedObject(key, value, revision);
+    if (kind === 'deleted') definitions.remove(object);
+    else definitions.put(object);
+  }
+
+  /** Ends the watches of a resource whose objects are read in another way from now on. */
+  endWatchesOf(group: string, resource: string): void {
+    this.#byName.get(resource)?.get(group)?.renew();
+  }
+
   #apply(changes: readonly Change[]): void {
     for (const change of changes) {
+      this.#applyDefinition(change);
       this.#cacheOf(change.key).apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
       this.#ahead.delete(change.revision);

@@ -10,12 +10,12 @@ export type FieldReader = (object: KubeObject) => string;
  * into the buckets it can match, so its cost does not grow with watches of other names, nodes and namespaces.
  */
 export class WatcherIndex {
-  readonly #fields: Readonly<Record<string, FieldReader>>;
+  readonly #fields: () => Readonly<Record<string, FieldReader>>;
   readonly #buckets = new Map<string, Set<Watcher>>();
   readonly #watchersByField = new Map<string, number>();
   #size = 0;
 
-  constructor(fields: Readonly<Record<string, FieldReader>>) {
+  constructor(fields: () => Readonly<Record<string, FieldReader>>) {
     this.#fields = fields;
   }
 
@@ -63,7 +63,7 @@ export class WatcherIndex {
   }
 
   #read(field: string, object: CachedObject): string {
-    return this.#fields[field]?.(object.object) ?? '';
+    return this.#fields()[field]?.(object.object) ?? '';
   }
 
   #countField(watcher: Watcher, by: 1 | -1): void {

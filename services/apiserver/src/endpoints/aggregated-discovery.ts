@@ -4,7 +4,8 @@ import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
 import { CONTENT_TYPES, type Encoding, type OtherForm, otherFormLikedBest } from '../http/negotiation.ts';
 import { protobufForm } from '../http/protobuf.ts';
 import { stringifyYaml } from '../http/yaml.ts';
-import { kindsOf, namesOf, type ServedKind, versionsOf } from './served-kinds.ts';
+import type { Catalog } from './catalog.ts';
+import { namesOf, type ServedKind } from './served-kinds.ts';
 
 /** As which of its versions a client takes all groups in one document; `undefined` when it does not. */
 export const aggregatedForm = ({ headers }: Pick<ApiRequest, 'headers'>): OtherForm | undefined =>
@@ -17,10 +18,14 @@ export const aggregatedForm = ({ headers }: Pick<ApiRequest, 'headers'>): OtherF
   );
 
 /** All of these groups in one document, for clients that can read that; they keep it and ask whether it is still right. */
-export function aggregatedAnswer(request: ApiRequest, groups: readonly string[]): ApiResponse | undefined {
+export function aggregatedAnswer(
+  request: ApiRequest,
+  groups: readonly string[],
+  catalog: Catalog,
+): ApiResponse | undefined {
   const form = aggregatedForm(request);
   if (form === undefined) return undefined;
-  const { tag, answer } = keptDocument({ ...form, groups });
+  const { tag, answer } = keptDocument(catalog, { ...form, groups });
   return taggedAnswer(request, tag, answer);
 }
 
@@ -29,16 +34,31 @@ interface Kept {
   readonly answer: ApiResponse;
 }
 
-/** One for each type, version and root, made when it is first asked for: the API does not change while it runs. */
-const documents = new Map<string, Kept>();
+interface Documents {
+  readonly generation: number;
+  /** One for each type, version and root, made when it is first asked for. */
+  readonly byName: Map<string, Kept>;
+}
+
+/** Until the kinds of a catalog change. */
+const kept = new WeakMap<Catalog, Documents>();
+
+function documentsOf(catalog: Catalog): Map<string, Kept> {
+  const known = kept.get(catalog);
+  if (known?.generation === catalog.generation) return known.byName;
+  const documents = { generation: catalog.generation, byName: new Map<string, Kept>() };
+  kept.set(catalog, documents);
+  return documents.byName;
+}
 
 type Wanted = Pick<OtherForm, 'encoding' | 'version'> & { readonly groups: readonly string[] };
 
-function keptDocument({ encoding, version, groups }: Wanted): Kept {
+function keptDocument(catalog: Catalog, { encoding, version, groups }: Wanted): Kept {
+  const documents = documentsOf(catalog);
   const name = `${encoding} ${version} ${groups.join()}`;
   const known = documents.get(name);
   if (known !== undefined) return known;
-  const document = aggregated(version, groups);
+  const document = aggregated(catalog, version, groups);
   const contentType = `${CONTENT_TYPES[encoding]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const { status, headers, body } = written(document, encoding, contentType);
   const answer = { status, headers: { ...headers, vary: 'Accept', 'cache-control': 'public' }, body };
@@ -53,12 +73,12 @@ function written(document: object, encoding: Encoding, contentType: string): Api
   return inProtobuf ?? jsonAnswer(200, document, contentType);
 }
 
-function aggregated(apiVersion: string, groups: readonly string[]): object {
+function aggregated(catalog: Catalog, apiVersion: string, groups: readonly string[]): object {
   const items = groups.map((group) => ({
     metadata: { ...(group === '' ? {} : { name: group }), creationTimestamp: null },
-    versions: versionsOf(group).map((version) => ({
+    versions: catalog.versionsOf(group).map((version) => ({
       version,
-      resources: kindsOf(group, version).map(aggregatedEntry),
+      resources: catalog.kindsOf(group, version).map(aggregatedEntry),
       freshness: 'Current',
     })),
   }));

@@ -3,25 +3,31 @@ import { jsonAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
 import { groupVersion } from '../served.ts';
 import { aggregatedAnswer } from './aggregated-discovery.ts';
+import type { Catalog } from './catalog.ts';
 import { type HealthCheck, healthPaths } from './health.ts';
-import { kindsOf, namesOf, type ServedKind, servedKinds, versionsOf } from './served-kinds.ts';
+import { namesOf, type ServedKind } from './served-kinds.ts';
 
 /** What this API serves, in both forms that clients ask for. `undefined` for a path that is no discovery document. */
-export function discoveryAnswer(request: ApiRequest, checks: readonly HealthCheck[]): ApiResponse | undefined {
+export function discoveryAnswer(
+  request: ApiRequest,
+  checks: readonly HealthCheck[],
+  catalog: Catalog,
+): ApiResponse | undefined {
   const path = request.path.replace(/\/$/, '');
-  if (path === '') return indentedAnswer(200, { paths: allPaths(checks) });
-  if (path === '/api') return aggregatedAnswer(request, ['']) ?? jsonAnswer(200, coreVersions(request));
-  if (path === '/apis') return aggregatedAnswer(request, namedGroups()) ?? jsonAnswer(200, groupList());
+  if (path === '') return indentedAnswer(200, { paths: allPaths(checks, catalog) });
+  if (path === '/api') return aggregatedAnswer(request, [''], catalog) ?? jsonAnswer(200, coreVersions(request));
+  if (path === '/apis')
+    return aggregatedAnswer(request, namedGroups(catalog), catalog) ?? jsonAnswer(200, groupList(catalog));
   const [, root = '', first = '', second = ''] = path.split('/');
-  if (root === 'api' && second === '') return resourceList('', first);
+  if (root === 'api' && second === '') return resourceList(catalog, '', first);
   if (root !== 'apis' || first === '') return undefined;
-  return second === '' ? groupAnswer(first) : resourceList(first, second);
+  return second === '' ? groupAnswer(catalog, first) : resourceList(catalog, first, second);
 }
 
-function allPaths(checks: readonly HealthCheck[]): readonly string[] {
-  const groups = namedGroups().flatMap((group) => [
+function allPaths(checks: readonly HealthCheck[], catalog: Catalog): readonly string[] {
+  const groups = namedGroups(catalog).flatMap((group) => [
     `/apis/${group}`,
-    ...versionsOf(group).map((version) => `/apis/${group}/${version}`),
+    ...catalog.versionsOf(group).map((version) => `/apis/${group}/${version}`),
   ]);
   const own = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/apis/'];
   return [
@@ -47,24 +53,28 @@ function coreVersions({ headers }: ApiRequest): unknown {
   };
 }
 
-function namedGroups(): readonly string[] {
-  return [...new Set(servedKinds().map((each) => each.group))].filter((group) => group !== '');
-}
+const namedGroups = (catalog: Catalog): readonly string[] => catalog.groups().filter((group) => group !== '');
 
-const groupList = (): unknown => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: namedGroups().map(groupDocument) });
+const groupList = (catalog: Catalog): unknown => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: namedGroups(catalog).map((group) => groupDocument(catalog, group)),
+});
 
-function groupDocument(group: string): object {
-  const versions = versionsOf(group).map((version) => ({ groupVersion: groupVersion({ group, version }), version }));
+function groupDocument(catalog: Catalog, group: string): object {
+  const versions = catalog
+    .versionsOf(group)
+    .map((version) => ({ groupVersion: groupVersion({ group, version }), version }));
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-function groupAnswer(group: string): ApiResponse | undefined {
-  if (!namedGroups().includes(group)) return undefined;
-  return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(group) });
+function groupAnswer(catalog: Catalog, group: string): ApiResponse | undefined {
+  if (!catalog.hasGroup(group)) return undefined;
+  return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(catalog, group) });
 }
 
-function resourceList(group: string, version: string): ApiResponse | undefined {
-  const kinds = kindsOf(group, version);
+function resourceList(catalog: Catalog, group: string, version: string): ApiResponse | undefined {
+  const kinds = catalog.kindsOf(group, version);
   if (kinds.length === 0) return undefined;
   return jsonAnswer(200, {
     kind: 'APIResourceList',

@@ -7,10 +7,11 @@ import { notAcceptable, refuseOtherForms, takesAny } from '../http/negotiation.t
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { aggregatedForm } from './aggregated-discovery.ts';
+import type { Catalog } from './catalog.ts';
 import { discoveryAnswer } from './discovery.ts';
 import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
 import { openIdAnswer } from './openid.ts';
-import { isServedGroup } from './served-kinds.ts';
+import { isBuiltInGroup } from './served-kinds.ts';
 import { VERSION } from './version.ts';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
@@ -23,11 +24,11 @@ export async function answerPath(
 ): Promise<ApiResponse> {
   if (isHealthPath(request.path)) return healthAnswer(request, checks, core.serviceLevels);
   if (request.method !== 'GET' && isDocument(request.path)) throw methodNotAllowed();
-  refuseOthers(request);
+  refuseOthers(request, core.catalog);
   if (request.path === '/version' || request.path === '/version/') return indentedAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
   if (request.path === '/metrics/slis') return textAnswer(200, core.serviceLevels.render(), PROMETHEUS_TEXT);
-  const found = discoveryAnswer(request, checks);
+  const found = discoveryAnswer(request, checks, core.catalog);
   if (found !== undefined) return asAccepted(request, found);
   const answer = core.openApi.answer(request, core.clock.now()) ?? openIdAnswer(core, request);
   if (answer !== undefined) return answer;
@@ -39,13 +40,13 @@ export async function answerPath(
 const isDocument = (path: string): boolean => /^\/(?:version|api|api\/v1|apis\/[^/]+\/[^/]+)\/?$/.test(path);
 
 /** Who takes nothing of what stands there is told what does; of unknown groups nothing does. */
-function refuseOthers(request: ApiRequest): void {
+function refuseOthers(request: ApiRequest, catalog: Catalog): void {
   const { path, headers } = request;
   const accept = headers['accept'] ?? '';
   if (accept === '' || accept === 'application/json') return;
   if (/^\/version\/?$/.test(path)) {
     if (!takesAny(accept, ['application/json'])) throw notAcceptable(['application/json']);
-  } else if (isDiscovery(path)) {
+  } else if (isDiscovery(path, catalog)) {
     if (isRoute(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
     if (!isAggregated(path) || aggregatedForm(request) === undefined) refuseOtherForms(accept);
   }
@@ -53,10 +54,10 @@ function refuseOthers(request: ApiRequest): void {
 
 const DISCOVERY_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
-function isDiscovery(path: string): boolean {
+function isDiscovery(path: string, catalog: Catalog): boolean {
   if (/^\/(?:api|apis|api\/v1)\/?$/.test(path)) return true;
   const [, group = ''] = /^\/apis\/([^/]+)(?:\/[^/]+)?\/?$/.exec(path) ?? [];
-  return group !== '' && isServedGroup(group);
+  return group !== '' && catalog.hasGroup(group);
 }
 
 /** The lists of groups and of versions are no routes of the API: nobody is turned away from them by the name of a type. */
@@ -67,5 +68,5 @@ const isAggregated = (path: string): boolean => /^\/apis?\/?$/.test(path);
 /** Below a group that is served an unknown path is told in a `Status`; elsewhere there is no API that could. */
 function isBelowServedGroup(path: string): boolean {
   const [, root, group = ''] = path.split('/');
-  return root === 'api' || root === 'version' || (root === 'apis' && group !== '' && isServedGroup(group));
+  return root === 'api' || root === 'version' || (root === 'apis' && group !== '' && isBuiltInGroup(group));
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { allResources, type KindInfo, type ResourceDefinition } from '@holdfast/api';
+import { allResources, type CustomKind, type KindInfo, type ResourceDefinition } from '@holdfast/api';
 import { type ServedSubresource, subresourcesOf } from '../subresources/served-subresources.ts';
 import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
 
@@ -8,6 +8,8 @@ export interface ServedKind extends Omit<KindInfo, 'struct' | 'subresources'> {
   readonly subresources: readonly ServedSubresource[];
   /** Under which version it is kept, in the form in which clients compare that; absent when nothing is kept. */
   readonly storageVersionHash?: string;
+  /** Present for kinds of definitions. */
+  readonly custom?: CustomKind;
 }
 
 /** Groups in the order in which Kubernetes lists them; clients that know a kind by its name alone take the first match. */
@@ -34,13 +36,13 @@ const GROUP_ORDER = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
-/** Whether anything of a group is served, in whatever version. */
-export const isServedGroup = (group: string): boolean =>
+/** Whether Kubernetes itself has kinds in a group. */
+export const isBuiltInGroup = (group: string): boolean =>
   allResources().some((each) => each.group === group) || VIRTUAL_RESOURCES.some((each) => each.group === group);
 
 let known: readonly ServedKind[] | undefined;
 
-/** Everything that is served, by group, then by name. The API does not change while it runs. */
+/** Everything of this build, by group, then by name. What definitions add is in the catalog. */
 export const servedKinds = (): readonly ServedKind[] => (known ??= readServedKinds());
 
 function readServedKinds(): readonly ServedKind[] {
@@ -64,11 +66,11 @@ function readServedKinds(): readonly ServedKind[] {
   );
 }
 
-export const versionsOf = (group: string): readonly string[] => [
+const versionsOf = (group: string): readonly string[] => [
   ...new Set(servedKinds().flatMap((each) => (each.group === group ? [each.version] : []))),
 ];
 
-/** Each group with each of its versions. */
+/** Each group of this build with each of its versions. */
 export const versionsByGroup = (): readonly Pick<ServedKind, 'group' | 'version'>[] =>
   [...new Set(servedKinds().map(({ group }) => group))].flatMap((group) =>
     versionsOf(group).map((version) => ({ group, version })),
@@ -83,8 +85,8 @@ export const namesOf = ({ shortNames, categories }: ServedKind): object => ({
   ...(categories.length === 0 ? {} : { categories }),
 });
 
-function storedKind(definition: ResourceDefinition): ServedKind {
-  const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, answersDeleted } =
+export function storedKind(definition: ResourceDefinition): ServedKind {
+  const { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, answersDeleted, custom } =
     definition;
   return {
     group,
@@ -95,10 +97,11 @@ function storedKind(definition: ResourceDefinition): ServedKind {
     namespaced,
     shortNames,
     categories,
-    verbs: verbs.toSorted(),
+    verbs: custom === undefined ? verbs.toSorted() : verbs,
     answersDeleted,
     subresources: subresourcesOf(definition),
-    storageVersionHash: hashOf(definition.storedAs ?? definition),
+    storageVersionHash: hashOf(definition.storedAs ?? { group, version: custom?.storageVersion ?? version, kind }),
+    ...(custom === undefined ? {} : { custom }),
   };
 }
 

@@ -13,6 +13,8 @@ import {
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { Selection } from '../cache/selection.ts';
+import { isIndexed } from '../kinds/field-readers.ts';
+import { shownObject } from '../stored-form.ts';
 import { readInt64, revisionProblem } from './query-values.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 
@@ -68,7 +70,7 @@ function readSelection(
   return {
     namespace: definition.namespaced ? info.namespace || pinnedNamespace : undefined,
     exactName: info.name || fields.requiredValue('metadata.name'),
-    exactField: definition.storedAs === undefined ? exactField(fields, definition) : undefined,
+    exactField: isIndexed(definition) ? exactField(fields, definition) : undefined,
     matches: combined(labels, fields, definition),
   };
 }
@@ -88,11 +90,9 @@ function combined(
 ): Selection['matches'] {
   if (labels.empty && fields.empty) return undefined;
   if (fields.empty) return (object) => labels.matches(object.metadata.labels ?? {});
-  const { storedAs } = definition;
-  const served = (stored: KubeObject): KubeObject => (storedAs === undefined ? stored : storedAs.fromStored(stored));
   return (object) => {
     if (!labels.matches(object.metadata.labels ?? {})) return false;
-    const shown = served(object);
+    const shown = shownObject(definition, object);
     return fields.matches((field) => readField(shown, field, definition));
   };
 }
@@ -106,14 +106,15 @@ function readField(object: KubeObject, field: string, definition: ResourceDefini
 function checkFields(fields: FieldSelectorMatcher, definition: ResourceDefinition): void {
   const own = Object.keys(definition.selectableFields);
   for (const { field } of fields.requirements) {
+    const isCustom = definition.custom !== undefined;
     // A kind without namespaces that lists its fields does not list this one.
-    if (field === 'metadata.namespace' && (definition.namespaced || own.length === 0)) continue;
+    if (field === 'metadata.namespace' && (definition.namespaced || (own.length === 0 && !isCustom))) continue;
     if (field === 'metadata.name' || own.includes(field)) continue;
     if (definition.group === 'batch' && definition.kind === 'Job') {
       throw badRequest(`field label ${JSON.stringify(field)} not supported for batchv1.Job`);
     }
     throw badRequest(
-      own.length === 0
+      own.length === 0 && !isCustom
         ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`
         : `field label not supported: ${field}`,
     );

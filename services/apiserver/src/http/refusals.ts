@@ -1,5 +1,6 @@
-import { StatusError } from '@holdfast/machinery/status';
+import { badRequest, StatusError } from '@holdfast/machinery/status';
 import { REQUEST_BODY_BYTES_MAX } from '../limits.ts';
+import { IS_NO_PART } from './request-info.ts';
 
 export function bodyTooLarge(): StatusError {
   return new StatusError({
@@ -19,3 +20,12 @@ export const methodNotAllowed = (): StatusError =>
     message: 'the server does not allow this method on the requested resource',
     details: {},
   });
+
+export function refuseName(name: string): void {
+  if (!IS_NO_PART.test(name)) return;
+  const why =
+    name === '.' || name === '..'
+      ? `may not be '${name}'`
+      : ['/', '%'].flatMap((each) => (name.includes(each) ? [`may not contain '${each}'`] : [])).join(';');
+  throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${why}`);
+}

@@ -1,8 +1,9 @@
-import { allResources, findResource, type ResourceDefinition } from '@holdfast/api';
+import { allResources, type ResourceDefinition } from '@holdfast/api';
 import { labelText, MetricRegistry } from '@holdfast/platform';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
+import type { Kinds } from '../kinds/custom-kinds.ts';
 import { subresourcesOf } from '../subresources/served-subresources.ts';
 
 /** What is measured, under the names that dashboards for Kubernetes ask for. */
@@ -16,7 +17,13 @@ const DURATION_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-export function createApiMetrics(deps: { readonly cache: WatchCache; readonly writeGate: WriteGate }): ApiMetrics {
+export interface ApiMetricsDeps {
+  readonly cache: WatchCache;
+  readonly kinds: Kinds;
+  readonly writeGate: WriteGate;
+}
+
+export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
   const registry = new MetricRegistry();
   const requests = registry.counter('apiserver_request_total', 'Requests by verb, resource and HTTP status.', [
     'verb',
@@ -34,14 +41,12 @@ export function createApiMetrics(deps: { readonly cache: WatchCache; readonly wr
   registry.gauge('apiserver_current_inflight_requests', 'Writes that are being served.', () => [
     ['request_kind="mutating"', deps.writeGate.inFlight()],
   ]);
-  registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps.cache, 'size'));
-  registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () =>
-    perResource(deps.cache, 'watchers'),
-  );
+  registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps, 'size'));
+  registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () => perResource(deps, 'watchers'));
   registry.gauge('apiserver_watch_cache_resource_version', 'Newest revision that the cache holds.', () => [
     ['', deps.cache.revision],
   ]);
-  const seriesOf = rememberedSeries((labels) => ({
+  const seriesOf = rememberedSeries(deps.kinds, (labels) => ({
     took: durations.series(labels),
     byCode: new Map(),
     counting: (code) => requests.series([...labels, String(code)]),
@@ -68,16 +73,20 @@ interface RequestSeries {
 }
 
 /** Of requests that ask for the same in the same way. */
-function rememberedSeries(make: (labels: readonly string[]) => RequestSeries): (info: RequestInfo) => RequestSeries {
-  const known = new Map<ResourceDefinition | RequestInfo['kind'], Map<string, RequestSeries>>();
+function rememberedSeries(
+  kinds: Kinds,
+  make: (labels: readonly string[]) => RequestSeries,
+): (info: RequestInfo) => RequestSeries {
+  const paths = new Map<string, RequestSeries>();
+  /** A kind that goes takes what is remembered of it along. */
+  const known = new WeakMap<ResourceDefinition, Map<string, RequestSeries>>();
   return (info) => {
-    const definition = info.kind === 'path' ? undefined : findResource(info.group, info.version, info.resource);
-    const place = definition ?? info.kind;
-    const manner = mannerOf(info, definition);
-    let ofPlace = known.get(place);
+    const definition = info.kind === 'path' ? undefined : kinds.find(info.group, info.version, info.resource);
+    const manner = definition === undefined ? `${info.kind} ${info.verb}` : mannerOf(info, definition);
+    let ofPlace = definition === undefined ? paths : known.get(definition);
     if (ofPlace === undefined) {
       ofPlace = new Map();
-      known.set(place, ofPlace);
+      if (definition !== undefined) known.set(definition, ofPlace);
     }
     let series = ofPlace.get(manner);
     if (series === undefined) {
@@ -116,8 +125,12 @@ function isServed(definition: ResourceDefinition, subresource: string): boolean 
   return served.has(subresource);
 }
 
-function perResource(cache: WatchCache, what: 'size' | 'watchers'): readonly (readonly [string, number])[] {
-  return allResources().map(({ group, plural }) => {
+function perResource(
+  { cache, kinds }: ApiMetricsDeps,
+  what: 'size' | 'watchers',
+): readonly (readonly [string, number])[] {
+  const custom = kinds.definitions().map(({ summary }) => ({ group: summary.group, plural: summary.names.plural }));
+  return [...allResources(), ...custom].map(({ group, plural }) => {
     const resource = cache.resource(group, plural);
     const name = group === '' ? plural : `${plural}.${group}`;
     return [labelText(['resource'], [name]), what === 'size' ? resource.size : resource.watchers.size];

@@ -8,6 +8,7 @@ import {
   invalidObject,
   isJsonObject,
   type JsonObject,
+  StatusError,
   unclassifiedError,
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
@@ -35,7 +36,10 @@ const get: Handler = async (core, context, definition) => {
   await catchUp(core);
   const object = core.cache.byKey(keyOf(definition, context.info.namespace, context.info.name));
   if (object === undefined) throw missing(definition, context.info.name);
-  return answer(core, context, definition, asServed(definition, object));
+  const served = asServed(definition, object);
+  const missingPart = definition.scale?.missing?.(served.object);
+  if (missingPart !== undefined) throw internalProblem(missingPart);
+  return answer(core, context, definition, served);
 };
 
 const put: Handler = async (core, context, definition) => {
@@ -97,7 +101,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
         config: wanted,
         force: options.force,
       });
-      readReplicas(applied.object, current);
+      readReplicas(applied.object, current, definition.custom !== undefined);
       return changeable(asKind(decodeStoredForm(applied.object, definition), definition));
     },
   });
@@ -137,12 +141,13 @@ async function change(
     definition,
     form: { ...formFor(definition, ''), subresource: 'scale' },
     dryRun,
-    fieldManager,
+    // Kubernetes tracks nobody who scales a custom resource, unless it is by applying.
+    ...(definition.custom === undefined ? { fieldManager } : {}),
     change: (current) => {
       const result = wanted(scaleOf(definition, current));
       checkPreconditions(result, current, definition);
       const object = changeable(current);
-      access.setReplicas(object, readReplicas(result, current));
+      access.setReplicas(object, readReplicas(result, current, definition.custom !== undefined));
       return object;
     },
   });
@@ -157,6 +162,15 @@ function answer(
 ): ApiResponse {
   return scaleAnswer(core, context, { scale: scaleOf(definition, object), object, access: accessOf(definition) });
 }
+
+/** Kubernetes tells this so. */
+const internalProblem = (why: string): StatusError =>
+  new StatusError({
+    code: 500,
+    reason: 'InternalError',
+    message: `Internal error occurred: ${why}`,
+    details: { causes: [{ message: why }] },
+  });
 
 function scaleOf(definition: ResourceDefinition, object: KubeObject): JsonObject {
   const access = accessOf(definition);
@@ -204,13 +218,14 @@ function checkPreconditions(wanted: JsonObject, current: KubeObject, definition:
   }
 }
 
-function readReplicas(wanted: JsonObject, current: KubeObject): number {
+function readReplicas(wanted: JsonObject, current: KubeObject, isCustom: boolean): number {
   const spec = isJsonObject(wanted['spec']) ? wanted['spec'] : {};
   const replicas = spec['replicas'] ?? 0;
   if (typeof replicas !== 'number' || !Number.isSafeInteger(replicas)) {
     throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
   }
-  if (replicas >= 0) return replicas;
+  // Custom resources say themselves what is wrong with them.
+  if (replicas >= 0 || isCustom) return replicas;
   throw invalidObject({ group: 'autoscaling', kind: 'Scale', name: current.metadata.name ?? '' }, [
     invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
   ]);

@@ -117,7 +117,8 @@ function refuseUid({ metadata: { uid = '' } }: KubeObject, definition: ResourceD
 /** Of the right version, and of a kind that has no fields to own. */
 function refuseUnknown(config: JsonObject, definition: ResourceDefinition): void {
   const { apiVersion, kind = '', metadata = {} } = config;
-  if (apiVersion !== groupVersion(definition) || typeof kind !== 'string' || isKnownKind(apiVersion, kind)) return;
+  if (apiVersion !== groupVersion(definition) || typeof kind !== 'string') return;
+  if (definition.custom === undefined ? isKnownKind(apiVersion, kind) : kind === definition.kind) return;
   const type = `${definition.group}/${definition.version}, Kind=${kind}`;
   const text = (part: 'namespace' | 'name'): string => {
     const value = isJsonObject(metadata) ? metadata[part] : undefined;

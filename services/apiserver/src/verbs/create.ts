@@ -15,6 +15,7 @@ import { asJson, decodeNewBody, schemaOf } from './decode-body.ts';
 import { trackWriter } from './field-ownership.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
 import type { PodTemplate } from './pod-templates.ts';
+import { refuseWhileTerminating } from './terminating-kind.ts';
 import { changeable } from './update-object.ts';
 import { validationContext } from './validation-context.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
@@ -47,6 +48,7 @@ export interface NewObject {
 /** Defaults, admits, validates and stores a new object; also behind PUT and apply to a name that does not exist. */
 export async function createObject(core: Core, context: ResourceContext, wanted: NewObject): Promise<CachedObject> {
   const { definition, options } = wanted;
+  if (definition.custom !== undefined) refuseWhileTerminating(definition, definition.custom);
   definition.setDefaults(wanted.object);
   const object = wanted.tracked === true ? wanted.object : owned(core, wanted);
   const revision = object.metadata.resourceVersion ?? '';

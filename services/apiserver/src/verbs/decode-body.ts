@@ -1,4 +1,4 @@
-import { type KubeObject, type ResourceDefinition, schemaFor } from '@holdfast/api';
+import { type CustomKind, type KubeObject, type ResourceDefinition, schemaFor } from '@holdfast/api';
 import {
   badRequest,
   copyJson,
@@ -8,6 +8,9 @@ import {
   decodeWithSchema,
   findOddNumbers,
   findStrictProblems,
+  invalid,
+  invalidObject,
+  isJsonObject,
   type JsonObject,
   StatusError,
   type StructSchema,
@@ -15,6 +18,7 @@ import {
 import { invariant } from '@holdfast/platform';
 import { asKind, type BodyFormat, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { groupVersion } from '../served.ts';
 import {
   isMarked,
   isPod,
@@ -120,6 +124,8 @@ function decodeDocument(
   definition: ResourceDefinition,
   report: (unknownFields: readonly string[]) => void,
 ): KubeObject {
+  if (definition.custom !== undefined)
+    return decodeCustomDocument(document.value, definition, definition.custom, report);
   const object = asKind(document.value, definition);
   try {
     const { value, unknownFields } = decodeFields(asJson(object), definition, document.oddNumbers);
@@ -140,9 +146,75 @@ const decodeFields = (
     ? decodeWithSchema(value, schemaOf(definition))
     : decodeTextWithSchema(value, schemaOf(definition), oddNumbers);
 
+/** Of a kind whose schema is known only at run time: values of wrong types are for validation to name. */
+function decodeCustomDocument(
+  value: JsonObject,
+  definition: ResourceDefinition,
+  ...[custom, report]: readonly [CustomKind, (unknownFields: readonly string[]) => void]
+): KubeObject {
+  checkCustomType(value, definition, report);
+  try {
+    const decoded = custom.decode(asJson(asKind(value, definition)));
+    report(decoded.unknownFields);
+    return asKind(decoded.value, definition);
+  } catch (error) {
+    if (error instanceof DecodeError) throw cannotBeHandled(definition, error.message);
+    throw error;
+  }
+}
+
+/** Of another version nothing is known; another kind is a mistake like any other in the object. */
+function checkCustomType(
+  document: JsonObject,
+  definition: ResourceDefinition,
+  report: (unknownFields: readonly string[]) => void,
+): void {
+  const { apiVersion = '', kind = '' } = document;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return;
+  if (kind === '') throw missingKind(document, definition);
+  const wanted = groupVersion(definition);
+  if (apiVersion !== wanted) {
+    if (kind === definition.kind)
+      report(
+        Object.keys(document)
+          .filter((key) => !TYPE_FIELDS.has(key))
+          .map(unknownField),
+      );
+    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${wanted})`);
+  }
+  refuseOtherType(document, definition);
+}
+
+const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const unknownField = (key: string): string => `unknown field "${key}"`;
+
+/** The object is named as what it says it is. */
+export function refuseOtherType(document: JsonObject, definition: ResourceDefinition): void {
+  const { apiVersion = '', kind = '', metadata } = document;
+  const wanted = groupVersion(definition);
+  const errors = [
+    ...(kind === definition.kind ? [] : [invalid('kind', kind, `must be ${definition.kind}`)]),
+    ...(apiVersion === wanted ? [] : [invalid('apiVersion', apiVersion, `must be ${wanted}`)]),
+  ];
+  if (errors.length === 0) return;
+  const name = isJsonObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  throw invalidObject({ group: definition.group, kind: typeof kind === 'string' ? kind : '', name }, errors);
+}
+
+function missingKind(document: JsonObject, { kind }: ResourceDefinition): StatusError {
+  const text = JSON.stringify(document);
+  const shown = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)} ...` : text;
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): Object 'Kind' is missing in '${text}' (${shown})`,
+  );
+}
+
+const SHOWN_CHARS = 30;
+
 /** The form that is stored, of a document that the server itself put together. */
 export function decodeStoredForm(document: JsonObject, definition: ResourceDefinition): JsonObject {
   try {
+    if (definition.custom !== undefined) return definition.custom.decode(document).value;
     return decodeWithSchema(document, schemaOf(definition)).value;
   } catch (error) {
     if (error instanceof DecodeError) throw cannotBeHandled(definition, error.message);
@@ -165,7 +237,7 @@ export function reportStrict(
 export function schemaOf(definition: ResourceDefinition): StructSchema {
   const known = schemas.get(definition);
   if (known !== undefined) return known;
-  const schema = schemaFor(definition.group, definition.version, definition.kind);
+  const schema = definition.custom?.schema() ?? schemaFor(definition.group, definition.version, definition.kind);
   invariant(schema !== undefined, 'every served kind has a field table', { kind: definition.kind });
   schemas.set(definition, schema);
   return schema;

@@ -26,7 +26,10 @@ export interface DeletionInput {
 /** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
 export function decideDeletion(input: DeletionInput): DeletionStep {
   // Only metadata changes; whatever else does is replaced.
-  const object = { ...input.old, metadata: { ...input.old.metadata } };
+  const copy = { ...input.old, metadata: { ...input.old.metadata } };
+  const { beginsDeletion } = input.definition.strategy;
+  const isFirst = copy.metadata.deletionTimestamp === undefined;
+  const object = isFirst && beginsDeletion !== undefined ? beginsDeletion(copy, input.now) : copy;
   const finalizersChanged = applyPropagation(object, input);
   const grace = gracePeriod(input);
   const held = isHeld(input.definition, object);

@@ -23,7 +23,7 @@ import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion, listKindOf } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
@@ -50,7 +50,9 @@ export async function readPage(core: Core, options: ListOptions, definition: Res
   });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
   const objects =
-    definition.storedAs === undefined ? result.objects : result.objects.map((each) => asServed(definition, each));
+    definition.storedAs === undefined && definition.custom === undefined
+      ? result.objects
+      : result.objects.map((each) => asServed(definition, each));
   return {
     ...result,
     objects,
@@ -121,6 +123,7 @@ export function listAnswer(
     case 'partial list':
       return valueAnswer(context, 200, partialList(page.objects, metadata, formVersionOf(context)));
     case 'object':
+      if (definition.custom !== undefined) return customListAnswer(context, definition, page, metadata);
       if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));
       if (representation.encoding === 'protobuf') {
         const value = (): unknown => listValue(definition, page, metadata);
@@ -138,6 +141,29 @@ export function listAnswer(
       };
   }
 }
+
+/** Its items say what they are, and its metadata that nothing follows. */
+function customListAnswer(
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  page: Page,
+  known: ListMetadata,
+): ApiResponse {
+  const metadata = { continue: '', ...known };
+  const value = (): unknown => listValue(definition, page, metadata);
+  if (context.representation.encoding === 'yaml') return valueAnswer(context, 200, value());
+  const items = page.objects.map(({ bytes }) => ({ bytes, metadataAt: WHOLE_ITEM }));
+  const head = JSON.stringify({ kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata });
+  const list = { head: Buffer.from(`${head.slice(0, -1)},"items":[`), items, tail: LIST_END };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: { kind: 'json', bytes: () => joined(inPieces(list)), pieces: () => inPieces(list), value },
+  };
+}
+
+/** Behind the opening brace. */
+const WHOLE_ITEM = 1;
 
 type ListMetadata = Table['metadata'];
 
@@ -172,7 +198,7 @@ function listPieces(
   objects: readonly CachedObject[],
   metadata: ListMetadata,
 ): JsonPieces {
-  const head = JSON.stringify({ kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata });
+  const head = JSON.stringify({ kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata });
   return inPieces({ head: Buffer.from(`${head.slice(0, -1)},"items":[`), items: objects, tail: LIST_END });
 }
 
@@ -181,7 +207,7 @@ const LIST_END = Buffer.from(']}');
 /** In-process readers share the cache's objects, which carry their kind. */
 function listValue(definition: ResourceDefinition, page: Page, metadata: ListMetadata): unknown {
   return deepFreeze({
-    kind: `${definition.kind}List`,
+    kind: listKindOf(definition),
     apiVersion: groupVersion(definition),
     metadata,
     items: page.objects.map((object) => object.object),

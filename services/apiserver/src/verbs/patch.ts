@@ -25,11 +25,11 @@ import {
   setOwn,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, type Kind, mediaTypeOf, noObject, unfitKind } from '../http/body.ts';
+import { asKind, bodyText, mediaTypeOf, noObject, unfitKind, unsupportedMediaType } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { apply } from './apply.ts';
-import { asJson, reportStrict, schemaOf } from './decode-body.ts';
+import { asJson, refuseOtherType, reportStrict, schemaOf } from './decode-body.ts';
 import { formFor } from './update-forms.ts';
 import { changeable, updateObject } from './update-object.ts';
 import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-options.ts';
@@ -55,7 +55,8 @@ export async function patch(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   if (mediaTypeOf(context.request) === APPLY_PATCH) return apply(core, context, definition);
-  requirePatchType(context);
+  if (definition.custom === undefined) requirePatchType(context);
+  else requireCustomPatchType(context);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaOf(definition);
   // Only an object that is there makes anybody look at what shall be changed in it.
@@ -108,6 +109,13 @@ export function requirePatchType({ request }: ResourceContext): string {
   return type;
 }
 
+/** How to merge lists is not said by the schema of a custom resource. */
+function requireCustomPatchType({ request }: ResourceContext): void {
+  const type = mediaTypeOf(request);
+  if (type === JSON_PATCH || type === MERGE_PATCH) return;
+  throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, APPLY_PATCH]);
+}
+
 const NO_MERGE_PATCH = 'Invalid JSON Patch';
 
 const unsupportedPatch = (): StatusError =>
@@ -132,7 +140,7 @@ export interface Patching {
   readonly patch: Patch;
   readonly schema: StructSchema;
   /** The kind of the stored object that is patched, which the result must have; absent = nobody looks. */
-  readonly kind?: Kind;
+  readonly kind?: ResourceDefinition;
 }
 
 /** The patched document, checked field by field as if it had been sent whole. */
@@ -143,7 +151,8 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
   refuseTooManyValues(result);
   const document = patch.strategic === undefined ? result : keepKind(result, patching.current);
   const refusal = (why: string): StatusError => invalidPatch(patch, document, why);
-  const otherKind = kind === undefined ? undefined : unfitKind(document, kind);
+  if (kind?.custom !== undefined) refuseOtherType(document, kind);
+  const otherKind = kind === undefined || kind.custom !== undefined ? undefined : unfitKind(document, kind);
   if (otherKind !== undefined) throw refusal(otherKind);
   try {
     const { value, unknownFields } = decodeResult(document, patching);
@@ -157,6 +166,7 @@ export function patched(context: ResourceContext, options: WriteOptions, patchin
 }
 
 function decodeResult(document: JsonObject, { patch, schema, current, kind }: Patching): Decoded {
+  if (kind?.custom !== undefined) return kind.custom.decode(document);
   if (patch.oddNumbers !== undefined) return decodeTextWithSchema(document, schema, patch.oddNumbers);
   const words = patch.strategic === undefined ? 'decoder' : 'converter';
   return decodeWithSchema(document, schema, words, kind === undefined ? undefined : current);

@@ -19,7 +19,7 @@ import { revisionProblem } from '../http/query-values.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, storagePath, subjectOf } from '../served.ts';
-import { asServed } from '../stored-form.ts';
+import { asServed, asStored } from '../stored-form.ts';
 import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
@@ -80,6 +80,7 @@ export async function updateObject(core: Core, context: ResourceContext, update:
     checkIdentity(object, current.object, context, definition);
     if (update.isComplete !== true) definition.setDefaults(object);
     const swapped = await admitAndSwap(core, context, update, {
+      stored,
       current,
       object: owned(core, update, object, current),
     });
@@ -90,6 +91,8 @@ export async function updateObject(core: Core, context: ResourceContext, update:
 
 interface Attempt {
   readonly current: CachedObject;
+  /** `current` as it is in the store. */
+  readonly stored: CachedObject;
   readonly object: KubeObject;
 }
 
@@ -116,8 +119,7 @@ async function admitAndSwap(
   const validating = core.admission.validate(request);
   if (validating !== undefined) await validating;
   const text = encodeStored(object);
-  // Key order does not change the length of JSON text: only what is as long as before needs a closer look.
-  if (text.length === current.size && deepEqual(object, current.object)) return current;
+  if (isUnchanged(definition, attempt, text)) return current;
   if (update.dryRun) {
     const given = await core.services.rehearse({ definition, object, old: current.object });
     return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
@@ -126,6 +128,15 @@ async function admitAndSwap(
     ? await deleteStored(core, definition, { old: current, object })
     : await updateStored(core, definition, { old: current, object, text, companion: companions[0] });
   return result.outcome === 'done' ? result.object : undefined;
+}
+
+/**
+ * Key order does not change the length of JSON text: only what is as long as before needs a closer look. A custom resource that
+ * is stored in a form of the past is written anew even if nothing in it changes.
+ */
+function isUnchanged(definition: ResourceDefinition, { current, object, stored }: Attempt, text: string): boolean {
+  if (definition.custom !== undefined) return deepEqual(asStored(definition, object), stored.object);
+  return text.length === current.size && deepEqual(object, current.object);
 }
 
 function owned(core: Core, update: Update, object: KubeObject, current: CachedObject): KubeObject {

@@ -8,7 +8,7 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { formVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
 import { encoder, objectInProtobuf } from '../http/protobuf.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion, listKindOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
 
 /** How this client gets what it watches. */
@@ -69,9 +69,13 @@ const BLANKS: ReadonlyMap<string, TableCell> = new Map<string, TableCell>([
 
 /** All watchers of a change share what was encoded, as long as it is shown as it is stored. */
 function objectRenderer({ representation }: ResourceContext, definition: ResourceDefinition): RenderFrame {
-  const isStored = definition.storedAs === undefined;
+  const isStored = definition.storedAs === undefined && definition.custom === undefined;
   if (representation.encoding !== 'protobuf') {
-    return isStored ? shareFrame : (type, object) => objectFrame(type, asServed(definition, object));
+    if (isStored) return shareFrame;
+    return (type, object, event) => {
+      const served = asServed(definition, object);
+      return served === object ? shareFrame(type, object, event) : objectFrame(type, served);
+    };
   }
   return (type, object, event) => {
     const make = (): WatchFrame => protobufFrame(type, definition, asServed(definition, object));
@@ -113,7 +117,7 @@ function endOfInitial(context: ResourceContext, definition: ResourceDefinition):
   if (form === 'table') return end;
   const list =
     form === 'object'
-      ? { kind: `${definition.kind}List`, apiVersion: groupVersion(definition), metadata: {}, items: null }
+      ? { kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata: {}, items: null }
       : { kind: 'PartialObjectMetadataList', apiVersion: formVersionOf(context), metadata: {}, items: null };
   const bytes = encoding === 'protobuf' ? encoder().encodeObject({ ...list, items: [] }) : undefined;
   const text = (bytes ?? Buffer.from(`${JSON.stringify(list)}\n`)).toString('base64');

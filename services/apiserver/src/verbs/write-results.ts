@@ -8,7 +8,7 @@ import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../served.ts';
-import { asServed, asStored } from '../stored-form.ts';
+import { asServed, asStored, isShownAsStored } from '../stored-form.ts';
 
 /** What became of one compare-and-swap. `lost` = somebody else was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
@@ -81,7 +81,12 @@ async function write(
       ? core.store.write(operations)
       : companion.write((more) => core.store.write([...operations, ...more]), operations.length));
     if (result.outcome === 'committed') {
-      return done(core, definition, { key: operation.key, value, revision: result.firstRevision, written: stored });
+      return done(
+        core,
+        definition,
+        { key: operation.key, value, revision: result.firstRevision, written: stored },
+        stored === allocation.object,
+      );
     }
     if (result.index === 0) return { outcome: 'lost' };
     allocation.lost(result.index - 1);
@@ -89,8 +94,10 @@ async function write(
   throw conflict(subjectOf(definition, object.metadata.name ?? ''), MODIFIED_CONCURRENTLY);
 }
 
-function done(core: Core, definition: ResourceDefinition, state: WrittenState): SwapResult {
-  return { outcome: 'done', object: asServed(definition, core.cache.stateAfter(state)) };
+function done(core: Core, definition: ResourceDefinition, state: WrittenState, isWhole = false): SwapResult {
+  const written = core.cache.stateAfter(state);
+  if (isWhole) isShownAsStored(definition, written);
+  return { outcome: 'done', object: asServed(definition, written) };
 }
 
 function bounded(value: string): string {

@@ -1,10 +1,11 @@
 import { createdAtColumn, nameColumn } from '../../columns/columns.ts';
+import { beginCleanup } from '../../custom/lifecycle.ts';
 import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
 import { setClientConfigDefaults } from '../../defaults/webhooks.ts';
 import type { CustomResourceDefinition } from '../../generated/types.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../refs.ts';
 import { defineResource } from '../define.ts';
-import { keepSpec, keepStatus, SPEC_AND_METADATA, specChanged, warnAtCreate } from '../strategy.ts';
+import { keepSpec, keepStatus, SPEC_AND_METADATA, specChanged } from '../strategy.ts';
 import { validateCrdCreate, validateCrdStatusUpdate, validateCrdUpdate } from './validation.ts';
 
 export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_DEFINITIONS, {
@@ -25,7 +26,7 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
     validateCreate: validateCrdCreate,
     validateUpdate: validateCrdUpdate,
     generationChanges: specChanged,
-    warnings: warnAtCreate('this API server serves no custom resources yet: the definition is kept and has no effect'),
+    beginsDeletion: beginCleanup,
     allowUnconditionalUpdate: false,
   },
   status: {
@@ -52,4 +53,6 @@ function setCrdDefaults(crd: CustomResourceDefinition): void {
   if (spec.names.kind) setDefaultOfZero(spec.names, 'listKind', `${spec.names.kind}List`);
   setDefault(spec, 'conversion', { strategy: 'None' });
   setClientConfigDefaults(spec.conversion?.webhook?.clientConfig);
+  const storage = spec.versions?.find((version) => version.storage)?.name;
+  if (storage !== undefined && (crd.status.storedVersions ?? []).length === 0) crd.status.storedVersions = [storage];
 }

@@ -66,8 +66,7 @@ function validateStatus(out: FieldError[], { spec, status }: Crd): void {
   const names = new Set((spec.versions ?? []).map((version) => version.name));
   for (const [i, name] of stored.entries()) {
     if (names.has(name)) continue;
-    const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
-    out.push(invalid(`${path}[${i}]`, name, detail));
+    out.push(invalid(`${path}[${i}]`, name, 'must appear in spec.versions'));
   }
 }
 

@@ -1,0 +1,3 @@
+export * from './kind.ts';
+export * from './lifecycle.ts';
+export * from './rules.ts';

@@ -1,0 +1,179 @@
+import { deepEqual } from '@holdfast/machinery';
+import { formatTime } from '@holdfast/platform';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionCondition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionStatus,
+} from '../generated/types.ts';
+import { approvalOf } from './approval.ts';
+
+/** Holds a definition until its instances are gone. */
+export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
+
+type Crd = Readonly<CustomResourceDefinition>;
+type Told = Pick<CustomResourceDefinitionCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+export const conditionOf = ({ status }: Crd, type: string): CustomResourceDefinitionCondition | undefined =>
+  (status.conditions ?? []).find((each) => each.type === type);
+
+export const isEstablished = (crd: Crd): boolean => conditionOf(crd, 'Established')?.status === 'True';
+
+/** The status with a condition; its time is kept while the condition says the same. */
+export function withCondition(
+  status: Readonly<CustomResourceDefinitionStatus>,
+  told: Told,
+  now: number,
+): CustomResourceDefinitionStatus {
+  const conditions = status.conditions ?? [];
+  const old = conditions.find(({ type }) => type === told.type);
+  const since = old?.status === told.status ? old.lastTransitionTime : undefined;
+  const next = { ...told, lastTransitionTime: since ?? formatTime(now) };
+  const others = conditions.map((each) => (each.type === told.type ? next : each));
+  return { ...status, conditions: old === undefined ? [...conditions, next] : others };
+}
+
+/** The status that a definition should have beside the others of its group; `undefined` when it has it. */
+export function decideDefinitionStatus(
+  crd: Crd,
+  others: readonly Crd[],
+  now: number,
+): CustomResourceDefinitionStatus | undefined {
+  const { names, condition } = acceptNames(crd, others);
+  let status: CustomResourceDefinitionStatus = { ...crd.status, acceptedNames: names };
+  status = withCondition(status, condition, now);
+  const established = establishedCondition(crd, condition.status === 'True');
+  if (established !== undefined) status = withCondition(status, established, now);
+  const approved = approvalCondition(crd);
+  if (approved !== undefined) status = withCondition(status, approved, now);
+  return deepEqual(status, crd.status) ? undefined : status;
+}
+
+/** A kind that was served once stays, whatever names it asks for later. */
+function establishedCondition(crd: Crd, accepted: boolean): Told | undefined {
+  if (isEstablished(crd)) return undefined;
+  return accepted
+    ? told('Established', 'True', 'InitialNamesAccepted', 'the initial names have been accepted')
+    : told('Established', 'False', 'NotAccepted', 'not all names are accepted');
+}
+
+const told = (type: string, status: 'True' | 'False', reason: string, message: string): Told => ({
+  type,
+  status,
+  reason,
+  message,
+});
+
+interface Accepted {
+  readonly names: CustomResourceDefinitionNames;
+  readonly condition: Told;
+}
+
+/** Each name is accepted by itself unless another definition of the group has it; the last conflict is told. */
+function acceptNames({ spec, status }: Crd, others: readonly Crd[]): Accepted {
+  const used = usedNames(others);
+  const wanted = spec.names;
+  const names: CustomResourceDefinitionNames = { ...status.acceptedNames };
+  let condition = told('NamesAccepted', 'True', 'NoConflicts', 'no conflicts found');
+  const refuse = (reason: string, conflicts: readonly string[]): void => {
+    const message = conflicts.map((name) => `${JSON.stringify(name)} is already in use`);
+    const text = message.length === 1 ? (message[0] ?? '') : `[${message.join(', ')}]`;
+    condition = told('NamesAccepted', 'False', reason, text);
+  };
+  const accept = (key: 'plural' | 'singular' | 'kind' | 'listKind', of: ReadonlySet<string>): void => {
+    const name = wanted[key] ?? '';
+    if (name === (names[key] ?? '')) return;
+    if (of.has(name)) refuse(`${key.charAt(0).toUpperCase()}${key.slice(1)}Conflict`, [name]);
+    else names[key] = name;
+  };
+  accept('plural', used.resources);
+  accept('singular', used.resources);
+  const own = new Set(names.shortNames);
+  const conflicts = (wanted.shortNames ?? []).filter((name) => !own.has(name) && used.resources.has(name));
+  if (conflicts.length > 0) refuse('ShortNamesConflict', conflicts);
+  else setOrDelete(names, 'shortNames', wanted.shortNames);
+  accept('kind', used.kinds);
+  accept('listKind', used.kinds);
+  setOrDelete(names, 'categories', wanted.categories);
+  return { names, condition };
+}
+
+function setOrDelete<K extends 'shortNames' | 'categories'>(
+  names: CustomResourceDefinitionNames,
+  key: K,
+  value: CustomResourceDefinitionNames[K],
+): void {
+  if (value === undefined) delete names[key];
+  else names[key] = value;
+}
+
+function usedNames(others: readonly Crd[]): {
+  readonly resources: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+} {
+  const accepted = others.map(({ status }) => status.acceptedNames);
+  return {
+    resources: new Set(
+      accepted.flatMap(({ plural, singular = '', shortNames = [] }) => [plural, singular, ...shortNames]),
+    ),
+    kinds: new Set(accepted.flatMap(({ kind, listKind = '' }) => [kind, listKind])),
+  };
+}
+
+function approvalCondition(crd: Crd): Told | undefined {
+  const approval = approvalOf(crd);
+  if (approval === undefined) return undefined;
+  const reason = { approved: 'Approved', bypassed: 'Unapproved', missing: 'Missing', invalid: 'Invalid' }[
+    approval.state
+  ];
+  const status = approval.state === 'approved' ? 'True' : 'False';
+  return told('KubernetesAPIApprovalPolicyConformant', status, `${reason}Annotation`, approval.message);
+}
+
+/** What happens to a definition that is being deleted. */
+export type CleanupStep =
+  /** Another finalizer holds it. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'delete-instances' }
+  | { readonly kind: 'finish'; readonly reason: 'NeverEstablished' | 'InstanceDeletionCompleted' };
+
+export function decideCleanup(crd: Crd, instances: number): CleanupStep {
+  const { deletionTimestamp, finalizers = [] } = crd.metadata;
+  if (deletionTimestamp === undefined || !finalizers.includes(CLEANUP_FINALIZER)) return { kind: 'nothing' };
+  if (!isEstablished(crd)) return { kind: 'finish', reason: 'NeverEstablished' };
+  return instances > 0 ? { kind: 'delete-instances' } : { kind: 'finish', reason: 'InstanceDeletionCompleted' };
+}
+
+const TERMINATING_TEXTS = {
+  InstanceDeletionPending: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+  InstanceDeletionInProgress: 'CustomResource deletion is in progress',
+  InstanceDeletionCompleted: 'removed all instances',
+  NeverEstablished: 'resource was never established',
+} as const;
+
+/** How far the deletion has come. */
+export function terminating(
+  crd: Crd,
+  reason: keyof typeof TERMINATING_TEXTS,
+  now: number,
+): CustomResourceDefinitionStatus {
+  const isOver = reason === 'InstanceDeletionCompleted' || reason === 'NeverEstablished';
+  return withCondition(
+    crd.status,
+    told('Terminating', isOver ? 'False' : 'True', reason, TERMINATING_TEXTS[reason]),
+    now,
+  );
+}
+
+/** Whoever deletes a definition has its instances deleted first. */
+export function beginCleanup(crd: CustomResourceDefinition, now: number): CustomResourceDefinition {
+  const finalizers = crd.metadata.finalizers ?? [];
+  return {
+    ...crd,
+    metadata: {
+      ...crd.metadata,
+      finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
+    },
+    status: terminating(crd, 'InstanceDeletionPending', now),
+  };
+}

@@ -1,0 +1,151 @@
+import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import { isCheckedFormat } from './formats.ts';
+
+/** One level of a schema of custom resources, read once so that no write looks anything up in JSON. */
+export interface SchemaNode {
+  /** Empty: any type. */
+  readonly types: readonly string[];
+  readonly nullable: boolean;
+  /** '' for formats that nobody checks. */
+  readonly format: string;
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  /** The values of a map. */
+  readonly additional: SchemaNode | undefined;
+  readonly items: SchemaNode | undefined;
+  readonly required: readonly string[];
+  readonly enum: readonly Json[] | undefined;
+  readonly limits: Limits;
+  readonly pattern: string | undefined;
+  readonly allOf: readonly SchemaNode[];
+  readonly anyOf: readonly SchemaNode[];
+  readonly oneOf: readonly SchemaNode[];
+  readonly not: SchemaNode | undefined;
+  readonly default: Json | undefined;
+  readonly preservesUnknown: boolean;
+  /** `additionalProperties: true`: any key, with any value. */
+  readonly isOpenMap: boolean;
+  readonly embedded: boolean;
+  readonly listType: 'atomic' | 'set' | 'map';
+  readonly mapKeys: readonly string[];
+  /** Whether anything here or below has one: most levels are passed over. */
+  readonly has: { readonly defaults: boolean; readonly identities: boolean; readonly embedded: boolean };
+}
+
+export interface Limits {
+  readonly minimum?: number;
+  readonly exclusiveMinimum: boolean;
+  readonly maximum?: number;
+  readonly exclusiveMaximum: boolean;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+}
+
+export function schemaNode(schema: JsonObject): SchemaNode {
+  const properties = nodesByName(ownValue(schema, 'properties'));
+  const additional = nodeOf(ownValue(schema, 'additionalProperties'));
+  const items = nodeOf(ownValue(schema, 'items'));
+  const node = {
+    types: typesOf(schema),
+    nullable: schema['nullable'] === true,
+    format: formatOf(schema),
+    properties,
+    additional,
+    items,
+    required: textsOf(ownValue(schema, 'required')),
+    enum: valuesOf(ownValue(schema, 'enum')),
+    limits: limitsOf(schema),
+    pattern: textOf(ownValue(schema, 'pattern')),
+    allOf: nodesOf(ownValue(schema, 'allOf')),
+    anyOf: nodesOf(ownValue(schema, 'anyOf')),
+    oneOf: nodesOf(ownValue(schema, 'oneOf')),
+    not: nodeOf(ownValue(schema, 'not')),
+    default: ownValue(schema, 'default'),
+    preservesUnknown: schema['x-kubernetes-preserve-unknown-fields'] === true,
+    isOpenMap: schema['additionalProperties'] === true,
+    embedded: schema['x-kubernetes-embedded-resource'] === true,
+    ...identityOf(schema),
+  };
+  const below = [...properties.values(), additional, items].filter((each) => each !== undefined);
+  return {
+    ...node,
+    has: {
+      defaults: node.default !== undefined || below.some(({ has }) => has.defaults),
+      identities: node.listType !== 'atomic' || below.some(({ has }) => has.identities),
+      embedded: node.embedded || below.some(({ has }) => has.embedded),
+    },
+  };
+}
+
+function typesOf(schema: JsonObject): readonly string[] {
+  if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
+  const type = ownValue(schema, 'type');
+  return typeof type === 'string' && type !== '' ? [type] : [];
+}
+
+function formatOf(schema: JsonObject): string {
+  const format = textOf(ownValue(schema, 'format'))?.replaceAll('-', '') ?? '';
+  return isCheckedFormat(format) ? format : '';
+}
+
+function limitsOf(schema: JsonObject): Limits {
+  const limits: Partial<Record<(typeof NUMBERS)[number], number>> = {};
+  for (const name of NUMBERS) {
+    const value = ownValue(schema, name);
+    if (typeof value === 'number') limits[name] = value;
+  }
+  return {
+    ...limits,
+    exclusiveMinimum: schema['exclusiveMinimum'] === true,
+    exclusiveMaximum: schema['exclusiveMaximum'] === true,
+  };
+}
+
+const NUMBERS = [
+  'minimum',
+  'maximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+] as const;
+
+function identityOf(schema: JsonObject): Pick<SchemaNode, 'listType' | 'mapKeys'> {
+  const type = ownValue(schema, 'x-kubernetes-list-type');
+  return {
+    listType: type === 'set' || type === 'map' ? type : 'atomic',
+    mapKeys: textsOf(ownValue(schema, 'x-kubernetes-list-map-keys')),
+  };
+}
+
+const nodeOf = (value: Json | undefined): SchemaNode | undefined =>
+  isJsonObject(value) ? schemaNode(value) : undefined;
+
+const nodesOf = (value: Json | undefined): readonly SchemaNode[] =>
+  isJsonArray(value) ? value.filter(isJsonObject).map(schemaNode) : [];
+
+/** By name: Kubernetes tells the faults of fields in no order, so ours is as good as any. */
+function nodesByName(value: Json | undefined): ReadonlyMap<string, SchemaNode> {
+  const nodes = new Map<string, SchemaNode>();
+  if (!isJsonObject(value)) return nodes;
+  for (const name of Object.keys(value).sort()) {
+    const node = nodeOf(value[name]);
+    if (node !== undefined) nodes.set(name, node);
+  }
+  return nodes;
+}
+
+const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+
+const textsOf = (value: Json | undefined): readonly string[] =>
+  isJsonArray(value) ? value.filter((each) => typeof each === 'string') : [];
+
+const valuesOf = (value: Json | undefined): readonly Json[] | undefined =>
+  isJsonArray(value) && value.length > 0 ? value : undefined;

@@ -1,0 +1,150 @@
+import {
+  allResources,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type CustomResourceDefinition,
+  customKinds,
+  type DefinitionSummary,
+  findResource,
+  type ResourceDefinition,
+  type RuleEngine,
+  summaryOf,
+} from '@holdfast/api';
+import { describeError, type Log } from '@holdfast/platform';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { DefinitionFeed } from '../cache/watch-cache.ts';
+
+/** One definition that is served, with its kind in each version. */
+export interface CustomDefinition {
+  readonly summary: DefinitionSummary;
+  readonly versions: ReadonlyMap<string, ResourceDefinition>;
+  /** The definition as it stands in the cache. */
+  readonly latest: { object: CachedObject };
+}
+
+/** Every kind that is served: those of this build, and those that definitions add and take away. */
+export interface Kinds {
+  find(group: string, version: string, plural: string): ResourceDefinition | undefined;
+  /** Of whatever version: all keep their objects in one place. */
+  anyVersion(group: string, plural: string): ResourceDefinition | undefined;
+  /** In the order of their names. */
+  definitions(): readonly CustomDefinition[];
+  /** Grows with every definition that comes, changes or goes. */
+  readonly generation: number;
+}
+
+export interface CustomKindsDeps {
+  readonly rules: RuleEngine;
+  readonly log: Log;
+  /** Called when objects of a kind are read in another way from now on, or no more. */
+  readonly onChange: (group: string, plural: string) => void;
+  /** Called for every change of a definition, also of one that is not served yet. */
+  readonly onDefinition: (name: string) => void;
+}
+
+/**
+ * The registry of custom kinds. The watch cache tells it of definitions in the same turn in which it takes them over, so whoever
+ * has waited for a revision meets the kinds of that revision. Adding, changing and removing a definition touches only its own
+ * kind; nothing of it is compiled before somebody uses it.
+ */
+export class CustomKinds implements Kinds, DefinitionFeed {
+  readonly group = CUSTOM_RESOURCE_DEFINITIONS.group;
+  readonly resource = CUSTOM_RESOURCE_DEFINITIONS.plural;
+  readonly #deps: CustomKindsDeps;
+  readonly #byName = new Map<string, CustomDefinition>();
+  /** By plural, then by group: no text is put together to find a kind. */
+  readonly #byPlural = new Map<string, Map<string, CustomDefinition>>();
+  #ordered: readonly CustomDefinition[] | undefined;
+  #generation = 0;
+
+  constructor(deps: CustomKindsDeps) {
+    this.#deps = deps;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  find(group: string, version: string, plural: string): ResourceDefinition | undefined {
+    const built = findResource(group, version, plural);
+    if (built !== undefined) return built;
+    const found = this.#byPlural.get(plural)?.get(group)?.versions.get(version);
+    return found?.custom?.served === true ? found : undefined;
+  }
+
+  anyVersion(group: string, plural: string): ResourceDefinition | undefined {
+    const [custom] = this.#byPlural.get(plural)?.get(group)?.versions.values() ?? [];
+    return custom ?? allResources().find((each) => each.group === group && each.plural === plural);
+  }
+
+  definitions(): readonly CustomDefinition[] {
+    this.#ordered ??= [...this.#byName.values()].sort((a, b) => (a.summary.name < b.summary.name ? -1 : 1));
+    return this.#ordered;
+  }
+
+  reset(): void {
+    for (const name of this.#byName.keys()) this.#remove(name);
+  }
+
+  put(object: CachedObject): void {
+    this.#deps.onDefinition(object.name);
+    const summary = this.#read(object);
+    if (summary === undefined) {
+      this.#remove(object.name);
+      return;
+    }
+    const known = this.#byName.get(object.name);
+    if (known !== undefined && isSame(known.summary, summary)) {
+      known.latest.object = object;
+      return;
+    }
+    const latest = { object };
+    const read = (): CustomResourceDefinition => latest.object.mutableCopy() as CustomResourceDefinition;
+    this.#remove(object.name);
+    const versions = customKinds({ summary, read, rules: this.#deps.rules });
+    this.#add({ summary, versions, latest });
+    this.#deps.onChange(summary.group, summary.names.plural);
+  }
+
+  remove(object: CachedObject): void {
+    this.#deps.onDefinition(object.name);
+    this.#remove(object.name);
+  }
+
+  /** A definition that cannot be read serves nothing, and keeps nobody else from being served. */
+  #read(object: CachedObject): DefinitionSummary | undefined {
+    try {
+      return summaryOf(object.mutableCopy() as CustomResourceDefinition);
+    } catch (error) {
+      this.#deps.log.warn('a definition cannot be read', { definition: object.name, error: describeError(error) });
+      return undefined;
+    }
+  }
+
+  #add(definition: CustomDefinition): void {
+    const { group, names, name } = definition.summary;
+    this.#byName.set(name, definition);
+    const sameName = this.#byPlural.get(names.plural) ?? new Map<string, CustomDefinition>();
+    this.#byPlural.set(names.plural, sameName.set(group, definition));
+    this.#changed();
+  }
+
+  #remove(name: string): void {
+    const known = this.#byName.get(name);
+    if (known === undefined) return;
+    const { group, names } = known.summary;
+    this.#byName.delete(name);
+    const sameName = this.#byPlural.get(names.plural);
+    sameName?.delete(group);
+    if (sameName?.size === 0) this.#byPlural.delete(names.plural);
+    this.#changed();
+    this.#deps.onChange(group, names.plural);
+  }
+
+  #changed(): void {
+    this.#ordered = undefined;
+    this.#generation += 1;
+  }
+}
+
+/** A change of the status or of labels changes nothing of the kind. */
+const isSame = (a: DefinitionSummary, b: DefinitionSummary): boolean => JSON.stringify(a) === JSON.stringify(b);

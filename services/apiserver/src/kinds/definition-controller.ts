@@ -1,0 +1,235 @@
+import {
+  CLEANUP_FINALIZER,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type CustomResourceDefinition,
+  type CustomResourceDefinitionStatus,
+  decideCleanup,
+  decideDefinitionStatus,
+  type ResourceDefinition,
+  terminating,
+} from '@holdfast/api';
+import type { ApiHandler, ApiResponse } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { describeError, type Timer } from '@holdfast/platform';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { negotiate } from '../http/negotiation.ts';
+import type { User } from '../identity.ts';
+import {
+  CLEANUP_LOOK_FIRST_MS,
+  CLEANUP_LOOK_LONGEST_MS,
+  DEFINITION_RETRY_MS,
+  INSTANCES_DELETED_AT_ONCE,
+} from '../limits.ts';
+import { catchUp } from '../reader.ts';
+import { deleteObject } from '../verbs/delete.ts';
+
+export interface DefinitionController {
+  /** A definition came, changed or went. */
+  wake(name: string): void;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface DefinitionControllerDeps {
+  readonly core: Core;
+  readonly handle: ApiHandler;
+  readonly user: User;
+}
+
+/**
+ * Accepts the names of definitions, has their kinds served, and ends the instances of those that are deleted. Every apiserver
+ * runs one; all of them decide the same from the same objects, and compare-and-swap lets one of them write it.
+ */
+export function createDefinitionController(deps: DefinitionControllerDeps): DefinitionController {
+  return new Controller(deps);
+}
+
+class Controller implements DefinitionController {
+  readonly #deps: DefinitionControllerDeps;
+  readonly #due = new Set<string>();
+  readonly #timers = new Map<string, Timer>();
+  readonly #waits = new Map<string, number>();
+  #running: Promise<void> | undefined;
+  #state: 'new' | 'running' | 'stopped' = 'new';
+
+  constructor(deps: DefinitionControllerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#state = 'running';
+    for (const { name } of this.#all()) this.#due.add(name);
+    this.#run();
+  }
+
+  wake(name: string): void {
+    this.#due.add(name);
+    if (this.#state === 'running') this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    for (const timer of this.#timers.values()) timer.cancel();
+    await this.#running;
+  }
+
+  #all(): readonly CachedObject[] {
+    const { group, plural } = CUSTOM_RESOURCE_DEFINITIONS;
+    return this.#deps.core.cache.resource(group, plural).all(undefined);
+  }
+
+  /** One after the other: a name that was accepted a moment ago is taken. */
+  #run(): void {
+    this.#running ??= this.#work().finally(() => {
+      this.#running = undefined;
+      if (this.#due.size > 0 && this.#state === 'running') this.#run();
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { core } = this.#deps;
+    // The cache tells of a change in the middle of taking it over.
+    await Promise.resolve();
+    for (const name of this.#due) {
+      this.#due.delete(name);
+      if (this.#state !== 'running') return;
+      try {
+        await this.#look(name);
+      } catch (error) {
+        core.log.warn('a definition could not be looked after', { definition: name, error: describeError(error) });
+        this.#again(name, DEFINITION_RETRY_MS);
+      }
+    }
+  }
+
+  #again(name: string, afterMs: number): void {
+    this.#timers.get(name)?.cancel();
+    const fire = (): void => {
+      this.#timers.delete(name);
+      this.wake(name);
+    };
+    this.#timers.set(name, this.#deps.core.clock.timer(afterMs, fire));
+  }
+
+  async #look(name: string): Promise<void> {
+    const { core } = this.#deps;
+    const all = this.#all().map((object) => object.mutableCopy() as CustomResourceDefinition);
+    const crd = all.find(({ metadata }) => metadata.name === name);
+    const rivals = all.filter((each) => each !== crd);
+    if (crd === undefined) {
+      this.#waits.delete(name);
+      for (const each of rivals) if (isWaiting(each)) this.#due.add(each.metadata.name ?? '');
+      return;
+    }
+    if (crd.metadata.deletionTimestamp !== undefined) return this.#cleanUp(crd);
+    const sameGroup = rivals.filter(({ spec }) => spec.group === crd.spec.group);
+    const status = decideDefinitionStatus(crd, sameGroup, core.clock.now());
+    if (status !== undefined) await this.#writeStatus(crd, status);
+  }
+
+  async #cleanUp(crd: CustomResourceDefinition): Promise<void> {
+    const { core } = this.#deps;
+    const name = crd.metadata.name ?? '';
+    await catchUp(core);
+    const { group, names } = crd.spec;
+    const instances = core.cache.resource(group, names.plural).all(undefined);
+    const step = decideCleanup(crd, instances.length);
+    if (step.kind === 'nothing') return;
+    if (step.kind === 'finish') {
+      const done = await this.#writeStatus(crd, terminating(crd, step.reason, core.clock.now()));
+      if (done !== undefined) await this.#removeFinalizer(name);
+      this.#waits.delete(name);
+      return;
+    }
+    await this.#writeStatus(crd, terminating(crd, 'InstanceDeletionInProgress', core.clock.now()));
+    await this.#deleteInstances(core.kinds.anyVersion(group, names.plural), instances);
+    const wait = this.#waits.get(name) ?? CLEANUP_LOOK_FIRST_MS;
+    this.#waits.set(name, Math.min(wait * 2, CLEANUP_LOOK_LONGEST_MS));
+    this.#again(name, wait);
+  }
+
+  async #deleteInstances(
+    definition: ResourceDefinition | undefined,
+    instances: readonly CachedObject[],
+  ): Promise<void> {
+    if (definition === undefined) return;
+    const due = instances.filter((each) => each.mutableCopy().metadata.deletionTimestamp === undefined);
+    for (let start = 0; start < due.length; start += INSTANCES_DELETED_AT_ONCE) {
+      const batch = due.slice(start, start + INSTANCES_DELETED_AT_ONCE);
+      await Promise.all(batch.map((each) => this.#deleteInstance(definition, each)));
+    }
+  }
+
+  async #deleteInstance(definition: ResourceDefinition, { namespace, name }: CachedObject): Promise<void> {
+    const { core } = this.#deps;
+    const context = this.#contextOf(definition, { namespace, name });
+    try {
+      await deleteObject(core, context, { definition, target: { namespace, name }, options: {}, dryRun: false });
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+
+  #contextOf(
+    { group, version, plural }: ResourceDefinition,
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+  ): ResourceContext {
+    const request = { method: 'DELETE', path: '', query: new URLSearchParams(), headers: {} } as const;
+    const target = { namespace, name, subresource: '', rest: '' };
+    return {
+      request,
+      info: { kind: 'resource', verb: 'delete', path: '', group, version, resource: plural, ...target },
+      user: this.#deps.user,
+      representation: negotiate(undefined),
+      warn: () => {},
+    };
+  }
+
+  /** `undefined`: somebody else was faster, and the change that they made comes by. */
+  async #writeStatus(
+    crd: CustomResourceDefinition,
+    status: CustomResourceDefinitionStatus,
+  ): Promise<ApiResponse | undefined> {
+    const { name = '', resourceVersion = '' } = crd.metadata;
+    const patch = { metadata: { resourceVersion }, status };
+    return this.#patch(`/${name}/status`, patch, 'application/merge-patch+json');
+  }
+
+  async #removeFinalizer(name: string): Promise<void> {
+    const { core } = this.#deps;
+    const { group, plural } = CUSTOM_RESOURCE_DEFINITIONS;
+    const crd = await core.reader.fresh(CUSTOM_RESOURCE_DEFINITIONS, { name });
+    if (crd === undefined) return;
+    const finalizers = (crd.metadata.finalizers ?? []).filter((each) => each !== CLEANUP_FINALIZER);
+    const { resourceVersion } = crd.metadata;
+    await this.#patch(`/${name}`, { metadata: { resourceVersion, finalizers } }, 'application/merge-patch+json');
+    core.log.debug('a definition is gone', { group, plural, name });
+  }
+
+  async #patch(path: string, body: unknown, type: string): Promise<ApiResponse | undefined> {
+    const { group, version, plural } = CUSTOM_RESOURCE_DEFINITIONS;
+    const answer = await this.#deps.handle({
+      method: 'PATCH',
+      path: `/apis/${group}/${version}/${plural}${path}`,
+      query: new URLSearchParams(),
+      headers: { 'content-type': type, 'user-agent': 'kube-apiserver' },
+      body: JSON.stringify(body),
+    });
+    if (answer.status === 409 || answer.status === 404) return undefined;
+    if (answer.status >= 300) throw new Error(messageOf(answer));
+    // The names that were accepted are taken for whoever is looked at next.
+    await catchUp(this.#deps.core);
+    return answer;
+  }
+}
+
+const isWaiting = ({ status }: CustomResourceDefinition): boolean =>
+  (status.conditions ?? []).some(({ type, status: is }) => type === 'NamesAccepted' && is === 'False');
+
+function messageOf({ status, body }: ApiResponse): string {
+  const value: unknown = body.kind === 'json' ? body.value() : undefined;
+  const message: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'message') : undefined;
+  return `the API answered ${status}: ${typeof message === 'string' ? message : ''}`;
+}

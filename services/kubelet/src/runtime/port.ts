@@ -61,6 +61,8 @@ export interface RuntimeAbilities {
   readonly memoryVolumes?: true;
   /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
+  /** Commands cannot gain rights, and those of users other than root have none beyond their user's. */
+  readonly confines?: true;
   /** Limits, security contexts, namespaces and networks of pods are carried out. Absent: pods are processes of the machine. */
   readonly isolation?: true;
 }
@@ -181,6 +183,8 @@ export interface ContainerConfig {
   readonly workingDir?: string;
   /** Absent: as the runtime runs. Only given to a runtime whose `abilities.user` is `any`. */
   readonly user?: ProcessUser;
+  /** It may do everything on the machine. Only given to a runtime without `abilities.isolation`. */
+  readonly privileged?: true;
   /** Only given to a runtime with `abilities.mounts`. */
   readonly mounts?: readonly Mount[];
   /** Its input stays open for `attach`; otherwise it is empty. */
@@ -210,6 +214,11 @@ export interface Mount {
   /** Absolute, in the container. */
   readonly target: string;
   readonly readOnly: boolean;
+  /**
+   * The directory of a volume that pods write, when `source` lies deeper in it: no link leads from there to `source`, and a runtime
+   * that takes this field mounts nothing else if one is put there meanwhile.
+   */
+  readonly within?: string;
   /** Of mounts made later, on either side. Default: they stay where they were made. */
   readonly propagation?: 'HostToContainer' | 'Bidirectional';
 }

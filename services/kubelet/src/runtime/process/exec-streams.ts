@@ -5,13 +5,12 @@ import { delimiter, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
 import { RuntimeError, type TerminalSize } from '../port.ts';
-import type { BesideRequest } from './exec.ts';
-import { besideCommand } from './isolation.ts';
+import { type BesideRequest, besideLaunch } from './exec.ts';
 import { EXEC_DRAIN_MS } from './limits.ts';
 import { type ProcessEntry, processEntries } from './process-table.ts';
 import type { ExecOptions } from './protocol.ts';
 import { containerEnvironment, isDirectory, isIsolated, ownDirectory, readFailure } from './spawn.ts';
-import { resizeTerminal, terminalCommand } from './terminal.ts';
+import { resizeTerminal } from './terminal.ts';
 
 export interface OpenExec {
   readonly stdin: Writable | null;
@@ -58,25 +57,23 @@ export function openExec(clock: Clock, request: BesideRequest, options: ExecOpti
 
 function start(request: BesideRequest, options: ExecOptions): ChildProcess {
   const { config } = request;
-  const { userRange } = request.sandbox;
-  const directory = config.workingDir ?? ownDirectory(request);
-  const isolated = isIsolated(request);
-  const own = containerEnvironment(request);
-  if (!isolated) assertStartable(config.command, directory, own['PATH'] ?? '');
-  const plain = isolated ? besideCommand(request.leader, { config, directory, userRange }, true) : config.command;
-  const { command, environment } = options.tty ? terminalCommand(plain, own) : { command: plain, environment: own };
-  const [program = '', ...args] = command;
+  if (!isIsolated(request)) {
+    const directory = config.workingDir ?? ownDirectory(request);
+    assertStartable(config.command, directory, containerEnvironment(request)['PATH'] ?? '');
+  }
+  const launch = besideLaunch(request, true, options.tty);
+  const [program = '', ...args] = launch.command;
   return spawn(program, args, {
-    cwd: isolated ? '/' : directory,
-    env: environment,
-    ...(isolated ? {} : config.user),
+    cwd: launch.cwd,
+    env: launch.environment,
+    ...(launch.tellsFailure ? {} : config.user),
     detached: true,
     stdio: [
       // The input of a terminal stays open when nobody types: its end would be the end of the command.
       options.stdin || options.tty ? 'pipe' : 'ignore',
       options.stdout ? 'pipe' : 'ignore',
       options.stderr && !options.tty ? 'pipe' : 'ignore',
-      isolated ? 'pipe' : 'ignore',
+      launch.tellsFailure ? 'pipe' : 'ignore',
     ],
   });
 }

@@ -3,9 +3,9 @@ import type { Clock } from '@holdfast/platform';
 import { type ExecResult, RuntimeError } from '../port.ts';
 import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
-import { containerEnvironment, isIsolated, ownDirectory, type SpawnRequest } from './spawn.ts';
+import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnRequest } from './spawn.ts';
 
-export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath'> {
+export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'> {
   /** First process of the container. */
   readonly leader: number;
 }
@@ -16,16 +16,14 @@ export interface ExecRequest extends BesideRequest {
 
 /** Its processes carry the container's id: what it leaves behind ends with the container. */
 export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> {
-  const { config, leader } = request;
+  const { config } = request;
   if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
-  const { userRange } = request.sandbox;
-  const directory = config.workingDir ?? ownDirectory(request);
-  const isolated = isIsolated(request);
-  const [program = '', ...args] = isolated ? besideCommand(leader, { config, directory, userRange }) : config.command;
+  const launch = besideLaunch(request, false);
+  const [program = '', ...args] = launch.command;
   const child = spawn(program, args, {
-    cwd: isolated ? '/' : directory,
-    env: containerEnvironment(request),
-    ...(isolated ? {} : config.user),
+    cwd: launch.cwd,
+    env: launch.environment,
+    ...(launch.tellsFailure ? {} : config.user),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -53,6 +51,15 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
       resolve({ exitCode: code ?? 137, output: Buffer.concat(output).toString('utf8') });
     });
   });
+}
+
+/** What starts a command beside a container. Without `tellFailure` its complaints are part of its output. */
+export function besideLaunch(request: BesideRequest, tellFailure: boolean, tty = false): Launch {
+  const { config, leader, sandbox } = request;
+  if (!isIsolated(request)) return plainLaunch(request, config.command, tty, tellFailure);
+  const directory = config.workingDir ?? ownDirectory(request);
+  const command = besideCommand(leader, { config, directory, userRange: sandbox.userRange }, tellFailure);
+  return carriedLaunch(request, { command, cwd: '/', tty });
 }
 
 /** ESRCH: all of it ended in the same moment. EPERM: it took the rights of another user, and nothing more can be done. */

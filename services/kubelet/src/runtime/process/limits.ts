@@ -21,6 +21,8 @@ export const COPY_BLOCK_BYTES = 1024 * 1024;
 export const PUNCH_DEADLINE_MS = 30_000;
 /** A longer line ends the connection: neither side sends one. */
 export const LINE_MAX_BYTES = 16 * 1024 * 1024;
+/** Why a command could not be started: more is cut. */
+export const FAILURE_MAX_LENGTH = 16 * 1024;
 export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
 
 /** What may be on its way unread, for each stream of an exec or attach between supervisor and kubelet. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type MachineFiles, mountTable, planMounts } from './mount-plan.ts';
+import { hiddenTargets, type MachineFiles, mountTable, planMounts } from './mount-plan.ts';
 
 /** Paths that end in a slash are directories, `a -> b` is a link. */
 function machineOf(...paths: readonly string[]): MachineFiles {
@@ -22,6 +22,7 @@ function machineOf(...paths: readonly string[]): MachineFiles {
     },
     exists: (path) => directories.has(path) || files.has(path),
     isDirectory: (path) => directories.has(path),
+    isOpenToOthers: (path) => path === '/tmp',
     entries: (path) =>
       kinds
         .filter((each) => parentOf(each.path) === path)
@@ -36,7 +37,7 @@ const plan = (targets: readonly string[], machine: MachineFiles): { made: string
     machine,
   );
   return {
-    made: made.map(({ kind, path }) => `${kind} ${path}`),
+    made: made.map((entry) => `${entry.kind} ${entry.kind === 'mountPoint' ? `${entry.root}:` : ''}${entry.path}`),
     mounts: mounts.map(({ source, target }) => `${source} ${target}`),
   };
 };
@@ -76,7 +77,7 @@ test('a copy of a directory that lies in one that is shown is mounted over it', 
 
 test('a mount inside another comes after it and is made in it, whatever the machine has there', () => {
   const { made, mounts } = plan(['/etc/sub', '/etc'], machineOf('/etc/', '/etc/sub/', '/vol/'));
-  assert.deepEqual([made.at(-1), mounts.slice(-2)], ['directory /vol/sub', ['/vol /r/etc', '/vol /r/etc/sub']]);
+  assert.deepEqual([made.at(-1), mounts.slice(-2)], ['mountPoint /vol:sub', ['/vol /r/etc', '/vol /r/etc/sub']]);
 });
 
 test('no path is taken for table syntax; what is read-only is, and only what the machine has may be missing', () => {
@@ -85,4 +86,46 @@ test('no path is taken for table syntax; what is read-only is, and only what the
   const shown = '/a\\040b\\043c /r/b none rbind,nofail 0 0\n';
   assert.equal(mountTable([entry, volume], false), `${shown}/v /r/v none rbind,ro 0 0\n`);
   assert.equal(mountTable([entry, volume], true), `${shown}/v /r/v none rbind,ro,nosuid,nodev 0 0\n`);
+});
+
+test('where others than root write, a copy stands in for every directory on the way: nobody can put a link there', () => {
+  const { made, mounts } = plan(['/tmp/a/b'], machineOf('/tmp/', '/tmp/a/', '/tmp/a/b/', '/tmp/other/', '/vol/'));
+  assert.deepEqual(made.slice(-4), [
+    'directory /r/tmp/a',
+    'directory /r/tmp/other',
+    'directory /r/tmp/a',
+    'directory /r/tmp/a/b',
+  ]);
+  assert.deepEqual(mounts, [
+    '/r /r',
+    '/vol /r/vol',
+    '/tmp/other /r/tmp/other',
+    '/tmp/a/b /r/tmp/a/b',
+    '/vol /r/tmp/a/b',
+  ]);
+});
+
+test('what lies in a tree that pods write is told apart: it is mounted through an open descriptor', () => {
+  const machine = machineOf('/etc/', '/etc/sub/', '/vol/');
+  const mounts = [
+    { source: '/vol/deep', target: '/etc', readOnly: false, within: '/vol' },
+    { source: '/other', target: '/etc/sub', readOnly: true },
+  ];
+  const { made, mounts: entries } = planMounts({ root: '/r', directory: '/w' }, mounts, machine);
+  const shape = entries.slice(-2).map(({ isSourceOpen = false, isTargetOpen = false }) => [isSourceOpen, isTargetOpen]);
+  assert.deepEqual(shape, [
+    [true, false],
+    [false, true],
+  ]);
+  assert.deepEqual(made.at(-1), { kind: 'mountPoint', root: '/vol', path: 'deep/sub', isDirectory: false });
+});
+
+test('what is hidden is hidden in the view and beside it, but for what a volume covers', () => {
+  const volume = { source: '/vol', target: '/r/srv', readOnly: false, mayBeMissing: false };
+  const shown = { source: '/home', target: '/r/home', readOnly: false, mayBeMissing: true };
+  assert.deepEqual(hiddenTargets('/r', ['/srv/data', '/home/u/data', '/home/u/data/node'], [shown, volume]), [
+    '/r/home/u/data',
+    '/srv/data',
+    '/home/u/data',
+  ]);
 });

@@ -6,6 +6,8 @@ export interface MachineFiles {
   resolve(path: string): string;
   isDirectory(path: string): boolean;
   exists(path: string): boolean;
+  /** Others than root and this user may put names into it. */
+  isOpenToOthers(path: string): boolean;
   entries(path: string): readonly { readonly name: string; readonly kind: 'directory' | 'file' | 'link' }[];
 }
 
@@ -20,9 +22,12 @@ export interface MountPlan {
 
 /** `path` is absolute, on this machine. */
 export type MadeEntry =
-  | { readonly kind: 'directory'; readonly path: string }
+  /** `like`: with the mode of that directory. */
+  | { readonly kind: 'directory'; readonly path: string; readonly like?: string }
   | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'copyLink'; readonly path: string; readonly from: string };
+  | { readonly kind: 'copyLink'; readonly path: string; readonly from: string }
+  /** In a tree that pods write: no link may be followed from `root` to `path`, which is relative to it. */
+  | { readonly kind: 'mountPoint'; readonly root: string; readonly path: string; readonly isDirectory: boolean };
 
 export interface MountEntry {
   readonly source: string;
@@ -30,6 +35,10 @@ export interface MountEntry {
   readonly readOnly: boolean;
   /** What the machine has anyway. It may have vanished since it was listed. */
   readonly mayBeMissing: boolean;
+  /** The source lies in a tree that pods write, and they may put a link in its place. */
+  readonly isSourceOpen?: true;
+  /** The same of the target. */
+  readonly isTargetOpen?: true;
 }
 
 export interface MountPlace {
@@ -48,9 +57,14 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
     .map((mount) => ({ ...mount, target: machine.resolve(mount.target) }))
     .toSorted((a, b) => depth(a.target) - depth(b.target));
   const around = (path: string): Mount | undefined => wanted.findLast(({ target }) => isBelow(path, target));
-  const missing = wanted.filter(({ target }) => !machine.exists(target) && around(target) === undefined);
+  const first = wanted.filter(({ target }) => around(target) === undefined);
+  const missing = first.filter(({ target }) => !machine.exists(target));
   const standIns = placeStandIns(place, [
-    ...new Set(['/', ...missing.map(({ target }) => deepestDirectory(target, machine))]),
+    ...new Set([
+      '/',
+      ...missing.map(({ target }) => deepestDirectory(target, machine)),
+      ...first.flatMap(({ target }) => openDirectories(target, machine)),
+    ]),
   ]);
   const made: MadeEntry[] = [];
   const entries: MountEntry[] = [];
@@ -60,15 +74,57 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
     // What has a stand-in of its own is not shown before: `mount -a` would take what lies below for mounted already.
     entries.push(...copy.mounts.filter(({ source, mayBeMissing }) => !mayBeMissing || !standIns.has(source)));
   }
-  for (const { source, target, readOnly } of wanted) {
+  for (const { source, target, readOnly, within } of wanted) {
     const cover = around(target);
-    if (cover !== undefined || !machine.exists(target)) {
-      const above = cover ?? standInOf(target, standIns, machine);
+    if (cover !== undefined) made.push(mountPointIn(cover, target, machine.isDirectory(source)));
+    else if (!machine.exists(target)) {
+      const above = standInOf(target, standIns, machine);
       made.push(...mountPoint(`${above.source}${below(target, above.target)}`, machine.isDirectory(source)));
     }
-    entries.push({ source, target: `${place.root}${target}`, readOnly, mayBeMissing: false });
+    entries.push({
+      source,
+      target: `${place.root}${target}`,
+      readOnly,
+      mayBeMissing: false,
+      ...(within === undefined ? {} : { isSourceOpen: true }),
+      ...(cover === undefined ? {} : { isTargetOpen: true }),
+    });
   }
   return { made, mounts: entries };
+}
+
+/**
+ * Directories above a target from the first that others than root may write. A copy stands in for each: else somebody could put a link
+ * on the way to the target between the plan and the mount.
+ */
+function openDirectories(target: string, machine: MachineFiles): readonly string[] {
+  const above: string[] = [];
+  for (let path = parentOf(target); path !== '/'; path = parentOf(path))
+    if (machine.isDirectory(path)) above.unshift(path);
+  const first = above.findIndex((path) => machine.isOpenToOthers(path));
+  return first === -1 ? [] : above.slice(first);
+}
+
+/** In another volume, which the pod may have filled with links. */
+function mountPointIn(cover: Mount, target: string, isDirectory: boolean): MadeEntry {
+  const root = cover.within ?? cover.source;
+  const path = `${below(cover.source, root)}${below(target, cover.target)}`.slice(1);
+  return { kind: 'mountPoint', root, path, isDirectory };
+}
+
+/** Directories of the machine that the container is not to see, in its view and beside it: whoever leaves the view finds nothing either. */
+export function hiddenTargets(
+  root: string,
+  hidden: readonly string[],
+  mounts: readonly MountEntry[],
+): readonly string[] {
+  const outermost = hidden.filter((path) => !hidden.some((other) => isBelow(path, other)));
+  const covers = mounts
+    .filter(({ mayBeMissing, source }) => !mayBeMissing && source !== root)
+    .map(({ target }) => target);
+  const isShown = (path: string): boolean =>
+    !covers.some((target) => target !== root && (path === target || isBelow(path, target)));
+  return [...outermost.map((path) => `${root}${path}`).filter(isShown), ...outermost];
 }
 
 /** A directory that is shown in place of the machine's own. */
@@ -111,7 +167,7 @@ function mirror(root: string, { source: copy, target, isInside }: StandIn, machi
   };
   return {
     made: [
-      { kind: 'directory', path: copy },
+      { kind: 'directory', path: copy, like: target },
       ...entries.map(
         ({ kind, path, from }): MadeEntry => (kind === 'link' ? { kind: 'copyLink', path, from } : { kind, path }),
       ),
@@ -153,12 +209,12 @@ const below = (path: string, directory: string): string => (directory === '/' ? 
 export function mountTable(mounts: readonly MountEntry[], asUser: boolean): string {
   const protect = asUser ? ',ro,nosuid,nodev' : ',ro';
   const line = ({ source, target, readOnly, mayBeMissing }: MountEntry): string =>
-    `${escape(source)} ${escape(target)} none rbind${readOnly ? protect : ''}${mayBeMissing ? ',nofail' : ''} 0 0\n`;
+    `${fstabPath(source)} ${fstabPath(target)} none rbind${readOnly ? protect : ''}${mayBeMissing ? ',nofail' : ''} 0 0\n`;
   return mounts.map(line).join('');
 }
 
 /** In the form of fstab(5). */
-const escape = (path: string): string =>
+export const fstabPath = (path: string): string =>
   path.replaceAll(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
 export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

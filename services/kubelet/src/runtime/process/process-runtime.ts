@@ -15,6 +15,7 @@ import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
 import { writeLogLimits } from './log-limits-file.ts';
+import { writeNodeIsolation } from './node-isolation.ts';
 import { createProcessTable } from './process-table.ts';
 import { recordedPods, sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
@@ -32,6 +33,8 @@ export interface ProcessRuntimeOptions {
   readonly nodeAddress: string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
+  /** What no pod may see beside the state directory: the server's own files. Those that do not exist are left out. */
+  readonly hidden?: readonly string[];
   /** Default: what a trial shows. */
   readonly abilities?: RuntimeAbilities;
 }
@@ -49,6 +52,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const pods = createPodDirectories(stateDirectory);
   pods.sweep(recordedPods(stateDirectory));
   keepLogLimits(stateDirectory, options);
+  const detected = detectAbilities();
+  keepIsolation(stateDirectory, options, detected.hidesProcesses);
   const listeners = new Set<(podUid: string) => void>();
   const table = createProcessTable();
   let isShuttingDown = false;
@@ -75,7 +80,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   };
   return {
     ...containerCalls(connection),
-    abilities: options.abilities ?? detectAbilities(),
+    abilities: options.abilities ?? detected.abilities,
     userNamespaces: { mapsVolumes: false, refusal: () => Promise.resolve(userNamespaceRefusal()) },
     volumes: { path: pods.volumesPath, remove: pods.remove },
     streams: createProcessStreams({
@@ -118,6 +123,26 @@ function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log 
     log.warn('the limits of logs were not written: logs are kept as before', { error });
   }
 }
+
+/** The same: a later supervisor goes on with what an earlier kubelet wrote, and starts nothing where there is nothing. */
+function keepIsolation(
+  stateDirectory: string,
+  { hidden = [], log }: ProcessRuntimeOptions,
+  hidesProcesses: boolean,
+): void {
+  const paths = [stateDirectory, CREDENTIALS_DIRECTORY, ...hidden].filter((path) => existsSync(path));
+  try {
+    writeNodeIsolation(stateDirectory, {
+      hidden: [...new Set(paths.map((path) => realpathSync(path)))],
+      hidesProcesses,
+    });
+  } catch (error) {
+    log.warn('what pods must not see was not written: the node goes on with what it had', { error });
+  }
+}
+
+/** Where containers of this project keep their keys. */
+const CREDENTIALS_DIRECTORY = '/etc/holdfast';
 
 type ContainerCalls = Omit<ContainerRuntime, 'version' | 'runSandbox' | 'list' | 'onChange' | 'close'>;
 

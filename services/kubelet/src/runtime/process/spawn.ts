@@ -3,7 +3,13 @@ import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ContainerConfig, SandboxConfig } from '../port.ts';
-import { ALL_WELL, isolatedCommand, writeIsolationScript } from './isolation.ts';
+import { ALL_WELL, becomeInPlace, isRoot, START_TOLD, START_UNTOLD } from './become.ts';
+import { carryEnvironment } from './carried-environment.ts';
+import { HELPER_ENVIRONMENT, hasHelper } from './helpers.ts';
+import { isolatedCommand } from './isolation.ts';
+import { writeIsolationScript } from './isolation-script.ts';
+import { FAILURE_MAX_LENGTH } from './limits.ts';
+import type { NodeIsolation } from './node-isolation.ts';
 import { CONTAINER_MARKER } from './process-table.ts';
 import { terminalCommand } from './terminal.ts';
 import { OWN_DIRECTORY } from './user-namespace.ts';
@@ -15,6 +21,7 @@ export interface SpawnRequest {
   readonly workPath: string;
   readonly rootPath: string;
   readonly logPath: string;
+  readonly node: () => NodeIsolation;
 }
 
 export type SpawnOutcome =
@@ -32,7 +39,12 @@ export async function spawnContainer(request: SpawnRequest): Promise<SpawnOutcom
   giveDirectory(request);
   const log = openSync(request.logPath, 'a', 0o600);
   try {
-    return isIsolated(request) ? await spawnIsolated(request, log) : await spawnPlain(request, log);
+    const { workingDir } = config;
+    if (isIsolated(request)) return await spawnLaunch(request, isolatedLaunch(request), log);
+    if (workingDir !== undefined && !isDirectory(workingDir))
+      return { failure: `working directory "${workingDir}" does not exist on this machine` };
+    const plain = plainLaunch(request, [...config.command, ...config.args], config.tty === true);
+    return await spawnLaunch(request, plain, log);
   } catch (error) {
     return { failure: `exec: "${config.command[0]}": ${error instanceof Error ? error.message : String(error)}` };
   } finally {
@@ -51,57 +63,82 @@ export const isIsolated = ({ config, sandbox }: Pick<SpawnRequest, 'config' | 's
   (config.mounts ?? []).length > 0 || sandbox.userRange !== undefined;
 
 /** As the container sees it. */
-export const ownDirectory = ({ sandbox, workPath }: Pick<SpawnRequest, 'sandbox' | 'workPath'>): string =>
-  sandbox.userRange === undefined ? workPath : OWN_DIRECTORY;
+export const ownDirectory = (request: Pick<SpawnRequest, 'config' | 'sandbox' | 'workPath'>): string =>
+  isIsolated(request) ? OWN_DIRECTORY : request.workPath;
 
-function withOwnDirectory({ config, sandbox, workPath }: SpawnRequest): ContainerConfig {
-  if (sandbox.userRange === undefined) return config;
+function withOwnDirectory({ config, workPath }: SpawnRequest): ContainerConfig {
   const own = { source: workPath, target: OWN_DIRECTORY, readOnly: false };
   return { ...config, mounts: [own, ...(config.mounts ?? [])] };
 }
 
-async function spawnPlain(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
-  const { config, workPath } = request;
-  const directory = config.workingDir ?? workPath;
-  if (!isDirectory(directory)) return { failure: `working directory "${directory}" does not exist on this machine` };
-  const plain = [...config.command, ...config.args];
-  const { command, environment } = withTerminal(config, plain, containerEnvironment(request));
-  const [program = '', ...rest] = command;
-  const child = spawn(program, rest, {
-    cwd: directory,
-    env: environment,
-    ...config.user,
-    detached: true,
-    stdio: [inputOf(config), log, log],
-  });
-  return child.pid === undefined
-    ? { failure: await spawnFailure(child, program) }
-    : { child, setUp: Promise.resolve('') };
+/** A program of the machine with all that it needs; the container's own things are in its arguments and in carried variables. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** File descriptor 3 says why the command could not be started. */
+  readonly tellsFailure: boolean;
+  readonly cwd: string;
 }
 
-async function spawnIsolated(request: SpawnRequest, log: number): Promise<SpawnOutcome> {
-  const { config, workPath, rootPath } = request;
-  const script = writeIsolationScript(rootPath, withOwnDirectory(request), request.sandbox);
-  const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? ownDirectory(request) });
-  const { command, environment } = withTerminal(config, isolated, containerEnvironment(request));
-  const [program = '', ...rest] = command;
+/** `command` of `/bin/sh -c START... holdfast <directory> <command>...`, run by `helpers` that become the container's user. */
+export function carriedLaunch(
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+  { command, cwd, tty }: { readonly command: readonly string[]; readonly cwd: string; readonly tty: boolean },
+): Launch {
+  const own = containerEnvironment(request);
+  const carried = carryEnvironment(tty ? { TERM: 'xterm', ...own } : own);
+  const environment = { ...HELPER_ENVIRONMENT, [CONTAINER_MARKER]: request.containerId, ...carried };
+  const line = tty ? terminalCommand(command) : command;
+  return {
+    command: line,
+    environment: tty ? { ...environment, SHELL: '/bin/sh' } : environment,
+    tellsFailure: true,
+    cwd,
+  };
+}
+
+/** In the machine's own view. Who has no user to become and no terminal needs no helper. */
+export function plainLaunch(
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+  words: readonly string[],
+  tty: boolean,
+  tellFailure = true,
+): Launch {
+  const { config, workPath } = request;
+  const directory = config.workingDir ?? workPath;
+  const becomes = isRoot() && config.user !== undefined && hasHelper('setpriv') ? becomeInPlace(config.user) : [];
+  if (becomes.length === 0 && !tty)
+    return { command: words, environment: containerEnvironment(request), tellsFailure: false, cwd: directory };
+  // Nobody but root may get there by its path where the node's directory is closed.
+  const [cwd, from] = config.workingDir === undefined ? [workPath, '.'] : ['/', directory];
+  const start = tellFailure ? START_TOLD : START_UNTOLD;
+  const command = [...becomes, '/bin/sh', '-c', start, 'holdfast', from, ...words];
+  return carriedLaunch(request, { command, cwd, tty });
+}
+
+function isolatedLaunch(request: SpawnRequest): Launch {
+  const { config, workPath, rootPath, sandbox, node } = request;
+  const script = writeIsolationScript(rootPath, { config: withOwnDirectory(request), sandbox, node: node() });
+  const command = isolatedCommand(script, { config, directory: config.workingDir ?? OWN_DIRECTORY });
+  return carriedLaunch(request, { command, cwd: workPath, tty: config.tty === true });
+}
+
+async function spawnLaunch({ config }: SpawnRequest, launch: Launch, log: number): Promise<SpawnOutcome> {
+  const [program = '', ...rest] = launch.command;
   const child = spawn(program, rest, {
-    cwd: workPath,
-    env: environment,
+    cwd: launch.cwd,
+    env: launch.environment,
+    ...(launch.tellsFailure ? {} : config.user),
     detached: true,
-    stdio: [inputOf(config), log, log, 'pipe'],
+    stdio: [inputOf(config), log, log, ...(launch.tellsFailure ? (['pipe'] as const) : [])],
   });
   if (child.pid === undefined) return { failure: await spawnFailure(child, program) };
-  return { child, setUp: readFailure(child.stdio[3]) };
+  return { child, setUp: launch.tellsFailure ? readFailure(child.stdio[3]) : Promise.resolve('') };
 }
 
 /** The input of a terminal stays open when nobody types: its end would be the end of the command. */
 const inputOf = ({ stdin = false, tty = false }: ContainerConfig): 'pipe' | 'ignore' =>
   stdin || tty ? 'pipe' : 'ignore';
-
-function withTerminal(config: ContainerConfig, command: readonly string[], environment: Record<string, string>) {
-  return config.tty === true ? terminalCommand(command, environment) : { command, environment };
-}
 
 /**
  * What went wrong before the command ran; '' when it runs. The end of what is told is marked, because the pipe itself may stay
@@ -114,6 +151,8 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
     for await (const chunk of pipe) {
       told += Buffer.from(chunk).toString('utf8');
       if (told.endsWith(ALL_WELL)) return told.slice(0, -ALL_WELL.length);
+      // The last ones to write there run as the container's user.
+      if (told.length > FAILURE_MAX_LENGTH) return told.slice(0, FAILURE_MAX_LENGTH);
     }
   } catch (error) {
     return `${told}the set-up of the container could not be followed: ${error instanceof Error ? error.message : 'unknown'}`;
@@ -122,7 +161,9 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
 }
 
 /** Nothing of this process' own environment: it may hold credentials of the node. */
-export function containerEnvironment(request: Omit<SpawnRequest, 'rootPath' | 'logPath'>): Record<string, string> {
+export function containerEnvironment(
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+): Record<string, string> {
   return {
     PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
     HOME: ownDirectory(request),

@@ -7,6 +7,7 @@ import { ADOPTED_POLL_MS } from './limits.ts';
 import { type LiveContainer, mayHaveProcesses, type Owner, type Spawned } from './live-container.ts';
 import { createLogKeeper } from './log-keeper.ts';
 import { createLogTimes, type LogTimes } from './log-times.ts';
+import type { NodeIsolation } from './node-isolation.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
@@ -21,6 +22,8 @@ export interface SupervisorDeps {
   readonly newId: () => string;
   /** Read again at every look: a later kubelet may have others. */
   readonly logLimits: () => LogLimits;
+  /** The same. */
+  readonly isolation: () => NodeIsolation;
   readonly onChange: (podUid: string) => void;
 }
 
@@ -147,6 +150,7 @@ export class Supervisor {
         workPath: this.#deps.files.workPath(record),
         rootPath: this.#deps.files.rootPath(record),
         logPath: this.#deps.files.logPath(record),
+        node: this.#deps.isolation,
       });
       if ('failure' in outcome) {
         this.#exited(container, { ...this.#ends.exitNow(128, 'StartError'), message: outcome.failure });

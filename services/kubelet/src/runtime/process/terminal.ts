@@ -1,27 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { RuntimeError, type TerminalSize } from '../port.ts';
+import { HELPER_ENVIRONMENT, helper } from './helpers.ts';
 import { ABILITY_TEST_MS, TERMINAL_POLL_ATTEMPTS, TERMINAL_POLL_MS } from './limits.ts';
 import { quote } from './mount-plan.ts';
 import { processEntries } from './process-table.ts';
 
 /**
- * Terminals without native code: `script` of util-linux opens one and runs the command on it, `stty` sets its size from
- * outside, upon which the kernel tells the foreground processes.
+ * Terminals without native code: `script` of util-linux opens one and runs the command on it with the shell that `SHELL` names, `stty`
+ * sets its size from outside, upon which the kernel tells the foreground processes.
  */
-export function terminalCommand(
-  command: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): { readonly command: readonly string[]; readonly environment: Record<string, string> } {
+export function terminalCommand(command: readonly string[]): readonly string[] {
   assertTerminals();
-  // `script` asks the variable which shell reads its command; the command itself gets what it would have had.
-  const shell = environment['SHELL'];
-  const restore = shell === undefined ? 'unset SHELL' : `SHELL=${quote(shell)}; export SHELL`;
-  const line = `${restore}; exec ${command.map(quote).join(' ')}`;
-  return {
-    command: ['script', '--quiet', '--return', '--flush', '--echo', 'always', '--command', line, '/dev/null'],
-    environment: { TERM: 'xterm', ...environment, SHELL: '/bin/sh' },
-  };
+  const line = `exec ${command.map(quote).join(' ')}`;
+  return [helper('script'), '--quiet', '--return', '--flush', '--echo', 'always', '--command', line, '/dev/null'];
 }
 
 let available: boolean | undefined;
@@ -29,7 +21,11 @@ let available: boolean | undefined;
 /** Other systems have programs of the same name that take other options. */
 export function assertTerminals(): void {
   available ??= ['script', 'stty'].every((program) => {
-    const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: ABILITY_TEST_MS });
+    const { status, stdout } = spawnSync(helper(program), ['--version'], {
+      encoding: 'utf8',
+      timeout: ABILITY_TEST_MS,
+      env: HELPER_ENVIRONMENT,
+    });
     return status === 0 && /util-linux|coreutils/.test(stdout);
   });
   if (available) return;
@@ -55,7 +51,10 @@ export async function resizeTerminal(
 
 function setSize(terminal: string, width: number, height: number): Promise<void> {
   return new Promise((resolve) => {
-    const child = spawn('stty', ['-F', terminal, 'rows', String(height), 'cols', String(width)], { stdio: 'ignore' });
+    const child = spawn(helper('stty'), ['-F', terminal, 'rows', String(height), 'cols', String(width)], {
+      stdio: 'ignore',
+      env: HELPER_ENVIRONMENT,
+    });
     // Too late: the terminal is gone.
     child.on('error', () => resolve());
     child.once('exit', () => resolve());

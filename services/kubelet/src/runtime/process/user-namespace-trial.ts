@@ -3,8 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FIRST_POD_ID, USER_RANGE_LENGTH } from '../../domain/user-ranges.ts';
+import { enterAs } from './become.ts';
+import { HELPER_ENVIRONMENT, helper } from './helpers.ts';
 import { ABILITY_TEST_MS } from './limits.ts';
-import { becomePodRoot } from './user-namespace.ts';
+import { quote } from './mount-plan.ts';
+import { becomePodRoot, preparePodRoot } from './user-namespace.ts';
+
+const NOBODY = { name: '', image: '', command: [], args: [], env: {}, restartCount: 0 };
 
 let isAllowed: boolean | undefined;
 
@@ -23,10 +28,14 @@ function tryUserNamespace(): boolean | undefined {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-users-'));
   try {
     const range = { firstId: FIRST_POD_ID, length: USER_RANGE_LENGTH };
-    const start = `[ "$(stat -c %u /etc)" != 0 ] && [ "$(id -u)" = 0 ] && setpriv --reuid 7 --regid 7 --clear-groups -- sh -c '[ "$(id -u)" = 7 ]'`;
-    const script = `fail() { exit 125; }\nexec 3>/dev/null\ncd /\n${becomePodRoot(directory, range, start)}`;
+    const enter = enterAs({ ...NOBODY, user: { uid: 7, gid: 7 } }, range)
+      .map(quote)
+      .join(' ');
+    const start = `[ "$(stat -c %u /etc)" != 0 ] && exec ${enter} /bin/sh -c '[ "$(id -u)" = 7 ]'`;
+    const script = `fail() { exit 125; }\nexec 3>/dev/null\ncd /\n${preparePodRoot(directory, range)}\n${becomePodRoot(start)}`;
     const args = ['--mount', '--uts', '--', '/bin/sh', '-c', script];
-    const { status, signal } = spawnSync('unshare', args, { stdio: 'ignore', timeout: ABILITY_TEST_MS });
+    const options = { stdio: 'ignore', timeout: ABILITY_TEST_MS, env: HELPER_ENVIRONMENT } as const;
+    const { status, signal } = spawnSync(helper('unshare'), args, options);
     return signal === null ? status === 0 : undefined;
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { UserRange } from '../../domain/user-ranges.ts';
+import { helper } from './helpers.ts';
 import { quote } from './mount-plan.ts';
 
 /** In a user namespace nobody can reach the node's own directories: a container finds its own one here. */
@@ -9,26 +10,33 @@ export const OWN_DIRECTORY = '/holdfast';
 export const idMap = ({ firstId, length }: UserRange): string => `0 ${firstId} ${length}`;
 
 /**
- * Ends a script of this machine's root by becoming root of a new user namespace in the present directory, which becomes the
- * root directory: `/bin/sh -c <start> holdfast "$@"`. The process number stays. Only from outside may ids be mapped, so a helper
- * waits until the namespace is there; the two speak through a pipe each way, and the helper is nobody's child afterwards.
+ * Only from outside may ids be mapped, so a helper waits until the namespace is there; the two speak through a pipe each way, and the
+ * helper is nobody's child afterwards. Comes before anything is mounted: the pipes lie in the node's own directory.
  */
-export function becomePodRoot(directory: string, range: UserRange, start: string): string {
+export function preparePodRoot(directory: string, range: UserRange): string {
   const [ask, told] = [quote(join(directory, 'ask')), quote(join(directory, 'told'))];
   const map = quote(idMap(range));
+  return [
+    `${helper('rm')} -f ${ask} ${told} && ${helper('mkfifo')} ${ask} ${told} || fail "cannot make pipes"`,
+    `exec 4<>${ask} 5<>${told} 6<${ask}`,
+    // It reads from an end of its own, so that it ends, too, when whoever asks is killed before.
+    `( { exec 4>&-; read -r asked <&6 || exit; { printf %s ${map} > /proc/$$/gid_map && printf %s ${map} > /proc/$$/uid_map; } 2>/dev/null && echo mapped >&5 || echo "this node may not write ${idMap(range)} into the maps of ids" >&5; } 3>&- </dev/null >/dev/null 2>&1 & )`,
+    'exec 6<&-',
+  ].join('\n');
+}
+
+/**
+ * Ends a script of this machine's root by becoming root of a new user namespace in the present directory. There `start` goes on with the
+ * arguments of the script. The process number stays.
+ */
+export function becomePodRoot(start: string): string {
   const inside = [
     'fail() { printf \'%s\' "$1" >&3; exit 125; }',
     'echo >&4',
     'read -r said <&5',
     'exec 4>&- 5>&-',
     '[ "$said" = mapped ] || fail "cannot give the pod users of its own: $said"',
-    `exec setpriv --reuid 0 --regid 0 --clear-groups --inh-caps=-all --ambient-caps=-all -- chroot . /bin/sh -c ${quote(start)} holdfast "$@"`,
+    start,
   ].join('\n');
-  return [
-    `rm -f ${ask} ${told} && mkfifo ${ask} ${told} || fail "cannot make pipes"`,
-    `exec 4<>${ask} 5<>${told}`,
-    // It reads from an end of its own, so that it ends, too, when whoever asks is killed before.
-    `( { exec 6<${ask} 4>&-; read -r asked <&6 || exit; { printf %s ${map} > /proc/$$/gid_map && printf %s ${map} > /proc/$$/uid_map; } 2>/dev/null && echo mapped >&5 || echo "this node may not write ${idMap(range)} into the maps of ids" >&5; } 3>&- </dev/null >/dev/null 2>&1 & )`,
-    `exec unshare --user --keep-caps -- /bin/sh -c ${quote(inside)} holdfast "$@"`,
-  ].join('\n');
+  return `exec ${helper('unshare')} --user --keep-caps -- /bin/sh -c ${quote(inside)} holdfast "$@"`;
 }

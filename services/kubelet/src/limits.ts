@@ -108,3 +108,6 @@ if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('
 export const EXPANDED_MAX_BYTES = 128 * 1024;
 /** All variables that a container names, and all words of its command: what Linux gives to a program in all, with room to spare. */
 export const ENVIRONMENT_MAX_BYTES = 1024 * 1024;
+
+/** For the program that mounts or unmounts. */
+export const MOUNT_MS = 10_000;

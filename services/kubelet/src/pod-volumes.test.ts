@@ -215,7 +215,9 @@ test('a projected volume holds a token, which is asked for once and not again wh
 test('an emptyDir is kept when it is prepared again; a subPath is made in it and may not lead out of it', () =>
   inWorld(async ({ prepare, path }) => {
     const { mounts } = await prepare({ emptyDir: {} }, { subPathExpr: 'of/$(ROLE)', readOnly: true });
-    assert.deepEqual(mounts, [{ source: join(path, 'v/of/db'), target: '/v', readOnly: true }]);
+    assert.deepEqual(mounts, [
+      { source: join(path, 'v/of/db'), within: join(path, 'v'), target: '/v', readOnly: true },
+    ]);
     assert.ok(lstatSync(join(path, 'v/of/db')).isDirectory());
     assert.equal(modeOf(join(path, 'v')), 0o777);
     symlinkSync('/etc', join(path, 'v', 'out'));

@@ -1,13 +1,8 @@
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
-import {
-  makeEmptyDirectory,
-  makeMemoryDirectory,
-  resolveSubPath,
-  useHostPath,
-  writeVolume,
-} from './adapters/volume-directory.ts';
+import { type OpenSubPath, openSubPath } from './adapters/sub-path.ts';
+import { makeEmptyDirectory, makeMemoryDirectory, useHostPath, writeVolume } from './adapters/volume-directory.ts';
 import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
 import { ContainerConfigError, expandSubPath } from './domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
@@ -23,6 +18,7 @@ import {
 import type { Owner } from './domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from './limits.ts';
 import { readBytes } from './referenced-data.ts';
+import { subPathTarget } from './runtime/pod-directories.ts';
 import type { Mount, RuntimeAbilities } from './runtime/port.ts';
 import { requestToken } from './token-request.ts';
 
@@ -87,7 +83,8 @@ export class PodVolumes {
     refuseMounts(container, this.#deps.abilities);
     if (!this.#isFresh(place)) await this.setUp(place);
     const mounts: Mount[] = [];
-    for (const mount of container.volumeMounts ?? []) mounts.push(await this.#mount(place, mount, env));
+    for (const [index, mount] of (container.volumeMounts ?? []).entries())
+      mounts.push(await this.#mount({ ...place, container: container.name, index }, mount, env));
     if (this.#deps.abilities.mounts) return { mounts, environment: {} };
     const token = mounts.find(({ target }) => target === TOKEN_MOUNT_PATH);
     return { mounts: [], environment: token === undefined ? {} : { [TOKEN_DIRECTORY_VARIABLE]: token.source } };
@@ -206,12 +203,29 @@ export class PodVolumes {
     return token;
   }
 
+  /** Pods may swap names in volumes that they write: what was found is bound to a place of the node's, or found again by the runtime. */
+  async #subPath(
+    { path, container, index }: MountPlace,
+    { volume, subPath, isMade }: { readonly volume: string; readonly subPath: string; readonly isMade: boolean },
+  ): Promise<Pick<Mount, 'source' | 'within'>> {
+    const opened = await open(volume, subPath, !isMade);
+    try {
+      if (isMade) return { source: opened.path };
+      if (this.#deps.abilities.isolation !== true) return { source: opened.path, within: opened.volume };
+      const target = subPathTarget(path, container, index);
+      await opened.bindTo(target);
+      return { source: target };
+    } finally {
+      opened.close();
+    }
+  }
+
   #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
     if (source.kind === 'hostPath') return source.path;
     return (source.kind === 'claim' ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
   }
 
-  async #mount(place: VolumePlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {
+  async #mount(place: MountPlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {
     const volume = (place.pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
     if (volume === undefined) throw new VolumeError(`volume "${mount.name}" is not a volume of the pod`);
     const source = readVolume(volume, place.pod);
@@ -220,7 +234,7 @@ export class PodVolumes {
     const within = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, env);
     const isMade = source.kind === 'files';
     return {
-      source: within === '' ? whole : await subPathOf(whole, within, !isMade),
+      ...(within === '' ? { source: whole } : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
       target: mount.mountPath,
       readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
     };
@@ -228,13 +242,18 @@ export class PodVolumes {
 }
 
 /** Other than a volume, a sub path that cannot be had is a fault of the container alone. */
-async function subPathOf(volume: string, subPath: string, make: boolean): Promise<string> {
+async function open(volume: string, subPath: string, make: boolean): Promise<OpenSubPath> {
   try {
-    return await resolveSubPath(volume, subPath, make);
+    return await openSubPath(volume, subPath, { make });
   } catch (error) {
     if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
     throw error;
   }
+}
+
+interface MountPlace extends VolumePlace {
+  readonly container: string;
+  readonly index: number;
 }
 
 /** Their files belong to users of the machine, and this node cannot show them as users of the pod. */

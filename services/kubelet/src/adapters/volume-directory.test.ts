@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { VolumeError } from '../domain/volume-files.ts';
-import { makeEmptyDirectory, resolveSubPath, useHostPath } from './volume-directory.ts';
+import { makeEmptyDirectory, useHostPath, writeVolume } from './volume-directory.ts';
 
 function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-volume-'));
@@ -43,24 +31,17 @@ test('an emptyDir whose making was cut off is made whole', async (t) => {
   assert.equal(modeOf(path), '777');
 });
 
-test('a subPath is made within its volume, and nothing is made where a link leads out of it', async (t) => {
+test('what containers of other users look into is readable whatever mask the node has', async (t) => {
   const root = directory(t);
-  const [volume, outside] = [join(root, 'volume'), join(root, 'outside')];
-  for (const path of [volume, outside]) mkdirSync(path);
-  assert.equal(await resolveSubPath(volume, 'own/deep', true), join(volume, 'own/deep'));
-  assert.equal(await resolveSubPath(volume, 'own/deep', false), join(volume, 'own/deep'));
-  symlinkSync(outside, join(volume, 'out'));
-  await assert.rejects(resolveSubPath(volume, 'out/made', true), VolumeError);
-  assert.equal(existsSync(join(outside, 'made')), false);
-  await assert.rejects(resolveSubPath(volume, 'out', true), /leads out of the volume/);
-  await assert.rejects(resolveSubPath(volume, 'none', false), /does not exist/);
-});
-
-test('a subPath is as open as its volume, and keeps the group that new files take', async (t) => {
-  const volume = directory(t);
-  chmodSync(volume, 0o2775);
-  await resolveSubPath(volume, 'own', true);
-  assert.equal(modeOf(join(volume, 'own')), '2775');
+  const before = process.umask(0o077);
+  t.after(() => process.umask(before));
+  await writeVolume(join(root, 'files'), new Map([['deep/key', { bytes: Buffer.from('x'), mode: 0o644 }]]));
+  await useHostPath(join(root, 'host/path'), 'DirectoryOrCreate');
+  await useHostPath(join(root, 'host/file'), 'FileOrCreate');
+  const modes = ['files', 'files/..data/deep', 'files/deep/key', 'host', 'host/path', 'host/file'].map((name) =>
+    modeOf(join(root, name)),
+  );
+  assert.deepEqual(modes, ['755', '755', '644', '755', '755', '644']);
 });
 
 test('a hostPath without a type is made as a directory where nothing is, and left alone where something is', async (t) => {

@@ -14,11 +14,13 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeError } from '@holdfast/platform';
 import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
 import { type Owner, ownedFileMode } from '../domain/volume-owner.ts';
+import { MOUNT_MS } from '../limits.ts';
+import { HELPER_ENVIRONMENT, helper } from '../runtime/helpers.ts';
 import { MEMORY_VOLUME } from '../runtime/pod-directories.ts';
 
 /** All containers of the pod write here, whoever they run as. */
@@ -54,7 +56,8 @@ export async function makeMemoryDirectory(path: string, maxBytes: number, owner?
   const size = maxBytes === 0 ? '' : `,size=${Math.ceil(maxBytes)}`;
   try {
     const options = `mode=0777,nosuid,nodev${size}`;
-    await run('mount', ['-t', 'tmpfs', '-o', options, MEMORY_VOLUME, path], { timeout: MOUNT_MS });
+    const command = { timeout: MOUNT_MS, env: { ...HELPER_ENVIRONMENT } };
+    await run(helper('mount'), ['-t', 'tmpfs', '-o', options, MEMORY_VOLUME, path], command);
   } catch (error) {
     throw new VolumeError(`cannot mount a volume in memory: ${describeError(error)}`);
   }
@@ -68,14 +71,13 @@ async function isMounted(path: string): Promise<boolean> {
 }
 
 const run = promisify(execFile);
-const MOUNT_MS = 10_000;
 
 /**
  * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of
  * their own; `..data` points at it and is replaced by renaming, and the names that pods know point through `..data`.
  */
 export async function writeVolume(path: string, files: ReadonlyMap<string, VolumeFile>, owner?: Owner): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o755 });
+  await makeReadable(path);
   const version = `..${digestOf(files)}`;
   const current = await targetOf(join(path, DATA));
   if (current === version) return;
@@ -100,15 +102,25 @@ async function writeFiles(
   files: ReadonlyMap<string, VolumeFile>,
   owner: Owner | undefined,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o755 });
+  await makeReadable(directory);
   for (const [file, { bytes, mode }] of files) {
     const target = join(directory, file);
-    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    await writeFile(target, bytes);
+    await makeReadable(dirname(target));
+    await writeFile(target, bytes, { mode: 0o600 });
     if (owner !== undefined) await chown(target, owner.uid, owner.gid);
     await chmod(target, ownedFileMode(mode, owner));
   }
 }
+
+/** Every directory that is missing, whatever mask this process has: containers of other users look into them. */
+async function makeReadable(path: string): Promise<void> {
+  if (await exists(path)) return;
+  await makeReadable(dirname(path));
+  await mkdir(path);
+  await chmod(path, READABLE_MODE);
+}
+
+const READABLE_MODE = 0o755;
 
 async function replaceLink(path: string, name: string, target: string): Promise<void> {
   const temporary = join(path, `${name}_new`);
@@ -134,43 +146,21 @@ async function targetOf(link: string): Promise<string | undefined> {
   }
 }
 
-/** The place of `subPath` in a volume, which it may not lead out of. A volume that pods write gets it made. */
-export async function resolveSubPath(volume: string, subPath: string, make: boolean): Promise<string> {
-  const wanted = join(volume, subPath);
-  const root = await realpath(volume);
-  const found = await realpath(await nearestExisting(wanted));
-  // Looked at before anything is made: a pod may have left a link there that leads into the machine.
-  assertWithin(root, found, subPath);
-  if (await exists(wanted)) return found;
-  if (!make) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
-  await mkdir(wanted, { recursive: true });
-  // As open as its volume; the group that new files take, which `fsGroup` gives, is part of it.
-  await chmod(wanted, (await stat(root)).mode & (SHARED_MODE | INHERIT_GROUP));
-  const made = await realpath(wanted);
-  assertWithin(root, made, subPath);
-  return made;
-}
-
-async function nearestExisting(path: string): Promise<string> {
-  let found = path;
-  while (!(await exists(found))) found = dirname(found);
-  return found;
-}
-
-function assertWithin(root: string, found: string, subPath: string): void {
-  if (found !== root && !found.startsWith(root + sep))
-    throw new VolumeError(`subPath ${JSON.stringify(subPath)} leads out of the volume`);
-}
-
 type HostPathCheck = (path: string) => Promise<void>;
 
 /** A path of this machine, made or checked as `hostPath.type` says. */
 export async function useHostPath(path: string, type: string): Promise<void> {
-  if (type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
-  if (type === 'FileOrCreate') await writeFile(path, '', { flag: 'a', mode: 0o644 });
+  if (type === 'DirectoryOrCreate') await makeReadable(path);
+  if (type === 'FileOrCreate') await makeFile(path);
   const check = HOST_PATH_CHECKS.get(type);
   if (check === undefined) throw new VolumeError(`hostPath type ${JSON.stringify(type)} is not known`);
   await check(path);
+}
+
+async function makeFile(path: string): Promise<void> {
+  if (await exists(path)) return;
+  await writeFile(path, '', { flag: 'wx' });
+  await chmod(path, 0o644);
 }
 
 const expectKind =
@@ -183,9 +173,7 @@ const expectKind =
 const HOST_PATH_CHECKS: ReadonlyMap<string, HostPathCheck> = new Map(
   Object.entries<HostPathCheck>({
     // As container runtimes do: what a pod mounts and nobody made becomes a directory.
-    '': async (path) => {
-      if (!(await exists(path))) await mkdir(path, { recursive: true, mode: 0o755 });
-    },
+    '': makeReadable,
     DirectoryOrCreate: expectKind('directory', 'isDirectory'),
     Directory: expectKind('directory', 'isDirectory'),
     FileOrCreate: expectKind('file', 'isFile'),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { HELPER_ENVIRONMENT, helper } from './helpers.ts';
 import { RuntimeError } from './port.ts';
 
 /** Where the volumes of pods lie: made before a pod's first sandbox, removed with its last. */
@@ -25,14 +26,15 @@ export function createPodDirectories(stateDirectory: string): PodDirectories {
   const remove = (podUid: string): void => {
     const path = join(pods, podUid);
     if (!existsSync(path)) return;
-    unmountOwn(path);
+    unmountOwn(path, subPathsOf(path));
     rmSync(path, { recursive: true, force: true });
   };
   return {
     volumesPath: (podUid) => join(pods, podUid, 'volumes'),
     remove,
     releaseMemory: () => {
-      for (const { target } of memoryVolumes(pods)) unmount(target);
+      for (const { source, target } of mountsBelow(pods).toReversed())
+        if (source === MEMORY_VOLUME || SUB_PATH.test(target)) unmount(target);
     },
     sweep: (podsWithSandbox) => {
       for (const podUid of readdirSync(pods)) if (!podsWithSandbox.has(podUid)) remove(podUid);
@@ -41,9 +43,9 @@ export function createPodDirectories(stateDirectory: string): PodDirectories {
 }
 
 /** Removing through a mount would remove what is mounted: only what was made for the pod may go. */
-function unmountOwn(path: string): void {
+function unmountOwn(path: string, subPaths: string): void {
   for (const { source, target } of mountsBelow(path).toReversed()) {
-    if (source !== MEMORY_VOLUME)
+    if (source !== MEMORY_VOLUME && !target.startsWith(`${subPaths}/`))
       throw new RuntimeError(
         'IllegalState',
         `${target} is still mounted: the files of the pod are kept until it is not`,
@@ -52,18 +54,32 @@ function unmountOwn(path: string): void {
   }
 }
 
-const memoryVolumes = (path: string) => mountsBelow(path).filter(({ source }) => source === MEMORY_VOLUME);
+/** Beside the pod's volumes: where the node mounts what a container shows of one. Only the node changes anything there. */
+const SUB_PATHS = 'sub-paths';
+const SUB_PATH = new RegExp(`/[^/]+/${SUB_PATHS}/`);
+const subPathsOf = (podDirectory: string): string => join(podDirectory, SUB_PATHS);
+export const subPathTarget = (volumesPath: string, container: string, index: number): string =>
+  join(dirname(volumesPath), SUB_PATHS, container, String(index));
 
 function unmount(target: string): void {
-  execFileSync('umount', [target], { stdio: 'ignore', timeout: UNMOUNT_MS });
+  execFileSync(helper('umount'), [target], { stdio: 'ignore', timeout: UNMOUNT_MS, env: HELPER_ENVIRONMENT });
 }
 
-function mountsBelow(path: string): readonly { readonly source: string; readonly target: string }[] {
+interface Mounted {
+  readonly source: string;
+  readonly target: string;
+}
+
+const mountsBelow = (path: string): readonly Mounted[] =>
+  mounts().filter(({ target }) => target.startsWith(`${path}/`));
+
+export const mountsAt = (path: string): readonly Mounted[] => mounts().filter(({ target }) => target === path);
+
+function mounts(): readonly Mounted[] {
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' '))
-    .map(([source = '', target = '']) => ({ source, target: unescape(target) }))
-    .filter(({ target }) => target.startsWith(`${path}/`));
+    .map(([source = '', target = '']) => ({ source, target: unescape(target) }));
 }
 
 /** The kernel writes spaces and the like as octal numbers. */

@@ -1,7 +1,7 @@
 import type { UserRange } from '../../domain/user-ranges.ts';
+import { helper } from '../helpers.ts';
 import type { ContainerConfig, ProcessUser } from '../port.ts';
 import { ADD_SPECIAL, UNPACK_ENVIRONMENT } from './carried-environment.ts';
-import { helper } from './helpers.ts';
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 

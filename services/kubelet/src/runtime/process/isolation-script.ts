@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path';
 import type { UserRange } from '../../domain/user-ranges.ts';
 import { makeBeneath, makeFileBeneath } from '../beneath.ts';
+import { helper } from '../helpers.ts';
 import type { ContainerConfig, SandboxConfig } from '../port.ts';
 import { dropRights, enterAs, isRoot, START_TOLD, TELL_FAILURE } from './become.ts';
-import { helper } from './helpers.ts';
 import { PROCESSES_OPTIONS } from './isolation.ts';
 import { machineFiles } from './machine-files.ts';
 import {

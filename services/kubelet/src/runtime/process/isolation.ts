@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import type { UserRange } from '../../domain/user-ranges.ts';
+import { HELPER_ENVIRONMENT, hasHelper, helper } from '../helpers.ts';
 import type { ContainerConfig, RuntimeAbilities } from '../port.ts';
 import { dropRights, enterAs, isRoot, START_TOLD, START_UNTOLD } from './become.ts';
-import { HELPER_ENVIRONMENT, hasHelper, helper } from './helpers.ts';
 import { ABILITY_TEST_MS } from './limits.ts';
 import { quote } from './mount-plan.ts';
 

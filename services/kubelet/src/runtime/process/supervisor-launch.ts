@@ -25,7 +25,7 @@ export function launchSupervisor(stateDirectory: string): void {
 }
 
 /** What the supervisor needs of the directory above. */
-const SHARED = ['port', 'pod-directories', 'log-limits', 'beneath'] as const;
+const SHARED = ['port', 'pod-directories', 'log-limits', 'beneath', 'helpers'] as const;
 
 function programPath(stateDirectory: string): string {
   const here = dirname(fileURLToPath(import.meta.url));

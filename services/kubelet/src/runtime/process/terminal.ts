@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
+import { HELPER_ENVIRONMENT, helper } from '../helpers.ts';
 import { RuntimeError, type TerminalSize } from '../port.ts';
-import { HELPER_ENVIRONMENT, helper } from './helpers.ts';
 import { ABILITY_TEST_MS, TERMINAL_POLL_ATTEMPTS, TERMINAL_POLL_MS } from './limits.ts';
 import { quote } from './mount-plan.ts';
 import { processEntries } from './process-table.ts';

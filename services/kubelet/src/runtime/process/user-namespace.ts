@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { UserRange } from '../../domain/user-ranges.ts';
-import { helper } from './helpers.ts';
+import { helper } from '../helpers.ts';
 import { quote } from './mount-plan.ts';
 
 /** In a user namespace nobody can reach the node's own directories: a container finds its own one here. */

@@ -99,7 +99,7 @@ async function bind(descriptor: number, stats: Stats, target: string): Promise<v
     timeout: MOUNT_MS,
   });
   const ended = Promise.withResolvers<number | null>();
-  child.once('error', ended.reject);
+  child.on('error', ended.reject);
   child.once('exit', ended.resolve);
   const code = await ended.promise;
   if (code !== 0) throw new VolumeError(`cannot mount a subPath at ${target}: mount ended with ${code}`);

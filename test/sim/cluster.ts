@@ -9,6 +9,7 @@ import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeF
 import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
+import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import {
   AtMostOneOracle,
@@ -45,6 +46,7 @@ export interface SimClusterOptions {
   readonly ownershipRule?: 'enforced' | 'off';
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
+  readonly storeOf?: (store: Store) => Store;
 }
 
 /** One fencer of possibly several, each a process of its own. */
@@ -91,7 +93,8 @@ export class SimCluster {
       this.network.join(party);
     }
     const machine = this.#boot(API_PARTY);
-    const store = recordCommits(createMemoryStore(), this.kernel);
+    const recorded = recordCommits(createMemoryStore(), this.kernel);
+    const store = options.storeOf?.(recorded) ?? recorded;
     const ownershipRule = options.ownershipRule ?? 'enforced';
     this.#apiServer = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
     const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: this.#apiServer.knownState });

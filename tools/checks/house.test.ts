@@ -52,6 +52,11 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
       code: `import { Socket } from 'node:net';\nexport const a = (socket: Socket, reject: () => void) => socket.${call};`,
     }),
   ),
+  {
+    rule: 'holdfast(end-rejections-in-background)',
+    file: 'libs/bus/src/a.ts',
+    code: 'export const a = (b: Promise<void>, c: { done: Promise<void> }) => {\n  void b.catch(() => c.done);\n};',
+  },
   { rule: 'holdfast(machine-only-in-platform)', file: 'libs/bus/src/a.ts', code: 'export const x = Math.random();' },
   { rule: 'holdfast(machine-only-in-platform)', file: 'libs/bus/src/a.ts', code: "export const x = process.env['A'];" },
   {

@@ -302,9 +302,34 @@ function functionAround(node) {
 
 const textOf = (node, context) => context.sourceCode.getText(node).replaceAll('?.', '.');
 
+/** `void work().catch(() => promise)` hands the next rejection on to nobody. */
+const endRejectionsInBackground = {
+  create(context) {
+    return {
+      UnaryExpression: (node) => {
+        if (node.operator !== 'void') return;
+        for (const handler of rejectionHandlers(node.argument)) {
+          const handsOn = handler.body?.type === 'MemberExpression' || (handler.body?.type === 'Identifier' && handler.body.name !== 'undefined');
+          if (!handsOn) continue;
+          context.report({ node: handler, message: 'Nobody waits for this: answer undefined, or handle that promise as well.' });
+        }
+      },
+    };
+  },
+};
+
+function rejectionHandlers(call) {
+  if (call?.type !== 'CallExpression') return [];
+  const method = memberName(call.callee?.property, call.callee?.computed);
+  const handler = method === 'catch' ? call.arguments[0] : method === 'then' ? call.arguments[1] : undefined;
+  const here = handler?.type === 'ArrowFunctionExpression' && handler.expression !== false ? [handler] : [];
+  return [...here, ...rejectionHandlers(call.callee?.object)];
+}
+
 const plugin = {
   meta: { name: 'holdfast' },
   rules: {
+    'end-rejections-in-background': endRejectionsInBackground,
     'import-direction': importDirection,
     'keep-error-listener': keepErrorListener,
     'machine-only-in-platform': machineOnlyInPlatform,

@@ -30,6 +30,16 @@ test('a failed test is told once more with its place and its own error, the suit
   assert.match(report.failures[0] as string, /^✖ inner \(a\.test\.ts:3\)\n {4}Error: expected 2\n/);
 });
 
+test('an unhandled rejection after the end of its test is a failure, mentioned once however often the runner tells it', async () => {
+  const message =
+    'Error: Test "a" at a.test.ts:1:1 generated asynchronous activity after the test ended. This activity created the error ' +
+    '"Error: late" and would have caused the test to fail, but instead triggered an unhandledRejection event.';
+  const told = { type: 'test:diagnostic', data: { message } };
+  const report = await reportOf([told, told, { type: 'test:diagnostic', data: { message: 'tests 4' } }, END]);
+  assert.equal(report.failed, 3);
+  assert.deepEqual(report.failures, [`✖ ${message}`]);
+});
+
 test('a failure without an error of its own is told by what the runner says of it', async () => {
   const report = await reportOf([failed('slow', 'testTimeoutFailure', 'test timed out after 100ms'), END]);
   assert.match(report.failures[0] as string, /timed out after 100ms/);

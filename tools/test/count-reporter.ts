@@ -9,6 +9,9 @@ export interface RunReport {
   readonly failures: readonly string[];
 }
 
+/** The runner only mentions an unhandled rejection or exception of a test that has already passed. In a service it ends the process. */
+const LATE_ERROR = /asynchronous activity after the test ended.*(?:unhandledRejection|uncaughtException)/s;
+
 type FailedTest = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
 /** Lines of an error that are repeated at the end of the whole run: enough to know what to look for further up. */
@@ -17,15 +20,17 @@ const ERROR_LINES = 14;
 /** Writes one JSON line with the counts of the run and its failures. The test runner loads a reporter by its default export. */
 export default async function* countReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const failures: string[] = [];
+  const late = new Set<string>();
   for await (const event of source) {
+    if (event.type === 'test:diagnostic' && LATE_ERROR.test(event.data.message)) late.add(`✖ ${event.data.message}`);
     if (event.type === 'test:fail' && isOwnFailure(event.data)) failures.push(describeFailure(event.data));
     if (event.type === 'test:summary' && event.data.file === undefined) {
       const { tests, passed, skipped, todo } = event.data.counts;
       const report: RunReport = {
         passed,
-        failed: tests - passed - skipped - todo,
+        failed: tests - passed - skipped - todo + late.size,
         skipped: skipped + todo,
-        failures,
+        failures: [...failures, ...late],
       };
       yield `${JSON.stringify(report)}\n`;
     }

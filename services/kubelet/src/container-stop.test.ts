@@ -114,3 +114,26 @@ test('[TERM-26] a pod whose stop was kept back by the node is stopped again unti
   assert.ok(asked.length === 3 && new Set(asked).size === 1);
   assert.ok(pod.isGone, 'the third time nothing kept it');
 });
+
+test('[TERM-29] a stop and its shortened repetition that both fail reject once, for whoever waits for the stop', async () => {
+  const clock = createVirtualClock();
+  const calls: PromiseWithResolvers<void>[] = [];
+  const runtime = {
+    stopContainer: () => {
+      const call = Promise.withResolvers<void>();
+      calls.push(call);
+      return call.promise;
+    },
+  } as unknown as ContainerRuntime;
+  const network = { httpGet: assert.fail, connect: assert.fail, grpcHealth: assert.fail } as never;
+  const deps = { runtime, clock, network, onHookFailure: assert.fail };
+  const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: undefined, podIp: '' });
+  const outcome = task.done.catch((error: unknown) => error);
+  await clock.advance(1_000);
+  task.shorten(1);
+  const gone = new Error('the runtime has gone away');
+  for (const call of calls) call.reject(gone);
+  assert.deepEqual([calls.length, await outcome], [2, gone]);
+  // An unhandled rejection is reported in the next turn of the process, and fails this test.
+  await new Promise((resolve) => setImmediate(resolve));
+});

@@ -68,8 +68,9 @@ class Stop implements StopTask {
       if (this.#hookTimer !== undefined) this.#limitHook();
       return;
     }
-    // The runtime takes the earlier of two ends; `done` follows the first call.
-    void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => this.done);
+    // The runtime takes the earlier of two ends. `done` follows the first call alone and is reported to whoever waits for it:
+    // a failure of this one is not to be handed on, because nobody waits for it.
+    void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => undefined);
   }
 
   abandon(): void {

@@ -3,7 +3,6 @@ import { ownValue } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { formatDuration } from './back-off.ts';
-import { own } from './own.ts';
 import type { PodMemory, StartFailure } from './pod-worker-types.ts';
 import { apiStatusOf, type ContainerLife, latestLife, livesOf, UNKNOWN_EXIT_CODE, UNKNOWN_REASON } from './records.ts';
 import { initIsDone, restartVerdict, roleOf } from './restart.ts';
@@ -99,7 +98,7 @@ function waitingForRestart(
   if (context.stage !== 'active') return undefined;
   const verdict = restartVerdict(container, context.pod, life, context);
   if (verdict.kind === 'never') return undefined;
-  const failure = own(context.memory.failures, container.name);
+  const failure = ownValue(context.memory.failures, container.name);
   if (failure !== undefined) return waitingFor(failure);
   if (verdict.kind === 'now') return undefined;
   const { name = '', namespace = '', uid = '' } = context.pod.metadata;
@@ -112,7 +111,7 @@ function waitingForRestart(
 
 function neverRanState(container: Container, context: StatusContext): ContainerState {
   if (context.stage === 'final' && initIsDone(context)) return { terminated: lostState() };
-  const failure = own(context.memory.failures, container.name);
+  const failure = ownValue(context.memory.failures, container.name);
   if (failure !== undefined) return { waiting: waitingFor(failure) };
   if (hookFailed(container, context)) return { waiting: { reason: 'PostStartHookError' } };
   const hasInit = (context.pod.spec.initContainers ?? []).length > 0 && roleOf(container, context.pod) !== 'ephemeral';

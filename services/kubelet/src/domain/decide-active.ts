@@ -6,7 +6,6 @@ import { nextBackOff, untilRetry } from './back-off.ts';
 import { isStarted } from './container-status.ts';
 import { decideKill } from './decide-kill.ts';
 import { containerGrace, effectivePodGrace, type KillCause } from './grace.ts';
-import { own } from './own.ts';
 import { podStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
 import { allContainers, type ContainerLife, latestLife, livesOf } from './records.ts';
@@ -130,7 +129,7 @@ class Steps {
       this.#killUnhealthy(container, life);
       return;
     }
-    const waitMs = untilRetry(own(this.memory.failures, container.name)?.retryAt, this.#now);
+    const waitMs = untilRetry(ownValue(this.memory.failures, container.name)?.retryAt, this.#now);
     if (waitMs > 0) {
       this.#wakeIn(waitMs);
       return;

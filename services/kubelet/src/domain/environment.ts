@@ -1,8 +1,7 @@
 import type { Container, EnvVar, Pod } from '@holdfast/api';
-import { milliValue, parseQuantity, quantityOfMillis, value as unitsOf } from '@holdfast/machinery';
+import { milliValue, ownValue, parseQuantity, quantityOfMillis, value as unitsOf } from '@holdfast/machinery';
 import { ENVIRONMENT_MAX_BYTES, EXPANDED_MAX_BYTES } from '../limits.ts';
 import { expand } from './expand.ts';
-import { own } from './own.ts';
 import { allContainers } from './records.ts';
 
 /** The pod cannot be configured as it asks (LIFE-16 `CreateContainerConfigError`); it may become possible later. */
@@ -89,7 +88,7 @@ class Environment {
 export function expandAll(texts: readonly string[], environment: Readonly<Record<string, string>>): string[] {
   let bytes = 0;
   return texts.map((text) => {
-    const expanded = expand(text, (name) => own(environment, name), EXPANDED_MAX_BYTES);
+    const expanded = expand(text, (name) => ownValue(environment, name), EXPANDED_MAX_BYTES);
     if (expanded === undefined) throw tooLong('a word of the command or its arguments');
     bytes += Buffer.byteLength(expanded);
     if (bytes > ENVIRONMENT_MAX_BYTES) throw tooLongTogether('the words of the command or its arguments');
@@ -105,7 +104,7 @@ export function expandByStaticValues(command: readonly string[], { env = [] }: C
 /** `subPathExpr` of a mount: a relative path inside of the volume, of variables that exist. */
 export function expandSubPath(expression: string, environment: Readonly<Record<string, string>>): string {
   const valueOf = (name: string): string => {
-    const text = own(environment, name);
+    const text = ownValue(environment, name);
     if (text === undefined) throw new ContainerConfigError(`missing value for ${JSON.stringify(name)} in subPathExpr`);
     return text;
   };
@@ -163,7 +162,7 @@ function keyOf(
   reference: { readonly key: string; readonly name?: string; readonly optional?: boolean },
 ): string | undefined {
   const { key, name = '', optional = false } = reference;
-  const found = own(lookUp(sources, kind, name, optional), key);
+  const found = ownValue(lookUp(sources, kind, name, optional), key);
   if (found !== undefined || optional) return found;
   const { namespace = '' } = sources.pod.metadata;
   throw new ContainerConfigError(`couldn't find key ${key} in ${kind} ${namespace}/${name}`);
@@ -175,7 +174,8 @@ export function podField(
 ): string {
   const { metadata, spec } = pod;
   const keyed = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(path);
-  if (keyed !== null) return own(keyed[1] === 'labels' ? metadata.labels : metadata.annotations, keyed[2] ?? '') ?? '';
+  if (keyed !== null)
+    return ownValue(keyed[1] === 'labels' ? metadata.labels : metadata.annotations, keyed[2] ?? '') ?? '';
   switch (path) {
     case 'metadata.name':
       return metadata.name ?? '';
@@ -217,8 +217,8 @@ export function resourceField(
   const [kind = '', ...rest] = reference.resource.split('.');
   const name = rest.join('.');
   const { limits = {}, requests = {} } = subject.resources;
-  const unset = FALLS_BACK.has(name) ? own(allocatable, name) : undefined;
-  const text = kind === 'limits' ? (own(limits, name) ?? unset) : own(requests, name);
+  const unset = FALLS_BACK.has(name) ? ownValue(allocatable, name) : undefined;
+  const text = kind === 'limits' ? (ownValue(limits, name) ?? unset) : ownValue(requests, name);
   const divisor = reference.divisor === undefined || reference.divisor === '0' ? '1' : reference.divisor;
   if (name === 'cpu') {
     const millis = milliValue(parseQuantity(text ?? '0')) / milliValue(parseQuantity(divisor));

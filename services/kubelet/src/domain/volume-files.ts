@@ -1,7 +1,6 @@
 import type { Container, DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '@holdfast/api';
-import { parseQuantity, value } from '@holdfast/machinery';
+import { ownValue, parseQuantity, value } from '@holdfast/machinery';
 import { type EnvironmentSources, podField, resourceField } from './environment.ts';
-import { own } from './own.ts';
 
 /** A volume cannot be made, or not yet. The pod waits. */
 export class VolumeError extends Error {
@@ -146,7 +145,7 @@ function keyFiles(part: Extract<FilePart, { kind: 'keys' }>, { data, pod }: File
   if (part.items === undefined || part.items.length === 0)
     return Object.entries(found).map(([path, bytes]) => ({ path, bytes }));
   return part.items.flatMap(({ key, path, mode }) => {
-    const bytes = own(found, key);
+    const bytes = ownValue(found, key);
     if (bytes !== undefined) return [{ path, bytes, mode }];
     if (part.optional) return [];
     const what = part.of === 'Secret' ? 'secret' : 'config';

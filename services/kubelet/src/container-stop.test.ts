@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Container } from '@holdfast/api';
+import { createSystemClock } from '@holdfast/platform';
 import { applyStop, type ContainerManager } from './container-stop.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
@@ -135,5 +136,5 @@ test('[TERM-29] a stop and its shortened repetition that both fail reject once, 
   for (const call of calls) call.reject(gone);
   assert.deepEqual([calls.length, await outcome], [2, gone]);
   // An unhandled rejection is reported in the next turn of the process, and fails this test.
-  await new Promise((resolve) => setImmediate(resolve));
+  await createSystemClock().sleep(1);
 });

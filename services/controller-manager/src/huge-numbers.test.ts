@@ -18,7 +18,7 @@ const podsOf = (spec: Partial<Job['spec']>, status: Job['status'] = {}): readonl
     pods: [],
     caughtUp: true,
     unansweredDeletes: new Set<string>(),
-    foreignNames: new Set<string>(),
+    avoidedNames: new Set<string>(),
   };
   return decideJob(snapshot, NOW).create.map(
     ({ metadata }) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'],
@@ -31,7 +31,7 @@ test('a ReplicaSet of two thousand million replicas builds one burst of pods', (
     pods: [],
     caughtUp: true,
     unansweredDeletes: new Set<string>(),
-    foreignNames: new Set<string>(),
+    avoidedNames: new Set<string>(),
     relatedPodsPerNode: () => new Map<string, number>(),
   };
   assert.equal(decidePods(snapshot, NOW).length, REPLICASET_BURST_PODS);

@@ -16,8 +16,14 @@ export const CACHE_BARRIER_RECHECK_MS = 5_000;
 /** A delete whose outcome never became visible stops holding back its workload after this time. */
 export const DELETE_EXPECTATION_TTL_MS = 300_000;
 
-/** Names that turned out to belong to somebody else, remembered per workload. */
-export const FOREIGN_NAMES_PER_WORKLOAD = 64;
+/** Names that a workload does not ask for (of pods that are gone, of others), remembered per workload. */
+export const AVOIDED_NAMES_PER_WORKLOAD = 256;
+
+/** A create that was sent longer ago has been answered or lost. */
+export const CREATE_IN_FLIGHT_MAX_MS = 60_000;
+
+/** Names of a row that are compared with those of the pods, besides two for each pod; a row that is used up so far begins anew. */
+export const NAMES_LOOKED_BACK = 256;
 
 /** Keys one controller works on at once. */
 export const WORKERS_PER_CONTROLLER = 5;

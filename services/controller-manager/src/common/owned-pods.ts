@@ -1,8 +1,8 @@
 import { type KubeObject, PODS, type Pod, type ResourceRef } from '@holdfast/api';
 import { describeError } from '@holdfast/platform';
+import type { AvoidedNames } from './avoided-names.ts';
 import type { CacheBarrier } from './cache-barrier.ts';
 import type { ControllerContext } from './context.ts';
-import type { ForeignNames } from './foreign-names.ts';
 import { mayAdopt } from './live-check.ts';
 import {
   apiVersionOf,
@@ -29,7 +29,7 @@ import {
 export interface OwnedPodTools {
   readonly context: ControllerContext;
   readonly barrier: CacheBarrier;
-  readonly foreign: ForeignNames;
+  readonly avoided: AvoidedNames;
   readonly owner: KubeObject;
   readonly resource: ResourceRef;
 }
@@ -79,14 +79,14 @@ export async function createPod(tools: OwnedPodTools, pod: Pod): Promise<void> {
 }
 
 /** The name exists: it is either the very pod this pass wanted (somebody was faster) or a stranger's. */
-async function learnHolder({ context, barrier, foreign, owner }: OwnedPodTools, wanted: Pod): Promise<void> {
+async function learnHolder({ context, barrier, avoided, owner }: OwnedPodTools, wanted: Pod): Promise<void> {
   const holder = await context.client.find(PODS, targetOf(wanted));
   const key = keyOf(owner);
   if (holder !== undefined && isControlledBy(holder, uidOf(owner))) {
     barrier.wrote(key, holder);
     return;
   }
-  if (holder !== undefined) foreign.add(key, nameOf(holder));
+  if (holder !== undefined) avoided.add(key, nameOf(holder));
   throw new Error(`the pod name ${nameOf(wanted)} was taken; the next pass looks for a free one`);
 }
 

@@ -284,7 +284,7 @@ test('decide touches no pod of another owner', () => {
         ),
       );
       const set = { ...daemonSet(), metadata: { ...AGENT, uid: 'ours' } };
-      for (const action of decide({ set, nodes: [node('a')], pods, caughtUp: true }, NOW)) {
+      for (const action of decide({ set, nodes: [node('a')], pods, caughtUp: true, avoidedNames: new Set() }, NOW)) {
         if (action.type !== 'create-pod')
           assert.equal(action.pod.metadata.ownerReferences?.[0]?.uid, 'ours', `${action.type} ${keyOf(action.pod)}`);
         else assert.ok(!specs.some((p) => p.name === nameOf(action.pod)));

@@ -1,6 +1,6 @@
 import type { DaemonSet, Node, Pod } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
-import { canonicalJson, safeHash, safeSuffix } from '../../common/hash.ts';
+import { canonicalJson, safeHash } from '../../common/hash.ts';
 import { scaled } from '../../common/int-or-percent.ts';
 import {
   compareText,
@@ -11,6 +11,7 @@ import {
   namespaceOf,
   uidOf,
 } from '../../common/meta.ts';
+import { freePodNames, type HeldNames, heldNames } from '../../common/names.ts';
 import { generatedNamePrefix, isAvailable, isFinished, podFromTemplate } from '../../common/pods.ts';
 import { FAILED_POD_REST_MS } from '../../limits.ts';
 import { daemonTolerations, type Placement, pinnedTo, placementOn, targetNode } from './placement.ts';
@@ -24,6 +25,8 @@ export interface DaemonSetSnapshot {
   readonly pods: readonly Pod[];
   /** False while the cache does not yet show all writes of earlier passes. */
   readonly caughtUp: boolean;
+  /** Names of its shape that belong to somebody else, or to pods that are gone. */
+  readonly avoidedNames: ReadonlySet<string>;
 }
 
 export type DaemonSetAction =
@@ -31,6 +34,14 @@ export type DaemonSetAction =
   | { readonly type: 'release-pod'; readonly pod: Pod }
   | { readonly type: 'create-pod'; readonly pod: Pod }
   | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'misplaced' | 'double' | 'update' };
+
+/** What new pods are made of and may be called. */
+interface Room {
+  readonly set: DaemonSet;
+  readonly held: HeldNames;
+  readonly avoided: ReadonlySet<string>;
+  readonly now: number;
+}
 
 /** One node as the set sees it. */
 export interface DaemonNode extends Placement {
@@ -49,8 +60,9 @@ export function decide(snapshot: DaemonSetSnapshot, now: number): readonly Daemo
   ];
   if (claims.length > 0 || isTerminating(set) || !snapshot.caughtUp) return claims;
   const nodes = daemonNodes(snapshot, owned);
-  const placed = [...nodes.flatMap((node) => placeOn(snapshot, node, now)), ...homeless(snapshot, owned)];
-  return placed.length > 0 ? placed : rollUpdate(snapshot, nodes, now);
+  const room = { set, held: heldNames(snapshot.pods), avoided: snapshot.avoidedNames, now };
+  const placed = [...nodes.flatMap((node) => placeOn(room, node)), ...homeless(snapshot, owned)];
+  return placed.length > 0 ? placed : rollUpdate(room, nodes);
 }
 
 export const claimPods = ({ set, pods }: Pick<DaemonSetSnapshot, 'set' | 'pods'>): Claim<Pod> => claim(set, pods);
@@ -72,15 +84,15 @@ export function daemonNodes(
 }
 
 /** One pod where it belongs, none where it does not. A failed pod rests a while before it makes room, so that a node that refuses it is not flooded. */
-function placeOn(snapshot: DaemonSetSnapshot, node: DaemonNode, now: number): readonly DaemonSetAction[] {
+function placeOn(room: Room, node: DaemonNode): readonly DaemonSetAction[] {
   const failed = node.living.filter(isFinished);
   const good = node.living.filter((pod) => !isFinished(pod));
   if (!node.mayStay) return node.living.map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
-  const rested = failed.filter((pod) => now - createdAt(pod) >= FAILED_POD_REST_MS);
+  const rested = failed.filter((pod) => room.now - createdAt(pod) >= FAILED_POD_REST_MS);
   const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));
-  removals.push(...doubles(snapshot.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
+  removals.push(...doubles(room.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
   const isMissing = node.shouldRun && node.living.length === 0 && node.ending.length === 0;
-  return isMissing ? [...removals, { type: 'create-pod', pod: buildPod(snapshot, node.name) }] : removals;
+  return isMissing ? [...removals, { type: 'create-pod', pod: buildPod(room, node.name) }] : removals;
 }
 
 /** All but the oldest; during a surge all but the oldest of each revision. */
@@ -103,17 +115,17 @@ const homeless = ({ nodes }: DaemonSetSnapshot, pods: readonly Pod[]): readonly 
     .map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
 };
 
-/** The name follows from set, node and the lowest free slot: the same gap is filled under the same name by everybody. */
-function buildPod({ set, pods }: DaemonSetSnapshot, node: string): Pod {
-  const taken = new Set(pods.map(nameOf));
+/** The name follows from set, node, template and a number: the same gap is filled under the same name by everybody. */
+function buildPod({ set, held, avoided, now }: Room, node: string): Pod {
   const prefix = generatedNamePrefix(nameOf(set));
-  const nameAt = (slot: number): string => `${prefix}${safeSuffix(`${uidOf(set)}/${node}/${slot}`)}`;
-  let slot = 0;
-  while (taken.has(nameAt(slot))) slot++;
+  const [name = ''] = freePodNames(
+    { prefix, seed: `${uidOf(set)}/${node}/${revisionOf(set)}`, held, avoided, now, expected: 1 },
+    1,
+  );
   const { template } = set.spec;
   const pod = podFromTemplate(template, {
     namespace: namespaceOf(set),
-    name: nameAt(slot),
+    name,
     generateName: prefix,
     owner: controllerReference(set, { apiVersion: 'apps/v1', kind: 'DaemonSet' }),
   });
@@ -123,12 +135,8 @@ function buildPod({ set, pods }: DaemonSetSnapshot, node: string): Pod {
 }
 
 /** Old pods give way within the budget: without surge by ending first, with surge once the new one beside them is available. */
-function rollUpdate(
-  snapshot: DaemonSetSnapshot,
-  nodes: readonly DaemonNode[],
-  now: number,
-): readonly DaemonSetAction[] {
-  const { set } = snapshot;
+function rollUpdate(room: Room, nodes: readonly DaemonNode[]): readonly DaemonSetAction[] {
+  const { set, now } = room;
   if (set.spec.updateStrategy.type === 'OnDelete') return [];
   const wanted = nodes.filter((node) => node.shouldRun);
   const revision = revisionOf(set);
@@ -147,7 +155,7 @@ function rollUpdate(
     const replaced = living.some((pod) => isNew(pod) && isUp(pod));
     if (!isUp(old) || replaced) actions.push({ type: 'delete-pod', pod: old, why: 'update' });
     else if (surge > 0 && living.length === 1 && budget-- > 0)
-      actions.push({ type: 'create-pod', pod: buildPod(snapshot, name) });
+      actions.push({ type: 'create-pod', pod: buildPod(room, name) });
     else if (surge === 0 && budget-- > 0) actions.push({ type: 'delete-pod', pod: old, why: 'update' });
   }
   return actions;

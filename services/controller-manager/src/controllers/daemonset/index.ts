@@ -10,6 +10,7 @@ import {
 } from '@holdfast/api';
 import type { Informer, InformerChange, ReconcileResult } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
+import { AvoidedNames } from '../../common/avoided-names.ts';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
@@ -55,6 +56,7 @@ function createLoop(context: ControllerContext): Loop {
   const revisions = context.informers.of(CONTROLLER_REVISIONS);
   const barrier = new CacheBarrier();
   const pacing = new Pacing(context.clock);
+  const avoided = new AvoidedNames();
   const allSets = (): readonly string[] => sets.list().map(keyOf);
   return {
     name: 'daemonset',
@@ -65,7 +67,10 @@ function createLoop(context: ControllerContext): Loop {
         pacing.ownerChanged(change);
         enqueue(change.key);
       }),
-      pods.onChange((change) => ownersToWake(sets, 'DaemonSet', change).forEach(enqueue)),
+      pods.onChange((change) => {
+        avoided.podChanged(sets, 'DaemonSet', change);
+        ownersToWake(sets, 'DaemonSet', change).forEach(enqueue);
+      }),
       revisions.onChange((change) => ownersToWake(sets, 'DaemonSet', change).forEach(enqueue)),
       nodes.onChange((change) => {
         if (mattersForPlacement(change)) allSets().forEach(enqueue);
@@ -76,8 +81,7 @@ function createLoop(context: ControllerContext): Loop {
       if (waitMs !== undefined) return { requeueAfterMs: waitMs };
       const set = sets.get(parseKey(key));
       if (set === undefined) {
-        barrier.forget(key);
-        pacing.forget(key);
+        for (const part of [barrier, pacing, avoided]) part.forget(key);
         return {};
       }
       const candidatesIn = <T extends KubeObject>(cache: Informer<T>): readonly T[] => [
@@ -88,10 +92,8 @@ function createLoop(context: ControllerContext): Loop {
       const history = decideHistory({ set, revisions: candidatesIn(revisions), pods: candidates });
       const historyFailure = await keepHistory(context, set, history);
       const caughtUp = barrier.isCaughtUp(key, pods, context.clock.monotonic());
-      const result = await pass(
-        { context, barrier, pacing, set },
-        { set, nodes: nodes.list(), pods: candidates, caughtUp },
-      );
+      const snapshot = { set, nodes: nodes.list(), pods: candidates, caughtUp, avoidedNames: avoided.of(key) };
+      const result = await pass({ context, barrier, pacing, set }, snapshot);
       if (historyFailure !== undefined) throw historyFailure;
       return result;
     },

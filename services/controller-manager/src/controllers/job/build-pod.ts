@@ -1,23 +1,27 @@
 import type { Container, Job, Pod } from '@holdfast/api';
 import { controllerReference, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { freePodNames } from '../../common/names.ts';
+import { freePodNames, type NameSearch } from '../../common/names.ts';
 import { GENERATED_NAME_BASE_MAX_CHARS, generatedNamePrefix, podFromTemplate } from '../../common/pods.ts';
 import { COMPLETION_INDEX, hasLimitPerIndex, withTracking } from './facts.ts';
 import { failureAnnotations } from './per-index.ts';
 
-export function buildPods(job: Job, count: number, taken: ReadonlySet<string>): readonly Pod[] {
+/** What names a new pod may not have. */
+export type NameRoom = Pick<NameSearch, 'held' | 'avoided' | 'now'>;
+
+export function buildPods(job: Job, count: number, room: NameRoom): readonly Pod[] {
   const prefix = generatedNamePrefix(nameOf(job));
-  return freePodNames({ prefix, seed: uidOf(job) }, taken, count).map((name) => basePod(job, name, prefix));
+  const search = { ...room, prefix, seed: uidOf(job), expected: room.held.size };
+  return freePodNames(search, count).map((name) => basePod(job, name, prefix));
 }
 
 export function buildIndexedPods(
   job: Job,
   indexes: readonly number[],
-  of: { readonly taken: ReadonlySet<string>; readonly lastFailed: ReadonlyMap<number, Pod> },
+  of: { readonly room: NameRoom; readonly lastFailed: ReadonlyMap<number, Pod> },
 ): readonly Pod[] {
   return indexes.flatMap((index) => {
     const prefix = `${nameOf(job).slice(0, GENERATED_NAME_BASE_MAX_CHARS - `-${index}-`.length)}-${index}-`;
-    const names = freePodNames({ prefix, seed: `${uidOf(job)}/${index}` }, of.taken, 1);
+    const names = freePodNames({ ...of.room, prefix, seed: `${uidOf(job)}/${index}`, expected: 1 }, 1);
     return names.map((name) => withIndex(job, index, basePod(job, name, prefix), of.lastFailed.get(index)));
   });
 }

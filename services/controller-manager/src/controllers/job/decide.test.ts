@@ -89,7 +89,7 @@ const anyPicture = fc.tuple(
 );
 
 const decideOn = (of: Job, pods: readonly Pod[], caughtUp = true): JobDecision =>
-  decide({ job: of, pods, caughtUp, unansweredDeletes: new Set(), foreignNames: new Set() }, NOW);
+  decide({ job: of, pods, caughtUp, unansweredDeletes: new Set(), avoidedNames: new Set() }, NOW);
 
 const ownActive = (pods: readonly Pod[]): readonly Pod[] =>
   pods.filter((each) => isControlledBy(each, 'job-1') && isActive(each));

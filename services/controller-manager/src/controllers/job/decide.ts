@@ -17,7 +17,7 @@ export interface JobSnapshot {
   readonly caughtUp: boolean;
   /** Uids of pods whose deletion was asked for and got no answer: they are asked again, nobody else in their place. */
   readonly unansweredDeletes: ReadonlySet<string>;
-  readonly foreignNames: ReadonlySet<string>;
+  readonly avoidedNames: ReadonlySet<string>;
 }
 
 export interface JobDecision {
@@ -45,7 +45,7 @@ const NOTHING: JobDecision = {
 };
 
 export function decide(snapshot: JobSnapshot, now: number): JobDecision {
-  const { job, caughtUp, unansweredDeletes, foreignNames } = snapshot;
+  const { job, caughtUp, unansweredDeletes, avoidedNames } = snapshot;
   const { owned, adopt } = claim(job, snapshot.pods);
   const counted = new Set(owned);
   // Even one that is being deleted: nobody else would take its finalizer away.
@@ -56,7 +56,7 @@ export function decide(snapshot: JobSnapshot, now: number): JobDecision {
   const verdict = verdictOf(picture);
   const accounts = account(picture, verdict);
   const { status, events } = decideStatus(picture, verdict, accounts);
-  const staff = workforce({ picture, verdict, foreignNames });
+  const staff = workforce({ picture, verdict, avoidedNames });
   const deadlineMs = verdict === undefined && !isTerminating(job) ? deadlineLeftMs(job, now) : undefined;
   return {
     ...NOTHING,

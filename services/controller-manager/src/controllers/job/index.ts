@@ -1,8 +1,8 @@
 import { JOBS, type Job, PODS } from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
+import { AvoidedNames } from '../../common/avoided-names.ts';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { ForeignNames } from '../../common/foreign-names.ts';
 import { keyOf, parseKey, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { ownersToWake } from '../../common/wake.ts';
@@ -27,7 +27,7 @@ interface Memory {
   /** Own writes to Jobs. */
   readonly books: CacheBarrier;
   readonly freshness: Freshness;
-  readonly foreign: ForeignNames;
+  readonly avoided: AvoidedNames;
   readonly pacing: Pacing;
 }
 
@@ -38,7 +38,7 @@ function createJobLoop(context: ControllerContext): Loop {
     barrier,
     books: new CacheBarrier(),
     freshness: new Freshness(context, barrier),
-    foreign: new ForeignNames(),
+    avoided: new AvoidedNames(),
     pacing: new Pacing(context.clock),
   };
   return {
@@ -50,7 +50,10 @@ function createJobLoop(context: ControllerContext): Loop {
         memory.pacing.ownerChanged(change);
         enqueue(change.key);
       }),
-      context.informers.of(PODS).onChange((change) => ownersToWake(jobs, 'Job', change).forEach(enqueue)),
+      context.informers.of(PODS).onChange((change) => {
+        memory.avoided.podChanged(jobs, 'Job', change);
+        ownersToWake(jobs, 'Job', change).forEach(enqueue);
+      }),
     ],
     reconcile: async (key) => {
       const job = jobs.get(parseKey(key));
@@ -79,7 +82,7 @@ async function pass(context: ControllerContext, memory: Memory, job: Job): Promi
       pods: [...pods, ...cache.byIndex('orphan', job.metadata.namespace ?? '')],
       caughtUp,
       unansweredDeletes: memory.barrier.unanswered(key),
-      foreignNames: memory.foreign.of(key),
+      avoidedNames: memory.avoided.of(key),
     },
     context.clock.now(),
   );

@@ -1,9 +1,10 @@
 import type { Job, Pod } from '@holdfast/api';
-import { isTerminating, nameOf } from '../../common/meta.ts';
+import { isTerminating } from '../../common/meta.ts';
+import { heldNames } from '../../common/names.ts';
 import { inDeletionOrder } from '../../common/pods.ts';
 import { JOB_PODS_PER_PASS } from '../../limits.ts';
 import { jobBackoffMs } from './backoff.ts';
-import { buildIndexedPods, buildPods } from './build-pod.ts';
+import { buildIndexedPods, buildPods, type NameRoom } from './build-pod.ts';
 import { hasLimitPerIndex, indexOf, isIndexed, isSuspended, replacesFailedOnly } from './facts.ts';
 import { IndexSet } from './indexes.ts';
 import { indexBackoffMs, lastFailedPods } from './per-index.ts';
@@ -22,10 +23,10 @@ const UNCHANGED: Workforce = { create: [], delete: [], lookAgainMs: undefined };
 export interface WorkforceInput {
   readonly picture: Picture;
   readonly verdict: Verdict | undefined;
-  readonly foreignNames: ReadonlySet<string>;
+  readonly avoidedNames: ReadonlySet<string>;
 }
 
-export function workforce({ picture, verdict, foreignNames }: WorkforceInput): Workforce {
+export function workforce({ picture, verdict, avoidedNames }: WorkforceInput): Workforce {
   const { job, active } = picture;
   if (isTerminating(job)) return UNCHANGED;
   if (verdict !== undefined || isSuspended(job)) return { ...UNCHANGED, delete: active };
@@ -35,8 +36,8 @@ export function workforce({ picture, verdict, foreignNames }: WorkforceInput): W
   const waiting = replacesFailedOnly(job) ? picture.terminating.length : 0;
   const missing = Math.min(wanted - active.length - waiting, JOB_PODS_PER_PASS);
   if (missing <= 0) return UNCHANGED;
-  const taken = new Set([...picture.pods.map(nameOf), ...foreignNames]);
-  return isIndexed(job) ? startIndexes(picture, missing, taken) : startPods(picture, missing, taken);
+  const room = { held: heldNames(picture.pods), avoided: avoidedNames, now: picture.now };
+  return isIndexed(job) ? startIndexes(picture, missing, room) : startPods(picture, missing, room);
 }
 
 /** How many pods should be active. Of a work queue nobody is added once one of them has found it empty. */
@@ -68,20 +69,20 @@ function superfluous(job: Job, active: readonly Pod[], now: number): Set<Pod> {
   return surplus;
 }
 
-function startPods(picture: Picture, count: number, taken: ReadonlySet<string>): Workforce {
+function startPods(picture: Picture, count: number, room: NameRoom): Workforce {
   const waitMs = jobBackoffMs(picture);
   if (waitMs > 0) return { ...UNCHANGED, lookAgainMs: waitMs };
-  return { ...UNCHANGED, create: buildPods(picture.job, count, taken) };
+  return { ...UNCHANGED, create: buildPods(picture.job, count, room) };
 }
 
 /** The lowest indexes that nobody works on; one that failed a moment ago keeps its place in the row while it waits. */
-function startIndexes(picture: Picture, count: number, taken: ReadonlySet<string>): Workforce {
+function startIndexes(picture: Picture, count: number, room: NameRoom): Workforce {
   const { job, now } = picture;
   const next = pendingIndexes(picture, count);
   if (!hasLimitPerIndex(job)) {
     const waitMs = jobBackoffMs(picture);
     if (waitMs > 0) return { ...UNCHANGED, lookAgainMs: waitMs };
-    return { ...UNCHANGED, create: buildIndexedPods(job, next, { taken, lastFailed: new Map() }) };
+    return { ...UNCHANGED, create: buildIndexedPods(job, next, { room, lastFailed: new Map() }) };
   }
   const lastFailed = lastFailedPods(picture);
   const waits = new Map(next.map((index) => [index, indexBackoffMs(lastFailed.get(index), now)]));
@@ -89,7 +90,7 @@ function startIndexes(picture: Picture, count: number, taken: ReadonlySet<string
   const later = [...waits.values()].filter((ms) => ms > 0);
   return {
     ...UNCHANGED,
-    create: buildIndexedPods(job, due, { taken, lastFailed }),
+    create: buildIndexedPods(job, due, { room, lastFailed }),
     lookAgainMs: later.length === 0 ? undefined : Math.min(...later),
   };
 }

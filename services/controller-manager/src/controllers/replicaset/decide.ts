@@ -1,7 +1,7 @@
 import type { Pod, ReplicaSet } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
 import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { freePodNames } from '../../common/names.ts';
+import { freePodNames, heldNames } from '../../common/names.ts';
 import { generatedNamePrefix, inDeletionOrder, isActive, podFromTemplate, restMs } from '../../common/pods.ts';
 import { REPLICASET_BURST_PODS } from '../../limits.ts';
 
@@ -14,8 +14,8 @@ export interface ReplicaSetSnapshot {
   readonly caughtUp: boolean;
   /** Uids of pods whose deletion was asked for and got no answer: they are asked again, nobody else in their place. */
   readonly unansweredDeletes: ReadonlySet<string>;
-  /** Names of its shape that turned out to belong to somebody else. */
-  readonly foreignNames: ReadonlySet<string>;
+  /** Names of its shape that belong to somebody else, or to pods that are gone. */
+  readonly avoidedNames: ReadonlySet<string>;
   /** Active pods per node of all ReplicaSets under the same controller (this one included). Asked only when a pod has to go. */
   readonly relatedPodsPerNode: () => ReadonlyMap<string, number>;
 }
@@ -44,7 +44,7 @@ export function decidePods(
   const missing = desiredReplicas(replicaSet) - active.length;
   if (missing > 0) {
     const allowed = missing - Math.max(0, refusedPods(snapshot, now).length - desiredReplicas(replicaSet));
-    return [...claims, ...creations(snapshot, Math.max(0, Math.min(allowed, REPLICASET_BURST_PODS)))];
+    return [...claims, ...creations(snapshot, Math.max(0, Math.min(allowed, REPLICASET_BURST_PODS)), now)];
   }
   return [...claims, ...deletions(snapshot, { active, surplus: Math.min(-missing, REPLICASET_BURST_PODS), now })];
 }
@@ -59,11 +59,13 @@ export const refusedPods = ({ replicaSet, pods }: ReplicaSetSnapshot, now: numbe
 export const claimPods = ({ replicaSet, pods }: ReplicaSetSnapshot): Claim<Pod> =>
   claim(replicaSet, pods.filter(isActive));
 
-function creations(snapshot: ReplicaSetSnapshot, count: number): ReplicaSetAction[] {
-  const { replicaSet } = snapshot;
-  const taken = new Set([...snapshot.pods.map(nameOf), ...snapshot.foreignNames]);
+function creations(snapshot: ReplicaSetSnapshot, count: number, now: number): ReplicaSetAction[] {
+  if (count === 0) return [];
+  const { replicaSet, avoidedNames: avoided } = snapshot;
   const prefix = generatedNamePrefix(nameOf(replicaSet));
-  return freePodNames({ prefix, seed: uidOf(replicaSet) }, taken, count).map((name) => ({
+  const held = heldNames(snapshot.pods);
+  const search = { prefix, seed: uidOf(replicaSet), held, avoided, now, expected: held.size };
+  return freePodNames(search, count).map((name) => ({
     type: 'create-pod',
     pod: podFromTemplate(replicaSet.spec.template, {
       namespace: namespaceOf(replicaSet),

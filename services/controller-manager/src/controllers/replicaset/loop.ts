@@ -7,9 +7,9 @@ import {
   selectorOf,
 } from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
+import { AvoidedNames } from '../../common/avoided-names.ts';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, Loop } from '../../common/context.ts';
-import { ForeignNames } from '../../common/foreign-names.ts';
 import { controllerOf, keyOf, parseKey, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { isActive, nextAvailabilityMs, restMs } from '../../common/pods.ts';
@@ -31,7 +31,7 @@ export interface ReplicaKind<T extends KubeObject> {
 
 interface Memory {
   readonly barrier: CacheBarrier;
-  readonly foreign: ForeignNames;
+  readonly avoided: AvoidedNames;
   readonly pacing: Pacing;
 }
 
@@ -40,7 +40,7 @@ export function createReplicaLoop<T extends KubeObject>(context: ControllerConte
   const pods = context.informers.of(PODS);
   const memory: Memory = {
     barrier: new CacheBarrier(),
-    foreign: new ForeignNames(),
+    avoided: new AvoidedNames(),
     pacing: new Pacing(context.clock),
   };
   const selecting = {
@@ -57,7 +57,10 @@ export function createReplicaLoop<T extends KubeObject>(context: ControllerConte
         memory.pacing.ownerChanged(change);
         enqueue(change.key);
       }),
-      pods.onChange((change) => selectingOwnersToWake(selecting, change).forEach(enqueue)),
+      pods.onChange((change) => {
+        memory.avoided.podChanged(owners, selecting.kind, change);
+        selectingOwnersToWake(selecting, change).forEach(enqueue);
+      }),
     ],
     reconcile: async (key) => {
       const waitMs = memory.pacing.waitMs(key);
@@ -65,7 +68,7 @@ export function createReplicaLoop<T extends KubeObject>(context: ControllerConte
       const object = owners.get(parseKey(key));
       const replicaSet = object === undefined ? undefined : kind.asReplicaSet(object);
       if (object !== undefined && replicaSet !== undefined) return pass({ context, memory, kind, object, replicaSet });
-      for (const part of [memory.barrier, memory.foreign, memory.pacing]) part.forget(key);
+      for (const part of [memory.barrier, memory.avoided, memory.pacing]) part.forget(key);
       return {};
     },
   };
@@ -91,7 +94,7 @@ function observe<T extends KubeObject>(of: Pass<T>): ReplicaSetSnapshot {
     ],
     caughtUp: memory.barrier.isCaughtUp(key, pods, context.clock.monotonic()),
     unansweredDeletes: memory.barrier.unanswered(key),
-    foreignNames: memory.foreign.of(key),
+    avoidedNames: memory.avoided.of(key),
     relatedPodsPerNode: () => relatedPodsPerNode(of),
   };
 }

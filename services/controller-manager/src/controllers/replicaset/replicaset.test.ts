@@ -20,7 +20,7 @@ const snapshotOf = (set: ReplicaSet, pods: readonly Pod[], caughtUp = true): Rep
   pods,
   caughtUp,
   unansweredDeletes: new Set(),
-  foreignNames: new Set(),
+  avoidedNames: new Set(),
   relatedPodsPerNode: () => new Map(),
 });
 

@@ -33,14 +33,20 @@ export const STORED_BYTES = 512 * 1024;
 /** The longest URL that fits into the headers of a request. */
 export const URL_BYTES = 60 * 1024;
 
-/** As many values as fit into so many bytes of JSON. The last of each group is measured: its number is the longest. */
-export function filled<T>(bytes: number, make: (index: number) => T): readonly T[] {
+/** As many entries as the server reads in one list. */
+const ENTRIES = 10_000;
+
+/** As many values as fit into so many bytes of JSON, and as are read. */
+export const filled = <T>(bytes: number, make: (index: number) => T): readonly T[] => overfilled(bytes, make, ENTRIES);
+
+/** As many as fit. The last of each group is measured: its number is the longest. */
+export function overfilled<T>(bytes: number, make: (index: number) => T, entries = Infinity): readonly T[] {
   const values: T[] = [];
   let size = 0;
   for (let left = bytes; ; left -= size) {
     const value = make(values.length);
     if (values.length % GROUP === 0) size = JSON.stringify(make(values.length + GROUP - 1)).length + 1;
-    if (left < size) return values;
+    if (left < size || values.length === entries) return values;
     values.push(value);
   }
 }
@@ -55,7 +61,7 @@ export function filledMap<T>(bytes: number, make: (index: number) => readonly [s
 
 /** As many pieces of a text as fit. */
 export const filledText = (bytes: number, make: (index: number) => string, separator = ','): string =>
-  filled(bytes, (index) => make(index)).join(separator);
+  overfilled(bytes, (index) => make(index)).join(separator);
 
 export const NAMESPACE = 'default';
 export const CORE = `/api/v1/namespaces/${NAMESPACE}`;

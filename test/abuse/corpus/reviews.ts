@@ -1,4 +1,4 @@
-import { BODY_BYTES, creation, filled, filledMap, type HostileRequest } from './hostile-request.ts';
+import { BODY_BYTES, creation, filled, filledMap, type HostileRequest, overfilled } from './hostile-request.ts';
 
 /** Questions that anybody with a token may ask, without a single role. */
 const SELF_ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -41,11 +41,17 @@ const METADATA: readonly (readonly [string, () => unknown])[] = [
   ],
   ['labels', () => filledMap(BODY_BYTES, (index) => [`l${index}`, 'v'])],
   ['annotations', () => filledMap(BODY_BYTES, (index) => [`a${index}`, 'v'])],
+  [
+    'more labels than are read',
+    () => Object.fromEntries(overfilled(BODY_BYTES, (index): [string, string] => [`l${index}`, 'v'])),
+  ],
+  ['more finalizers than are read', () => overfilled(BODY_BYTES, () => 'a')],
   ['finalizers', () => filled(BODY_BYTES, (index) => `a.io/f${index}`)],
   ['ownerReferences', () => filled(BODY_BYTES, reference)],
 ];
 
-const fieldOf = (what: string): string => (what.startsWith('one wide') ? 'managedFields' : what);
+const fieldOf = (what: string): string =>
+  what.startsWith('one wide') ? 'managedFields' : (/more (\w+) than/.exec(what)?.[1] ?? what);
 
 const SELECTED = [
   ['labelSelector', (index: number) => ({ key: `k${index}`, operator: 'In', values: ['a', 'b'] })],

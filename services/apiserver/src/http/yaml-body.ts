@@ -15,6 +15,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
+import { printYaml } from './yaml-print.ts';
 import { YamlSyntaxError } from './yaml-syntax-error.ts';
 
 /**
@@ -31,7 +32,11 @@ export function parseYamlText(text: string): ParsedJson {
 }
 
 /** As Go prints it: keys in order, lists as far left as their names, and quotes around what another type could be read from. */
-export function stringifyYaml(value: unknown): string {
+export const stringifyYaml = (value: unknown): string =>
+  printYaml(value as Json, { print: printCarefully, needsQuotes: (text) => IS_OTHER_TYPE.test(text) });
+
+/** The same for any text, at many times the cost. */
+export function printCarefully(value: unknown): string {
   const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true });
   visit(document, {
     Scalar: (_key, node) => {

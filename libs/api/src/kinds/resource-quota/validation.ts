@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required, Verbatim } from '@holdfast/machinery';
+import { type FieldError, invalid, MAX_FIELD_ERRORS, required, Verbatim } from '@holdfast/machinery';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../../generated/types.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
@@ -58,30 +58,46 @@ function scopeCounts(scope: string, resource: string): boolean {
 function validateScopes(out: FieldError[], spec: Readonly<ResourceQuotaSpec>): void {
   const path = 'spec.scopes';
   const scopes = spec.scopes ?? [];
+  const shown = goScopes(spec);
+  const uncounted = uncountedBy(spec);
   for (const scope of scopes) {
-    if (!SCOPES.includes(scope)) out.push(invalid(path, goScopes(spec), 'unsupported scope'));
-    for (const _name of uncounted(scope, spec))
-      out.push(invalid(path, goScopes(spec), 'unsupported scope applied to resource'));
+    if (!SCOPES.includes(scope)) out.push(invalid(path, shown, 'unsupported scope'));
+    const problem = invalid(path, shown, 'unsupported scope applied to resource');
+    for (let left = uncounted(scope); left > 0 && out.length < MAX_FIELD_ERRORS; left -= 1) out.push(problem);
   }
   for (const pair of EXCLUSIVE) {
     if (pair.every((scope) => scopes.includes(scope))) out.push(invalid(path, goScopes(spec), 'conflicting scopes'));
   }
 }
 
-const uncounted = (scope: string, spec: Readonly<ResourceQuotaSpec>): readonly string[] =>
-  Object.keys(spec.hard ?? {}).filter((name) => isStandardQuotaResource(name) && !scopeCounts(scope, name));
+/** How many amounts a scope cannot count; found once for each scope, however often it is named. */
+function uncountedBy(spec: Readonly<ResourceQuotaSpec>): (scope: string) => number {
+  const names = Object.keys(spec.hard ?? {}).filter(isStandardQuotaResource);
+  const known = new Map<string, number>();
+  return (scope) => {
+    // What is no scope counts everything.
+    if (!SCOPES.includes(scope)) return 0;
+    const found = known.get(scope) ?? names.filter((name) => !scopeCounts(scope, name)).length;
+    known.set(scope, found);
+    return found;
+  };
+}
 
 function validateScopeSelector(out: FieldError[], spec: Readonly<ResourceQuotaSpec>): void {
   const path = 'spec.scopeSelector.matchExpressions';
   const requirements = spec.scopeSelector?.matchExpressions ?? [];
+  const uncounted = uncountedBy(spec);
+  const problem = invalid(
+    path,
+    goValue('core.ScopeSelector', spec.scopeSelector),
+    'unsupported scope applied to resource',
+  );
   for (const requirement of requirements) {
     if (!SCOPES.includes(requirement.scopeName)) {
       out.push(invalid(`${path}.scopeName`, requirement.scopeName ?? '', 'unsupported scope'));
     }
-    for (const _name of uncounted(requirement.scopeName, spec)) {
-      out.push(
-        invalid(path, goValue('core.ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource'),
-      );
+    for (let left = uncounted(requirement.scopeName); left > 0 && out.length < MAX_FIELD_ERRORS; left -= 1) {
+      out.push(problem);
     }
     validateOperator(out, path, requirement);
   }

@@ -123,6 +123,8 @@ export interface Heartbeat {
   readonly tails: Readonly<Record<string, number>>;
   /** The channels that are not named have had no change above this: who was complete up to here misses nothing of them. */
   readonly quiet: number;
+  /** For a client that is complete up to `rev`: what it has seen, see `docs/internals/apiserver.md`, "Lineage". */
+  readonly seen?: string;
   /** More channels changed lately than are named, so being below `quiet` proves nothing wrong. */
   readonly crowded?: boolean;
 }

@@ -3,6 +3,7 @@ import { StatusError } from '@holdfast/machinery';
 import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
 import { collectionPath, objectPath } from './resource-path.ts';
+import { SEEN_HEADER } from './seen.ts';
 import {
   type ApiRequest,
   type ApiResponse,
@@ -35,8 +36,13 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     find: (resource, target) => undefinedFor404(get(resource, target)),
     list: async (resource, selection = {}) => {
       const { signal } = selection;
-      const extra = { query: listQuery(selection), ...(signal === undefined ? {} : { signal }) };
-      return decodeList(resource, jsonOf(await send('GET', collectionPath(resource, selection.namespace), extra)));
+      const extra = {
+        query: listQuery(selection),
+        ...seenHeader(selection),
+        ...(signal === undefined ? {} : { signal }),
+      };
+      const response = await send('GET', collectionPath(resource, selection.namespace), extra);
+      return { ...decodeList(resource, jsonOf(response)), seen: response.headers[SEEN_HEADER] };
     },
     watch: (resource, selection) => watch(send, resource, selection),
     create: (resource, object) => write('POST', collectionPath(resource, object.metadata.namespace), resource, object),
@@ -111,9 +117,13 @@ async function* watch<T extends KubeObject>(
   if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds));
   if (options.allowBookmarks === true) query.set('allowWatchBookmarks', 'true');
   const path = collectionPath(resource, options.namespace);
-  const response = await send('GET', path, { query, signal: options.signal });
+  const response = await send('GET', path, { query, signal: options.signal, ...seenHeader(options) });
   if (response.body.kind !== 'watch') throw new TransportError(`a watch was answered with ${response.body.kind}`);
   for await (const frame of response.body.frames) yield typed(resource, frame.value());
+}
+
+function seenHeader({ seen }: { readonly seen?: string }): Partial<ApiRequest> {
+  return seen === undefined ? {} : { headers: { [SEEN_HEADER]: seen } };
 }
 
 function typed<T extends KubeObject>(resource: ResourceRef<T>, event: WatchEvent): TypedWatchEvent<T> {

@@ -35,6 +35,7 @@ export type {
   WorkQueue,
 } from './port.ts';
 export { collectionPath, objectPath } from './resource-path.ts';
+export { NOTHING_SEEN, SEEN_ANNOTATION, SEEN_HEADER } from './seen.ts';
 export { createDirectTransport } from './transport/direct.ts';
 export {
   type ApiHandler,

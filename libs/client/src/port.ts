@@ -17,6 +17,8 @@ export interface ListSelection {
 export interface KubeList<T> {
   readonly resourceVersion: string;
   readonly continueToken: string | undefined;
+  /** What a reader of the list has seen, if it asked to be told (see `seen.ts`). */
+  readonly seen?: string | undefined;
   readonly items: readonly T[];
 }
 
@@ -50,6 +52,7 @@ export interface ApiClient {
       readonly limit?: number;
       readonly continueToken?: string;
       readonly resourceVersion?: string;
+      readonly seen?: string;
       readonly signal?: AbortSignal;
     },
   ): Promise<KubeList<T>>;
@@ -58,6 +61,8 @@ export interface ApiClient {
     resource: ResourceRef<T>,
     options: ListSelection & {
       readonly resourceVersion: string;
+      /** Bookmarks then carry what their reader has seen. */
+      readonly seen?: string;
       readonly signal: AbortSignal;
       readonly timeoutSeconds?: number;
       readonly allowBookmarks?: boolean;

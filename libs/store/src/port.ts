@@ -58,6 +58,8 @@ export interface Change {
   readonly value: string;
   /** Revision of the object before this change; 0 for `created`. */
   readonly previousRevision: Revision;
+  /** Of the write that made this change; absent where the backend no longer has it. */
+  readonly writeId?: string;
   /** State before this change; absent for `created`, and where the backend no longer has it. */
   readonly previousValue?: string;
 }

@@ -19,6 +19,7 @@ import { superusers } from './authorization/superusers.ts';
 import { createAccountTokens } from './bootstrap/account-tokens.ts';
 import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
+import { untilStoreServes } from './bootstrap/store-patience.ts';
 import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
@@ -35,6 +36,7 @@ import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { fieldReadersOf } from './kinds/field-readers.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+import { createLineageGuard } from './lineage/guard.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import { createOpenApiDocuments } from './openapi/documents.ts';
@@ -108,8 +110,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   wake.definition = (name) => definitions.wake(name);
   const { tokens } = core.access;
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
+  const starting = new AbortController();
   const start = async (): Promise<void> => {
-    await core.cache.start();
+    await untilStoreServes(core, starting.signal, () => core.cache.start());
     await ensureSystemObjects(handleAsSystem, deps.clock, serviceAddresses(deps));
     eventSweeper.start();
     definitions.start();
@@ -125,6 +128,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     announce: (at) => announce(handleAsSystem, deps.log, at),
     start: () => (started ??= start()),
     stop: async () => {
+      starting.abort();
       eventSweeper.stop();
       await definitions.stop();
       await accountTokens?.stop();
@@ -173,13 +177,14 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const openApi = createOpenApiDocuments();
   const services = createServiceAllocator({ store, cache, ids, addresses });
   const writeGate = createWriteGate();
-  const metrics = createApiMetrics({ cache, kinds, writeGate });
+  const metrics = createApiMetrics({ store, cache, kinds, writeGate });
   const nodes = deps.nodes?.(reader);
   return {
     store,
     cache,
     kinds,
     catalog: createCatalog(kinds),
+    lineage: createLineageGuard({ store, cache }),
     reader,
     access,
     admission,

@@ -9,6 +9,7 @@ import type { Catalog } from './endpoints/catalog.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
+import type { LineageGuard } from './lineage/guard.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
@@ -21,6 +22,7 @@ export interface Core {
   readonly kinds: Kinds;
   /** What discovery says of the kinds. */
   readonly catalog: Catalog;
+  readonly lineage: LineageGuard;
   readonly reader: ObjectReader;
   readonly admission: AdmissionChain;
   readonly services: ServiceAllocator;

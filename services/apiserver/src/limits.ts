@@ -136,6 +136,9 @@ export const EVENT_SWEEP_BATCH = 100;
 /** A store that is just coming up gets this many chances to take the system objects, this far apart. */
 export const SYSTEM_OBJECT_ATTEMPTS_MAX = 60;
 export const SYSTEM_OBJECT_RETRY_MS = 500;
+/** A store that serves nothing while a server starts is waited for this long; then the start fails, and whoever supervises it says so. */
+export const STORE_PATIENCE_MS = 5 * 60_000;
+export const STORE_PATIENCE_RETRY_MS = 500;
 /** How long a kubelet, or what is behind a proxy path, may take to begin its answer. */
 export const KUBELET_ANSWER_MS = 30_000;
 

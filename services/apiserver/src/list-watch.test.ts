@@ -214,10 +214,28 @@ test('a bookmark never leads a client back behind the revision it asked for', WI
   await createMaps('a');
   const ahead = (await api.store.currentRevision()) + 2;
   const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${ahead}`;
-  const seen = api.watch(`${CONFIG_MAPS}?${query}`, 1);
+  const seen = api.watch(`${CONFIG_MAPS}?${query}`, 2);
   await createMaps('b', 'c', 'd');
-  const [first] = await seen;
-  assert.deepEqual([first?.type, valueAt(first?.object, 'metadata.name')], ['ADDED', 'd']);
+  for (const { type, object } of await seen) {
+    if (type === 'BOOKMARK') assert.ok(Number(valueAt(object, 'metadata.resourceVersion')) >= ahead);
+    else assert.deepEqual([type, valueAt(object, 'metadata.name')], ['ADDED', 'd']);
+  }
+});
+
+test('a watch from a revision that does not come is refused like a list of it', async () => {
+  const ahead = (await api.store.currentRevision()) + 1_000;
+  for (const query of [`watch=1&resourceVersion=${ahead}`, `resourceVersion=${ahead}`]) {
+    const answer = await api.call('GET', `${CONFIG_MAPS}?${query}`);
+    assert.deepEqual(
+      [
+        answer.status,
+        answer.at('reason'),
+        answer.at('details.causes.0.reason'),
+        answer.at('details.retryAfterSeconds'),
+      ],
+      [504, 'Timeout', 'ResourceVersionTooLarge', 1],
+    );
+  }
 });
 
 test('all watchers of an event share its bytes and its value', async () => {

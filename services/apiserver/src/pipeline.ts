@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
+import { type Store, StoreHalted } from '@holdfast/store';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import type { Core } from './core.ts';
@@ -121,11 +122,18 @@ function perform(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Pro
 function performReady({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const { request } = incoming;
   if (info.kind === 'path') return answerPath(core, request, checks);
+  refuseHalted(core.store);
   return core.writeGate.pass(info.verb, () =>
     hasProtobufBody(request)
       ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))
       : answerResource(core, incoming, info),
   );
+}
+
+/** Also what the cache could answer: it may show a history that has ended. */
+function refuseHalted(store: Store): void {
+  const reason = store.haltedBy();
+  if (reason !== undefined) throw new StoreHalted(reason);
 }
 
 /** Before anybody knows who asks there is no Status. */

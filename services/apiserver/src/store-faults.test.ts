@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
+import { OperatorError } from '@holdfast/platform';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { configMapBody, startTestApi, type TestApi } from './testing/fixture.ts';
@@ -44,6 +45,34 @@ beforeEach(async () => {
   api = await startTestApi({ store });
 });
 afterEach(() => api.stop());
+
+test('a server that starts while the store fails waits for it, and starts when it serves', async (t) => {
+  const real = createMemoryStore();
+  let failures = 3;
+  const store: Store = {
+    ...faults.store,
+    list: async (prefix, options) => {
+      if (failures-- > 0) throw new StoreUnavailable('no connection');
+      return real.list(prefix, options);
+    },
+    get: (key) => real.get(key),
+    write: (operations, options) => real.write(operations, options),
+    changes: (options) => real.changes(options),
+    currentRevision: () => real.currentRevision(),
+  };
+  const late = await startTestApi({ store });
+  t.after(() => late.stop());
+  assert.ok(failures < 0);
+  assert.equal((await late.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);
+});
+
+test('a server does not wait for a store that is halted: the start fails with the next step', async () => {
+  const store = createMemoryStore();
+  store.halt('two histories');
+  const isHalted = (error: unknown): boolean =>
+    error instanceof OperatorError && error.code === 'STORE_HALTED' && /store adopt/.test(error.nextStep);
+  await assert.rejects(startTestApi({ store }), isHalted);
+});
 
 test('a store that cannot serve is 503 with Retry-After for reads and writes, and readiness says why', async () => {
   faults.unavailable = true;

@@ -37,6 +37,13 @@ export class BusProgress {
     for (const [channel, last] of this.#lastOf) if (last <= revision) this.#lastOf.delete(channel);
   }
 
+  /** Another history begins: nothing that was known of the one before counts. */
+  restart(): void {
+    this.#floor = 0;
+    this.#lastOf.clear();
+    this.#behindBefore.clear();
+  }
+
   /** A publisher that just took over does not know what came before: that counts as a gap, once per channel. */
   observe(message: Pick<BusMessage, 'subject' | 'revision' | 'previous'>): Continuity {
     const channel = channelOf(message.subject);

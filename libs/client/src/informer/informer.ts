@@ -15,11 +15,13 @@ import {
   WATCH_LINGER_MS,
   WATCH_SUCCESS_MS,
 } from '../limits.ts';
-import type { ApiClient, Informer, InformerChange, ListSelection, Target, TypedWatchEvent } from '../port.ts';
+import type { ApiClient, Informer, InformerChange, KubeList, ListSelection, Target, TypedWatchEvent } from '../port.ts';
+import { NOTHING_SEEN, SEEN_ANNOTATION } from '../seen.ts';
 import { TransportError } from '../transport/port.ts';
 import { BusProgress } from './bus-progress.ts';
 import { decodeChange, decodeHeartbeat } from './decode-message.ts';
 import { type Applied, type IndexFunction, keyOf, ObjectCache } from './object-cache.ts';
+import { SeenHistory } from './seen-history.ts';
 import { compileSelection } from './selection.ts';
 
 export interface InformerOptions<T extends KubeObject> {
@@ -49,6 +51,12 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   return new FollowingInformer(options);
 }
 
+/** The server has not come to a revision that this copy has seen: it lags, or its data went back. */
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  error.code === 504 &&
+  error.body.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') === true;
+
 const NOT_NEEDED = new TransportError('the watch is not needed any more');
 
 interface Debt {
@@ -64,12 +72,15 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   readonly #selects: (object: KubeObject) => boolean;
   readonly #cache: ObjectCache<T>;
   readonly #progress: BusProgress;
+  readonly #seen = new SeenHistory();
   readonly #listeners = new Set<(change: InformerChange<T>) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #stopping = new AbortController();
   #loops: readonly Promise<void>[] = [];
   #subscription: Subscription | undefined;
   #listed = false;
+  /** The server is behind what this copy has seen: the next list replaces it whatever its revisions are. */
+  #isAhead = false;
   #heartbeatAt: number | undefined;
   /** The API has to be asked: up to a revision the bus named, and/or up to wherever the server is now. */
   #owed: Debt = { revision: 0, bookmark: true, deep: false };
@@ -164,6 +175,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     if (error instanceof StatusError && error.code === 410) {
       this.#listed = false;
       this.#options.log.info('history is gone, listing again', { informer: this.name });
+    } else if (isTooLarge(error)) {
+      this.#listed = false;
+      this.#isAhead = true;
+      this.#options.log.warn('the server is behind this copy, listing again', { informer: this.name });
     } else {
       // One line per outage: the attempts that follow say the same.
       const level = backoff.failures() === 0 ? 'warn' : 'debug';
@@ -173,23 +188,23 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #relist(): Promise<void> {
-    const { client, resource, selection = {} } = this.#options;
     const listed = new Set<string>();
     let revision = 0;
+    let seen: string | undefined;
     let continueToken: string | undefined;
     const items: T[] = [];
     do {
-      const page = await client.list(resource, {
-        ...selection,
-        limit: LIST_PAGE_OBJECTS,
-        signal: this.#stopping.signal,
-        ...(continueToken === undefined ? {} : { continueToken }),
-      });
+      const page = continueToken === undefined ? await this.#firstPage() : await this.#page({ continueToken });
       this.#stopping.signal.throwIfAborted();
-      if (revision === 0) revision = Number(page.resourceVersion);
+      if (revision === 0) {
+        revision = Number(page.resourceVersion);
+        seen = page.seen;
+      }
       items.push(...page.items);
       continueToken = page.continueToken;
     } while (continueToken !== undefined);
+    if (this.#isAhead || this.#seen.isOver(seen)) this.#beginHistory();
+    this.#seen.note(seen, revision);
     for (const item of items) {
       const key = keyOf(item);
       listed.add(key);
@@ -201,9 +216,39 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     this.#synced.resolve();
   }
 
+  /** A server that does not know our history says so; then we begin anew. */
+  async #firstPage(): Promise<KubeList<T>> {
+    try {
+      return await this.#page({ seen: this.#seen.token });
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 410)) throw error;
+      return this.#page({ seen: NOTHING_SEEN });
+    }
+  }
+
+  #page(place: { readonly continueToken?: string; readonly seen?: string }): Promise<KubeList<T>> {
+    const { client, resource, selection = {} } = this.#options;
+    return client.list(resource, {
+      ...selection,
+      limit: LIST_PAGE_OBJECTS,
+      signal: this.#stopping.signal,
+      ...place,
+    });
+  }
+
+  /** What this copy holds is of another history: its revisions do not order it against what comes now. */
+  #beginHistory(): void {
+    this.#options.log.warn('the history of the server is another one, replacing the copy', { informer: this.name });
+    this.#isAhead = false;
+    this.#cache.forgetRevisions();
+    this.#progress.restart();
+    this.#verified = 0;
+    this.#owed = { revision: 0, bookmark: true, deep: false };
+  }
+
   /** Watches from the last complete revision until nothing is owed any more, reopening as often as the server ends it. */
   async #catchUp(backoff: Backoff): Promise<void> {
-    while (this.#owesApi()) {
+    while (this.#listed && this.#owesApi()) {
       const startedAt = this.#options.clock.monotonic();
       const lingered = await this.#watchOnce();
       this.#stopping.signal.throwIfAborted();
@@ -229,12 +274,13 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       for await (const event of client.watch(resource, {
         ...selection,
         resourceVersion: String(from),
+        seen: this.#seen.token,
         signal,
         allowBookmarks: true,
       })) {
         idle.restart();
         this.#applyWatchEvent(event, verifies);
-        if (!this.#owesApi() && !lingering.stays()) break;
+        if (!this.#listed || (!this.#owesApi() && !lingering.stays())) break;
       }
     } catch (error) {
       if (!ending.signal.aborted) throw error;
@@ -252,6 +298,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(keyOf(event.object), event.object, revision));
     this.#complete(revision, verifies);
     if (event.type !== 'BOOKMARK') return;
+    this.#seen.note(event.object.metadata.annotations?.[SEEN_ANNOTATION], revision);
     this.#owed = { ...this.#owed, bookmark: false, deep: this.#owed.deep && !verifies };
   }
 
@@ -270,7 +317,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   /** Rests while the bus does the work: until something is owed, heartbeats stop, or the next safety check is due. */
   async #untilOwed(): Promise<void> {
     const { clock, heartbeatTimeoutMs } = this.#options;
-    while (!this.#owesApi() && !this.#stopping.signal.aborted) {
+    while (this.#listed && !this.#owesApi() && !this.#stopping.signal.aborted) {
       const silentAt = (this.#heartbeatAt ?? 0) + (heartbeatTimeoutMs ?? BUS_HEARTBEAT_TIMEOUT_MS);
       await this.#sleepUntilWoken(Math.min(this.#checkAt, silentAt) - clock.monotonic());
       if (clock.monotonic() >= this.#checkAt) this.#owe({ deep: true });
@@ -334,10 +381,16 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   #receiveHeartbeat(message: BusMessage): void {
     const heartbeat = decodeHeartbeat(message.data);
+    if (this.#seen.isOver(heartbeat.seen)) {
+      this.#listed = false;
+      this.#wake?.();
+      return;
+    }
     this.#heartbeatAt = this.#options.clock.monotonic();
     const finding = this.#progress.observeHeartbeat(heartbeat);
     if (finding === 'lost') this.#owe({ bookmark: true });
     else if (finding === 'current' && !this.#owesApi()) this.#progress.completeTo(heartbeat.rev);
+    if (this.#progress.floor() >= heartbeat.rev) this.#seen.note(heartbeat.seen, heartbeat.rev);
   }
 
   #receiveChange(message: BusMessage): void {

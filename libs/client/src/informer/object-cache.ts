@@ -92,6 +92,12 @@ export class ObjectCache<T extends KubeObject> {
     return { key, object, old };
   }
 
+  /** Another history begins, whose revisions say nothing about those of here: whatever comes next replaces what is here. */
+  forgetRevisions(): void {
+    for (const entry of this.#entries.values()) entry.revision = 0;
+    this.#deletions.clear();
+  }
+
   remove(key: string, revision: number): Applied<T> {
     const known = this.#entries.get(key);
     if (known !== undefined && known.revision >= revision) return undefined;

@@ -61,3 +61,28 @@ export async function changesUpTo(store: Store, after: Revision, upTo: Revision)
 export function revisions(from: Revision, to: Revision): Revision[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
+
+/** Makes an empty store what the other one was at a revision, as a backup does: the same revisions and write ids. */
+export async function copyUpTo(source: Store, revision: Revision, target: Store): Promise<void> {
+  const changes = (await changesUpTo(source, 0, revision)).filter((change) => change.revision <= revision);
+  for (let at = 0; at < changes.length; ) {
+    const { writeId } = changes[at] ?? {};
+    const others = changes.findIndex((change, index) => index > at && change.writeId !== writeId);
+    const end = others < 0 ? changes.length : others;
+    const operations = changes.slice(at, end).map(operationOf);
+    committedAt(await target.write(operations, writeId === undefined ? {} : { writeId }));
+    at = end;
+  }
+  assert.equal(await target.currentRevision(), revision);
+}
+
+function operationOf({ kind, key, value, previousRevision }: Change): WriteOperation {
+  switch (kind) {
+    case 'created':
+      return create(key, value);
+    case 'updated':
+      return update(key, previousRevision, value);
+    case 'deleted':
+      return remove(key, previousRevision, value);
+  }
+}

@@ -22,18 +22,23 @@ export function assertBatch(operations: readonly WriteOperation[]): void {
   invariant(keys.size === operations.length, 'a write touches each key once');
 }
 
+export interface Proposal {
+  readonly operations: readonly WriteOperation[];
+  readonly writeId: string;
+}
+
 /** Pure: judges the operations against the objects of `lookup`, numbering changes from `revision + 1`. */
 export function evaluate(
   lookup: (key: StoreKey) => StoredObject | undefined,
   revision: Revision,
-  operations: readonly WriteOperation[],
+  { operations, writeId }: Proposal,
 ): Evaluation {
   const changes: Change[] = [];
   for (const [index, operation] of operations.entries()) {
     const current = lookup(operation.key);
     const result = refusal(operation, current, index);
     if (result !== undefined) return { kind: 'refused', result };
-    changes.push(changeOf(operation, current, revision + 1 + index));
+    changes.push(changeOf(operation, current, { revision: revision + 1 + index, writeId }));
   }
   return { kind: 'accepted', changes };
 }
@@ -51,12 +56,18 @@ export function refusal(
   return { outcome: 'conflict', index, currentRevision: current.revision };
 }
 
-function changeOf(operation: WriteOperation, current: StoredObject | undefined, revision: Revision): Change {
+interface ChangePlace {
+  readonly revision: Revision;
+  readonly writeId: string;
+}
+
+function changeOf(operation: WriteOperation, current: StoredObject | undefined, place: ChangePlace): Change {
   const { key, value } = operation;
+  const { revision, writeId } = place;
   const before =
     current === undefined
-      ? { previousRevision: 0 }
-      : { previousRevision: current.revision, previousValue: current.value };
+      ? { previousRevision: 0, writeId }
+      : { previousRevision: current.revision, writeId, previousValue: current.value };
   switch (operation.kind) {
     case 'create':
       return Object.freeze({ revision, kind: 'created', key, value, ...before });

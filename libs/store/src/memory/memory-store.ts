@@ -45,9 +45,6 @@ class MemoryStore implements Store {
   readonly #feed: ChangeFeed;
   readonly #lineage: Lineage;
   readonly #ownIds: string;
-  /** Write ids of the kept history, by revision. */
-  readonly #writeIds = new Map<Revision, string>();
-  #forgotten: Revision = 0;
   #halted: StoreHalted | undefined;
   #haltReason: string | undefined;
   #closed = false;
@@ -77,7 +74,9 @@ class MemoryStore implements Store {
     assertBatch(operations);
     const earlier = this.#recent.get(options?.writeId);
     if (earlier !== undefined) return earlier;
-    const evaluation = evaluate(this.#table.get, this.#table.revision, operations);
+    const { revision } = this.#table;
+    const writeId = options?.writeId ?? `${this.#ownIds}.${revision + 1}`;
+    const evaluation = evaluate(this.#table.get, revision, { operations, writeId });
     return evaluation.kind === 'refused' ? evaluation.result : this.#commit(evaluation.changes, options?.writeId);
   }
 
@@ -102,7 +101,7 @@ class MemoryStore implements Store {
   async writeIdAt(revision: Revision): Promise<string | undefined> {
     this.#assertOpen();
     if (revision <= this.#feed.floor) throw new Compacted(this.#feed.floor);
-    return this.#writeIds.get(revision);
+    return this.#feed.at(revision)?.writeId;
   }
 
   halt(reason: string): void {
@@ -134,9 +133,7 @@ class MemoryStore implements Store {
     const result = committed(changes);
     this.#table.apply(changes);
     this.#recent.remember(writeId, result);
-    for (const { revision } of changes) this.#writeIds.set(revision, writeId ?? `${this.#ownIds}.${revision}`);
     this.#feed.publish(changes);
-    for (; this.#forgotten <= this.#feed.floor; this.#forgotten++) this.#writeIds.delete(this.#forgotten);
     return result;
   }
 

@@ -149,7 +149,14 @@ export function decodeEntry(id: string, fields: readonly string[]): HistoryEntry
   invariant(isNamed && kind !== undefined && key !== undefined && value !== undefined && writeId !== undefined, WHOLE, {
     id,
   });
-  const change = { revision: revisionOfId(id), kind, key, value, previousRevision: previousOf(kind, previous) };
+  const change = {
+    revision: revisionOfId(id),
+    kind,
+    key,
+    value,
+    previousRevision: previousOf(kind, previous),
+    writeId,
+  };
   return { change, writeId };
 }
 

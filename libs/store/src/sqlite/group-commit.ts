@@ -91,9 +91,10 @@ class GroupBuilder implements CommitGroup {
   }
 
   #judge({ operations, writeId }: QueuedWrite): WriteResult {
-    const evaluation = evaluate(this.#lookup, this.#table.revision + this.changes.length, operations);
-    if (evaluation.kind === 'refused') return evaluation.result;
     const storedId = writeId ?? this.#ownIds.next();
+    const proposal = { operations, writeId: storedId };
+    const evaluation = evaluate(this.#lookup, this.#table.revision + this.changes.length, proposal);
+    if (evaluation.kind === 'refused') return evaluation.result;
     for (const change of evaluation.changes) this.#stage(change, storedId);
     const result = committed(evaluation.changes);
     if (writeId !== undefined) this.written.set(writeId, result);

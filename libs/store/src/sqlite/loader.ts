@@ -56,7 +56,7 @@ export class Loader {
     invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
     this.#last = revision;
     const before = this.#table.get(key);
-    const change = { revision, kind, key, value, previousRevision };
+    const change = { revision, kind, key, value, previousRevision, ...(writeId === null ? {} : { writeId }) };
     this.#bytes.add(change);
     const isKnown = before !== undefined && before.revision === previousRevision;
     this.#changes.push(Object.freeze(isKnown ? { ...change, previousValue: before.value } : change));

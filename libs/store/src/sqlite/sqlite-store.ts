@@ -305,6 +305,6 @@ const OWN_ID_CHARACTERS = 8;
 
 const halted = (reason: string): string => `the store is halted: ${reason}; it serves again after a restart`;
 
-function changeOfRow({ revision, kind, key, value, previousRevision }: ChangeRow): Change {
-  return { revision, kind, key, value, previousRevision };
+function changeOfRow({ revision, kind, key, value, previousRevision, writeId }: ChangeRow): Change {
+  return { revision, kind, key, value, previousRevision, ...(writeId === null ? {} : { writeId }) };
 }

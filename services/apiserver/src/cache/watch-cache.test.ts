@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import type { Change, Store } from '@holdfast/store';
+import { createMemoryStore } from '@holdfast/store/memory';
 import { CACHE_AHEAD_OBJECTS_MAX } from '../limits.ts';
 import { encodeStored } from './stored-json.ts';
 import { WatchCache } from './watch-cache.ts';
@@ -51,3 +52,60 @@ test('a feed that is cut while this server goes on writing does not fill the mem
     changes.map(({ value }) => value),
   );
 });
+
+test('what is written while the cache loads is in it, between the pages and after the last of them', async (t) => {
+  const real = createMemoryStore();
+  const write = async (name: string): Promise<void> => {
+    const key = `core/pods/a/${name}`;
+    const value = encodeStored({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'a' } });
+    await real.write([{ kind: 'create', key, value }]);
+  };
+  await write('before');
+  await write('deleted');
+  let pages = 0;
+  const store: Store = {
+    ...storeMethods(real),
+    list: async (prefix, options = {}) => {
+      const page = await real.list(prefix, { ...options, limit: 1 });
+      // Behind what was read, so that no later page shows it.
+      await write(`a-${pages++}`);
+      if (pages === 1) {
+        const { object } = await real.get('core/pods/a/before');
+        assert.ok(object !== undefined);
+        await real.write([{ kind: 'delete', key: object.key, value: object.value, expectedRevision: object.revision }]);
+      }
+      return page;
+    },
+  };
+  const cache = new WatchCache({ store, clock: createSystemClock(), log: createSilentLog(), fieldsOf: () => ({}) });
+  await cache.start();
+  t.after(() => cache.stop());
+  const stored = (await real.list('core/pods/')).objects.map(({ key }) => key);
+  assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
+  assert.ok(pages >= 2);
+  assert.deepEqual(
+    cache
+      .resource('core', 'pods')
+      .all('a')
+      .map(({ key }) => key),
+    stored,
+  );
+});
+
+function storeMethods(store: Store): Store {
+  return {
+    get: (key) => store.get(key),
+    list: (prefix, options) => store.list(prefix, options),
+    write: (operations, options) => store.write(operations, options),
+    changes: (options) => store.changes(options),
+    currentRevision: () => store.currentRevision(),
+    compactedRevision: () => store.compactedRevision(),
+    compact: (upTo) => store.compact(upTo),
+    lineage: () => store.lineage(),
+    writeIdAt: (revision) => store.writeIdAt(revision),
+    halt: (reason) => store.halt(reason),
+    haltedBy: () => store.haltedBy(),
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}

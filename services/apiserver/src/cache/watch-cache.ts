@@ -1,6 +1,6 @@
 import type { KubeObject } from '@holdfast/api';
 import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
-import { type Change, Compacted, parseKey, resourcePrefix, type Store } from '@holdfast/store';
+import { type Change, Compacted, parseKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
 import {
   CACHE_AHEAD_OBJECTS_MAX,
   CACHE_LOAD_PAGE_OBJECTS,
@@ -51,6 +51,8 @@ export class WatchCache {
   readonly #ahead = new InFlight<CachedObject>();
   #revision = 0;
   #loadedAt = 0;
+  /** The write that took `#revision`, where the history tells. */
+  #lastWriteId: string | undefined;
   #brokenSince: number | undefined;
   #abort: AbortController | undefined;
   #following: Promise<void> = Promise.resolve();
@@ -65,11 +67,23 @@ export class WatchCache {
     return this.#revision;
   }
 
+  /** What came up to here was loaded; every change after it has been followed. */
+  get completeSince(): number {
+    return this.#loadedAt;
+  }
+
+  /** Of the newest revision; `undefined` for any other. */
+  writeIdAt(revision: number): string | undefined {
+    return revision === this.#revision ? this.#lastWriteId : undefined;
+  }
+
+  /** Rejects when the store fails; then nothing has begun, and it may be called again. */
   async start(): Promise<void> {
-    this.#abort = new AbortController();
     await this.#load();
+    const current = await this.#deps.store.currentRevision();
+    this.#abort = new AbortController();
     this.#following = this.#follow(this.#abort.signal);
-    await this.waitFor(await this.#deps.store.currentRevision(), FEED_BROKEN_ENDS_WATCHES_MS);
+    await this.waitFor(current, FEED_BROKEN_ENDS_WATCHES_MS);
   }
 
   async stop(): Promise<void> {
@@ -160,7 +174,17 @@ export class WatchCache {
     this.#loadDefinitions();
     // What was written while this loaded is part of it, or comes as a change.
     this.#ahead.clear();
+    this.#lastWriteId = await this.#readWriteId(resumeAfter);
     this.#advance(resumeAfter);
+  }
+
+  async #readWriteId(revision: number): Promise<string | undefined> {
+    try {
+      return revision === 0 ? undefined : await this.#deps.store.writeIdAt(revision);
+    } catch (error) {
+      if (error instanceof Compacted) return undefined;
+      throw error;
+    }
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -188,7 +212,7 @@ export class WatchCache {
       } catch (loadError) {
         this.#deps.log.warn('the cache could not be loaded again', { error: describeError(loadError) });
       }
-    } else if (this.health().length > 0) this.#endWatches();
+    } else if (error instanceof StoreHalted || this.health().length > 0) this.#endWatches();
   }
 
   #loadDefinitions(): void {
@@ -216,6 +240,7 @@ export class WatchCache {
       this.#applyDefinition(change);
       this.#cacheOf(change.key).apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
+      this.#lastWriteId = change.writeId;
       this.#ahead.delete(change.revision);
     }
     this.#waiters.reached(this.#revision);

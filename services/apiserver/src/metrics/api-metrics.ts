@@ -1,5 +1,6 @@
 import { allResources, type ResourceDefinition } from '@holdfast/api';
 import { labelText, MetricRegistry } from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
@@ -18,6 +19,7 @@ const DURATION_BUCKETS = [
 ];
 
 export interface ApiMetricsDeps {
+  readonly store: Pick<Store, 'haltedBy'>;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
   readonly writeGate: WriteGate;
@@ -40,6 +42,9 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
   });
   registry.gauge('apiserver_current_inflight_requests', 'Writes that are being served.', () => [
     ['request_kind="mutating"', deps.writeGate.inFlight()],
+  ]);
+  registry.gauge('holdfast_store_halted', '1 while the store is halted: its data are not what was promised.', () => [
+    ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
   registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps, 'size'));
   registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () => perResource(deps, 'watchers'));

@@ -16,6 +16,7 @@ import { createLocalBus } from '@holdfast/bus/local';
 import { type Clock, createSilentLog, sleepOn } from '@holdfast/platform';
 import { objectKey, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { tokenOf } from '../lineage/token.ts';
 import type { KnownState } from './describe.ts';
 import { HEARTBEAT_INTERVAL_MS } from './limits.ts';
 import { createRelay, type Relay } from './relay.ts';
@@ -243,6 +244,7 @@ test('a heartbeat every interval says how far the relay is and which channels mo
     since: 0,
     tails: { 'k8s.ev.pend.pods': revision },
     quiet: 0,
+    seen: tokenOf(rig.store.lineage(), revision, await rig.store.writeIdAt(revision)),
   });
   assert.equal(beats[0]?.revision, revision);
 });

@@ -8,6 +8,7 @@ import {
 } from '@holdfast/bus';
 import { type Clock, describeError, type Log, type Service, type Timer } from '@holdfast/platform';
 import type { Change, Revision, Store } from '@holdfast/store';
+import { tokenOf } from '../lineage/token.ts';
 import { type ChannelTails, createChannelTails } from './channel-tails.ts';
 import { type Composer, createComposer } from './composer.ts';
 import { createStateReader, type KnownState } from './describe.ts';
@@ -15,7 +16,7 @@ import { HEARTBEAT_INTERVAL_MS, RETRY_FIRST_MS, RETRY_LONGEST_MS, STANDBY_LOOK_M
 import { stretchesOf } from './stretches.ts';
 
 export interface RelayDeps {
-  readonly store: Pick<Store, 'changes' | 'currentRevision' | 'compactedRevision'>;
+  readonly store: Pick<Store, 'changes' | 'currentRevision' | 'compactedRevision' | 'lineage' | 'haltedBy'>;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -53,6 +54,8 @@ class ChangeRelay implements Relay {
   #heartbeat: Timer | undefined;
   /** Composed up to here; the message of the next change links to it. */
   #walked: Revision = 0;
+  /** Of the last change that was composed. */
+  #walkedWriteId: string | undefined;
   /** The bus has every change up to here. */
   #published: Revision = 0;
   /** Nothing above this was left out. */
@@ -130,7 +133,10 @@ class ChangeRelay implements Relay {
   }
 
   async #follow(place: Revision): Promise<void> {
-    if (place !== this.#walked) this.#composer.restartAfter(place);
+    if (place !== this.#walked) {
+      this.#composer.restartAfter(place);
+      this.#walkedWriteId = undefined;
+    }
     this.#walked = place;
     this.#trouble = undefined;
     const { signal } = this.#stopping;
@@ -158,7 +164,9 @@ class ChangeRelay implements Relay {
   #compose(changes: readonly Change[]): readonly BusMessage[] {
     const at = { nowMs: this.#deps.clock.monotonic(), published: this.#published };
     const messages = changes.map((change) => this.#composer.compose(change, at));
-    this.#walked = changes.at(-1)?.revision ?? this.#walked;
+    const last = changes.at(-1);
+    this.#walked = last?.revision ?? this.#walked;
+    this.#walkedWriteId = last?.writeId;
     return messages;
   }
 
@@ -250,18 +258,32 @@ class ChangeRelay implements Relay {
   }
 
   async #beat(): Promise<void> {
-    const { bus, clock, log } = this.#deps;
+    const { store, bus, clock, log } = this.#deps;
+    // Nothing that this server could vouch for.
+    if (store.haltedBy() !== undefined) return;
     try {
       // What other relays published ahead of this one's walk is not in its tails, so it cannot vouch for it.
       const rev = Math.min(this.#published, this.#walked);
       const floor = (await bus.retained?.position())?.floor ?? rev;
       const { tails, quiet, crowded } = this.#tails.recent(clock.monotonic(), rev);
-      const heartbeat: Heartbeat = { rev, floor, since: this.#since, tails, quiet, ...(crowded ? { crowded } : {}) };
+      const heartbeat: Heartbeat = {
+        rev,
+        floor,
+        since: this.#since,
+        tails,
+        quiet,
+        ...(crowded ? { crowded } : {}),
+        seen: this.#seenAt(rev),
+      };
       const data = JSON.stringify(heartbeat);
       await bus.publish([{ subject: HEARTBEAT_SUBJECT, revision: rev, previous: undefined, data }]);
     } catch (error) {
       log.debug('heartbeat was not published', { error });
     }
+  }
+
+  #seenAt(rev: Revision): string {
+    return tokenOf(this.#deps.store.lineage(), rev, rev === this.#walked ? this.#walkedWriteId : undefined);
   }
 
   #noteTrouble(error: unknown): undefined {

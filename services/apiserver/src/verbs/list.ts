@@ -28,8 +28,11 @@ import { asServed, storedNameOf } from '../stored-form.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const options = readListOptions(context.request.query, context.info, definition);
+  await core.lineage.admit(context.request);
   const page = await readPage(core, options, definition);
-  return listAnswer(core, context, definition, page);
+  const seen = core.lineage.headers(context.request, page.revision);
+  const answer = await listAnswer(core, context, definition, page);
+  return { ...answer, headers: { ...answer.headers, ...seen } };
 }
 
 export interface Page extends ListResult {

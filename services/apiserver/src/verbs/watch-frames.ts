@@ -21,6 +21,7 @@ export interface Mark {
   readonly revision: number;
   /** The initial state ends here, which the client asked to be told. */
   readonly endsInitial: boolean;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export function renderingFor(core: Core, context: ResourceContext, definition: ResourceDefinition): Rendering {
@@ -101,10 +102,11 @@ function valueFrame({ representation }: ResourceContext, event: WatchEvent): Wat
 }
 
 function markedObject(context: ResourceContext, definition: ResourceDefinition, mark: Mark): KubeObject {
+  const annotations = { ...mark.annotations, ...(mark.endsInitial ? endOfInitial(context, definition) : {}) };
   const metadata = {
     resourceVersion: String(mark.revision),
     creationTimestamp: null,
-    ...(mark.endsInitial ? { annotations: endOfInitial(context, definition) } : {}),
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
   };
   return { apiVersion: groupVersion(definition), kind: definition.kind, metadata } as unknown as KubeObject;
 }

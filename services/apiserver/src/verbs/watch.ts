@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import type { ApiResponse, WatchFrame } from '@holdfast/client';
+import type { ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import { Watcher } from '../cache/watcher.ts';
@@ -27,6 +27,7 @@ export async function watch(
   const stored = storedNameOf(definition);
   const cache = core.cache.resource(stored.group, stored.plural);
   refuseTooMany(core);
+  await core.lineage.admit(context.request, options.resourceVersion);
   await waitForStart(core, options);
   return {
     status: 200,
@@ -41,9 +42,13 @@ interface Opening {
   readonly cache: ResourceCache;
 }
 
+/**
+ * A revision that does not come for a while is refused: data that went back would leave its watcher without a word for as long as they take
+ * to come there again.
+ */
 async function waitForStart(core: Core, options: ListOptions): Promise<void> {
   if (options.resourceVersion === undefined) await catchUp(core);
-  else if (options.sendInitialEvents === true) await waitForRevision(core, options.resourceVersion);
+  else if (options.resourceVersion > core.cache.revision) await waitForRevision(core, options.resourceVersion);
 }
 
 /** From here on everything is synchronous, so that no change falls between the initial state and the first event. */
@@ -58,8 +63,8 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const watcher = openWatcher(core, context, { ...opening, rendering, after });
   if (fromNow) watcher.offerInitial(cache.list({ selection: options.selection })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
-  if (options.bookmarks)
-    offerBookmark(core, { watcher, rendering, after, endsInitial: options.sendInitialEvents === true });
+  const offered = { request: context.request, watcher, rendering, after };
+  if (options.bookmarks) offerBookmark(core, { ...offered, endsInitial: options.sendInitialEvents === true });
   return watcher;
 }
 
@@ -74,7 +79,9 @@ function openWatcher(core: Core, context: ResourceContext, following: Following)
   const end = (): void => watcher.end();
   const timeout = core.clock.timer(watchTimeoutMs(core, options), end);
   const bookmarks = options.bookmarks
-    ? regularly(core, () => offerBookmark(core, { watcher, rendering, after, endsInitial: false }))
+    ? regularly(core, () =>
+        offerBookmark(core, { request: context.request, watcher, rendering, after, endsInitial: false }),
+      )
     : undefined;
   const { signal } = context.request;
   const watcher = new Watcher({
@@ -112,10 +119,12 @@ function offerBookmark(core: Core, offered: OfferedBookmark): void {
   const { revision, current } = core.cache;
   const { watcher, rendering, after, endsInitial } = offered;
   if (!endsInitial && (!current || revision < after)) return;
-  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial }));
+  const annotations = core.lineage.annotations(offered.request, revision);
+  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial, annotations }));
 }
 
 interface OfferedBookmark {
+  readonly request: ApiRequest;
   readonly watcher: Watcher;
   readonly rendering: Rendering;
   readonly after: number;

@@ -10,6 +10,7 @@ import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollo
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store } from '@holdfast/store';
+import { copyUpTo } from '@holdfast/store/contract';
 import { createMemoryStore } from '@holdfast/store/memory';
 import {
   AtMostOneOracle,
@@ -25,6 +26,8 @@ import {
 } from '@holdfast/testing';
 import { recordCommits } from './recording-store.ts';
 
+/** Revisions that an adoption leaves out. */
+const ADOPTION_JUMP = 1_000_000_000_000;
 const API_PARTY = 'apiserver';
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_IDLE_TIMEOUT_MS = 90_000;
@@ -65,6 +68,12 @@ interface SimNode {
   connection: ContainerRuntime;
 }
 
+interface SimApi {
+  readonly store: Store;
+  readonly server: ApiServer;
+  readonly services: readonly Service[];
+}
+
 /** The shipping classes of the whole control plane and its nodes on one simulated network, with an oracle beside them. */
 export class SimCluster {
   readonly kernel: SimulationKernel;
@@ -77,7 +86,7 @@ export class SimCluster {
   readonly owner: ApiClient;
   readonly #options: SimClusterOptions;
   readonly #hub: Bus = createLocalBus();
-  readonly #apiServer: ApiServer;
+  #api: SimApi;
   readonly #services: readonly Service[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #fencers = new Map<string, SimulatedProcess>();
@@ -92,21 +101,38 @@ export class SimCluster {
     for (const party of [API_PARTY, BUS_PARTY, 'scheduler', 'controller-manager', 'user', ...this.nodeNames]) {
       this.network.join(party);
     }
-    const machine = this.#boot(API_PARTY);
-    const recorded = recordCommits(createMemoryStore(), this.kernel);
-    const store = options.storeOf?.(recorded) ?? recorded;
-    const ownershipRule = options.ownershipRule ?? 'enforced';
-    this.#apiServer = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
-    const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: this.#apiServer.knownState });
+    this.#api = this.#createApi(createMemoryStore());
     const users = this.#boot('user');
     this.admin = this.#clientFor(users, ADMIN);
     this.owner = this.#clientFor(users, OWNER);
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
-    this.#services = [this.#apiServer, relay, this.#createScheduler(), this.#createControllerManager(), ...nodes];
+    this.#services = [...this.#api.services, this.#createScheduler(), this.#createControllerManager(), ...nodes];
   }
 
   start(): void {
     for (const service of this.#services) this.background(service.start());
+  }
+
+  /** The store of now, also while the API refuses. */
+  get store(): Store {
+    return this.#api.store;
+  }
+
+  /**
+   * The API server crashes, a copy of the data as they were at `revision` is put in place of them, and a new one starts. `adopted`: the
+   * operator has said so to the store.
+   */
+  async restoreStore(revision: number, { adopted }: { readonly adopted: boolean }): Promise<void> {
+    const { store } = this.#api;
+    const lineage = store.lineage();
+    this.network.isolate(API_PARTY);
+    for (const service of this.#api.services) this.background(service.stop());
+    const { ids } = this.#boot('restored-store');
+    const copy = createMemoryStore({ ids, lineage });
+    await copyUpTo(store, revision, copy);
+    this.#api = this.#createApi(adopted ? await this.#adopt(copy) : copy);
+    this.network.rejoin(API_PARTY);
+    for (const service of this.#api.services) this.background(service.start());
   }
 
   startFencer({ party, holder, configuration, agents }: SimFencerOptions): void {
@@ -175,6 +201,24 @@ export class SimCluster {
     return new SimulatedProcess(this.kernel, party).boot(this.#options.logOf?.(party));
   }
 
+  async #adopt(copy: Store): Promise<Store> {
+    const { objects, revision } = await copy.list('');
+    const { incarnation, epoch } = copy.lineage();
+    const { ids } = this.#boot('adopted-store');
+    const adopted = { objects, revision: revision + ADOPTION_JUMP };
+    return createMemoryStore({ ids, lineage: { incarnation, epoch: epoch + 1 }, adopted });
+  }
+
+  #createApi(data: Store): SimApi {
+    const machine = this.#boot(API_PARTY);
+    const recorded = recordCommits(data, this.kernel);
+    const store = this.#options.storeOf?.(recorded) ?? recorded;
+    const ownershipRule = this.#options.ownershipRule ?? 'enforced';
+    const server = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
+    const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: server.knownState });
+    return { store, server, services: [server, relay] };
+  }
+
   #createScheduler(): Service {
     const machine = this.#boot('scheduler');
     return createScheduler({ ...machine, bus: this.#busFor(machine), client: this.#clientFor(machine, SCHEDULER) });
@@ -235,7 +279,7 @@ export class SimCluster {
       from: machine.name,
       clock: machine.clock,
       to: API_PARTY,
-      server: () => this.#apiServer.handle,
+      server: () => this.#api.server.handle,
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
     });

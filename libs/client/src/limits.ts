@@ -21,6 +21,9 @@ export const WATCH_LINGER_MS = 250;
 /** Heartbeats come every five seconds; after three missed ones the bus is not trusted and the informer watches the API. */
 export const BUS_HEARTBEAT_TIMEOUT_MS = 16_000;
 
+/** Heartbeats in a row that are behind what an informer has seen, before it asks the API. */
+export const BEATS_BEHIND_MAX = 3;
+
 /** Even a bus that looks well is checked against the API now and then. */
 export const SAFETY_CHECK_INTERVAL_MS = 5 * 60_000;
 

@@ -387,6 +387,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       return;
     }
     this.#heartbeatAt = this.#options.clock.monotonic();
+    if (this.#seen.isBehind(heartbeat.rev)) this.#owe({ bookmark: true });
     const finding = this.#progress.observeHeartbeat(heartbeat);
     if (finding === 'lost') this.#owe({ bookmark: true });
     else if (finding === 'current' && !this.#owesApi()) this.#progress.completeTo(heartbeat.rev);

@@ -29,6 +29,8 @@ export interface MemoryStoreOptions {
   readonly ids?: Ids;
   /** Of the store that this one goes on from, where a test puts an older copy in place. */
   readonly lineage?: Lineage;
+  /** What an adoption leaves: objects without a history. */
+  readonly adopted?: { readonly objects: readonly StoredObject[]; readonly revision: Revision };
 }
 
 /**
@@ -52,8 +54,10 @@ class MemoryStore implements Store {
   constructor(options: MemoryStoreOptions) {
     this.#lineage = options.lineage ?? { incarnation: options.ids?.uuid() ?? 'memory', epoch: 1 };
     this.#ownIds = options.ids?.uuid() ?? 'memory';
+    for (const object of options.adopted?.objects ?? []) this.#table.restore(object);
+    this.#table.restoreRevision(options.adopted?.revision ?? 0);
     this.#feed = new ChangeFeed({
-      start: 0,
+      start: this.#table.revision,
       maxChanges: options.historyRevisions ?? MEMORY_HISTORY_REVISIONS,
       maxBytes: options.historyBytes ?? MEMORY_HISTORY_BYTES,
     });

@@ -58,8 +58,17 @@ export class GarbageCollector {
     const { runtime, policy, clock } = this.#deps;
     try {
       const { containers, sandboxes } = decideContainers(policy.containers, await runtime.list(), clock.now());
-      for (const id of containers) await runtime.removeContainer(id);
-      for (const id of sandboxes) await runtime.removeSandbox(id);
+      for (const id of containers) await this.#removeOne(runtime.removeContainer(id));
+      for (const id of sandboxes) await this.#removeOne(runtime.removeSandbox(id));
+    } catch (error) {
+      this.#tell('ContainerGCFailed', describeError(error));
+    }
+  }
+
+  /** One that cannot be removed keeps nobody else's garbage. */
+  async #removeOne(removal: Promise<void>): Promise<void> {
+    try {
+      await removal;
     } catch (error) {
       this.#tell('ContainerGCFailed', describeError(error));
     }

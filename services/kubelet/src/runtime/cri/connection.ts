@@ -106,6 +106,15 @@ export function isCode(error: unknown, code: RuntimeErrorCode): boolean {
   return error instanceof RuntimeError && error.code === code;
 }
 
+/** What is to be removed or stopped and is not there needs nothing more. */
+export async function unlessGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isCode(error, 'NotFound')) throw error;
+  }
+}
+
 /** For a message of another error. */
 export const textOf = (error: unknown): string =>
   error instanceof RuntimeError ? error.message : describeError(error);

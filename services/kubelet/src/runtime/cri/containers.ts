@@ -1,6 +1,6 @@
 import type { Clock } from '@holdfast/platform';
 import { type ContainerConfig, type ExecResult, RuntimeError } from '../port.ts';
-import { type CallLimits, type CriConnection, isCode, textOf } from './connection.ts';
+import { type CallLimits, type CriConnection, isCode, textOf, unlessGone } from './connection.ts';
 import { ContainerState, type ContainerStatus as CriContainerStatus } from './generated/cri_pb.js';
 import { EXEC_OUTPUT_MAX_BYTES, STOP_CONFIRM_MS, WORK_DEADLINE_MS } from './limits.ts';
 import type { PodFiles } from './pod-files.ts';
@@ -118,6 +118,7 @@ export class CriContainers {
       await connection.call(WORK, ({ runtime }, options) => runtime.removeContainer({ containerId: id }, options));
       return true;
     } catch (error) {
+      if (isCode(error, 'NotFound')) return true;
       store.unbury(id);
       if (isCode(error, 'Unavailable')) throw error;
       return (await store.container(id)) === undefined;
@@ -170,7 +171,9 @@ export class CriContainers {
     if (status === undefined) return;
     if (isAlive(status.state) || this.#starting.has(id))
       throw new RuntimeError('IllegalState', `container ${status.metadata?.name ?? id} still runs`);
-    await connection.call(WORK, ({ runtime }, options) => runtime.removeContainer({ containerId: id }, options));
+    await unlessGone(
+      connection.call(WORK, ({ runtime }, options) => runtime.removeContainer({ containerId: id }, options)),
+    );
   }
 
   async exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {

@@ -52,7 +52,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   mkdirSync(options.stateDirectory, { recursive: true, mode: 0o700 });
   const connection = new CriConnection(options.endpoint, clock);
   const files = createPodFiles(realpathSync(options.stateDirectory));
-  const store = new CriStore({ connection, clock, node, nodeAddress, volumesPath: files.volumesPath });
+  const store = new CriStore({ connection, clock, log, node, nodeAddress, volumesPath: files.volumesPath });
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
   const logs = new CriLogKeeper({ connection, store, clock, log, limits: options.logs ?? DEFAULT_LOG_LIMITS });

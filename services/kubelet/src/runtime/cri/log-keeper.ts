@@ -42,12 +42,21 @@ export class CriLogKeeper {
     try {
       for (const { containers } of await store.list(undefined)) {
         for (const { id, state, logPath } of containers)
-          if (state === 'running' && logPath !== undefined) await rotateLog(this.#deps, id, logPath);
+          if (state === 'running' && logPath !== undefined) await this.#rotate(id, logPath);
       }
     } catch (error) {
       if (!this.#stopped) log.warn('logs of containers are not kept short', { error: describeError(error) });
     }
     this.#later();
+  }
+
+  async #rotate(id: string, logPath: string): Promise<void> {
+    try {
+      await rotateLog(this.#deps, id, logPath);
+    } catch (error) {
+      if (this.#stopped) return;
+      this.#deps.log.warn('the log of a container is not kept short', { id, error: describeError(error) });
+    }
   }
 }
 

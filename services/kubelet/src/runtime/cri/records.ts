@@ -1,8 +1,10 @@
 import type { ContainerStatus, SandboxIdentity, SandboxStatus } from '../port.ts';
 import {
+  type Container,
   ContainerState,
   type ContainerStatus as CriContainerStatus,
   type PodSandboxStatus as CriSandboxStatus,
+  type PodSandbox,
   PodSandboxState,
 } from './generated/cri_pb.js';
 import { decodeSandbox, imageOf } from './labels.ts';
@@ -36,6 +38,38 @@ export function sandboxRecord(
     volumesPath: volumesPath(config.podUid),
   };
 }
+
+/** What the list of sandboxes tells: enough to know whose it is, and that it must not be taken for gone. */
+export function listedSandbox(sandbox: PodSandbox, { volumesPath }: SandboxSurroundings): SandboxRecord {
+  const { id, metadata, annotations, state, createdAt } = sandbox;
+  const { uid: podUid = '', name: podName = '', namespace: podNamespace = '', attempt = 0 } = metadata ?? {};
+  return {
+    id,
+    config: identityOf(id, annotations) ?? { podUid, podName, podNamespace, hostname: podName, attempt },
+    state: state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    createdAt: milliseconds(createdAt),
+    ip: '',
+    volumesPath: volumesPath(podUid),
+  };
+}
+
+/** The annotation may be what is broken. */
+function identityOf(id: string, annotations: PodSandbox['annotations']): SandboxIdentity | undefined {
+  try {
+    const { isolation: _isolation, ...config } = decodeSandbox(id, annotations);
+    return config;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nobody saw its end. */
+export const listedContainer = ({ id, metadata, image, createdAt }: Container): ContainerStatus => ({
+  id,
+  config: { name: metadata?.name ?? '', image: image?.image ?? '', restartCount: metadata?.attempt ?? 0 },
+  state: 'running',
+  createdAt: milliseconds(createdAt),
+});
 
 /** A state that the runtime does not know counts as running: nobody saw its end. */
 const STATES: Readonly<Record<ContainerState, ContainerStatus['state']>> = {

@@ -1,5 +1,5 @@
 import { RuntimeError, type SandboxConfig } from '../port.ts';
-import { type CallLimits, type CriConnection, isCode } from './connection.ts';
+import { type CallLimits, type CriConnection, isCode, unlessGone } from './connection.ts';
 import { type CriContainers, isAlive } from './containers.ts';
 import type { PodSandbox } from './generated/cri_pb.js';
 import { LEFT_OVER_GRACE_MS, WORK_DEADLINE_MS } from './limits.ts';
@@ -50,11 +50,9 @@ export class CriSandboxes {
     const { connection, containers, store } = this.#deps;
     const own = await store.containersOf(id);
     await Promise.all(own.map((container) => containers.stop(container.id, graceMs)));
-    try {
-      await connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options));
-    } catch (error) {
-      if (!isCode(error, 'NotFound')) throw error;
-    }
+    await unlessGone(
+      connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options)),
+    );
   }
 
   /** Files go first: the sandbox is what reminds the next kubelet of them. */
@@ -71,10 +69,14 @@ export class CriSandboxes {
         'IllegalState',
         `container ${alive.metadata?.name ?? alive.id} of sandbox ${id} still runs`,
       );
-    await connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options));
+    await unlessGone(
+      connection.call(WORK, ({ runtime }, options) => runtime.stopPodSandbox({ podSandboxId: id }, options)),
+    );
     const sandboxes = await this.#sandboxesOf(found.config.podUid);
     if (sandboxes.every((sandbox) => sandbox.id === id)) files.remove(found.config);
-    await connection.call(WORK, ({ runtime }, options) => runtime.removePodSandbox({ podSandboxId: id }, options));
+    await unlessGone(
+      connection.call(WORK, ({ runtime }, options) => runtime.removePodSandbox({ podSandboxId: id }, options)),
+    );
     store.unburyAll(id);
   }
 

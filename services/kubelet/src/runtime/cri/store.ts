@@ -1,4 +1,4 @@
-import type { Clock } from '@holdfast/platform';
+import type { Clock, Log } from '@holdfast/platform';
 import { type ContainerStatus, RuntimeError, type SandboxConfig, type SandboxStatus } from '../port.ts';
 import { type CriConnection, isCode } from './connection.ts';
 import {
@@ -13,12 +13,15 @@ import { EXIT_SETTLES_MS, QUICK_DEADLINE_MS } from './limits.ts';
 import {
   buriedRecord,
   containerRecord,
+  listedContainer,
+  listedSandbox,
   type SandboxRecord,
   type SandboxSurroundings,
   sandboxRecord,
 } from './records.ts';
 
 export interface StoreDeps extends SandboxSurroundings {
+  readonly log: Log;
   readonly connection: CriConnection;
   readonly clock: Clock;
   readonly node: string;
@@ -42,16 +45,23 @@ export class CriStore {
   readonly #sandboxes = new Map<string, SandboxRecord>();
   readonly #containers = new Map<string, ContainerStatus>();
   readonly #buried = new Map<string, Buried>();
+  /** Ids whose details the runtime did not give; told once each. */
+  readonly #untold = new Set<string>();
 
   constructor(deps: StoreDeps) {
     this.#deps = deps;
   }
 
+  /**
+   * Of one pod: rejects when the runtime does not tell all of it. Of the whole node: what the runtime does not tell of one pod
+   * is filled with what the list of ids says, so that the other pods do not suffer. Such a container counts as running.
+   */
   async list(podUid: string | undefined): Promise<readonly SandboxStatus[]> {
     const [sandboxes, containers] = await this.listIds(podUid);
     if (podUid === undefined) this.#forget(sandboxes, containers);
     const inOrder = sandboxes.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
-    const statuses = await Promise.all(inOrder.map((sandbox) => this.#status(sandbox, containers)));
+    const ofAll = podUid === undefined;
+    const statuses = await Promise.all(inOrder.map((sandbox) => this.#status(sandbox, containers, ofAll)));
     return statuses.filter((status) => status !== undefined);
   }
 
@@ -115,16 +125,35 @@ export class CriStore {
     for (const [id, buried] of this.#buried) if (buried.sandboxId === sandboxId) this.#buried.delete(id);
   }
 
-  async #status(sandbox: PodSandbox, containers: readonly Container[]): Promise<SandboxStatus | undefined> {
-    const record = await this.#sandboxRecord(sandbox);
+  async #status(
+    sandbox: PodSandbox,
+    containers: readonly Container[],
+    ofAll: boolean,
+  ): Promise<SandboxStatus | undefined> {
+    const detailOf = <T>(id: string, detail: Promise<T>, listed: () => T): Promise<T> =>
+      detail.catch((error: unknown) => {
+        if (!ofAll || this.#deps.connection.closed.aborted) throw error;
+        this.#tellUntold(id, error);
+        return listed();
+      });
+    const record = await detailOf(sandbox.id, this.#sandboxRecord(sandbox), () => listedSandbox(sandbox, this.#deps));
     if (record === undefined) return undefined;
     const own = containers.filter(({ podSandboxId }) => podSandboxId === sandbox.id);
     const live = await Promise.all(
-      own.map(async (each) => ({ createdAt: each.createdAt, record: await this.#containerRecord(each) })),
+      own.map(async (each) => ({
+        createdAt: each.createdAt,
+        record: await detailOf(each.id, this.#containerRecord(each), () => listedContainer(each)),
+      })),
     );
     const buried = [...this.#buried.values()].filter(({ sandboxId }) => sandboxId === sandbox.id);
     const all = [...live, ...buried].toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
     return { ...record, containers: all.flatMap(({ record: each }) => each ?? []) };
+  }
+
+  #tellUntold(id: string, error: unknown): void {
+    if (this.#untold.has(id)) return;
+    this.#untold.add(id);
+    this.#deps.log.warn('the container runtime does not tell the state of one pod', { id, error });
   }
 
   async #sandboxRecord({ id, state }: PodSandbox): Promise<SandboxRecord | undefined> {
@@ -163,6 +192,7 @@ export class CriStore {
     for (const id of this.#sandboxes.keys()) if (!ids.has(id)) this.#sandboxes.delete(id);
     for (const key of this.#containers.keys())
       if (!ids.has(key.slice(0, key.lastIndexOf('/')))) this.#containers.delete(key);
+    for (const id of this.#untold) if (!ids.has(id)) this.#untold.delete(id);
     for (const [id, { sandboxId }] of this.#buried) if (!ids.has(sandboxId)) this.#buried.delete(id);
   }
 }

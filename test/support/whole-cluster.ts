@@ -1,7 +1,13 @@
 import { createApiServer } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import { createLocalBus } from '@holdfast/bus/local';
-import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
+import {
+  type ApiClient,
+  type ApiHandler,
+  type ApiResponse,
+  createApiClient,
+  createDirectTransport,
+} from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
 import { createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
@@ -32,6 +38,8 @@ export interface WholeCluster extends AsyncDisposable {
   readonly nodes: Readonly<Record<string, WholeNode>>;
   /** Every request of every component. */
   readonly calls: readonly WireCall[];
+  /** Those that whoever asked has no right to. */
+  readonly forbidden: readonly WireCall[];
 }
 
 /** All of the control plane in this process, as it ships, with hollow nodes of these names. */
@@ -47,8 +55,15 @@ export async function startWholeCluster(
   const server = createApiServer({ ...machineOf('apiserver'), store, tokens: usersOf(Object.keys(nodeLabels)) });
   const relay = createRelay({ store, bus, ...machineOf('relay'), knownState: server.knownState });
   const calls: WireCall[] = [];
+  const forbidden: WireCall[] = [];
   const clientOf = (who: string, isCut = () => false): ApiClient => {
-    const transport = cuttable(createDirectTransport(server.handle), isCut, ({ method, path }) =>
+    const handle: ApiHandler = async (request) => {
+      const answer = await server.handle(request);
+      if (answer.status === 403 && LACKS_RIGHT.test(textOf(answer)))
+        forbidden.push({ who, method: request.method, path: request.path });
+      return answer;
+    };
+    const transport = cuttable(createDirectTransport(handle), isCut, ({ method, path }) =>
       calls.push({ who, method, path }),
     );
     return createApiClient({ transport, token: who, userAgent: `test/${who}` });
@@ -78,6 +93,7 @@ export async function startWholeCluster(
     admin: clientOf('admin'),
     nodes,
     calls,
+    forbidden,
     [Symbol.asyncDispose]: async () => {
       for (const service of services.toReversed()) await service.stop();
       await bus.close();
@@ -85,6 +101,10 @@ export async function startWholeCluster(
     },
   };
 }
+
+/** Admission says other things, for example of a namespace that ends. */
+const LACKS_RIGHT = /User \\"[^"]*\\" cannot /;
+const textOf = ({ body }: ApiResponse): string => (body.kind === 'json' ? Buffer.from(body.bytes()).toString() : '');
 
 interface TestUser {
   readonly name: string;

@@ -20,8 +20,8 @@ export const CERTIFICATE_CONTROLLER = 'system:serviceaccount:kube-system:certifi
 export const FENCER = 'system:holdfast:fencer';
 
 const NODE_PREFIX = 'system:node:';
-const CONTROLLER_MANAGER = 'system:kube-controller-manager';
-const SCHEDULER = 'system:kube-scheduler';
+export const CONTROLLER_MANAGER = 'system:kube-controller-manager';
+export const SCHEDULER = 'system:kube-scheduler';
 const CONTROLLER_ACCOUNT = /^system:serviceaccount:kube-system:([a-z0-9-]+-controller|generic-garbage-collector)$/;
 
 /** The node this identity is limited to; `undefined` for everybody else. */

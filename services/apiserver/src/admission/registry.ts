@@ -11,6 +11,7 @@ import { createLimitRanger } from './plugins/limit-ranger.ts';
 import { createNamespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { createNodeRestriction } from './plugins/node-restriction.ts';
 import { createNodeVerdict } from './plugins/node-verdict.ts';
+import { createOwnersOnly } from './plugins/owners-only.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPodSecurity } from './plugins/pod-security.ts';
 import { createPriority } from './plugins/priority.ts';
@@ -42,6 +43,7 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createCertificateSubjectRestriction,
   createDefaultIngressClass,
   createRbacEscalation,
+  createOwnersOnly,
   createPodOwnership,
   createNodeVerdict,
   createVolumeAttachmentRule,

@@ -19,6 +19,7 @@ import { objectAnswer } from '../http/object-answer.ts';
 import { parseYamlText, YamlSyntaxError } from '../http/yaml.ts';
 import { groupVersion, subjectOf } from '../served.ts';
 import { createObject } from './create.ts';
+import { requireCreationRight } from './creation-right.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
@@ -47,8 +48,9 @@ export async function apply(
     form: formFor(definition, subresource),
     dryRun: options.dryRun,
     change: (live) => changeable(applyTo(live)),
-    createInstead: () => {
+    createInstead: async () => {
       if (subresource !== '') throw missing(definition, name);
+      await requireCreationRight(core, context);
       const fresh = applyTo(undefined);
       refuseUid(fresh, definition, name);
       placeInNamespace(fresh, context.info.namespace, definition);

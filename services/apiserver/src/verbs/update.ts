@@ -5,6 +5,7 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { createObject } from './create.ts';
+import { requireCreationRight } from './creation-right.ts';
 import { decodeBody } from './decode-body.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
 import { formFor } from './update-forms.ts';
@@ -38,6 +39,7 @@ export async function update(
     createInstead: async () => {
       checkUid(sent, { name, ...(definition.namespaced ? { namespace } : {}) }, definition);
       if (!mayCreate) throw missing(definition, name);
+      await requireCreationRight(core, context);
       return createObject(core, context, { definition, object: sent, options });
     },
   });

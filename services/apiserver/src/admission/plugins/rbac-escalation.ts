@@ -2,17 +2,17 @@ import {
   CLUSTER_ROLES,
   type ClusterRole,
   type ClusterRoleBinding,
-  type KubeObject,
   type PolicyRule,
   type RoleBinding,
 } from '@holdfast/api';
-import { compileLabelSelector, deepEqual, forbiddenError, notFound, semanticEqual } from '@holdfast/machinery';
+import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { aggregated } from '../../authorization/rbac.ts';
 import { describeRules, EVERYTHING, goQuoted } from '../../authorization/rbac-rules.ts';
 import { RulesTooManifold, uncovered } from '../../authorization/rule-coverage.ts';
 import { isOwnController, MASTERS_GROUP } from '../../identity.ts';
 import { MISSING_RIGHTS_BYTES_TOLD, MISSING_RIGHTS_TOLD, RIGHTS_COMPARISON_STEPS_MAX } from '../../limits.ts';
+import { changesOwnersAlone } from '../owners.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -39,17 +39,6 @@ async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promis
   if (await may(deps, request, { verb: 'escalate', resource: request.definition.plural, name: request.name })) return;
   refuseMissing(deps, request, role.rules ?? []);
   if (isAggregated(role) || isAggregated(old)) refuseUnlessAll(deps, request);
-}
-
-/** All that garbage collection needs. Anything else counts as a change of rights: a label may join a role to others. */
-function changesOwnersAlone({ object, old }: AdmissionRequest): boolean {
-  if (object === undefined || old === undefined) return false;
-  return semanticEqual(withoutOwners(object), withoutOwners(old));
-}
-
-function withoutOwners({ metadata, ...rest }: Readonly<KubeObject>): unknown {
-  const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managers, ...others } = metadata;
-  return { ...rest, metadata: others };
 }
 
 const isAggregated = (role: ClusterRole | undefined): boolean =>

@@ -1,4 +1,5 @@
 import type { FieldError, FieldSet, JsonObject, StructSchema } from '@holdfast/machinery';
+import type { RuleEngine } from './custom/rules.ts';
 import type { Features } from './features.ts';
 import type { ObjectMeta } from './generated/types.ts';
 
@@ -95,6 +96,8 @@ export interface ValidationContext {
   readonly requester?: Requester;
   /** Absent: DEFAULT_FEATURES. */
   readonly features?: Features;
+  /** Checks the rules of custom resources; absent where they have no effect. */
+  readonly rules?: RuleEngine;
   /** Takes what is to be said of an object as it came, before it is prepared; absent where nobody listens. */
   readonly warn?: (text: string) => void;
   /** An object whose spec `saysTheSame` has passed every check. */

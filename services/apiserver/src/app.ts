@@ -196,6 +196,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     tracer,
     nodes,
     features: deps.features ?? DEFAULT_FEATURES,
+    rules: deps.rules ?? NO_RULES,
     clock,
     ids,
     log,

@@ -1,4 +1,4 @@
-import type { Features } from '@holdfast/api';
+import type { Features, RuleEngine } from '@holdfast/api';
 import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
@@ -37,5 +37,6 @@ export interface Core {
   /** Absent: this server has no way to kubelets. */
   readonly nodes: NodeGateway | undefined;
   readonly features: Features;
+  readonly rules: RuleEngine;
   readonly log: Log;
 }

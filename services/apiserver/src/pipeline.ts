@@ -124,7 +124,7 @@ function performReady({ core, checks }: Pipeline, incoming: Incoming, info: Requ
   if (info.kind === 'path') return answerPath(core, request, checks);
   refuseHalted(core.store);
   return core.writeGate.pass(info.verb, () =>
-    hasProtobufBody(request)
+    hasProtobufBody(request) && isReadable(core, info)
       ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))
       : answerResource(core, incoming, info),
   );
@@ -135,6 +135,10 @@ function refuseHalted(store: Store): void {
   const reason = store.haltedBy();
   if (reason !== undefined) throw new StoreHalted(reason);
 }
+
+/** Kinds of definitions have no protobuf; their decoder refuses the type. */
+const isReadable = ({ kinds }: Core, { group, version, resource }: ResourceRequest): boolean =>
+  kinds.find(group, version, resource)?.custom === undefined;
 
 /** Before anybody knows who asks there is no Status. */
 function internalError({ path, query }: ApiRequest, why: string): ApiResponse {

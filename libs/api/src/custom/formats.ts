@@ -1,4 +1,4 @@
-import { parseTime } from '@holdfast/platform';
+import { formatTime, parseTime } from '@holdfast/platform';
 import { parseCidr, parseIp } from '../validation/ip.ts';
 
 /** The formats that Kubernetes 1.32 checks, without their hyphens. It overlooks all others. */
@@ -98,8 +98,11 @@ function isRgbColour(text: string): boolean {
   return found !== null && found.slice(1).every((part) => Number(part) <= 255);
 }
 
-const isDate = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTime(`${text}T00:00:00Z`) !== undefined;
+/** The parser of JavaScript takes the 30th of February for the 1st of March. */
+function isDate(text: string): boolean {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseTime(`${text}T00:00:00Z`) : undefined;
+  return at !== undefined && formatTime(at).startsWith(text);
+}
 
 function isDateTime(text: string): boolean {
   if (text.length < 4) return false;

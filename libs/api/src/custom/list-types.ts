@@ -61,7 +61,7 @@ const keysOf = ({ mapKeys }: SchemaNode, item: JsonObject): JsonObject =>
 const shownValue = (value: Json): unknown =>
   typeof value === 'object' && value !== null ? new Verbatim(goLiteral(value)) : value;
 
-function goLiteral(value: Json): string {
+export function goLiteral(value: Json): string {
   if (isJsonArray(value)) return `[]interface {}{${value.map(goLiteral).join(', ')}}`;
   if (!isJsonObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);
   const pairs = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));

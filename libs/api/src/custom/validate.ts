@@ -20,6 +20,8 @@ import type { SchemaNode } from './schema-node.ts';
 
 /** Told at most so often: a large object with one fault in every item does not fill the answer. */
 const ERRORS_MAX = 1_000;
+/** Values times schemas that are looked at for one object: about a second. Honest objects need some thousands. */
+const CHECKS_MAX = 2_000_000;
 
 /** Where every error stands, unless it speaks of a field. Kubernetes prints a path of nothing so. */
 const NOWHERE = '<nil>';
@@ -31,17 +33,21 @@ const NOWHERE = '<nil>';
 export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root = NOWHERE): readonly FieldError[] {
   const findings = new Findings(root);
   check(findings, value, schema, { path: '', old });
-  return findings.errors;
+  if (findings.effort.left > 0) return findings.errors;
+  return [invalid(root, '', `the object is too complex to be validated: ${CHECKS_MAX} checks were not enough`)];
 }
 
 class Findings {
   readonly errors: FieldError[] = [];
   readonly root: string;
+  /** Shared by everything that is tried for one object. */
+  readonly effort: { left: number };
   /** How many checks were made: of several schemas that do not fit, the one with the most is told. */
   checks = 0;
 
-  constructor(root: string) {
+  constructor(root: string, effort = { left: CHECKS_MAX }) {
     this.root = root;
+    this.effort = effort;
   }
 
   add(...errors: readonly FieldError[]): void {
@@ -66,6 +72,8 @@ interface Place {
 }
 
 function check(out: Findings, value: Json, schema: SchemaNode, place: Place): void {
+  if (out.effort.left <= 0) return;
+  out.effort.left -= 1;
   if (place.old !== undefined && deepEqual(value, place.old)) return;
   if (value === null) {
     checkType(out, value, schema, place.path);
@@ -218,7 +226,7 @@ function checkJunctors(out: Findings, value: Json, schema: SchemaNode, path: str
 }
 
 function tried(out: Findings, value: Json, schema: SchemaNode, path: string): Findings {
-  const findings = new Findings(out.root);
+  const findings = new Findings(out.root, out.effort);
   check(findings, value, schema, { path, old: undefined });
   return findings;
 }

@@ -76,9 +76,9 @@ test('definitions of custom resources: versions', () => {
     [
       one({ schema: { openAPIV3Schema: { type: 'string', properties: { b: {}, a: { type: 'array', items: {} } } } } }),
       [
-        'spec.validation.openAPIV3Schema.type: Invalid value: "string": must be object at the root',
         'spec.validation.openAPIV3Schema.properties[a].items.type: Required value: must not be empty for specified array items',
         'spec.validation.openAPIV3Schema.properties[b].type: Required value: must not be empty for specified object fields',
+        'spec.validation.openAPIV3Schema.type: Invalid value: "string": must be object at the root',
       ],
     ],
     [

@@ -8,6 +8,7 @@ export const validationContext = (core: Core, { user, warn }: ResourceContext): 
   now: core.clock.now(),
   requester: requesterOf(user),
   features: core.features,
+  rules: core.rules,
   warn,
 });
 

@@ -1,6 +1,18 @@
-import { type FieldError, forbidden, invalid, required } from '@holdfast/machinery';
-import type { JSONSchemaProps } from '../../generated/types.ts';
+import {
+  type FieldError,
+  fieldErrorMessage,
+  forbidden,
+  invalid,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  ownValue,
+  required,
+} from '@holdfast/machinery';
+import { compilePattern } from '../../custom/patterns.ts';
 
+/** Where a schema stands decides how its missing type is told. */
 type Level = keyof typeof MISSING;
 
 const MISSING = {
@@ -9,40 +21,231 @@ const MISSING = {
   field: 'must not be empty for specified object fields',
 } as const;
 
-/** Every value that a schema describes has a type, so that what is unknown can be told and pruned. */
-export function validateStructure(
-  out: FieldError[],
-  path: string,
-  schema: Readonly<JSONSchemaProps>,
-  level: Level = 'root',
-): void {
-  const type = schema.type ?? '';
-  const open = schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
-  if (level === 'root' && schema.nullable === true) {
-    out.push(forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
+/** Every value that a schema describes has a type, so that what is unknown can be told and pruned. In the order of their texts. */
+export function structureErrors(path: string, schema: JsonObject): readonly FieldError[] {
+  const out: FieldError[] = [];
+  validateLevel(out, path, schema, 'root');
+  validateCompleteness(out, path, schema);
+  return out.toSorted((a, b) => (fieldErrorMessage(a) < fieldErrorMessage(b) ? -1 : 1));
+}
+
+const textIn = (schema: JsonObject, key: string): string => {
+  const value = ownValue(schema, key);
+  return typeof value === 'string' ? value : '';
+};
+
+export const schemaIn = (schema: JsonObject, key: string): JsonObject | undefined => {
+  const value = ownValue(schema, key);
+  return isJsonObject(value) ? value : undefined;
+};
+
+/** Schemas by name, in alphabetical order. */
+export function schemasIn(schema: JsonObject, key: string): readonly (readonly [string, JsonObject])[] {
+  const value = schemaIn(schema, key) ?? {};
+  return Object.keys(value)
+    .sort()
+    .flatMap((name) => {
+      const child: Json | undefined = value[name];
+      return isJsonObject(child) ? [[name, child] as const] : [];
+    });
+}
+
+export const listIn = (schema: JsonObject, key: string): readonly JsonObject[] => {
+  const value = ownValue(schema, key);
+  return isJsonArray(value) ? value.filter(isJsonObject) : [];
+};
+
+const isTrue = (schema: JsonObject, key: string): boolean => schema[key] === true;
+
+const EMBEDDED = 'x-kubernetes-embedded-resource';
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
+const INT_OR_STRING = 'x-kubernetes-int-or-string';
+
+function validateLevel(out: FieldError[], path: string, schema: JsonObject, level: Level): void {
+  const type = textIn(schema, 'type');
+  if (type === 'array' && ownValue(schema, 'items') === undefined) {
+    out.push(required(`${path}.items`, 'must be specified'));
   }
-  if (type === '' && !open) out.push(required(`${path}.type`, MISSING[level]));
-  if (level === 'root' && type !== '' && type !== 'object') {
-    out.push(invalid(`${path}.type`, type, 'must be object at the root'));
+  validateParts(out, path, schema, level);
+  const skips = intOrStringPattern(schema);
+  validateJunctors(out, path, schema, skips);
+  validateType(out, path, schema, level);
+  if (isTrue(schema, EMBEDDED) && ownValue(schema, 'additionalProperties') !== undefined) {
+    out.push(forbidden(`${path}.additionalProperties`, `must not be used if ${EMBEDDED} is set`));
   }
-  validateParts(out, path, schema);
-  if (schema.uniqueItems === true) {
-    const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
-    out.push(forbidden(`${path}.uniqueItems`, detail));
+  validateResourceFields(out, path, schema, level);
+  if (isTrue(schema, EMBEDDED) && !isTrue(schema, PRESERVE) && schemasIn(schema, 'properties').length === 0) {
+    const detail = `must not be empty if ${EMBEDDED} is true without ${PRESERVE}`;
+    out.push(required(`${path}.properties`, detail));
   }
 }
 
-/** Schemas stand where the API has any JSON, so each is looked at before it is trusted to be one. */
-const asSchema = (value: unknown): Readonly<JSONSchemaProps> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-
-function validateParts(out: FieldError[], path: string, schema: Readonly<JSONSchemaProps>): void {
-  const items = asSchema(schema.items);
-  if (items !== undefined) validateStructure(out, `${path}.items`, items, 'item');
-  for (const name of Object.keys(schema.properties ?? {}).sort()) {
-    const property = asSchema(schema.properties?.[name]);
-    if (property !== undefined) validateStructure(out, `${path}.properties[${name}]`, property, 'field');
+function validateParts(out: FieldError[], path: string, schema: JsonObject, level: Level): void {
+  const items = schemaIn(schema, 'items');
+  if (items !== undefined) validateLevel(out, `${path}.items`, items, 'item');
+  for (const [name, property] of schemasIn(schema, 'properties')) {
+    validateLevel(out, `${path}.properties[${name}]`, property, 'field');
   }
-  const more = asSchema(schema.additionalProperties);
-  if (more !== undefined) validateStructure(out, `${path}.additionalProperties`, more, 'field');
+  const additional = ownValue(schema, 'additionalProperties');
+  if (additional === undefined) return;
+  if (level === 'root') out.push(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
+  if (isJsonObject(additional)) validateLevel(out, `${path}.additionalProperties`, additional, 'field');
+}
+
+function validateType(out: FieldError[], path: string, schema: JsonObject, level: Level): void {
+  const type = textIn(schema, 'type');
+  const at = `${path}.type`;
+  if (isTrue(schema, EMBEDDED) && type !== 'object') {
+    const detail = `must be object if ${EMBEDDED} is true`;
+    out.push(type === '' ? required(at, detail) : invalid(at, type, detail));
+  } else if (type === '' && !isTrue(schema, INT_OR_STRING) && !isTrue(schema, PRESERVE)) {
+    out.push(required(at, MISSING[level]));
+  }
+  if (level === 'root' && type !== '' && type !== 'object') out.push(invalid(at, type, 'must be object at the root'));
+}
+
+function validateResourceFields(out: FieldError[], path: string, schema: JsonObject, level: Level): void {
+  const isResource = level === 'root' || isTrue(schema, EMBEDDED);
+  const properties = schemaIn(schema, 'properties') ?? {};
+  for (const key of ['kind', 'apiVersion'] as const) {
+    const property = schemaIn(properties, key);
+    if (!isResource || property === undefined || textIn(property, 'type') === 'string') continue;
+    out.push(invalid(`${path}.properties[${key}].type`, textIn(property, 'type'), 'must be string'));
+  }
+  const metadata = schemaIn(properties, 'metadata');
+  if (metadata === undefined) return;
+  const at = `${path}.properties[metadata]`;
+  if (isResource && textIn(metadata, 'type') !== 'object') {
+    out.push(invalid(`${at}.type`, textIn(metadata, 'type'), 'must be object'));
+  }
+  if (level === 'root' && !isPlainMetadata(metadata)) {
+    const detail = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
+    out.push(forbidden(at, detail));
+  }
+}
+
+/** The names are all that a schema may restrict of metadata. */
+function isPlainMetadata(metadata: JsonObject): boolean {
+  const { type: _type, default: _default, properties = {}, ...rest } = metadata;
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  return Object.keys(rest).length === 0 && names.every((name) => name === 'name' || name === 'generateName');
+}
+
+interface Skips {
+  readonly anyOf: boolean;
+  readonly firstAllOf: boolean;
+}
+
+/** Numbers or texts are the one place where alternatives name types. */
+function intOrStringPattern(schema: JsonObject): Skips {
+  if (!isTrue(schema, INT_OR_STRING)) return NOTHING_SKIPPED;
+  return { anyOf: isIntOrString(schema), firstAllOf: isIntOrString(listIn(schema, 'allOf')[0] ?? {}) };
+}
+
+const NOTHING_SKIPPED: Skips = { anyOf: false, firstAllOf: false };
+
+function isIntOrString(schema: JsonObject): boolean {
+  const [first, second, ...more] = listIn(schema, 'anyOf');
+  const isOnlyType = (of: JsonObject | undefined, type: string): boolean =>
+    of !== undefined && Object.keys(of).length === 1 && textIn(of, 'type') === type;
+  return more.length === 0 && isOnlyType(first, 'integer') && isOnlyType(second, 'string');
+}
+
+function validateJunctors(out: FieldError[], path: string, schema: JsonObject, skips: Skips): void {
+  if (!skips.anyOf)
+    for (const [i, each] of listIn(schema, 'anyOf').entries()) validateNested(out, `${path}.anyOf[${i}]`, each);
+  for (const [i, each] of listIn(schema, 'allOf').entries()) {
+    const own = { anyOf: skips.firstAllOf && i === 0, firstAllOf: false };
+    validateNested(out, `${path}.allOf[${i}]`, each, own);
+  }
+  for (const [i, each] of listIn(schema, 'oneOf').entries()) validateNested(out, `${path}.oneOf[${i}]`, each);
+  const not = schemaIn(schema, 'not');
+  if (not !== undefined) validateNested(out, `${path}.not`, not);
+  const pattern = textIn(schema, 'pattern');
+  if (pattern === '') return;
+  const compiled = compilePattern(pattern);
+  if ('matches' in compiled) return;
+  const detail = `must be a valid regular expression, but isn't: ${compiled.problem}`;
+  out.push(invalid(`${path}.pattern`, pattern, detail));
+}
+
+/** What may not stand inside of alternatives, and how it is told. */
+const FORBIDDEN_INSIDE: readonly (readonly [string, 'empty' | 'undefined' | 'false'])[] = [
+  ['type', 'empty'],
+  ['additionalProperties', 'undefined'],
+  ['default', 'undefined'],
+  ['title', 'empty'],
+  ['description', 'empty'],
+  ['nullable', 'false'],
+  [PRESERVE, 'false'],
+  [EMBEDDED, 'false'],
+  [INT_OR_STRING, 'false'],
+  ['x-kubernetes-list-map-keys', 'empty'],
+  ['x-kubernetes-list-type', 'undefined'],
+  ['x-kubernetes-map-type', 'undefined'],
+  ['x-kubernetes-validations', 'empty'],
+];
+
+/** A schema inside of alternatives only judges values. */
+function validateNested(out: FieldError[], path: string, schema: JsonObject, skips: Skips = NOTHING_SKIPPED): void {
+  validateJunctors(out, path, schema, skips);
+  const items = schemaIn(schema, 'items');
+  if (items !== undefined) validateNested(out, `${path}.items`, items);
+  for (const [name, property] of schemasIn(schema, 'properties')) {
+    validateNested(out, `${path}.properties[${name}]`, property);
+  }
+  for (const [key, wanted] of FORBIDDEN_INSIDE) {
+    if (isSet(ownValue(schema, key))) out.push(forbidden(`${path}.${key}`, `must be ${wanted} to be structural`));
+  }
+  if (schemaIn(schemaIn(schema, 'properties') ?? {}, 'metadata') !== undefined) {
+    out.push(forbidden(`${path}.properties[metadata]`, 'must not be specified in a nested context'));
+  }
+}
+
+const isSet = (value: Json | undefined): boolean =>
+  value !== undefined && value !== '' && value !== false && !(isJsonArray(value) && value.length === 0);
+
+/** What alternatives speak of has its type outside of them. */
+function validateCompleteness(out: FieldError[], path: string, schema: JsonObject): void {
+  validateComplete(out, { path, schema }, { path, schema });
+  const items = schemaIn(schema, 'items');
+  if (items !== undefined) validateCompleteness(out, `${path}.items`, items);
+  for (const [name, property] of schemasIn(schema, 'properties')) {
+    validateCompleteness(out, `${path}.properties[${name}]`, property);
+  }
+  const additional = schemaIn(schema, 'additionalProperties');
+  if (additional !== undefined) validateCompleteness(out, `${path}.additionalProperties`, additional);
+}
+
+interface Placed {
+  readonly path: string;
+  readonly schema: JsonObject;
+}
+
+/** `judged` speaks of values that `described` must have. */
+function validateComplete(out: FieldError[], judged: Placed, described: Placed): void {
+  const nested: Placed[] = [];
+  const not = schemaIn(judged.schema, 'not');
+  if (not !== undefined) nested.push({ path: `${judged.path}.not`, schema: not });
+  for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
+    for (const [i, schema] of listIn(judged.schema, key).entries())
+      nested.push({ path: `${judged.path}.${key}[${i}]`, schema });
+  }
+  for (const each of nested) validateNestedComplete(out, each, described);
+}
+
+function validateNestedComplete(out: FieldError[], judged: Placed, described: Placed): void {
+  validateComplete(out, judged, described);
+  const below = (step: string, schema: JsonObject, target: JsonObject | undefined): void => {
+    const at = { path: `${judged.path}.${step}`, schema };
+    const path = `${described.path}.${step}`;
+    if (target === undefined) out.push(required(path, `because it is defined in ${at.path}`));
+    else validateNestedComplete(out, at, { path, schema: target });
+  };
+  const items = schemaIn(judged.schema, 'items');
+  if (items !== undefined) below('items', items, schemaIn(described.schema, 'items'));
+  const properties = schemaIn(described.schema, 'properties') ?? {};
+  for (const [name, property] of schemasIn(judged.schema, 'properties')) {
+    below(`properties[${name}]`, property, schemaIn(properties, name));
+  }
 }

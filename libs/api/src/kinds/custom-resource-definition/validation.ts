@@ -1,4 +1,16 @@
-import { type FieldError, forbidden, invalid, required, semanticEqual, type Verbatim } from '@holdfast/machinery';
+import {
+  duplicate,
+  type FieldError,
+  forbidden,
+  invalid,
+  type JsonObject,
+  required,
+  semanticEqual,
+  tooMany,
+  type Verbatim,
+} from '@holdfast/machinery';
+import { APPROVAL_ANNOTATION, approvalOf } from '../../custom/approval.ts';
+import type { RuleEngine } from '../../custom/rules.ts';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinition,
@@ -6,6 +18,7 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../../generated/types.ts';
+import type { ValidationContext } from '../../resource.ts';
 import { validateRequiredText, validateRequiredWord } from '../../validation/check.ts';
 import { byteLength, type Check, dns1035LabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
@@ -13,7 +26,8 @@ import { goStrings } from '../../validation/go-text.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { validateClientConfig, validateReviewVersions } from '../../validation/webhooks.ts';
-import { validateStructure } from './structure.ts';
+import { schemaAt } from './open-api-schema.ts';
+import { validateSchema } from './schema.ts';
 
 type Crd = Readonly<CustomResourceDefinition>;
 
@@ -26,20 +40,22 @@ const metaOf = ({ spec }: Crd): MetaRules => {
   return { namespaced: false, name, standardFinalizers: false };
 };
 
-export function validateCrdCreate(crd: Crd): readonly FieldError[] {
+export function validateCrdCreate(crd: Crd, { rules }: ValidationContext): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMeta(out, crd.metadata, metaOf(crd));
-  validateSpec(out, crd.spec);
+  validateSpec(out, crd.spec, { rules });
   validateStatus(out, crd);
+  validateApproval(out, crd);
   return out;
 }
 
-export function validateCrdUpdate(crd: Crd, old: Crd): readonly FieldError[] {
+export function validateCrdUpdate(crd: Crd, old: Crd, { rules }: ValidationContext): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
-  validateSpec(out, crd.spec);
+  validateSpec(out, crd.spec, { rules, old: old.spec });
   validateChange(out, crd.spec, old);
   validateStatus(out, crd);
+  if (approvalOf(crd)?.state !== approvalOf(old)?.state) validateApproval(out, crd);
   return out;
 }
 
@@ -47,6 +63,21 @@ export function validateCrdStatusUpdate(crd: Crd, old: Crd): readonly FieldError
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
   return out;
+}
+
+/** An API of a protected group says who reviewed it. */
+function validateApproval(out: FieldError[], crd: Crd): void {
+  const approval = approvalOf(crd);
+  const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`;
+  if (approval?.state === 'missing') out.push(required(path, approval.message));
+  if (approval?.state === 'invalid') {
+    out.push(invalid(path, crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? '', approval.message));
+  }
+}
+
+interface Known {
+  readonly rules: RuleEngine | undefined;
+  readonly old?: Readonly<CustomResourceDefinitionSpec>;
 }
 
 /** Objects may still be kept in versions that are no longer listed. */
@@ -70,7 +101,7 @@ function validateStatus(out: FieldError[], { spec, status }: Crd): void {
   }
 }
 
-function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>): void {
+function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>, known: Known): void {
   const group = spec.group ?? '';
   if (validateRequiredText(out, 'spec.group', group)) {
     const errors = dnsSubdomainErrors(group);
@@ -78,7 +109,7 @@ function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinition
     else if (!group.includes('.')) out.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
   }
   validateRequiredWord(out, 'spec.scope', spec.scope, ['Cluster', 'Namespaced']);
-  const shared = validateVersions(out, spec);
+  const shared = validateVersions(out, spec, known);
   for (const key of ['plural', 'singular', 'kind', 'listKind'] as const) {
     validateRequiredText(out, `spec.names.${key}`, spec.names[key]);
   }
@@ -97,7 +128,11 @@ function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinition
 }
 
 /** What all versions say alike is told of the definition, behind the rest: the checks of that are returned. */
-function validateVersions(out: FieldError[], spec: Readonly<CustomResourceDefinitionSpec>): readonly (() => void)[] {
+function validateVersions(
+  out: FieldError[],
+  spec: Readonly<CustomResourceDefinitionSpec>,
+  known: Known,
+): readonly (() => void)[] {
   const versions = spec.versions ?? [];
   for (const [i, { schema }] of versions.entries()) {
     if (schema?.openAPIV3Schema !== undefined) continue;
@@ -110,7 +145,7 @@ function validateVersions(out: FieldError[], spec: Readonly<CustomResourceDefini
     const errors = dns1035LabelErrors(version.name ?? '');
     if (errors.length > 0) out.push(invalid(`${path}.name`, version.name ?? '', errors.join(',')));
     validateDeprecation(out, `${path}.deprecationWarning`, version);
-    for (const part of PARTS) if (!alike.includes(part)) part.validate(out, `${path}.${part.key}`, version);
+    for (const part of PARTS) if (!alike.includes(part)) part.validate(out, `${path}.${part.key}`, { version, known });
   }
   const refuse = (detail: string): void => {
     out.push(invalid('spec.versions', goVersions(versions, alike), detail));
@@ -120,32 +155,50 @@ function validateVersions(out: FieldError[], spec: Readonly<CustomResourceDefini
   if (versions.filter((version) => version.storage).length !== 1) {
     refuse('must have exactly one version marked as storage version');
   }
-  return first === undefined ? [] : alike.map((part) => () => part.validate(out, `spec.${part.shared}`, first));
+  return first === undefined
+    ? []
+    : alike.map((part) => () => part.validate(out, `spec.${part.shared}`, { version: first, known }));
 }
 
 type Version = Readonly<CustomResourceDefinitionVersion>;
 
 /** The parts of a version that Kubernetes keeps once where all versions agree. */
 const PARTS: readonly {
-  readonly key: 'schema' | 'subresources' | 'additionalPrinterColumns';
+  readonly key: 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
   readonly shared: string;
-  readonly validate: (out: FieldError[], path: string, version: Version) => void;
+  readonly validate: (
+    out: FieldError[],
+    path: string,
+    part: { readonly version: Version; readonly known: Known },
+  ) => void;
 }[] = [
   {
     key: 'schema',
     shared: 'validation',
-    validate: (out, path, { schema }) => {
-      const root = schema?.openAPIV3Schema;
-      if (root !== undefined) validateStructure(out, `${path}.openAPIV3Schema`, root);
+    validate: (out, path, { version, known }) => {
+      const root = version.schema?.openAPIV3Schema;
+      const before = known.old?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
+      if (root === undefined) return;
+      const old = before === undefined ? undefined : asJson(before);
+      validateSchema(out, `${path}.openAPIV3Schema`, asJson(root), { rules: known.rules, old });
     },
   },
-  { key: 'subresources', shared: 'subresources', validate: validateSubresources },
+  {
+    key: 'subresources',
+    shared: 'subresources',
+    validate: (out, path, { version }) => validateSubresources(out, path, version),
+  },
   {
     key: 'additionalPrinterColumns',
     shared: 'additionalPrinterColumns',
-    validate: (out, path, { additionalPrinterColumns = [] }) => {
+    validate: (out, path, { version: { additionalPrinterColumns = [] } }) => {
       for (const [i, column] of additionalPrinterColumns.entries()) validateColumn(out, `${path}[${i}]`, column);
     },
+  },
+  {
+    key: 'selectableFields',
+    shared: 'selectableFields',
+    validate: (out, path, { version }) => validateSelectable(out, path, version),
   },
 ];
 
@@ -178,6 +231,12 @@ function validateSubresources(out: FieldError[], path: string, { subresources }:
   if (scale === undefined) return;
   validateJsonPath(out, `${path}.scale.specReplicasPath`, scale.specReplicasPath, '.spec.');
   validateJsonPath(out, `${path}.scale.statusReplicasPath`, scale.statusReplicasPath, '.status.');
+  const selector = scale.labelSelectorPath ?? '';
+  if (selector === '' || selector.startsWith('.spec.') || selector.startsWith('.status.')) return;
+  const detail = selector.startsWith('.')
+    ? 'should be a json path under either .spec or .status'
+    : 'must be a simple json path starting with .';
+  out.push(invalid(`${path}.scale.labelSelectorPath`, selector, detail));
 }
 
 function validateJsonPath(out: FieldError[], path: string, value: string | undefined, root: string): void {
@@ -185,6 +244,37 @@ function validateJsonPath(out: FieldError[], path: string, value: string | undef
   if (!value.startsWith('.')) out.push(invalid(path, value, 'should be a json path under .'));
   if (!value.startsWith(root)) out.push(invalid(path, value, `should be a json path under ${root.slice(0, -1)}`));
 }
+
+const SELECTABLE_MAX = 8;
+const SELECTABLE_TYPES = ['string', 'boolean', 'integer'];
+
+/** Fields that lists and watches can be restricted by: single values of the object's own fields. */
+function validateSelectable(out: FieldError[], path: string, { schema, selectableFields = [] }: Version): void {
+  const seen = new Set<string>();
+  for (const [i, { jsonPath }] of selectableFields.entries()) {
+    const at = `${path}[${i}].jsonPath`;
+    if (!jsonPath) {
+      out.push(required(at));
+      continue;
+    }
+    const isMetadata = /^\.metadata(?:\.|$)/.test(jsonPath);
+    const found = isMetadata ? undefined : schemaAt(jsonPath, asJson(schema?.openAPIV3Schema ?? {}));
+    if (isMetadata) out.push(invalid(at, jsonPath, 'must not point to fields in metadata'));
+    else if (found === undefined || /[[\]]/.test(jsonPath)) {
+      out.push(invalid(at, jsonPath, 'is an invalid path: does not refer to a valid field'));
+      continue;
+    } else if (!SELECTABLE_TYPES.some((type) => type === found['type'])) {
+      const detail =
+        'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+      out.push(invalid(at, jsonPath, detail));
+    }
+    if (seen.has(jsonPath)) out.push(duplicate(at, jsonPath));
+    seen.add(jsonPath);
+  }
+  if (seen.size > SELECTABLE_MAX) out.push(tooMany(path, seen.size, SELECTABLE_MAX));
+}
+
+const asJson = (value: object): JsonObject => value as JsonObject;
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
@@ -198,6 +288,9 @@ function validateColumn(out: FieldError[], path: string, column: Readonly<Custom
     out.push(invalid(`${path}.format`, column.format, list(COLUMN_FORMATS)));
   }
   if (!column.jsonPath) out.push(required(`${path}.JSONPath`));
+  else if (!column.jsonPath.startsWith('.')) {
+    out.push(invalid(`${path}.JSONPath`, column.jsonPath, 'must be a simple json path starting with .'));
+  }
 }
 
 function validateNames(out: FieldError[], path: string, names: Readonly<CustomResourceDefinitionNames>): void {

@@ -1,0 +1,95 @@
+import { type FieldError, forbidden, invalid, type JsonObject, semanticEqual, Verbatim } from '@holdfast/machinery';
+import { embeddedErrors } from '../../custom/embedded.ts';
+import { goLiteral } from '../../custom/list-types.ts';
+import { prune } from '../../custom/prune.ts';
+import type { RuleEngine } from '../../custom/rules.ts';
+import { type SchemaNode, schemaNode } from '../../custom/schema-node.ts';
+import { schemaErrors } from '../../custom/validate.ts';
+import { structSchema } from '../../schema-table.ts';
+import { openApiErrors } from './open-api-schema.ts';
+import { structureErrors } from './structure.ts';
+
+/** Levels of schemas inside of schemas. */
+const DEPTH_MAX = 64;
+/** Schemas of one version, at every level: the largest that are in use have a third. */
+const SCHEMAS_MAX = 100_000;
+/** Characters of all patterns: compiling them takes two seconds at most. */
+const PATTERN_CHARS_TOTAL_MAX = 65_536;
+
+export interface SchemaRules {
+  readonly rules: RuleEngine | undefined;
+  /** The schema before an update. */
+  readonly old: JsonObject | undefined;
+}
+
+/** Everything that is wrong with the schema of one version. */
+export function validateSchema(out: FieldError[], path: string, schema: JsonObject, { rules, old }: SchemaRules): void {
+  if (old !== undefined && semanticEqual(old, schema)) return;
+  const size = sizeProblem(schema);
+  if (size !== undefined) {
+    out.push(forbidden(path, size));
+    return;
+  }
+  const before = out.length;
+  if (schema['nullable'] === true) out.push(forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
+  const structure = structureErrors(path, schema);
+  out.push(...(structure.length > 0 ? structure : defaultErrors(path, schema)));
+  out.push(...openApiErrors(path, schema));
+  if (out.length === before) out.push(...(rules?.check(schema, path, old) ?? []));
+}
+
+/** So large a schema would cost others their time at every write. */
+function sizeProblem(schema: JsonObject): string | undefined {
+  let schemas = 0;
+  let patterns = 0;
+  let depth = 0;
+  const visit = (value: unknown, level: number): void => {
+    if (typeof value !== 'object' || value === null || depth > DEPTH_MAX * 2) return;
+    depth = Math.max(depth, level);
+    schemas += Array.isArray(value) ? 0 : 1;
+    for (const [key, child] of Object.entries(value)) {
+      if (key === 'pattern' && typeof child === 'string') patterns += child.length;
+      // What a default says is data.
+      else if (key !== 'default' && key !== 'enum' && key !== 'example') visit(child, level + 1);
+    }
+  };
+  visit(schema, 0);
+  if (depth > DEPTH_MAX * 2) return `must not be nested more than ${DEPTH_MAX} levels deep`;
+  if (schemas > SCHEMAS_MAX) return `must not consist of more than ${SCHEMAS_MAX} schemas`;
+  if (patterns > PATTERN_CHARS_TOTAL_MAX)
+    return `must not have patterns of more than ${PATTERN_CHARS_TOTAL_MAX} characters`;
+  return undefined;
+}
+
+/** A default fits the schema that it stands in. */
+function defaultErrors(path: string, schema: JsonObject): readonly FieldError[] {
+  const node = schemaNode(schema);
+  const out: FieldError[] = [];
+  visitDefaults(out, path, node);
+  return out;
+}
+
+function visitDefaults(out: FieldError[], path: string, node: SchemaNode): void {
+  if (!node.has.defaults) return;
+  if (node.default !== undefined) checkDefault(out, `${path}.default`, node);
+  for (const [name, property] of node.properties) visitDefaults(out, `${path}.properties[${name}]`, property);
+  if (node.items !== undefined) visitDefaults(out, `${path}.items`, node.items);
+  if (node.additional !== undefined) visitDefaults(out, `${path}.additionalProperties`, node.additional);
+}
+
+function checkDefault(out: FieldError[], path: string, node: SchemaNode): void {
+  const value = node.default ?? null;
+  const objectMeta = structSchema('meta.v1.ObjectMeta');
+  if (objectMeta !== undefined && typeof value === 'object' && value !== null) {
+    const wrapper = { ...EMPTY, properties: new Map([['default', node]]) };
+    const { unknownFields } = prune({ default: value }, wrapper, { objectMeta, metadata: 'mended' });
+    if (unknownFields.length > 0) {
+      out.push(invalid(path, new Verbatim(goLiteral(value)), 'must not have unknown fields'));
+      return;
+    }
+  }
+  out.push(...embeddedErrors(value, node).map((error) => ({ ...error, field: `${path}${error.field}` })));
+  out.push(...schemaErrors(value, node, undefined, path));
+}
+
+const EMPTY: SchemaNode = schemaNode({ type: 'object' });

@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert';
 import { after, test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import type { DurableStore, Store } from '@holdfast/store';
-import { storeContract, storeHistoryProperty } from '@holdfast/store/contract';
+import type { DurableStore } from '@holdfast/store';
+import { type CreateStore, recount, storeContract, storeHistoryProperty } from '@holdfast/store/contract';
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { COMMIT, GET } from '../../libs/store/src/redis/scripts.ts';
@@ -23,9 +23,9 @@ async function flush(url: string): Promise<void> {
   redis.disconnect();
 }
 
-const openEmptyStore = async (): Promise<{ store: Store; close: () => Promise<void> }> => {
+const openEmptyStore: CreateStore = async (options = {}) => {
   await flush(shared.url);
-  const store = await open(shared.url);
+  const store = await open(shared.url, options);
   return { store, close: () => store.close() };
 };
 
@@ -171,3 +171,42 @@ test('redis: a burst of writes and reads takes as many commands as its size asks
     await store.close();
   }
 });
+
+test('redis: the size is there after a restart, and the same in every process', async () => {
+  await flush(shared.url);
+  const store = await open(shared.url);
+  for (let n = 0; n < 20; n++)
+    await store.write([{ kind: 'create', key: `core/pods/default/p${n}`, value: '{"a":"ä"}' }]);
+  await store.compact(7);
+  const other = await open(shared.url);
+  assert.deepEqual(other.usage(), store.usage());
+  assert.deepEqual({ ...(await recount(other)), limits: undefined }, other.usage());
+  await Promise.all([store.close(), other.close()]);
+});
+
+test('redis: a store of a version that did not count is counted when it is opened', async () => {
+  await flush(shared.url);
+  const store = await open(shared.url);
+  for (let n = 0; n < 20; n++) await store.write([{ kind: 'create', key: `core/pods/default/p${n}`, value: '{}' }]);
+  await store.compact(3);
+  await store.close();
+  await forgetSizes(shared.url);
+  const again = await open(shared.url);
+  assert.deepEqual({ ...(await recount(again)), limits: undefined }, again.usage());
+  await again.compact(9);
+  await again.write([{ kind: 'delete', key: 'core/pods/default/p1', value: '{}', expectedRevision: 2 }]);
+  await again.compact(21);
+  assert.deepEqual({ ...(await recount(again)), limits: undefined }, again.usage());
+  await again.close();
+});
+
+/** Makes the data what it was before sizes were kept. */
+async function forgetSizes(url: string): Promise<void> {
+  const redis = new Redis(url);
+  await redis.hdel('{k8s}:m', 'ob', 'hb', 'cb');
+  for (const key of await redis.keys('{k8s}:o:*')) await redis.hdel(key, 's');
+  const entries = await redis.xrange('{k8s}:h', '-', '+');
+  await redis.del('{k8s}:h');
+  for (const [id, fields] of entries) await redis.xadd('{k8s}:h', id, ...fields.slice(0, 10));
+  redis.disconnect();
+}

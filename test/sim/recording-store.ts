@@ -14,6 +14,7 @@ export function recordCommits(store: Store, kernel: SimulationKernel): Store {
     halt: (reason) => store.halt(reason),
     haltedBy: () => store.haltedBy(),
     compact: (upTo) => store.compact(upTo),
+    usage: () => store.usage(),
     health: () => store.health(),
     close: () => store.close(),
     write: async (operations, options) => {

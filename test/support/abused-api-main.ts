@@ -1,6 +1,7 @@
 import { createApiServer } from '@holdfast/apiserver';
 import { createHttpsServer, type HttpsLimits } from '@holdfast/apiserver/https';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { storeLimits } from '@holdfast/platform/store-limit';
 import { createMemoryStore } from '@holdfast/store/memory';
 
 /** An API server in a process of its own, so that its memory can be measured. Speaks with its test over IPC. */
@@ -16,7 +17,7 @@ const machine = { clock: createSystemClock(), ids: createIds(createSystemRandom(
 const groups = ['system:masters', 'system:authenticated'];
 const api = createApiServer({
   ...machine,
-  store: createMemoryStore(),
+  store: createMemoryStore({ limits: storeLimits(undefined) }),
   tokens: new Map([['admin', { name: 'admin', groups }]]),
 });
 const { limits, ...tls } = setup;

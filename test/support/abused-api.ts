@@ -41,9 +41,11 @@ export class AbusedApi implements AsyncDisposable {
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
   }
 
-  static async start(limits: Partial<HttpsLimits> = {}): Promise<AbusedApi> {
+  /** `heapMb`: what V8 may take for old objects; absent = what it takes by itself. */
+  static async start(limits: Partial<HttpsLimits> = {}, heapMb?: number): Promise<AbusedApi> {
     const pki = await createClusterPki({ dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] }, clock.now());
-    const execArgv = ['--disable-warning=ExperimentalWarning', '--expose-gc'];
+    const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+    const execArgv = ['--disable-warning=ExperimentalWarning', '--expose-gc', ...heap];
     const child = fork(MAIN, [], { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     const ready = answerOf(child);
     child.send({ certificate: pki.serverCertificate, key: pki.serverKey, clientCa: pki.caCertificate, limits });

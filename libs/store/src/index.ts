@@ -1,3 +1,4 @@
+export { roomCautions } from './internal/room.ts';
 export { type KeyParts, namespacePrefix, objectKey, parseKey, resourcePrefix } from './keys.ts';
 export { MAX_BATCH_OPERATIONS } from './limits.ts';
 export {
@@ -13,10 +14,16 @@ export {
   type Revision,
   type Store,
   type StoredObject,
+  StoreFull,
   StoreHalted,
   type StoreKey,
+  type StoreLimits,
   StoreUnavailable,
+  type StoreUsage,
   type WriteOperation,
+  type WriteOptions,
   type WriteResult,
+  type WriteRoom,
 } from './port.ts';
+export { inRoom } from './room-store.ts';
 export { traceWrites } from './traced-store.ts';

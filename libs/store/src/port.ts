@@ -48,6 +48,38 @@ export type WriteResult =
   | { readonly outcome: 'exists'; readonly index: number; readonly currentRevision: Revision }
   | { readonly outcome: 'notFound'; readonly index: number };
 
+/** How much a store may hold. */
+export interface StoreLimits {
+  /** Objects and kept history together, as `StoreUsage` counts them. */
+  readonly bytes: number;
+  /** Beyond it: for writes that keep the cluster alive, and those that make room. */
+  readonly reserveBytes: number;
+}
+
+/**
+ * For whom a write asks when the store is full. `ordinary` is refused then; `releasing` (what leads to a deletion) may use half of the
+ * reserve, `system` (heartbeats, leases, status) all of it. What only deletes is never refused for lack of room.
+ */
+export type WriteRoom = 'ordinary' | 'releasing' | 'system';
+
+export interface WriteOptions {
+  /** Makes a repeated attempt of the same write safe. */
+  readonly writeId?: string;
+  /** Default: `ordinary`. */
+  readonly room?: WriteRoom;
+}
+
+/**
+ * How much the store holds: for each object and each change of the kept history its text and key in UTF-8, and a fixed overhead. Exact
+ * in every backend, and the same after a restart. Redis: as of the last answer to this process.
+ */
+export interface StoreUsage {
+  readonly objectBytes: number;
+  readonly historyBytes: number;
+  /** Absent: nothing bounds it. */
+  readonly limits: StoreLimits | undefined;
+}
+
 export type ChangeKind = 'created' | 'updated' | 'deleted';
 
 /** One committed change. `value` is the new state; for `deleted` it is the last state. */
@@ -89,9 +121,9 @@ export interface Store {
    * All or nothing, durable before it resolves. At least one operation, each key at most once. `writeId` makes a repeated
    * attempt of the same write safe: it is applied once. A repeated refusal is judged afresh, but not that of a write
    * whose outcome was unknown: it is kept, so that nothing of the earlier call is applied later. Only the process that made the earlier call
-   * knows of it. The store invents an id when absent. Throws `StoreUnavailable` (definitely not applied) or `OutcomeUnknown`.
+   * knows of it. The store invents an id when absent. Throws `StoreUnavailable` or `StoreFull` (definitely not applied) or `OutcomeUnknown`.
    */
-  write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult>;
+  write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<WriteResult>;
   /**
    * Every change after `after`, in revision order without gap or double, then follows until the signal aborts (the
    * iterator then ends without error). Arrays are never empty. Throws `Compacted` when `after` is below the kept history,
@@ -119,9 +151,10 @@ export interface Store {
   haltedBy(): string | undefined;
   /** Drops history up to and including `upTo`, at most up to the current revision. Objects stay. */
   compact(upTo: Revision): Promise<void>;
+  usage(): StoreUsage;
   /** Empty when the store serves and is durable; else sentences on what is wrong. */
   health(): Promise<readonly string[]>;
-  /** What an operator accepted knowingly and everybody should see: an unsafe store. Absent = nothing ever. */
+  /** What everybody should see although the store serves: settings that lose writes, too little room. Absent = nothing ever. */
   readonly cautions?: () => readonly string[];
   close(): Promise<void>;
 }
@@ -146,6 +179,18 @@ export class StoreHalted extends StoreUnavailable {
 
 export const HALT_NEXT_STEP =
   'put the right data in place and restart the API servers, or accept the data as they are with `holdfast store adopt`';
+
+/** The store has no room for the write, which was definitely not applied. */
+export class StoreFull extends Error {
+  override readonly name = 'StoreFull';
+  readonly limitBytes: number;
+  readonly usedBytes: number;
+  constructor(limitBytes: number, usedBytes: number) {
+    super(`the store is full: ${usedBytes} of ${limitBytes} bytes are used`);
+    this.limitBytes = limitBytes;
+    this.usedBytes = usedBytes;
+  }
+}
 
 /** The write was sent and no definite answer came before the deadline: it may or may not have been applied. */
 export class OutcomeUnknown extends Error {

@@ -21,6 +21,7 @@ export function traceWrites(store: Store, tracer: Tracer): Store {
     halt: (reason) => store.halt(reason),
     haltedBy: () => store.haltedBy(),
     compact: (upTo) => store.compact(upTo),
+    usage: () => store.usage(),
     health: () => store.health(),
     ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
     close: () => store.close(),

@@ -31,7 +31,8 @@ import { errorAnswer } from './http/answers.ts';
 import { asRead } from './http/indentation.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
-import { MASTERS_GROUP, type User } from './identity.ts';
+import { coresByRoom } from './http/write-room.ts';
+import { API_SERVER } from './identity.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { fieldReadersOf } from './kinds/field-readers.ts';
@@ -91,7 +92,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const wake: Wake = { definition: () => {} };
   const core = createCore(deps, wake);
   let ready = false;
-  const pipeline: Pipeline = { core, checks: healthChecks(core, () => ready) };
+  const pipeline: Pipeline = { core, inRoom: coresByRoom(core), checks: healthChecks(core, () => ready) };
   const handle: ApiHandler = async (request) => {
     const warnings = new Warnings();
     const hint = tokenWarning(request);
@@ -104,9 +105,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       return warnings.attach(asRead(request, await asAccepted(request, errorAnswer(error, deps.log))));
     }
   };
-  const handleAsSystem: ApiHandler = (request) => answer(pipeline, { request, user: SYSTEM, warnings: new Warnings() });
+  const handleAsSystem: ApiHandler = (request) =>
+    answer(pipeline, { request, user: API_SERVER, warnings: new Warnings() });
   const eventSweeper = createEventSweeper(core);
-  const definitions = createDefinitionController({ core, handle: handleAsSystem, user: SYSTEM });
+  const definitions = createDefinitionController({ core, handle: handleAsSystem, user: API_SERVER });
   wake.definition = (name) => definitions.wake(name);
   const { tokens } = core.access;
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
@@ -136,9 +138,6 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     },
   };
 }
-
-/** The apiserver's own identity for what it creates at start. */
-const SYSTEM: User = { name: 'system:apiserver', groups: [MASTERS_GROUP] };
 
 /** The controller of definitions needs the pipeline, which needs the kinds. */
 interface Wake {

@@ -2,6 +2,7 @@ import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/ap
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { readStoreAddress } from '@holdfast/platform/store-address';
+import { STORE_LIMIT_SETTING } from '@holdfast/platform/store-limit';
 import {
   BUS_TLS_SETTINGS,
   readBusTls,
@@ -19,6 +20,7 @@ export const APISERVER_SETTINGS = {
     default: 'memory',
   },
   ...STORE_TLS_SETTINGS,
+  'store-limit-mb': STORE_LIMIT_SETTING,
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
   bus: {
     kind: 'string',
@@ -66,6 +68,8 @@ export interface ApiServerConfig {
   readonly redisUrl: string | undefined;
   readonly storeTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
+  /** Absent: by the heap. */
+  readonly storeLimitMb: number | undefined;
   readonly bus: BusConfig | undefined;
   readonly host: string;
   readonly port: number;
@@ -104,6 +108,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     redisUrl: settings.store === 'memory' ? undefined : readStoreAddress(settings.store, 'redis://host:port or memory'),
     storeTls: readStoreTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
+    storeLimitMb: settings['store-limit-mb'],
     bus:
       settings.bus === undefined
         ? undefined

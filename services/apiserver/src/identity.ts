@@ -55,3 +55,19 @@ const CONTROLLERS_OF_KUBERNETES: ReadonlySet<string> = new Set(
 /** One that has rights by its name. Add-ons of others are named alike, and have what roles give them. */
 export const isOwnController = (user: User): boolean =>
   user.name === CONTROLLER_MANAGER || CONTROLLERS_OF_KUBERNETES.has(user.name);
+
+/** The API server itself, for what it creates at its start. */
+export const API_SERVER: User = { name: 'system:apiserver', groups: [MASTERS_GROUP] };
+
+const SYSTEM_COMPONENTS: ReadonlySet<string> = new Set([
+  API_SERVER.name,
+  SCHEDULER,
+  POD_GARBAGE_COLLECTOR,
+  CLUSTER_DNS,
+  CERTIFICATE_CONTROLLER,
+  FENCER,
+]);
+
+/** Whoever keeps the cluster alive: the components of the control plane, and the kubelets. */
+export const isSystemComponent = (user: User): boolean =>
+  SYSTEM_COMPONENTS.has(user.name) || isOwnController(user) || nodeOf(user) !== undefined;

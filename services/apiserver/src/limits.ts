@@ -1,5 +1,9 @@
 /** Every bound of the apiserver, with its unit and the reason for its value. */
 
+import { heapLimitBytes } from '@holdfast/platform/heap-limit';
+
+const MIB = 1024 * 1024;
+
 /** Kubernetes refuses larger request bodies; the store refuses larger objects (see `OBJECT_BYTES_MAX`). */
 export const REQUEST_BODY_BYTES_MAX = 3 * 1024 * 1024;
 
@@ -12,11 +16,11 @@ export const BODY_DEPTH_MAX = 200;
 /** Events each resource keeps for watches that resume and for continued lists. */
 export const EVENTS_KEPT_PER_RESOURCE = 4_096;
 
-/** Bytes of those events: objects may be large, and thousands of large ones would fill the memory. */
-export const EVENT_BYTES_KEPT_PER_RESOURCE = 16 * 1024 * 1024;
+/** Bytes of those events: objects may be large, and thousands of large ones would fill the memory. Less in a small heap, as every resource may have so many. */
+export const EVENT_BYTES_KEPT_PER_RESOURCE = Math.min(16 * MIB, Math.max(2 * MIB, heapLimitBytes() / 256));
 
 /** Bytes of changes that a watcher may lag. Watchers share them, so this is about memory in all and not for each. */
-export const WATCHER_QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+export const WATCHER_QUEUE_BYTES_MAX = Math.min(32 * MIB, Math.max(4 * MIB, heapLimitBytes() / 128));
 
 /** Frames behind its initial state that a watcher may lag before it is cut off; it then resumes from its last revision. */
 export const WATCHER_QUEUE_FRAMES_MAX = 16_384;

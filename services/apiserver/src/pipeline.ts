@@ -18,6 +18,7 @@ import { methodNotAllowed, refuseName } from './http/refusals.ts';
 import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/request-info.ts';
 import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
+import { type CoresByRoom, roomOf } from './http/write-room.ts';
 import type { User } from './identity.ts';
 import { answerCustom } from './kinds/answer-custom.ts';
 import { routeResource } from './verbs/resource-router.ts';
@@ -27,6 +28,7 @@ import { findVirtualResource } from './virtual/registry.ts';
 
 export interface Pipeline {
   readonly core: Core;
+  readonly inRoom: CoresByRoom;
   readonly checks: readonly HealthCheck[];
 }
 
@@ -119,10 +121,15 @@ function perform(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Pro
     : loading.then(() => performReady(pipeline, incoming, info));
 }
 
-function performReady({ core, checks }: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+function performReady(
+  { core: common, inRoom, checks }: Pipeline,
+  incoming: Incoming,
+  info: RequestInfo,
+): Promise<ApiResponse> {
   const { request } = incoming;
-  if (info.kind === 'path') return answerPath(core, request, checks);
-  refuseHalted(core.store);
+  if (info.kind === 'path') return answerPath(common, request, checks);
+  refuseHalted(common.store);
+  const core = inRoom[roomOf(incoming.user, info)];
   return core.writeGate.pass(info.verb, () =>
     hasProtobufBody(request) && isReadable(core, info)
       ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))

@@ -12,6 +12,7 @@ import {
   startAll,
 } from '@holdfast/platform';
 import { readAuthority, readPair, readSettingFile } from '@holdfast/platform/setting-files';
+import { storeLimits } from '@holdfast/platform/store-limit';
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRedisStore } from '@holdfast/store/redis';
@@ -91,9 +92,10 @@ async function openStore(
   config: ApiServerConfig,
   tools: Tools & { readonly ids: ReturnType<typeof createIds> },
 ): Promise<Store> {
-  if (config.redisUrl === undefined) return createMemoryStore({ ids: tools.ids });
+  const limits = storeLimits(config.storeLimitMb);
+  if (config.redisUrl === undefined) return createMemoryStore({ ids: tools.ids, limits });
   const { redisUrl: url, storeTls: tls, allowUnsafeStore: allowUnsafe } = config;
-  return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe });
+  return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe, limits });
 }
 
 async function publish(

@@ -38,6 +38,7 @@ beforeEach(async () => {
     halt: (reason) => real.halt(reason),
     haltedBy: () => real.haltedBy(),
     compact: (upTo) => real.compact(upTo),
+    usage: () => real.usage(),
     health: async () => (faults.unavailable ? ['no connection to the store'] : []),
     close: () => real.close(),
   };

@@ -4,6 +4,7 @@ import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@hold
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { readStoreAddress } from '@holdfast/platform/store-address';
+import { STORE_LIMIT_SETTING } from '@holdfast/platform/store-limit';
 import {
   BUS_TLS_SETTINGS,
   readBusTls,
@@ -30,6 +31,7 @@ export const START_SETTINGS = {
   },
   ...STORE_TLS_SETTINGS,
   ...BUS_TLS_SETTINGS,
+  'store-limit-mb': STORE_LIMIT_SETTING,
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
   nodes: {
     kind: 'integer',
@@ -86,6 +88,8 @@ export interface StartConfig {
   readonly bus: BusAddress | undefined;
   readonly busTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
+  /** Absent: by the heap. */
+  readonly storeLimitMb: number | undefined;
   readonly nodes: number;
   /** Absent: pods are processes of this machine. */
   readonly runtimeEndpoint: string | undefined;
@@ -116,6 +120,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     bus: settings.bus === undefined ? undefined : readBusAddress(settings.bus),
     busTls: readBusTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
+    storeLimitMb: settings['store-limit-mb'],
     nodes: settings.nodes,
     runtimeEndpoint: settings['container-runtime-endpoint'],
     clusterDns: addressesOf(settings['cluster-dns']),

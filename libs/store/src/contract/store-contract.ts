@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import { changeContract } from './change-contract.ts';
 import { readContract } from './read-contract.ts';
+import { sizeContract } from './size-contract.ts';
 import type { CreateStore } from './support.ts';
 import { writeContract } from './write-contract.ts';
 
@@ -14,4 +15,5 @@ export function storeContract(name: string, createStore: CreateStore): void {
   writeContract(define, createStore);
   readContract(define, createStore);
   changeContract(define, createStore);
+  sizeContract(define, createStore);
 }

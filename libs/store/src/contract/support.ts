@@ -1,5 +1,15 @@
 import { strict as assert } from 'node:assert';
-import type { Change, Revision, Store, StoreKey, WriteOperation, WriteResult } from '../port.ts';
+import { sizeOfChange, sizeOfState } from '../internal/change-size.ts';
+import type {
+  Change,
+  Revision,
+  Store,
+  StoreKey,
+  StoreLimits,
+  StoreUsage,
+  WriteOperation,
+  WriteResult,
+} from '../port.ts';
 
 export interface OpenStore {
   readonly store: Store;
@@ -7,10 +17,14 @@ export interface OpenStore {
 }
 
 /** A fresh, empty store; `close` gives back everything it took. */
-export type CreateStore = () => Promise<OpenStore>;
+export type CreateStore = (options?: { readonly limits?: StoreLimits }) => Promise<OpenStore>;
 
-export async function withStore(createStore: CreateStore, body: (store: Store) => Promise<void>): Promise<void> {
-  const { store, close } = await createStore();
+export async function withStore(
+  createStore: CreateStore,
+  body: (store: Store) => Promise<void>,
+  limits?: StoreLimits,
+): Promise<void> {
+  const { store, close } = await createStore(limits === undefined ? {} : { limits });
   try {
     await body(store);
   } finally {
@@ -55,6 +69,16 @@ export async function changesUpTo(store: Store, after: Revision, upTo: Revision)
     if ((seen.at(-1)?.revision ?? 0) >= upTo) abort.abort();
   }
   return seen;
+}
+
+/** What the store must say that it holds, counted afresh from its pods and its history. */
+export async function recount(store: Store): Promise<Pick<StoreUsage, 'objectBytes' | 'historyBytes'>> {
+  const { objects, revision } = await store.list('core/pods/');
+  const changes = await changesUpTo(store, await store.compactedRevision(), revision);
+  return {
+    objectBytes: objects.reduce((sum, { key, value }) => sum + sizeOfState(key, value), 0),
+    historyBytes: changes.reduce((sum, change) => sum + sizeOfChange(change), 0),
+  };
 }
 
 /** The revisions `from`, from + 1, ..., `to`. */

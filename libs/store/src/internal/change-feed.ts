@@ -52,6 +52,16 @@ export class ChangeFeed {
     return this.#floor;
   }
 
+  /** Of the changes that are held. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Forgets the oldest changes until the others take at most so many bytes. */
+  shrinkTo(bytes: number): void {
+    while (this.#bytes > bytes && this.#size > 0) this.#dropOldest();
+  }
+
   publish(batch: readonly Change[]): void {
     for (const change of batch) {
       invariant(change.revision === this.#last + 1, 'the feed has no gap', { next: change.revision, last: this.#last });

@@ -1,8 +1,10 @@
-import type { Change } from '../port.ts';
+import type { Change, StoreKey } from '../port.ts';
 
-/** Rough: strings of ASCII take a byte per character, and a change costs about this much beside them. */
-const CHANGE_OVERHEAD_BYTES = 160;
+/** What a state costs beside its text: the key of an index, numbers, places in tables. */
+export const STATE_OVERHEAD_BYTES = 160;
 
-export function sizeOfChange(change: Pick<Change, 'key' | 'value'>): number {
-  return change.value.length + change.key.length + CHANGE_OVERHEAD_BYTES;
-}
+/** Bytes that one state of an object counts for, in every backend: its text and its key in UTF-8, and a fixed overhead. */
+export const sizeOfState = (key: StoreKey, value: string): number =>
+  Buffer.byteLength(value) + Buffer.byteLength(key) + STATE_OVERHEAD_BYTES;
+
+export const sizeOfChange = ({ key, value }: Pick<Change, 'key' | 'value'>): number => sizeOfState(key, value);

@@ -1,27 +1,52 @@
 import type { Change, Revision } from '../port.ts';
 import { sizeOfChange } from './change-size.ts';
 
-/** Revisions per counter: small against what is kept, large enough that few counters exist. */
+/** Revisions per bucket: small against what is kept, large enough that few buckets exist. */
 const BUCKET_REVISIONS = 1_000;
 
-/** How large the history after any revision is, to within one bucket. */
+interface Bucket {
+  readonly sizes: Uint32Array;
+  total: number;
+}
+
+/** How large the kept history is, exactly. Costs four bytes for each change. */
 export class HistoryBytes {
-  readonly #buckets = new Map<number, number>();
+  readonly #buckets = new Map<number, Bucket>();
+  #total = 0;
 
   add(change: Change): void {
-    const bucket = Math.floor(change.revision / BUCKET_REVISIONS);
-    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + sizeOfChange(change));
+    const size = sizeOfChange(change);
+    const number = Math.floor(change.revision / BUCKET_REVISIONS);
+    let bucket = this.#buckets.get(number);
+    if (bucket === undefined) {
+      bucket = { sizes: new Uint32Array(BUCKET_REVISIONS), total: 0 };
+      this.#buckets.set(number, bucket);
+    }
+    bucket.sizes[change.revision % BUCKET_REVISIONS] = size;
+    bucket.total += size;
+    this.#total += size;
   }
 
   dropUpTo(revision: Revision): void {
-    for (const bucket of this.#buckets.keys()) {
-      if ((bucket + 1) * BUCKET_REVISIONS <= revision) this.#buckets.delete(bucket);
+    const last = Math.floor(revision / BUCKET_REVISIONS);
+    for (const [number, bucket] of this.#buckets) {
+      if (number < last) {
+        this.#buckets.delete(number);
+        this.#total -= bucket.total;
+      } else if (number === last) this.#dropFront(bucket, (revision % BUCKET_REVISIONS) + 1);
     }
   }
 
   get total(): number {
-    let total = 0;
-    for (const bytes of this.#buckets.values()) total += bytes;
-    return total;
+    return this.#total;
+  }
+
+  #dropFront(bucket: Bucket, end: number): void {
+    const { sizes } = bucket;
+    let dropped = 0;
+    for (let i = 0; i < end; i++) dropped += sizes[i] ?? 0;
+    sizes.fill(0, 0, end);
+    bucket.total -= dropped;
+    this.#total -= dropped;
   }
 }

@@ -10,7 +10,8 @@ import {
 
 export interface MaintenanceOptions {
   readonly clock: Clock;
-  readonly limits: RetentionLimits;
+  /** They follow what the objects need. */
+  readonly limits: () => RetentionLimits;
   readonly measure: () => Promise<HistoryExtent>;
   readonly compact: (upTo: Revision) => Promise<void>;
 }
@@ -25,14 +26,27 @@ export class Maintenance {
   }
 
   readonly run = async (): Promise<void> => {
-    const { clock, limits, measure, compact } = this.#options;
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      if (!(await this.#compactOnce())) return;
+    }
+  };
+
+  /** False when nothing had to go, or the size of what is left is within its bound. */
+  async #compactOnce(): Promise<boolean> {
+    const { clock, measure, compact } = this.#options;
     const extent = await measure();
+    const limits = this.#options.limits();
     const now = clock.monotonic();
     this.#samples = keptSamples([...this.#samples, { at: now, revision: extent.current }], now, limits.minAgeMs);
     const point = compactionPoint(extent, this.#samples, now, limits);
-    if (point > extent.compacted) await compact(point);
-  };
+    if (point <= extent.compacted) return false;
+    await compact(point);
+    return extent.bytes > limits.maxBytes;
+  }
 }
+
+/** The point is an estimate: changes are not all of one size. */
+const ROUNDS_MAX = 8;
 
 /** Runs `work` again and again, `intervalMs` after its last end, until stopped. A failure is logged and tried again. */
 export function every(

@@ -1,5 +1,6 @@
 import { invariant } from '@holdfast/platform';
 import type { Change, ListOptions, ListPage, Revision, StoredObject, StoreKey } from '../port.ts';
+import { sizeOfState } from './change-size.ts';
 import { objectAfter } from './operations.ts';
 import { SortedKeys } from './sorted-keys.ts';
 
@@ -8,6 +9,7 @@ export class ObjectTable {
   readonly #objects = new Map<StoreKey, StoredObject>();
   readonly #keys = new SortedKeys();
   #revision: Revision;
+  #bytes = 0;
 
   constructor(revision: Revision = 0) {
     this.#revision = revision;
@@ -15,6 +17,11 @@ export class ObjectTable {
 
   get revision(): Revision {
     return this.#revision;
+  }
+
+  /** Of all objects together, see `StoreUsage`. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   readonly get = (key: StoreKey): StoredObject | undefined => this.#objects.get(key);
@@ -36,12 +43,14 @@ export class ObjectTable {
 
   /** Puts a stored object back at start-up. */
   restore(object: StoredObject): void {
+    this.#count(this.#objects.get(object.key), object);
     this.#objects.set(object.key, object);
     this.#keys.add(object.key);
   }
 
   /** Takes a restored object out again, because a later row said that it is gone. */
   restoreDeletion(key: StoreKey): void {
+    this.#count(this.#objects.get(key), undefined);
     this.#objects.delete(key);
     this.#keys.delete(key);
   }
@@ -59,6 +68,7 @@ export class ObjectTable {
     invariant((current?.revision ?? 0) === previousRevision, 'a change names the revision it replaces', { key });
     this.#revision = revision;
     const next = objectAfter(change, current);
+    this.#count(current, next);
     if (next === undefined) {
       this.#objects.delete(key);
       this.#keys.delete(key);
@@ -66,5 +76,10 @@ export class ObjectTable {
     }
     this.#objects.set(key, next);
     if (current === undefined) this.#keys.add(key);
+  }
+
+  #count(before: StoredObject | undefined, after: StoredObject | undefined): void {
+    if (before !== undefined) this.#bytes -= sizeOfState(before.key, before.value);
+    if (after !== undefined) this.#bytes += sizeOfState(after.key, after.value);
   }
 }

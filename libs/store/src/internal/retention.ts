@@ -1,5 +1,6 @@
 import { HISTORY_MAX_BYTES, HISTORY_MIN_AGE_MS, HISTORY_MIN_REVISIONS } from '../limits.ts';
-import type { Revision } from '../port.ts';
+import type { Revision, StoreUsage } from '../port.ts';
+import { historyRoom, leastHistory } from './room.ts';
 
 export interface RetentionLimits {
   readonly minAgeMs: number;
@@ -23,6 +24,17 @@ export interface HistoryExtent {
   readonly current: Revision;
   readonly compacted: Revision;
   readonly bytes: number;
+}
+
+/** The same, with as much history as the objects leave room for, or as little as there may be when a write has found no room. Pure. */
+export function retentionBeside(
+  retention: RetentionLimits,
+  { limits, objectBytes }: StoreUsage,
+  isRefusing: boolean,
+): RetentionLimits {
+  if (limits === undefined) return retention;
+  const room = historyRoom(limits, objectBytes, retention.maxBytes);
+  return { ...retention, maxBytes: isRefusing ? Math.min(room, leastHistory(limits)) : room };
 }
 
 /** When the cap is passed, history shrinks to this part of it, so that the next write does not pass it again. */

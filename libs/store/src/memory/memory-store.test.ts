@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { storeContract, storeHistoryProperty } from '../contract/index.ts';
+import { type CreateStore, storeContract, storeHistoryProperty } from '../contract/index.ts';
 import { changesUpTo, create, pod, put, update } from '../contract/support.ts';
 import { Compacted } from '../port.ts';
 import { createMemoryStore } from './memory-store.ts';
 
-const openMemoryStore = async () => {
-  const store = createMemoryStore();
+const openMemoryStore: CreateStore = async (options = {}) => {
+  const store = createMemoryStore(options);
   return { store, close: () => store.close() };
 };
 

@@ -3,6 +3,7 @@ import { ChangeFeed } from '../internal/change-feed.ts';
 import { ObjectTable } from '../internal/object-table.ts';
 import { assertBatch, committed, evaluate } from '../internal/operations.ts';
 import { RecentWrites } from '../internal/recent-writes.ts';
+import { type Asking, historyRoom, leastHistory, refusedForRoom, roomCautions, totalOf } from '../internal/room.ts';
 import { MEMORY_HISTORY_BYTES, MEMORY_HISTORY_REVISIONS } from '../limits.ts';
 import {
   type Change,
@@ -15,8 +16,11 @@ import {
   type StoredObject,
   StoreHalted,
   type StoreKey,
+  type StoreLimits,
   StoreUnavailable,
+  type StoreUsage,
   type WriteOperation,
+  type WriteOptions,
   type WriteResult,
 } from '../port.ts';
 
@@ -31,6 +35,8 @@ export interface MemoryStoreOptions {
   readonly lineage?: Lineage;
   /** What an adoption leaves: objects without a history. */
   readonly adopted?: { readonly objects: readonly StoredObject[]; readonly revision: Revision };
+  /** Absent: nothing bounds it. */
+  readonly limits?: StoreLimits | undefined;
 }
 
 /**
@@ -47,6 +53,7 @@ class MemoryStore implements Store {
   readonly #feed: ChangeFeed;
   readonly #lineage: Lineage;
   readonly #ownIds: string;
+  readonly #limits: StoreLimits | undefined;
   #halted: StoreHalted | undefined;
   #haltReason: string | undefined;
   #closed = false;
@@ -56,6 +63,7 @@ class MemoryStore implements Store {
     this.#ownIds = options.ids?.uuid() ?? 'memory';
     for (const object of options.adopted?.objects ?? []) this.#table.restore(object);
     this.#table.restoreRevision(options.adopted?.revision ?? 0);
+    this.#limits = options.limits;
     this.#feed = new ChangeFeed({
       start: this.#table.revision,
       maxChanges: options.historyRevisions ?? MEMORY_HISTORY_REVISIONS,
@@ -73,15 +81,19 @@ class MemoryStore implements Store {
     return this.#table.list(prefix, options);
   }
 
-  async write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult> {
+  async write(operations: readonly WriteOperation[], options: WriteOptions = {}): Promise<WriteResult> {
     this.#assertOpen();
     assertBatch(operations);
-    const earlier = this.#recent.get(options?.writeId);
+    const { writeId, room = 'ordinary' } = options;
+    const earlier = this.#recent.get(writeId);
     if (earlier !== undefined) return earlier;
     const { revision } = this.#table;
-    const writeId = options?.writeId ?? `${this.#ownIds}.${revision + 1}`;
-    const evaluation = evaluate(this.#table.get, revision, { operations, writeId });
-    return evaluation.kind === 'refused' ? evaluation.result : this.#commit(evaluation.changes, options?.writeId);
+    const storedId = writeId ?? `${this.#ownIds}.${revision + 1}`;
+    const evaluation = evaluate(this.#table.get, revision, { operations, writeId: storedId });
+    if (evaluation.kind === 'refused') return evaluation.result;
+    const { changes } = evaluation;
+    this.#makeRoom({ changes, room });
+    return this.#commit(changes, writeId);
   }
 
   changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]> {
@@ -123,6 +135,12 @@ class MemoryStore implements Store {
     this.#feed.dropUpTo(Math.min(upTo, this.#table.revision));
   }
 
+  usage(): StoreUsage {
+    return { objectBytes: this.#table.bytes, historyBytes: this.#feed.bytes, limits: this.#limits };
+  }
+
+  readonly cautions = (): readonly string[] => roomCautions(this.usage());
+
   async health(): Promise<readonly string[]> {
     if (this.#halted !== undefined) return [this.#halted.message];
     return this.#closed ? ['the store is closed'] : [];
@@ -133,11 +151,21 @@ class MemoryStore implements Store {
     this.#feed.end(new StoreUnavailable('the store is closed'));
   }
 
+  /** History gives way first. Throws when that is not enough. */
+  #makeRoom(asking: Asking): void {
+    const limits = this.#limits;
+    if (limits === undefined || refusedForRoom(limits, totalOf(this.usage()), asking) === undefined) return;
+    this.#feed.shrinkTo(leastHistory(limits));
+    const full = refusedForRoom(limits, totalOf(this.usage()), asking);
+    if (full !== undefined) throw full;
+  }
+
   #commit(changes: readonly Change[], writeId: string | undefined): WriteResult {
     const result = committed(changes);
     this.#table.apply(changes);
     this.#recent.remember(writeId, result);
     this.#feed.publish(changes);
+    this.#feed.shrinkTo(historyRoom(this.#limits, this.#table.bytes, Number.POSITIVE_INFINITY));
     return result;
   }
 

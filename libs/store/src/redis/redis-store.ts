@@ -3,7 +3,8 @@ import type { TlsClient } from '@holdfast/platform/tls-client';
 import type { Redis } from 'ioredis';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import { every, Maintenance } from '../internal/maintenance.ts';
-import { DEFAULT_RETENTION, type HistoryExtent, type RetentionLimits } from '../internal/retention.ts';
+import { DEFAULT_RETENTION, type HistoryExtent, type RetentionLimits, retentionBeside } from '../internal/retention.ts';
+import { isPressed, roomCautions } from '../internal/room.ts';
 import {
   FEED_BATCH_CHANGES,
   MAINTAIN_INTERVAL_MS,
@@ -26,8 +27,11 @@ import {
   type StoredObject,
   StoreHalted,
   type StoreKey,
+  type StoreLimits,
   StoreUnavailable,
+  type StoreUsage,
   type WriteOperation,
+  type WriteOptions,
   type WriteResult,
 } from '../port.ts';
 import { callScript } from './call.ts';
@@ -35,9 +39,9 @@ import { HISTORY_KEY, META_KEY } from './layout.ts';
 import { Link } from './link.ts';
 import { assertLayout, unfitError, unreachableError, unsafeError } from './open-errors.ts';
 import { ReadPath } from './read-path.ts';
-import { number } from './replies.ts';
+import { decodeCompaction, type StoreSize } from './replies.ts';
 import { COMPACT, HALT } from './scripts.ts';
-import { difference, inspect, newestSightings, readSettings, trimHistory } from './server.ts';
+import { countOnce, difference, inspect, newestSightings, readSettings, trimHistory } from './server.ts';
 import { unfitServer, unsafeSettings } from './settings.ts';
 import { type Halt, ServerTime, Standing, unavailable } from './standing.ts';
 import { Tail } from './tail.ts';
@@ -57,6 +61,8 @@ export interface RedisStoreOptions {
   readonly writeDeadlineMs?: number;
   readonly startTimeoutMs?: number;
   readonly retention?: RetentionLimits;
+  /** Absent: nothing bounds it. */
+  readonly limits?: StoreLimits | undefined;
 }
 
 /** Connects, checks that the server is durable and whole, and answers a store that follows it. */
@@ -82,6 +88,10 @@ class RedisStore implements DurableStore {
   readonly #loops: { stop(): void }[] = [];
   #feed: ChangeFeed | undefined;
   #tail: Tail | undefined;
+  #size: StoreSize = { objectBytes: 0, historyBytes: 0 };
+  #relief: Promise<void> | undefined;
+  /** A write has found no room since history was compacted last. */
+  #isRefusing = false;
   #checkedAt = 0;
   #haltToRecord: Halt | undefined;
   #unfitAtStart: readonly string[] = [];
@@ -100,10 +110,19 @@ class RedisStore implements DurableStore {
     this.#serverTime = new ServerTime(clock);
     this.#link = link;
     this.#reads = new ReadPath({ link, standing });
-    this.#writes = new WritePath({ link, standing, serverTime: this.#serverTime, clock, ids, writeDeadlineMs });
+    this.#writes = new WritePath({
+      link,
+      standing,
+      serverTime: this.#serverTime,
+      clock,
+      ids,
+      writeDeadlineMs,
+      limits: options.limits,
+      onSize: (size, isRefusing) => this.#learnSize(size, isRefusing),
+    });
     this.#maintenance = new Maintenance({
       clock,
-      limits: retention,
+      limits: () => retentionBeside(retention, this.usage(), this.#isRefusing),
       measure: () => this.#measure(),
       compact: (upTo) => this.compact(upTo),
     });
@@ -126,6 +145,9 @@ class RedisStore implements DurableStore {
     if (this.#unsafeAtStart.length > 0 && this.#options.allowUnsafe !== true) throw unsafeError(this.#unsafeAtStart);
     const inspection = await inspect(redis, this.#options.ids.uuid());
     assertLayout(inspection);
+    if (inspection.size === undefined) await countOnce(redis);
+    const { size } = inspection.size === undefined ? await inspect(redis, '') : inspection;
+    if (size !== undefined) this.#size = size;
     this.#standing.adopt(inspection);
     for (const sighting of await newestSightings(redis)) this.#standing.witness(sighting);
     this.#standing.review(inspection, 0);
@@ -142,8 +164,12 @@ class RedisStore implements DurableStore {
     return this.#reads.list(prefix, options);
   }
 
-  async write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult> {
-    return this.#writes.write(operations, options?.writeId);
+  async write(operations: readonly WriteOperation[], options: WriteOptions = {}): Promise<WriteResult> {
+    return this.#writes.write(operations, options);
+  }
+
+  usage(): StoreUsage {
+    return { ...this.#size, limits: this.#options.limits };
   }
 
   changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]> {
@@ -182,8 +208,9 @@ class RedisStore implements DurableStore {
     const redis = this.#link.current;
     if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
     try {
-      const reply = await callScript(redis, { script: COMPACT, keys: [META_KEY], arguments: [upTo] });
-      const compacted = number(reply);
+      const reply = await callScript(redis, { script: COMPACT, keys: [META_KEY, HISTORY_KEY], arguments: [upTo] });
+      const { compacted, size } = decodeCompaction(reply);
+      this.#size = size;
       this.#feed?.dropUpTo(compacted);
       await trimHistory(redis, compacted);
     } catch (error) {
@@ -203,7 +230,7 @@ class RedisStore implements DurableStore {
     return complaints;
   }
 
-  readonly cautions = (): readonly string[] => this.#standing.cautions;
+  readonly cautions = (): readonly string[] => [...this.#standing.cautions, ...roomCautions(this.usage())];
 
   async close(): Promise<void> {
     this.#standing.close();
@@ -256,6 +283,7 @@ class RedisStore implements DurableStore {
     await this.#compare(redis);
     await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
+    if (inspection.size !== undefined) this.#size = inspection.size;
     this.#serverTime.sample(inspection.serverTimeMs);
     if (this.#feed === undefined) {
       this.#unsafeAtStart = unsafe;
@@ -277,8 +305,25 @@ class RedisStore implements DurableStore {
     this.#standing.assertServing();
     const redis = this.#link.current;
     if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
-    const [{ meta }, bytes] = await Promise.all([inspect(redis, ''), redis.memory('USAGE', HISTORY_KEY)]);
-    return { current: meta?.revision ?? 0, compacted: meta?.compacted ?? 0, bytes: bytes ?? 0 };
+    const { meta, size } = await inspect(redis, '');
+    if (size !== undefined) this.#size = size;
+    return { current: meta?.revision ?? 0, compacted: meta?.compacted ?? 0, bytes: size?.historyBytes ?? 0 };
+  }
+
+  /** A store that is nearly full does not wait for the next turn of its maintenance. */
+  #learnSize(size: StoreSize, isRefusing: boolean): void {
+    this.#size = size;
+    this.#isRefusing ||= isRefusing;
+    if (this.#relief !== undefined) return;
+    if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;
+    const done = (): void => {
+      this.#relief = undefined;
+      this.#isRefusing = false;
+    };
+    this.#relief = this.maintain().then(done, (error: unknown) => {
+      done();
+      this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
+    });
   }
 
   #endFollowersOfHalted(): void {

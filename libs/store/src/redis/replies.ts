@@ -1,5 +1,14 @@
 import { invariant } from '@holdfast/platform';
-import type { Change, ChangeKind, Revision, StoredObject, StoreKey, WriteResult } from '../port.ts';
+import {
+  type Change,
+  type ChangeKind,
+  type Revision,
+  type StoredObject,
+  StoreFull,
+  type StoreKey,
+  type StoreUsage,
+  type WriteResult,
+} from '../port.ts';
 import type { Sighting } from './witness.ts';
 
 /** What the server says about the whole store. */
@@ -18,12 +27,22 @@ export interface Inspection {
       }
     | undefined;
   readonly lastHistoryRevision: Revision;
+  /** `undefined` in a store of a version that did not count. */
+  readonly size: StoreSize | undefined;
   readonly serverTimeMs: number;
+}
+
+export type StoreSize = Pick<StoreUsage, 'objectBytes' | 'historyBytes'>;
+
+export interface CommitReplies {
+  readonly replies: readonly CommitReply[];
+  /** After these writes; `undefined` where none was looked at. */
+  readonly size: StoreSize | undefined;
 }
 
 export type CommitReply =
   /** `repeated`: the answer was found under the write id, nothing was executed now. */
-  | { readonly kind: 'answered'; readonly result: WriteResult; readonly repeated: boolean }
+  | { readonly kind: 'answered'; readonly result: WriteResult | StoreFull; readonly repeated: boolean }
   | { readonly kind: 'unavailable'; readonly state: string }
   | { readonly kind: 'otherEpoch'; readonly epoch: string }
   | { readonly kind: 'expired'; readonly serverTimeMs: number };
@@ -34,11 +53,24 @@ export interface HistoryEntry {
 }
 
 /** The answers of the write script to so many writes. */
-export function decodeCommits(reply: unknown, writes: number): readonly CommitReply[] {
+export function decodeCommits(reply: unknown, writes: number): CommitReplies {
   const answers = list(reply);
-  if (typeof answers[0] === 'string') return Array.from({ length: writes }, () => decodeCommit(answers));
-  invariant(answers.length === writes, 'the write script answers every write', { answers: answers.length, writes });
-  return answers.map(decodeCommit);
+  if (typeof answers[0] === 'string') {
+    return { replies: Array.from({ length: writes }, () => decodeCommit(answers)), size: undefined };
+  }
+  invariant(answers.length === writes + 1, 'the write script answers every write', { answers: answers.length, writes });
+  const [, objectBytes, historyBytes] = texts(answers[writes]);
+  const size = { objectBytes: number(objectBytes), historyBytes: number(historyBytes) };
+  return { replies: answers.slice(0, writes).map(decodeCommit), size };
+}
+
+/** The answer to a compaction. */
+export function decodeCompaction(reply: unknown): { readonly compacted: Revision; readonly size: StoreSize } {
+  const [compacted, objectBytes, historyBytes] = texts(reply);
+  return {
+    compacted: number(compacted),
+    size: { objectBytes: number(objectBytes), historyBytes: number(historyBytes) },
+  };
 }
 
 function decodeCommit(reply: unknown): CommitReply {
@@ -57,7 +89,7 @@ function decodeCommit(reply: unknown): CommitReply {
   }
 }
 
-function decodeAnswer(answer: string): WriteResult {
+function decodeAnswer(answer: string): WriteResult | StoreFull {
   const [outcome = '', first, second] = answer.split(' ');
   const [a, b] = [number(first), number(second)];
   switch (outcome) {
@@ -67,6 +99,8 @@ function decodeAnswer(answer: string): WriteResult {
       return { outcome: 'exists', index: a, currentRevision: b };
     case 'CONFLICT':
       return { outcome: 'conflict', index: a, currentRevision: b };
+    case 'FULL':
+      return new StoreFull(a, b);
     case 'NOTFOUND':
       return { outcome: 'notFound', index: a };
     default:
@@ -107,8 +141,9 @@ export function decodePage(
 }
 
 export function decodeInspection(reply: unknown): Inspection {
-  const [revision = '', compacted, incarnation = '', epoch = '', state = '', format, last = '', time, haltReason = ''] =
-    texts(reply);
+  const found = texts(reply);
+  const [revision = '', compacted, incarnation = '', epoch = '', state = '', format, last = '', time] = found;
+  const [haltReason = '', ob = '', hb, cb] = found.slice(8);
   const meta =
     revision === ''
       ? undefined
@@ -121,7 +156,8 @@ export function decodeInspection(reply: unknown): Inspection {
           format: number(format),
           haltReason,
         };
-  return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time) };
+  const size = ob === '' ? undefined : { objectBytes: number(ob), historyBytes: number(hb) - number(cb) };
+  return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time), size };
 }
 
 /** Pairs of a revision and a write id. */

@@ -2,9 +2,9 @@ import type { Redis } from 'ioredis';
 import { ADOPTION_JUMP, REDIS_TRIM_CALLS, REDIS_WITNESSED_CHANGES } from '../limits.ts';
 import type { Revision } from '../port.ts';
 import { callScript } from './call.ts';
-import { HISTORY_KEY, LAYOUT_FORMAT, META_KEY } from './layout.ts';
+import { HISTORY_KEY, LAYOUT_FORMAT, META_KEY, OBJECT_KEY_PREFIX } from './layout.ts';
 import { decodeInspection, decodeSightings, type Inspection, number, texts } from './replies.ts';
-import { ADOPT, COMPARE, INSPECT, NEWEST } from './scripts.ts';
+import { ADOPT, COMPARE, COUNT, INSPECT, NEWEST } from './scripts.ts';
 import { SETTING_NAMES } from './settings.ts';
 import type { Sighting } from './witness.ts';
 
@@ -42,6 +42,11 @@ export async function adopt(
   const reply = await callScript(redis, { script: ADOPT, keys: STORE_KEYS, arguments: [ADOPTION_JUMP] });
   const [kind, revision, epoch] = texts(reply);
   return kind === 'adopted' ? { revision: number(revision), epoch: number(epoch) } : undefined;
+}
+
+/** A store of an earlier version is counted once; then every write goes on counting. */
+export async function countOnce(redis: Redis): Promise<void> {
+  await callScript(redis, { script: COUNT, keys: [META_KEY, HISTORY_KEY], arguments: [OBJECT_KEY_PREFIX] });
 }
 
 export async function readSettings(redis: Redis): Promise<Map<string, string>> {

@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Ids, invariant, RecentMap, unreachable } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import { assertBatch } from '../internal/operations.ts';
+import { ceilingOf } from '../internal/room.ts';
 import {
   REDIS_ATTEMPT_VALID_MS,
   REDIS_CHARACTERS_TOGETHER,
@@ -10,11 +11,20 @@ import {
   REDIS_WRITES_IN_FLIGHT,
   REDIS_WRITES_TOGETHER,
 } from '../limits.ts';
-import { OutcomeUnknown, StoreUnavailable, type WriteOperation, type WriteResult } from '../port.ts';
+import {
+  OutcomeUnknown,
+  StoreFull,
+  type StoreLimits,
+  StoreUnavailable,
+  type WriteOperation,
+  type WriteOptions,
+  type WriteResult,
+  type WriteRoom,
+} from '../port.ts';
 import { callScript, isServerError, leaveNow, NotExecuted, withPacket } from './call.ts';
 import { HISTORY_KEY, indexKey, META_KEY, objectHashKey, splitKey, writeIdsKey } from './layout.ts';
 import type { Link } from './link.ts';
-import { type CommitReply, decodeCommits } from './replies.ts';
+import { type CommitReply, decodeCommits, type StoreSize } from './replies.ts';
 import { COMMIT } from './scripts.ts';
 import type { ServerTime, Standing } from './standing.ts';
 
@@ -25,11 +35,14 @@ export interface WritePathOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly writeDeadlineMs: number;
+  readonly limits: StoreLimits | undefined;
+  /** Told after each script of writes, and whether one of them found no room. */
+  readonly onSize: (size: StoreSize, isRefusing: boolean) => void;
 }
 
 /** What one attempt came to. Only `answered` and `notExecuted` say something about the server's state. */
 type Attempt =
-  | { readonly kind: 'answered'; readonly result: WriteResult }
+  | { readonly kind: 'answered'; readonly result: WriteResult | StoreFull }
   | { readonly kind: 'notExecuted'; readonly reason: string; readonly cause?: unknown }
   | { readonly kind: 'lost'; readonly cause: unknown };
 
@@ -40,6 +53,7 @@ interface Write {
   /** An earlier call of this process had no answer: this one goes on where that one ended. */
   readonly isRepeated: boolean;
   readonly operations: readonly WriteOperation[];
+  readonly room: WriteRoom;
   /** Fixed for all attempts, so that each looks where the others have left their answer. */
   readonly bucket: number;
   readonly deadline: number;
@@ -76,12 +90,12 @@ export class WritePath {
     this.#ownIds = options.ids.uuid();
   }
 
-  async write(operations: readonly WriteOperation[], writeId: string | undefined): Promise<WriteResult> {
+  async write(operations: readonly WriteOperation[], options: WriteOptions): Promise<WriteResult> {
     assertBatch(operations);
     this.#options.standing.assertServing();
     if (this.#inFlight >= REDIS_WRITES_IN_FLIGHT) throw new StoreUnavailable('too many writes are in flight');
     this.#inFlight += 1;
-    const write = this.#newWrite(operations, writeId);
+    const write = this.#newWrite(operations, options);
     try {
       return await this.#resolve(write);
     } catch (error) {
@@ -92,7 +106,7 @@ export class WritePath {
     }
   }
 
-  #newWrite(operations: readonly WriteOperation[], givenId: string | undefined): Write {
+  #newWrite(operations: readonly WriteOperation[], { writeId: givenId, room = 'ordinary' }: WriteOptions): Write {
     const { serverTime, clock, writeDeadlineMs } = this.#options;
     this.#bucket = Math.max(this.#bucket, Math.floor(serverTime.now() / REDIS_WRITE_ID_BUCKET_MS));
     const deadline = clock.monotonic() + writeDeadlineMs;
@@ -102,6 +116,7 @@ export class WritePath {
       writeId: givenId ?? `${this.#ownIds}.${this.#written++}`,
       isOwnId: givenId === undefined,
       operations,
+      room,
       bucket: openBucket ?? this.#bucket,
       deadline,
       characters,
@@ -116,6 +131,7 @@ export class WritePath {
       const attempt = await this.#attempt(write);
       switch (attempt.kind) {
         case 'answered':
+          if (attempt.result instanceof StoreFull) throw attempt.result;
           return attempt.result;
         case 'notExecuted':
           if (!write.possiblyExecuted) throw new StoreUnavailable(attempt.reason, { cause: attempt.cause });
@@ -191,7 +207,9 @@ export class WritePath {
     const writes: Write[] = [];
     const send = async (): Promise<readonly CommitReply[]> => {
       if (this.#batch?.writes === writes) this.#batch = undefined;
-      return decodeCommits(await callScript(redis, this.#call(bucket, writes)), writes.length);
+      const { replies, size } = decodeCommits(await callScript(redis, this.#call(bucket, writes)), writes.length);
+      if (size !== undefined) this.#options.onSize(size, replies.some(isFull));
+      return replies;
     };
     return { redis, bucket, writes, replies: withPacket(redis, send), characters: 0 };
   }
@@ -206,7 +224,7 @@ export class WritePath {
 
   /** What is written now is above everything this process knew when it sent the write; a repeated answer need not be. */
   #observe({ writeId }: Write, { result, repeated }: Answered, knownBefore: number): void {
-    if (result.outcome !== 'committed') return;
+    if (result instanceof StoreFull || result.outcome !== 'committed') return;
     const { standing } = this.#options;
     standing.observe(result.firstRevision, repeated ? 0 : knownBefore + 1);
     standing.observe(result.lastRevision, 0);
@@ -234,12 +252,13 @@ export class WritePath {
   }
 
   #call(bucket: number, writes: readonly Write[]) {
-    const { standing, serverTime } = this.#options;
+    const { standing, serverTime, limits } = this.#options;
+    const mostFor = (room: WriteRoom): number => (limits === undefined ? 0 : ceilingOf(limits, room));
     const keys = [META_KEY, HISTORY_KEY, writeIdsKey(bucket), writeIdsKey(bucket - 1)];
     const validUntil = serverTime.now() + REDIS_ATTEMPT_VALID_MS;
-    const parameters: (string | number)[] = [standing.epoch, validUntil, writes.length];
+    const parameters: (string | number)[] = [standing.epoch, validUntil, writes.length, mostFor('releasing')];
     for (const write of writes) {
-      parameters.push(write.writeId, attemptOf(write), write.operations.length);
+      parameters.push(write.writeId, attemptOf(write), write.operations.length, mostFor(write.room));
       for (const operation of write.operations) {
         const { resource, member } = splitKey(operation.key);
         keys.push(objectHashKey(operation.key), indexKey(resource));
@@ -250,6 +269,8 @@ export class WritePath {
     return { script: COMMIT, keys, arguments: parameters };
   }
 }
+
+const isFull = (reply: CommitReply): boolean => reply.kind === 'answered' && reply.result instanceof StoreFull;
 
 function attemptOf({ isOwnId, isRepeated, attempts }: Write): 'only' | 'first' | 'again' {
   if (attempts > 1 || isRepeated) return 'again';

@@ -1,37 +1,52 @@
 import type { ObjectTable } from '../internal/object-table.ts';
 import { type Committed, committed, evaluate, objectAfter } from '../internal/operations.ts';
 import type { RecentWrites } from '../internal/recent-writes.ts';
+import { growthOf, refusedForRoom } from '../internal/room.ts';
 import { SQLITE_COMMIT_CHANGES, SQLITE_COMMIT_CHARACTERS } from '../limits.ts';
-import type { Change, StoredObject, StoreKey, WriteOperation, WriteResult } from '../port.ts';
+import {
+  type Change,
+  type StoredObject,
+  StoreFull,
+  type StoreKey,
+  type StoreLimits,
+  type WriteOperation,
+  type WriteResult,
+  type WriteRoom,
+} from '../port.ts';
 import type { ChangeRow } from './protocol.ts';
 
 export interface QueuedWrite {
   readonly operations: readonly WriteOperation[];
   readonly writeId: string | undefined;
+  readonly room: WriteRoom;
   readonly resolve: (result: WriteResult) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** Writes judged one after the other, to be made durable together and answered after that. */
 export interface CommitGroup {
-  readonly answers: readonly { readonly write: QueuedWrite; readonly result: WriteResult }[];
+  readonly answers: readonly { readonly write: QueuedWrite; readonly result: WriteResult | StoreFull }[];
   readonly changes: readonly Change[];
   readonly rows: readonly ChangeRow[];
   /** Results to remember under their write ids. */
   readonly written: ReadonlyMap<string, Committed>;
 }
 
+/** What the writes of a group are judged on. */
+export interface CommittedState {
+  readonly table: ObjectTable;
+  readonly recent: RecentWrites;
+  readonly ownIds: OwnWriteIds;
+  readonly historyBytes: number;
+  readonly limits: StoreLimits | undefined;
+}
+
 /**
  * Takes writes from the front of the queue and judges each on the state that those before it leave. A refusal too waits
  * for the commit: it may rest on a write that is not durable yet.
  */
-export function takeGroup(
-  queue: QueuedWrite[],
-  table: ObjectTable,
-  recent: RecentWrites,
-  ownIds: OwnWriteIds,
-): CommitGroup {
-  const group = new GroupBuilder(table, recent, ownIds);
+export function takeGroup(queue: QueuedWrite[], state: CommittedState): CommitGroup {
+  const group = new GroupBuilder(state);
   let taken = 0;
   for (const write of queue) {
     if (group.isFull) break;
@@ -61,21 +76,26 @@ const OWN_ID_MARK = '~';
 export const isOwnWriteId = (writeId: string): boolean => writeId.startsWith(OWN_ID_MARK);
 
 class GroupBuilder implements CommitGroup {
-  readonly answers: { write: QueuedWrite; result: WriteResult }[] = [];
+  readonly answers: { write: QueuedWrite; result: WriteResult | StoreFull }[] = [];
   readonly changes: Change[] = [];
   readonly rows: ChangeRow[] = [];
   readonly written = new Map<string, Committed>();
   readonly #table: ObjectTable;
   readonly #recent: RecentWrites;
+  readonly #limits: StoreLimits | undefined;
+  /** Of the store, with what this group adds. */
+  #total: number;
   /** What the writes of this group make of the objects; present with `undefined` = deleted. */
   readonly #overlay = new Map<StoreKey, StoredObject | undefined>();
   readonly #ownIds: OwnWriteIds;
   #characters = 0;
 
-  constructor(table: ObjectTable, recent: RecentWrites, ownIds: OwnWriteIds) {
+  constructor({ table, recent, ownIds, historyBytes, limits }: CommittedState) {
     this.#table = table;
     this.#recent = recent;
     this.#ownIds = ownIds;
+    this.#limits = limits;
+    this.#total = table.bytes + historyBytes;
   }
 
   get isFull(): boolean {
@@ -90,11 +110,17 @@ class GroupBuilder implements CommitGroup {
     return writeId === undefined ? undefined : (this.written.get(writeId) ?? this.#recent.get(writeId));
   }
 
-  #judge({ operations, writeId }: QueuedWrite): WriteResult {
+  #judge({ operations, writeId, room }: QueuedWrite): WriteResult | StoreFull {
     const storedId = writeId ?? this.#ownIds.next();
     const proposal = { operations, writeId: storedId };
     const evaluation = evaluate(this.#lookup, this.#table.revision + this.changes.length, proposal);
     if (evaluation.kind === 'refused') return evaluation.result;
+    const full = refusedForRoom(this.#limits, this.#total, { changes: evaluation.changes, room });
+    if (full !== undefined) return full;
+    if (this.#limits !== undefined) {
+      const { objects, history } = growthOf(evaluation.changes);
+      this.#total += objects + history;
+    }
     for (const change of evaluation.changes) this.#stage(change, storedId);
     const result = committed(evaluation.changes);
     if (writeId !== undefined) this.written.set(writeId, result);

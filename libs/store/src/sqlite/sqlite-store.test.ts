@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock, OperatorError } from '@holdfast/platform';
-import { changesUpTo, checkChain, storeContract, storeHistoryProperty } from '../contract/index.ts';
+import {
+  type CreateStore,
+  changesUpTo,
+  checkChain,
+  recount,
+  storeContract,
+  storeHistoryProperty,
+} from '../contract/index.ts';
 import { create, pod, put, remove, revisions, update } from '../contract/support.ts';
 import { Compacted, type DurableStore } from '../port.ts';
 import { DATABASE_FILE } from './database.ts';
@@ -16,9 +23,9 @@ function openStore(directory: string, options: Partial<SqliteStoreOptions> = {})
   return createSqliteStore({ directory, clock: createSystemClock(), ids, log: createSilentLog(), ...options });
 }
 
-const openEmptyStore = async () => {
+const openEmptyStore: CreateStore = async (options = {}) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
-  const store = await openStore(directory);
+  const store = await openStore(directory, options);
   const close = async (): Promise<void> => {
     await store.close();
     await rm(directory, { recursive: true, force: true });
@@ -70,9 +77,12 @@ test('sqlite: objects, history, compaction and write ids are there after it is o
   await store.compact(2);
   const page = await store.list('core/pods/');
   const changes = await changesUpTo(store, 2, 6);
+  const usage = store.usage();
   await store.close();
 
   const again = await openStore(directory);
+  assert.deepEqual(again.usage(), usage);
+  assert.deepEqual({ ...(await recount(again)), limits: undefined }, usage);
   assert.deepEqual(await again.list('core/pods/'), page);
   assert.deepEqual(await changesUpTo(again, 2, 6), changes);
   assert.equal(await again.compactedRevision(), 2);

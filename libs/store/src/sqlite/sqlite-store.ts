@@ -1,11 +1,12 @@
-import { type Clock, type Ids, type Log } from '@holdfast/platform';
+import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import type { HistoryBytes } from '../internal/history-bytes.ts';
 import { every, Maintenance } from '../internal/maintenance.ts';
 import type { ObjectTable } from '../internal/object-table.ts';
 import { assertBatch } from '../internal/operations.ts';
 import type { RecentWrites } from '../internal/recent-writes.ts';
-import { DEFAULT_RETENTION, type RetentionLimits } from '../internal/retention.ts';
+import { DEFAULT_RETENTION, type RetentionLimits, retentionBeside } from '../internal/retention.ts';
+import { isPressed, roomCautions } from '../internal/room.ts';
 import {
   FEED_BATCH_CHANGES,
   MAINTAIN_INTERVAL_MS,
@@ -24,10 +25,14 @@ import {
   OutcomeUnknown,
   type Revision,
   type StoredObject,
+  StoreFull,
   StoreHalted,
   type StoreKey,
+  type StoreLimits,
   StoreUnavailable,
+  type StoreUsage,
   type WriteOperation,
+  type WriteOptions,
   type WriteResult,
 } from '../port.ts';
 import {
@@ -49,6 +54,8 @@ export interface SqliteStoreOptions {
   readonly ids: Ids;
   readonly log: Log;
   readonly retention?: RetentionLimits;
+  /** Absent: nothing bounds it. */
+  readonly limits?: StoreLimits | undefined;
 }
 
 /** Opens the directory, takes its lock and loads all objects. Rejects with an OperatorError when it cannot be used. */
@@ -85,6 +92,9 @@ export class SqliteStore implements DurableStore {
   readonly #queue: QueuedWrite[] = [];
   #compacted: Revision;
   #committing: Promise<void> | undefined;
+  #relief: Promise<void> | undefined;
+  /** A write has found no room since history was compacted last. */
+  #isRefusing = false;
   #lastRefusal: string | undefined;
   #broken: string | undefined;
   #halted: { readonly reason: string; readonly error: StoreHalted } | undefined;
@@ -113,7 +123,8 @@ export class SqliteStore implements DurableStore {
       bytes: this.#bytes.total,
     });
     const compact = (upTo: Revision): Promise<void> => this.compact(upTo);
-    this.#maintenance = new Maintenance({ clock, limits: retention, measure, compact });
+    const limits = (): RetentionLimits => retentionBeside(retention, this.usage(), this.#isRefusing);
+    this.#maintenance = new Maintenance({ clock, limits, measure, compact });
     this.#loops = [
       every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain),
       every({ clock, log, what: 'check' }, STORE_CHECK_INTERVAL_MS, () => this.#check()),
@@ -130,12 +141,13 @@ export class SqliteStore implements DurableStore {
     return this.#table.list(prefix, options);
   }
 
-  async write(operations: readonly WriteOperation[], options?: { readonly writeId?: string }): Promise<WriteResult> {
+  async write(operations: readonly WriteOperation[], options: WriteOptions = {}): Promise<WriteResult> {
     this.#assertServing();
     assertBatch(operations);
     if (this.#queue.length >= SQLITE_WRITES_WAITING) throw new StoreUnavailable('too many writes are waiting');
     return new Promise((resolve, reject) => {
-      this.#queue.push({ operations, writeId: options?.writeId, resolve, reject });
+      const { writeId, room = 'ordinary' } = options;
+      this.#queue.push({ operations, writeId, room, resolve, reject });
       this.#committing ??= this.#commitQueue();
     });
   }
@@ -192,6 +204,12 @@ export class SqliteStore implements DurableStore {
 
   readonly maintain = (): Promise<void> => this.#maintenance.run();
 
+  usage(): StoreUsage {
+    return { objectBytes: this.#table.bytes, historyBytes: this.#bytes.total, limits: this.#options.limits };
+  }
+
+  readonly cautions = (): readonly string[] => roomCautions(this.usage());
+
   async health(): Promise<readonly string[]> {
     if (this.#closed) return ['the store is closed'];
     if (this.#halted !== undefined) return [this.#halted.error.message];
@@ -208,6 +226,7 @@ export class SqliteStore implements DurableStore {
       this.#feed.end(closed);
     }
     await this.#committing;
+    await this.#relief;
     await this.#thread.close();
   }
 
@@ -215,9 +234,20 @@ export class SqliteStore implements DurableStore {
   async #commitQueue(): Promise<void> {
     // One microtask later, so that callers woken by the same event share the first group too.
     await Promise.resolve();
-    while (this.#queue.length > 0)
-      await this.#commitGroup(takeGroup(this.#queue, this.#table, this.#recent, this.#ownIds));
+    while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
     this.#committing = undefined;
+  }
+
+  #takeGroup(): CommitGroup {
+    const { limits } = this.#options;
+    const state = {
+      table: this.#table,
+      recent: this.#recent,
+      ownIds: this.#ownIds,
+      historyBytes: this.#bytes.total,
+      limits,
+    };
+    return takeGroup(this.#queue, state);
   }
 
   async #commitGroup(group: CommitGroup): Promise<void> {
@@ -231,7 +261,27 @@ export class SqliteStore implements DurableStore {
     this.#table.apply(group.changes);
     for (const [writeId, result] of group.written) this.#recent.remember(writeId, result);
     this.#publish(group.changes);
-    for (const { write, result } of group.answers) write.resolve(result);
+    for (const { write, result } of group.answers) {
+      if (result instanceof StoreFull) {
+        this.#isRefusing = true;
+        write.reject(result);
+      } else write.resolve(result);
+    }
+    this.#relieve();
+  }
+
+  /** A store that is nearly full does not wait for the next turn of its maintenance. */
+  #relieve(): void {
+    if (this.#relief !== undefined || this.#closed) return;
+    if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;
+    const done = (): void => {
+      this.#relief = undefined;
+      this.#isRefusing = false;
+    };
+    this.#relief = this.maintain().then(done, (error: unknown) => {
+      done();
+      if (!this.#closed) this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
+    });
   }
 
   #failGroup(group: CommitGroup, error: unknown): void {

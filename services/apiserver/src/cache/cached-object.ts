@@ -1,6 +1,7 @@
 import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
+import { parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { metadataAt, withoutRevision, withRevision } from './stored-json.ts';
 
 /**
@@ -23,6 +24,8 @@ export class CachedObject {
   #encoded: Buffer | undefined;
   /** What the text was made of, from whoever wrote it: nobody has to parse it again. */
   #written: KubeObject | undefined;
+  /** About what the value takes, while there is one. */
+  #valueBytes = 0;
 
   /** `written` must be what `stored` says; it is this instance's from now on. */
   constructor(key: StoreKey, stored: string, revision: number, written?: KubeObject) {
@@ -34,11 +37,13 @@ export class CachedObject {
     this.size = stored.length;
     this.#stored = stored;
     this.#written = written;
+    if (written !== undefined) this.#keepsValue(stored);
   }
 
   /** Deep-frozen, with `metadata.resourceVersion`. */
   get object(): KubeObject {
     if (this.#parsed === undefined) {
+      if (this.#written === undefined) this.#keepsValue(this.#stored);
       this.#parsed = deepFreeze(this.#written === undefined ? this.#parse() : this.#asRead(this.#written));
       this.#written = undefined;
     }
@@ -89,6 +94,17 @@ export class CachedObject {
     this.#encoded = undefined;
   }
 
+  /** About what the kept value takes; 0 when none is kept. */
+  get valueBytes(): number {
+    return this.#parsed === undefined && this.#written === undefined ? 0 : this.#valueBytes;
+  }
+
+  /** The value can be made again. */
+  forgetValue(): void {
+    this.#parsed = undefined;
+    this.#written = undefined;
+  }
+
   /** Lets go of what the writer left, when nobody has asked for it by now. */
   doze(): void {
     this.#written = undefined;
@@ -97,6 +113,11 @@ export class CachedObject {
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
     return this.#parsed === undefined ? this.#parse() : copyJson(this.#parsed);
+  }
+
+  #keepsValue(text: string | undefined): void {
+    if (this.#valueBytes === 0) this.#valueBytes = parsedBytes(text ?? this.#text());
+    parsedBudget.keep(this.#valueBytes);
   }
 
   #parse(): KubeObject {

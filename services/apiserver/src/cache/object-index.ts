@@ -20,6 +20,11 @@ export class ObjectIndex {
     return this.#byKey.get(key);
   }
 
+  /** In no order. */
+  values(): IterableIterator<CachedObject> {
+    return this.#byKey.values();
+  }
+
   set(object: CachedObject): void {
     if (!this.#byKey.has(object.key)) this.#keysOf(object.namespace).add(object.key);
     this.#byKey.set(object.key, object);

@@ -62,6 +62,11 @@ export class ResourceCache {
     return this.#objects.size;
   }
 
+  /** All current objects, in no order. */
+  values(): IterableIterator<CachedObject> {
+    return this.#objects.values();
+  }
+
   get(key: StoreKey): CachedObject | undefined {
     return this.#objects.get(key);
   }

@@ -8,6 +8,7 @@ import {
   FEED_RETRY_MS,
 } from '../limits.ts';
 import { CachedObject } from './cached-object.ts';
+import { type Keeper, parsedBudget } from './parsed-budget.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import type { FieldReader } from './watcher-index.ts';
@@ -40,7 +41,7 @@ export interface WrittenState {
 }
 
 /** The apiserver's copy of the store: loaded once, then kept by one feed of committed changes for all resources. */
-export class WatchCache {
+export class WatchCache implements Keeper {
   readonly #deps: WatchCacheDeps;
   /** By the prefix of their keys. */
   #resources = new Map<string, ResourceCache>();
@@ -79,6 +80,7 @@ export class WatchCache {
 
   /** Rejects when the store fails; then nothing has begun, and it may be called again. */
   async start(): Promise<void> {
+    parsedBudget.join(this);
     await this.#load();
     const current = await this.#deps.store.currentRevision();
     this.#abort = new AbortController();
@@ -89,6 +91,7 @@ export class WatchCache {
   async stop(): Promise<void> {
     this.#abort?.abort();
     this.#endWatches();
+    parsedBudget.leave(this);
     await this.#following;
   }
 
@@ -131,6 +134,18 @@ export class WatchCache {
 
   resources(): readonly ResourceCache[] {
     return [...this.#resources.values()];
+  }
+
+  shrinkTo(bytes: number): number {
+    let kept = 0;
+    for (const cache of this.#resources.values()) {
+      for (const object of cache.values()) {
+        const { valueBytes } = object;
+        if (kept + valueBytes > bytes) object.forgetValue();
+        else kept += valueBytes;
+      }
+    }
+    return kept;
   }
 
   /** False when the cache did not get that far in time. */

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '@holdfast/client';
 import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
-import { OutcomeUnknown, StoreUnavailable } from '@holdfast/store';
+import { OutcomeUnknown, StoreFull, StoreUnavailable } from '@holdfast/store';
 import { RequestForbidden } from './refusals.ts';
 
 /** A JSON answer from a value made for this request. */
@@ -51,6 +51,7 @@ export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
 export function toStatusError(thrown: unknown, log: Log): { readonly body: StatusBody & { readonly code: number } } {
   if (thrown instanceof StatusError) return thrown;
   if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);
+  if (thrown instanceof StoreFull) return noRoom(thrown);
   if (thrown instanceof OutcomeUnknown) return outcomeUnknown(thrown);
   log.error(thrown instanceof InvariantViolation ? 'a request broke an invariant' : 'a request failed', {
     error: describeError(thrown),
@@ -63,6 +64,15 @@ export function toStatusError(thrown: unknown, log: Log): { readonly body: Statu
     details: { causes: [{ message: describeError(thrown) }] },
   });
 }
+
+/** Status and words of a kube-apiserver whose etcd is full. No Retry-After: clients would repeat what only somebody who deletes can help. */
+const noRoom = (thrown: StoreFull): StatusError =>
+  new StatusError({
+    code: 500,
+    message: 'etcdserver: mvcc: database space exceeded',
+    details: { causes: [{ reason: 'StoreFull', message: `${thrown.message}; delete objects to make room` }] },
+    cause: thrown,
+  });
 
 /** No Retry-After here: clients would repeat the verb, and the write may already have been applied. */
 function outcomeUnknown(thrown: OutcomeUnknown): StatusError {

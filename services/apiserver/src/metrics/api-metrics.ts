@@ -1,6 +1,6 @@
 import { allResources, type ResourceDefinition } from '@holdfast/api';
 import { labelText, MetricRegistry } from '@holdfast/platform';
-import type { Store } from '@holdfast/store';
+import { roomCautions, type Store } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { WriteGate } from '../http/write-gate.ts';
@@ -19,7 +19,7 @@ const DURATION_BUCKETS = [
 ];
 
 export interface ApiMetricsDeps {
-  readonly store: Pick<Store, 'haltedBy'>;
+  readonly store: Pick<Store, 'haltedBy' | 'usage'>;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
   readonly writeGate: WriteGate;
@@ -46,6 +46,7 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
   registry.gauge('holdfast_store_halted', '1 while the store is halted: its data are not what was promised.', () => [
     ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
+  registerStoreSize(registry, deps.store);
   registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps, 'size'));
   registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () => perResource(deps, 'watchers'));
   registry.gauge('apiserver_watch_cache_resource_version', 'Newest revision that the cache holds.', () => [
@@ -69,6 +70,26 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     },
     render: () => registry.render(),
   };
+}
+
+function registerStoreSize(registry: MetricRegistry, store: Pick<Store, 'usage'>): void {
+  registry.gauge('apiserver_storage_size_bytes', 'Size of objects and kept history.', () => {
+    const { objectBytes, historyBytes } = store.usage();
+    return [[labelText(['storage_cluster_id'], ['etcd-0']), objectBytes + historyBytes]];
+  });
+  registry.gauge('holdfast_store_bytes', 'Size of what the store holds, by part.', () => {
+    const { objectBytes, historyBytes } = store.usage();
+    return [
+      [labelText(['part'], ['objects']), objectBytes],
+      [labelText(['part'], ['history']), historyBytes],
+    ];
+  });
+  registry.gauge('holdfast_store_limit_bytes', 'What the store takes at most; 0 = no limit.', () => [
+    ['', store.usage().limits?.bytes ?? 0],
+  ]);
+  registry.gauge('holdfast_store_full', '1 when the store is nearly full or refuses what would make it larger.', () => [
+    ['', roomCautions(store.usage()).length],
+  ]);
 }
 
 interface RequestSeries {

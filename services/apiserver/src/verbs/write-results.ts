@@ -70,6 +70,8 @@ async function write(
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
+  // What is being deleted has to lose its finalizers although the store is full.
+  const options = old?.metadata.deletionTimestamp === undefined ? undefined : RELEASING;
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const asked = core.services.allocate({ definition, object, old, avoid });
     const allocation = asked instanceof Promise ? await asked : asked;
@@ -78,8 +80,8 @@ async function write(
     const operation = operationFor(value);
     const operations = allocation.operations.length === 0 ? [operation] : [operation, ...allocation.operations];
     const result = await (companion === undefined
-      ? core.store.write(operations)
-      : companion.write((more) => core.store.write([...operations, ...more]), operations.length));
+      ? core.store.write(operations, options)
+      : companion.write((more) => core.store.write([...operations, ...more], options), operations.length));
     if (result.outcome === 'committed') {
       return done(
         core,
@@ -93,6 +95,8 @@ async function write(
   }
   throw conflict(subjectOf(definition, object.metadata.name ?? ''), MODIFIED_CONCURRENTLY);
 }
+
+const RELEASING = { room: 'releasing' } as const;
 
 function done(core: Core, definition: ResourceDefinition, state: WrittenState, isWhole = false): SwapResult {
   const written = core.cache.stateAfter(state);

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Clock, Ids, Log } from '@holdfast/platform';
+import { storeLimits } from '@holdfast/platform/store-limit';
 import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 
@@ -13,20 +14,23 @@ export interface StoreDeps {
 
 /** Backends are loaded on demand: a start pays only for the one it uses. Resolves when it begins to open. */
 export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<{ readonly opening: Promise<Store> }> {
+  const limits = storeLimits(config.storeLimitMb);
   switch (config.store.kind) {
     case 'memory': {
       const { createMemoryStore } = await import('@holdfast/store/memory');
-      return { opening: Promise.resolve(createMemoryStore({ ids: deps.ids })) };
+      return { opening: Promise.resolve(createMemoryStore({ ids: deps.ids, limits })) };
     }
     case 'sqlite': {
       const { createSqliteStore } = await import('@holdfast/store/sqlite');
-      return { opening: createSqliteStore({ ...deps, directory: path.join(deps.directory, 'store') }) };
+      return { opening: createSqliteStore({ ...deps, limits, directory: path.join(deps.directory, 'store') }) };
     }
     case 'redis': {
       const { createRedisStore } = await import('@holdfast/store/redis');
       const { url, tls } = config.store;
       const allowUnsafe = config.allowUnsafeStore;
-      return { opening: createRedisStore({ ...deps, url, ...(tls === undefined ? {} : { tls }), allowUnsafe }) };
+      return {
+        opening: createRedisStore({ ...deps, limits, url, ...(tls === undefined ? {} : { tls }), allowUnsafe }),
+      };
     }
   }
 }

@@ -1,0 +1,33 @@
+import { inRoom, type WriteRoom } from '@holdfast/store';
+import type { Core } from '../core.ts';
+import { API_SERVER, isSystemComponent, type User } from '../identity.ts';
+import type { ResourceRequest } from './request-info.ts';
+
+const DELETIONS: ReadonlySet<string> = new Set(['delete', 'deletecollection']);
+const CHANGES: ReadonlySet<string> = new Set(['update', 'patch']);
+
+/**
+ * For whom a request writes when the store is full. What ends objects passes for everybody, and what keeps the cluster alive for its
+ * components: heartbeats, leases, status, bindings and whatever else they change. What they create anew waits as everybody does.
+ */
+export function roomOf(user: User, { verb, group, resource, subresource }: ResourceRequest): WriteRoom {
+  if (isSystemComponent(user)) {
+    const isVital = subresource !== '' || CHANGES.has(verb) || DELETIONS.has(verb);
+    if (isVital || VITAL_RESOURCES.has(`${group}/${resource}`) || user === API_SERVER) return 'system';
+  }
+  return DELETIONS.has(verb) || subresource === 'eviction' ? 'releasing' : 'ordinary';
+}
+
+/** Leases of leaders and nodes, and the nodes themselves. */
+const VITAL_RESOURCES: ReadonlySet<string> = new Set(['coordination.k8s.io/leases', '/nodes']);
+
+/** The same core for each room: writes of a request ask for it without any of its steps knowing. */
+export type CoresByRoom = Readonly<Record<WriteRoom, Core>>;
+
+export function coresByRoom(core: Core): CoresByRoom {
+  return {
+    ordinary: core,
+    releasing: { ...core, store: inRoom(core.store, 'releasing') },
+    system: { ...core, store: inRoom(core.store, 'system') },
+  };
+}

@@ -39,7 +39,7 @@ import { HISTORY_KEY, META_KEY } from './layout.ts';
 import { Link } from './link.ts';
 import { assertLayout, unfitError, unreachableError, unsafeError } from './open-errors.ts';
 import { ReadPath } from './read-path.ts';
-import { decodeCompaction, type StoreSize } from './replies.ts';
+import { decodeSize, type StoreSize } from './replies.ts';
 import { COMPACT, HALT } from './scripts.ts';
 import { countOnce, difference, inspect, newestSightings, readSettings, trimHistory } from './server.ts';
 import { unfitServer, unsafeSettings } from './settings.ts';
@@ -88,7 +88,7 @@ class RedisStore implements DurableStore {
   readonly #loops: { stop(): void }[] = [];
   #feed: ChangeFeed | undefined;
   #tail: Tail | undefined;
-  #size: StoreSize = { objectBytes: 0, historyBytes: 0 };
+  #size: StoreSize = { revision: 0, compacted: 0, objectBytes: 0, historyBytes: 0 };
   #relief: Promise<void> | undefined;
   /** A write has found no room since history was compacted last. */
   #isRefusing = false;
@@ -147,7 +147,7 @@ class RedisStore implements DurableStore {
     assertLayout(inspection);
     if (inspection.size === undefined) await countOnce(redis);
     const { size } = inspection.size === undefined ? await inspect(redis, '') : inspection;
-    if (size !== undefined) this.#size = size;
+    if (size !== undefined) this.#takeSize(size);
     this.#standing.adopt(inspection);
     for (const sighting of await newestSightings(redis)) this.#standing.witness(sighting);
     this.#standing.review(inspection, 0);
@@ -169,7 +169,8 @@ class RedisStore implements DurableStore {
   }
 
   usage(): StoreUsage {
-    return { ...this.#size, limits: this.#options.limits };
+    const { objectBytes, historyBytes } = this.#size;
+    return { objectBytes, historyBytes, limits: this.#options.limits };
   }
 
   changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]> {
@@ -209,8 +210,9 @@ class RedisStore implements DurableStore {
     if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
     try {
       const reply = await callScript(redis, { script: COMPACT, keys: [META_KEY, HISTORY_KEY], arguments: [upTo] });
-      const { compacted, size } = decodeCompaction(reply);
-      this.#size = size;
+      const size = decodeSize(reply);
+      const { compacted } = size;
+      this.#takeSize(size);
       this.#feed?.dropUpTo(compacted);
       await trimHistory(redis, compacted);
     } catch (error) {
@@ -283,7 +285,7 @@ class RedisStore implements DurableStore {
     await this.#compare(redis);
     await this.#recordHalt(redis);
     const inspection = await inspect(redis, '');
-    if (inspection.size !== undefined) this.#size = inspection.size;
+    if (inspection.size !== undefined) this.#takeSize(inspection.size);
     this.#serverTime.sample(inspection.serverTimeMs);
     if (this.#feed === undefined) {
       this.#unsafeAtStart = unsafe;
@@ -306,13 +308,17 @@ class RedisStore implements DurableStore {
     const redis = this.#link.current;
     if (redis === undefined) throw unavailable('no connection to the store', this.#link.lastError);
     const { meta, size } = await inspect(redis, '');
-    if (size !== undefined) this.#size = size;
+    if (size !== undefined) this.#takeSize(size);
     return { current: meta?.revision ?? 0, compacted: meta?.compacted ?? 0, bytes: size?.historyBytes ?? 0 };
+  }
+
+  #takeSize(size: StoreSize): void {
+    if (size.revision >= this.#size.revision && size.compacted >= this.#size.compacted) this.#size = size;
   }
 
   /** A store that is nearly full does not wait for the next turn of its maintenance. */
   #learnSize(size: StoreSize, isRefusing: boolean): void {
-    this.#size = size;
+    this.#takeSize(size);
     this.#isRefusing ||= isRefusing;
     if (this.#relief !== undefined) return;
     if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;

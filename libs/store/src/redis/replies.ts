@@ -32,7 +32,11 @@ export interface Inspection {
   readonly serverTimeMs: number;
 }
 
-export type StoreSize = Pick<StoreUsage, 'objectBytes' | 'historyBytes'>;
+/** With the state that it is the size of: answers do not always come in the order in which they were made. */
+export interface StoreSize extends Pick<StoreUsage, 'objectBytes' | 'historyBytes'> {
+  readonly revision: Revision;
+  readonly compacted: Revision;
+}
 
 export interface CommitReplies {
   readonly replies: readonly CommitReply[];
@@ -59,17 +63,16 @@ export function decodeCommits(reply: unknown, writes: number): CommitReplies {
     return { replies: Array.from({ length: writes }, () => decodeCommit(answers)), size: undefined };
   }
   invariant(answers.length === writes + 1, 'the write script answers every write', { answers: answers.length, writes });
-  const [, objectBytes, historyBytes] = texts(answers[writes]);
-  const size = { objectBytes: number(objectBytes), historyBytes: number(historyBytes) };
-  return { replies: answers.slice(0, writes).map(decodeCommit), size };
+  return { replies: answers.slice(0, writes).map(decodeCommit), size: decodeSize(answers[writes]) };
 }
 
-/** The answer to a compaction. */
-export function decodeCompaction(reply: unknown): { readonly compacted: Revision; readonly size: StoreSize } {
-  const [compacted, objectBytes, historyBytes] = texts(reply);
+export function decodeSize(reply: unknown): StoreSize {
+  const [revision, compacted, objectBytes, historyBytes] = texts(reply);
   return {
+    revision: number(revision),
     compacted: number(compacted),
-    size: { objectBytes: number(objectBytes), historyBytes: number(historyBytes) },
+    objectBytes: number(objectBytes),
+    historyBytes: number(historyBytes),
   };
 }
 
@@ -156,7 +159,15 @@ export function decodeInspection(reply: unknown): Inspection {
           format: number(format),
           haltReason,
         };
-  const size = ob === '' ? undefined : { objectBytes: number(ob), historyBytes: number(hb) - number(cb) };
+  const isCounted = meta !== undefined && ob !== '';
+  const size = isCounted
+    ? {
+        revision: meta.revision,
+        compacted: meta.compacted,
+        objectBytes: number(ob),
+        historyBytes: number(hb) - number(cb),
+      }
+    : undefined;
   return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time), size };
 }
 

@@ -30,7 +30,7 @@ function script(source: string): Script {
  * looks for an answer too. 'only' is a first one under an id of which all attempts name the same write ids as those of now.
  */
 export const COMMIT = script(`
-local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'state', 'ob', 'hb', 'cb')
+local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'state', 'ob', 'hb', 'cb', 'compact')
 if head[3] ~= 'serving' then return {'UNAVAILABLE', head[3] or 'absent'} end
 if head[2] ~= ARGV[1] then return {'EPOCH', head[2] or ''} end
 local time = redis.call('TIME')
@@ -136,7 +136,8 @@ if #remembered > 0 then
   redis.call('HSET', KEYS[1], 'rev', string.format('%.0f', last),
     'ob', string.format('%.0f', objects), 'hb', string.format('%.0f', history))
 end
-answers[#answers + 1] = {'SIZE', string.format('%.0f', objects), string.format('%.0f', history - compacted)}
+answers[#answers + 1] = {string.format('%.0f', last), head[7] or '0',
+  string.format('%.0f', objects), string.format('%.0f', history - compacted)}
 return answers
 `);
 
@@ -217,7 +218,7 @@ if target > compact then
   compact = target
   redis.call('HSET', KEYS[1], 'compact', string.format('%.0f', compact), 'cb', string.format('%.0f', bytes))
 end
-return {string.format('%.0f', compact), head[3] or '0', string.format('%.0f', tonumber(head[4] or '0') - bytes)}
+return {head[1] or '0', string.format('%.0f', compact), head[3] or '0', string.format('%.0f', tonumber(head[4] or '0') - bytes)}
 `);
 
 /** KEYS meta, history; ARGV prefix of the object hashes. Counts a store that an earlier version has written; once, as it reads everything. */

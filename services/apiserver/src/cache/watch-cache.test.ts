@@ -105,6 +105,7 @@ function storeMethods(store: Store): Store {
     writeIdAt: (revision) => store.writeIdAt(revision),
     halt: (reason) => store.halt(reason),
     haltedBy: () => store.haltedBy(),
+    usage: () => store.usage(),
     health: () => store.health(),
     close: () => store.close(),
   };

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert';
+import { nextTurn } from '@holdfast/platform';
 import { type Store, StoreFull, type StoreLimits, type WriteOperation } from '../port.ts';
 import { type CreateStore, create, pod, put, recount, remove, update, withStore } from './support.ts';
 import type { Define } from './write-contract.ts';
@@ -164,7 +165,7 @@ async function patiently(store: Store, operation: WriteOperation): Promise<numbe
       return await put(store, operation);
     } catch (error) {
       if (!(error instanceof StoreFull) || attempt >= ATTEMPTS_MAX) throw error;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
 }
@@ -183,7 +184,7 @@ async function fill(store: Store): Promise<void> {
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error;
       refused += 1;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
 }

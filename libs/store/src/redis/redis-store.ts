@@ -322,14 +322,18 @@ class RedisStore implements DurableStore {
     this.#isRefusing ||= isRefusing;
     if (this.#relief !== undefined) return;
     if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;
-    const done = (): void => {
+    this.#relief = this.#compactNow();
+  }
+
+  async #compactNow(): Promise<void> {
+    try {
+      await this.maintain();
+    } catch (error) {
+      this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
+    } finally {
       this.#relief = undefined;
       this.#isRefusing = false;
-    };
-    this.#relief = this.maintain().then(done, (error: unknown) => {
-      done();
-      this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
-    });
+    }
   }
 
   #endFollowersOfHalted(): void {

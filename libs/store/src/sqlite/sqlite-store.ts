@@ -274,14 +274,18 @@ export class SqliteStore implements DurableStore {
   #relieve(): void {
     if (this.#relief !== undefined || this.#closed) return;
     if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;
-    const done = (): void => {
+    this.#relief = this.#compactNow();
+  }
+
+  async #compactNow(): Promise<void> {
+    try {
+      await this.maintain();
+    } catch (error) {
+      if (!this.#closed) this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
+    } finally {
       this.#relief = undefined;
       this.#isRefusing = false;
-    };
-    this.#relief = this.maintain().then(done, (error: unknown) => {
-      done();
-      if (!this.#closed) this.#options.log.warn('history could not be compacted', { reason: describeError(error) });
-    });
+    }
   }
 
   #failGroup(group: CommitGroup, error: unknown): void {

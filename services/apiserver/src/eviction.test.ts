@@ -26,6 +26,11 @@ async function makePod(name: string, status: object = READY, spec: object = {}):
   assert.equal((await api.call('PATCH', `${PODS}/${name}/status`, { body: { status } })).status, 200);
 }
 
+/** The others that the usual budget counts. */
+async function makeOthers(): Promise<void> {
+  for (const name of ['other-1', 'other-2']) await makePod(name);
+}
+
 const COUNTED = { observedGeneration: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 1 };
 
 /** A budget with what its controller would have counted. */
@@ -61,6 +66,7 @@ const causeOf = (answer: Answer): unknown => answer.at('details.causes.0.message
 test('[DISR-11] [DISR-16] an eviction is answered 201 and ends the pod by its own grace period; a plain delete asks no budget', async () => {
   await makePod('p', READY, { terminationGracePeriodSeconds: 77 });
   await makePod('q');
+  await makePod('r');
   await makeBudget();
   const answer = await evict('p');
   assert.deepEqual(answer.body, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
@@ -114,6 +120,7 @@ test('[DISR-27] [DISR-30] the pod says in the same write that it goes and why', 
 
 test('[DISR-17] an eviction notes its pod and takes one disruption in one write; the last one turns the condition', async () => {
   await makePod('p');
+  await makeOthers();
   const lastTransitionTime = '2020-01-01T00:00:00Z';
   const allowed = { type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods', message: '' };
   await makeBudget({ conditions: [{ ...allowed, lastTransitionTime }] });
@@ -158,6 +165,7 @@ test('[DISR-08] [DISR-17] a hundred evictions at once, through two servers, take
 
 test('the same pod evicted many times at once costs one disruption', async () => {
   await makePod('p');
+  await makeOthers();
   await makeBudget({ disruptionsAllowed: 5 });
   const answers = await Promise.all(Array.from({ length: 8 }, () => evict('p')));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
@@ -208,6 +216,7 @@ test('[DISR-15] a pod that is not ready waits for a healthy budget, unless the b
 });
 
 test('[DISR-17] more than one budget is 500, a negative one and one that nobody looks after are 403', async () => {
+  await makeOthers();
   await makePod('p');
   await makeBudget();
   await overdraw();
@@ -252,6 +261,7 @@ test('[DISR-06] a budget without a selector guards nothing, an empty selector ev
 });
 
 test('a dry run is judged like the real one and changes nothing', async () => {
+  await makeOthers();
   await makePod('p');
   await makeBudget();
   for (const dry of [() => evict('p', {}, '?dryRun=All'), () => evict('p', { deleteOptions: { dryRun: ['All'] } })]) {
@@ -296,4 +306,18 @@ test('[DISR-34] an application owner makes budgets, an administrator only evicts
   assert.equal((await api.call('POST', `${PODS}/p/eviction`, { as, body: eviction })).status, 201);
   await role('owner', { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['create'] });
   assert.equal((await api.call('POST', BUDGETS, { as, body })).status, 201);
+});
+
+test('[DISR-08] pods that were lost since the budget was counted are counted: an eviction finds them gone or unready', async () => {
+  for (const name of ['p', 'q', 'r', 's']) await makePod(name);
+  await makeBudget({ disruptionsAllowed: 2, currentHealthy: 4, expectedPods: 4 });
+  assert.equal((await api.call('PATCH', `${PODS}/q/status`, { body: { status: UNREADY } })).status, 200);
+  assert.equal((await api.call('DELETE', `${PODS}/r`)).status, 200);
+  const refused = await evict('p');
+  assert.equal(refused.status, 429);
+  assert.equal(causeOf(refused), 'The disruption budget web needs 2 healthy pods and has 2 currently');
+  assert.equal((await budgetOf()).at('status.disruptionsAllowed'), 2, 'nothing is spent');
+  assert.equal((await api.call('PATCH', `${PODS}/q/status`, { body: { status: READY } })).status, 200);
+  assert.equal((await evict('p')).status, 201);
+  assert.equal((await evict('s')).status, 429);
 });

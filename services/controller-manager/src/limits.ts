@@ -151,6 +151,9 @@ export const CRON_RECHECK_MS = 10 * 60_000;
 /** A pod whose eviction was allowed counts as gone for so long; when it is still there after that, it counts again. */
 export const EVICTED_POD_GRACE_MS = 2 * 60_000;
 
+/** A budget that may be raised waits for the cache of pods in steps of this. */
+export const BUDGET_BARRIER_RECHECK_MS = 250;
+
 /** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
 export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;
 

@@ -13,7 +13,7 @@ export const SPECIAL_WRITERS: ReadonlyMap<string, WriteContent> = new Map<string
   ['meta.v1.MicroTime', (writer, value) => writeTime(writer, value, nanosOfText(value))],
   ['meta.v1.Duration', (writer, value) => writeInteger(writer, 1, nanosOf(textOf(value)))],
   ['meta.v1.FieldsV1', writeRawJson],
-  ['runtime.RawExtension', writeRawJson],
+  ['runtime.RawExtension', writeGoJson],
   ['resource.Quantity', (writer, value) => writeText(writer, 1, value === undefined ? '0' : textOf(value))],
   ['intstr.IntOrString', writeIntOrString],
   ['authentication.v1.ExtraValue', (writer, value) => writeTexts(writer, 1, value)],
@@ -67,6 +67,16 @@ function writeTime(writer: WireWriter, value: unknown, nanos: number): void {
 function nanosOfText(value: unknown): number {
   const fraction = typeof value === 'string' ? /\.(\d{1,6})/.exec(value)?.[1] : undefined;
   return fraction === undefined ? 0 : Number(fraction.padEnd(6, '0')) * 1000;
+}
+
+const GO_ESCAPED = /[<>&\u2028\u2029]/g;
+
+/** What Go's encoder made of a value: clients compare these bytes with their own. It escapes what HTML might read. */
+function writeGoJson(writer: WireWriter, value: unknown): void {
+  if (value === undefined) return;
+  const text = JSON.stringify(value);
+  const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  writeText(writer, 1, text.replace(GO_ESCAPED, escape));
 }
 
 function writeRawJson(writer: WireWriter, value: unknown): void {

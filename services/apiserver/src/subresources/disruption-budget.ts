@@ -1,6 +1,6 @@
 import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@holdfast/api';
-import { findResource, POD_DISRUPTION_BUDGETS } from '@holdfast/api';
-import { compileLabelSelector, forbiddenError, StatusError, unclassifiedError } from '@holdfast/machinery';
+import { findResource, POD_DISRUPTION_BUDGETS, PODS, selectorOf } from '@holdfast/api';
+import { forbiddenError, ownValue, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
 import type { Core } from '../core.ts';
 import { DISRUPTED_PODS_MAX, EVICTION_RETRY_SECONDS, WRITE_ATTEMPTS_MAX } from '../limits.ts';
@@ -13,7 +13,7 @@ export async function findBudget(core: Core, pod: Pod): Promise<PodDisruptionBud
   await catchUp(core);
   const [budget, second] = core.reader
     .list(POD_DISRUPTION_BUDGETS, pod.metadata.namespace)
-    .filter((each) => compileLabelSelector(each.spec.selector).matches(pod.metadata.labels ?? {}));
+    .filter((each) => selectorOf(each.spec.selector).matches(pod.metadata.labels));
   if (second === undefined) return budget;
   throw unclassifiedError(
     'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
@@ -50,11 +50,35 @@ async function trySpend(core: Core, { budget, pod, dryRun }: Spending): Promise<
   if (stored === undefined) return true;
   const current = stored.mutableCopy() as PodDisruptionBudget;
   checkBudget(current);
+  await checkPods(core, current, pod);
   if (dryRun) return true;
   const now = formatTime(core.clock.now());
   const object = { ...current, status: spent(current, pod.metadata.name ?? '', now) };
   return (await updateStored(core, definition, { old: stored, object })).outcome === 'done';
 }
+
+/**
+ * What the budget says was counted a moment ago. A pod that was deleted, or stopped being ready, since then is lost as well, so
+ * the pods are counted again as every write acknowledged by now left them. What happens between this look and the
+ * deletion itself can still come on top: no transaction spans all pods.
+ */
+async function checkPods(core: Core, budget: PodDisruptionBudget, pod: Pod): Promise<void> {
+  await catchUp(core);
+  const healthy = core.reader.list(PODS, budget.metadata.namespace).filter((each) => isHealthy(budget, each));
+  const { minAvailable } = budget.spec;
+  const desired = typeof minAvailable === 'number' ? minAvailable : budget.status.desiredHealthy;
+  const left = healthy.filter(({ metadata }) => metadata.uid !== pod.metadata.uid).length;
+  if (left < desired) throw noRoom(budget, desired, healthy.length);
+}
+
+const isHealthy = ({ spec, status }: PodDisruptionBudget, pod: Pod): boolean =>
+  isReady(pod) &&
+  pod.metadata.deletionTimestamp === undefined &&
+  ownValue(status.disruptedPods, pod.metadata.name ?? '') === undefined &&
+  selectorOf(spec.selector).matches(pod.metadata.labels);
+
+export const isReady = ({ status }: Pod): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
 function spent({ status }: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudgetStatus {
   const disruptionsAllowed = status.disruptionsAllowed - 1;
@@ -90,10 +114,11 @@ function checkBudget(budget: PodDisruptionBudget): void {
     throw refused(name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
   }
   if (allowed > 0) return;
-  throw tooMany(
-    `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`,
-  );
+  throw noRoom(budget, status.desiredHealthy, status.currentHealthy);
 }
+
+const noRoom = ({ metadata: { name = '' } }: PodDisruptionBudget, desired: number, healthy: number): StatusError =>
+  tooMany(`The disruption budget ${name} needs ${desired} healthy pods and has ${healthy} currently`);
 
 const refused = (name: string, why: string): StatusError =>
   forbiddenError({ group: 'policy', resource: 'poddisruptionbudget', name }, why);

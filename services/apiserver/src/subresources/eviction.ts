@@ -16,7 +16,7 @@ import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
-import { findBudget, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
+import { findBudget, isReady, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
@@ -131,9 +131,6 @@ const isOver = ({ metadata, status }: Pod): boolean =>
 
 /** Pods that serve nobody yet, or are on their way out already, cost no budget. */
 const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase === 'Pending';
-
-const isReady = ({ status }: Pod): boolean =>
-  (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
 
 /** The pod says why it goes, in the same write that lets it go. */
 function markEvicted(object: KubeObject, now: number): KubeObject {

@@ -15,6 +15,7 @@ import {
   uidOf,
   withOwner,
 } from '../../common/meta.ts';
+import { revisionData } from '../../common/revision-data.ts';
 import { inParallel, isAlreadyExists, isNamespaceTerminating, unlessChanged } from '../../common/writes.ts';
 import { REVISION_HISTORY_LIMIT_DEFAULT } from '../../limits.ts';
 import { REVISION_LABEL, revisionOf } from './decide.ts';
@@ -51,12 +52,9 @@ export function decideHistory({ set, revisions, pods }: HistorySnapshot): readon
 function findPresent(set: DaemonSet, history: readonly ControllerRevision[]): ControllerRevision | undefined {
   const last = history.at(-1);
   if (last !== undefined && nameOf(last) === nameFor(set)) return last;
-  const data = dataOf(set);
+  const data = revisionData(set.spec.template);
   return history.findLast((each) => isSame(each.data, data)) ?? history.find((each) => nameOf(each) === nameFor(set));
 }
-
-const dataOf = ({ spec }: DaemonSet): ControllerRevision['data'] =>
-  JSON.parse(JSON.stringify({ spec: { template: { ...spec.template, $patch: 'replace' } } }));
 
 const nameFor = (set: DaemonSet): string => `${nameOf(set)}-${revisionOf(set)}`;
 
@@ -72,7 +70,7 @@ function buildRevision(set: DaemonSet, revision: number): ControllerRevision {
       ...(set.metadata.annotations === undefined ? {} : { annotations: set.metadata.annotations }),
       ownerReferences: [controllerReference(set, { apiVersion: 'apps/v1', kind: 'DaemonSet' })],
     },
-    data: dataOf(set),
+    data: revisionData(template),
     revision,
   };
 }

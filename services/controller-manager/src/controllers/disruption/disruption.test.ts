@@ -224,3 +224,35 @@ test('the mark of a disruption that never came is taken off after two minutes, u
   await controller.settle();
   assert.deepEqual([mark('evicted'), mark('by-node')], ['False', 'True']);
 });
+
+test('[DISR-08] a budget is not raised on a cache of pods that is older than the budget', async () => {
+  const world = createWorld();
+  for (const name of ['a', 'b', 'c']) world.api.put(PODS, owned(name));
+  const status = {
+    observedGeneration: 3,
+    currentHealthy: 3,
+    desiredHealthy: 2,
+    disruptionsAllowed: 1,
+    expectedPods: 3,
+  };
+  world.api.put(POD_DISRUPTION_BUDGETS, budget({ minAvailable: 2 }, status));
+  const controller = new DrivenController(world, disruptionController);
+  await controller.settle();
+  const allowed = (): number =>
+    world.api.get(POD_DISRUPTION_BUDGETS, { namespace: 'default', name: 'web' }).status.disruptionsAllowed;
+  assert.equal(allowed(), 1);
+  world.api.cache(PODS).freeze();
+  world.api.put(PODS, owned('a', { ready: false, terminating: false }));
+  // Another manager has seen that.
+  world.api.put(
+    POD_DISRUPTION_BUDGETS,
+    budget({ minAvailable: 2 }, { ...status, currentHealthy: 2, disruptionsAllowed: 0 }),
+  );
+  await controller.settle();
+  assert.equal(allowed(), 0);
+  world.api.cache(PODS).thaw();
+  world.api.put(PODS, owned('a'));
+  world.clock.advance(1_000);
+  await controller.settle();
+  assert.equal(allowed(), 1);
+});

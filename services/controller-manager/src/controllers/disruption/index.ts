@@ -1,12 +1,18 @@
-import { POD_DISRUPTION_BUDGETS, PODS, type PodDisruptionBudget, selectorOf } from '@holdfast/api';
+import {
+  POD_DISRUPTION_BUDGETS,
+  PODS,
+  type PodDisruptionBudget,
+  type PodDisruptionBudgetStatus,
+  selectorOf,
+} from '@holdfast/api';
 import type { InformerChange, ReconcileResult } from '@holdfast/client';
-import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import type { ControllerContext, ControllerDefinition, Loop, SharedInformers } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
-import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
+import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey, revisionOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { isReady } from '../../common/pods.ts';
 import { unlessChanged } from '../../common/writes.ts';
-import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { BUDGET_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide } from './decide.ts';
 import { SCALED_KINDS, scaleOf } from './scales.ts';
 import { createStaleTargetLoop } from './stale-targets.ts';
@@ -73,10 +79,24 @@ async function pass(context: ControllerContext, budget: PodDisruptionBudget, pac
   const decision = decide({ budget, pods, scaleOf: (pod) => scaleOf(informers, pod) }, clock.now());
   for (const { pod, ...event } of decision.events) events.event(pod ?? budget, event);
   const { status, recheckAfterMs } = decision;
+  pacing.passed(keyOf(budget), pods.length);
+  if (status !== undefined && raises(budget, status) && isBehind(informers, budget)) {
+    return { requeueAfterMs: BUDGET_BARRIER_RECHECK_MS };
+  }
   if (status !== undefined) {
     // Lost to an eviction that spent from it meanwhile: its change wakes the next pass.
     await unlessChanged(() => client.updateStatus(POD_DISRUPTION_BUDGETS, { ...budget, status }));
   }
-  pacing.passed(keyOf(budget), pods.length);
   return recheckAfterMs === undefined ? {} : { requeueAfterMs: recheckAfterMs };
 }
+
+/** Of a budget that was counted before for what it asks for now. */
+const raises = ({ metadata, status }: PodDisruptionBudget, next: PodDisruptionBudgetStatus): boolean =>
+  status.observedGeneration === metadata.generation && next.disruptionsAllowed > status.disruptionsAllowed;
+
+/**
+ * The budget was written, perhaps by an eviction that spent from it, after what the caches show: the pod that was evicted or
+ * whatever made it leave may not be in them yet. More is allowed only on caches that are at least as new as the budget.
+ */
+const isBehind = (informers: SharedInformers, budget: PodDisruptionBudget): boolean =>
+  informers.of(PODS).revision() < revisionOf(budget);

@@ -1,6 +1,7 @@
 import type { ControllerRevision, PodTemplateSpec, StatefulSet } from '@holdfast/api';
-import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
+import { canonicalJson, safeHash } from '../../common/hash.ts';
 import { byName, controllerReference, nameOf, namespaceOf } from '../../common/meta.ts';
+import { isSameTemplate, revisionData } from '../../common/revision-data.ts';
 import { REVISION_HISTORY_LIMIT_DEFAULT } from '../../limits.ts';
 
 /** A state of the template that pods can be made of. */
@@ -24,7 +25,7 @@ export interface Revisions {
 export function revisionsOf(set: StatefulSet, stored: readonly ControllerRevision[] | undefined): Revisions {
   const history = [...(stored ?? [])].sort((a, b) => a.revision - b.revision || byName(a, b));
   const { template } = set.spec;
-  const equal = history.find((revision) => isSame(templateIn(revision), template));
+  const equal = history.find((revision) => isSameTemplate(templateIn(revision), template));
   const update = { name: equal === undefined ? nameFor(set) : nameOf(equal), template };
   const currentStored = history.find((revision) => nameOf(revision) === set.status.currentRevision);
   const currentTemplate = currentStored === undefined ? undefined : templateIn(currentStored);
@@ -59,7 +60,7 @@ function buildRevision(set: StatefulSet, { name, template }: Revision, revision:
       },
       ownerReferences: [controllerReference(set, { apiVersion: 'apps/v1', kind: 'StatefulSet' })],
     },
-    data: JSON.parse(JSON.stringify({ spec: { template: { ...template, $patch: 'replace' } } })),
+    data: revisionData(template),
     revision,
   };
 }

@@ -1,0 +1,76 @@
+import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { User } from '../../identity.ts';
+import type { AdmissionRequest } from '../port.ts';
+
+/** A request as webhooks and policies see it: the words of `admission.k8s.io/v1`. */
+export interface Attributes {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly definition: Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'>;
+  /** The kind of what is sent; differs from that of the resource for some subresources. */
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: User;
+  readonly object: JsonObject | null;
+  readonly oldObject: JsonObject | null;
+  readonly options: JsonObject | null;
+  readonly dryRun: boolean;
+}
+
+const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+
+/** The object is read when it is asked for: mutating webhooks change it. */
+export function attributesOf(request: AdmissionRequest): Attributes {
+  const { definition, operation } = request;
+  const { group, version, kind } = definition;
+  return {
+    operation,
+    definition,
+    kind: { group, version, kind },
+    subresource: request.subresource,
+    namespace: request.namespace,
+    name: request.name || (request.object?.metadata.name ?? ''),
+    user: request.user,
+    object: request.object === undefined ? null : asSent(request.object, definition),
+    oldObject: request.old === undefined ? null : asSent(request.old, definition),
+    options: {
+      kind: OPTIONS_KINDS[operation],
+      apiVersion: 'meta.k8s.io/v1',
+      ...(request.deleteOptions === undefined ? {} : jsonOf(request.deleteOptions)),
+      ...(request.dryRun ? { dryRun: ['All'] } : {}),
+    },
+    dryRun: request.dryRun,
+  };
+}
+
+/** As JSON with its kind: members that are undefined are left out. */
+function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  return { ...jsonOf(object), kind, apiVersion };
+}
+
+export function jsonOf(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
+export function labelsOf(object: JsonObject | null): Readonly<Record<string, string>> {
+  const metadata = object === null ? undefined : ownValue(object, 'metadata');
+  const labels: Json | undefined = isJsonObject(metadata) ? ownValue(metadata, 'labels') : undefined;
+  return isJsonObject(labels) ? (labels as Readonly<Record<string, string>>) : {};
+}
+
+const CONFIGURATION_RESOURCES = new Set([
+  'validatingwebhookconfigurations',
+  'mutatingwebhookconfigurations',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+  'mutatingadmissionpolicies',
+  'mutatingadmissionpolicybindings',
+]);
+
+/** Nobody may lock everybody out of what configures admission. */
+export function isAdmissionConfiguration({ group, plural }: { group: string; plural: string }): boolean {
+  return group === 'admissionregistration.k8s.io' && CONFIGURATION_RESOURCES.has(plural);
+}

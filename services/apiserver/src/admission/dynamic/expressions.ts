@@ -1,0 +1,129 @@
+import {
+  AUTHORIZER,
+  BOOL,
+  type CelType,
+  type CelValue,
+  compileExpression,
+  DYN,
+  type Environment,
+  fromJson,
+  kubernetesEnvironment,
+  listOf,
+  mapOf,
+  type ObjectType,
+  type Outcome,
+  type Program,
+  RESOURCE_CHECK,
+  STRING,
+} from '@holdfast/cel';
+
+/** What a compiled expression may name beside the variables of every request. */
+export interface ExpressionScope {
+  readonly params: boolean;
+  readonly variables: ReadonlyMap<string, CelType>;
+}
+
+const text = (property: string): [string, { property: string; type: CelType }] => [property, { property, type: STRING }];
+const object = (name: string, ...fields: (readonly [string, { property: string; type: CelType }])[]): ObjectType => ({
+  kind: 'object',
+  name,
+  fields: new Map(fields),
+});
+const field = (property: string, type: CelType): [string, { property: string; type: CelType }] => [
+  property,
+  { property, type },
+];
+
+const KIND = object('kubernetes.GroupVersionKind', text('group'), text('version'), text('kind'));
+const RESOURCE = object('kubernetes.GroupVersionResource', text('group'), text('version'), text('resource'));
+const USER = object(
+  'kubernetes.UserInfo',
+  text('username'),
+  text('uid'),
+  field('groups', listOf(STRING)),
+  field('extra', mapOf(STRING, listOf(STRING))),
+);
+
+/** The variable `request`. */
+export const REQUEST_TYPE: ObjectType = object(
+  'kubernetes.AdmissionRequest',
+  field('kind', KIND),
+  field('resource', RESOURCE),
+  text('subResource'),
+  field('requestKind', KIND),
+  field('requestResource', RESOURCE),
+  text('requestSubResource'),
+  text('name'),
+  text('namespace'),
+  text('operation'),
+  field('userInfo', USER),
+  field('dryRun', BOOL),
+  field('options', DYN),
+);
+
+const NAMESPACE_META = object(
+  'kubernetes.NamespaceMetadata',
+  ...['name', 'generateName', 'namespace', 'uid', 'resourceVersion'].map(text),
+  field('labels', mapOf(STRING, STRING)),
+  field('annotations', mapOf(STRING, STRING)),
+  field('creationTimestamp', { kind: 'timestamp' }),
+  field('deletionTimestamp', { kind: 'timestamp' }),
+  field('deletionGracePeriodSeconds', { kind: 'int' }),
+  field('generation', { kind: 'int' }),
+  field('finalizers', listOf(STRING)),
+);
+
+/** The variable `namespaceObject`. */
+export const NAMESPACE_TYPE: ObjectType = object(
+  'kubernetes.Namespace',
+  field('metadata', NAMESPACE_META),
+  field('spec', object('kubernetes.NamespaceSpec', field('finalizers', listOf(STRING)))),
+  field('status', object('kubernetes.NamespaceStatus', text('phase'))),
+);
+
+const REQUEST_VARIABLES: readonly (readonly [string, CelType])[] = [
+  ['object', DYN],
+  ['oldObject', DYN],
+  ['request', REQUEST_TYPE],
+  ['authorizer', AUTHORIZER],
+  ['authorizer.requestResource', RESOURCE_CHECK],
+];
+
+/** Match conditions see the request and nothing else. */
+export const CONDITION_ENVIRONMENT: Environment = kubernetesEnvironment(new Map(REQUEST_VARIABLES));
+
+export function policyEnvironment({ params, variables }: ExpressionScope): Environment {
+  const fields = [...variables].map(([name, type]) => field(name, type));
+  return kubernetesEnvironment(
+    new Map<string, CelType>([
+      ...REQUEST_VARIABLES,
+      ['namespaceObject', NAMESPACE_TYPE],
+      ['variables', object('kubernetes.variables', ...fields)],
+      ...(params ? ([['params', DYN]] as const) : []),
+    ]),
+  );
+}
+
+/** A program, or the sentence that says what is wrong with its expression. */
+export type CompiledText =
+  | { readonly program: Program; readonly problem?: undefined }
+  | { readonly program?: undefined; readonly problem: string };
+
+export function compileText(source: string, environment: Environment, wanted?: 'bool' | 'string'): CompiledText {
+  const compiled = compileExpression(source, environment);
+  if (compiled.program === undefined) return { problem: `compilation failed: ${compiled.message}` };
+  const { type } = compiled.program;
+  if (wanted !== undefined && type.kind !== wanted) {
+    // What is only known at run time may still turn out right; Kubernetes refuses it, too.
+    return { problem: `must evaluate to ${wanted} but got ${nameOf(type)}` };
+  }
+  return { program: compiled.program };
+}
+
+function nameOf(type: CelType): string {
+  return type.kind === 'opaque' || type.kind === 'object' ? type.name : type.kind;
+}
+
+export type Values = (name: string) => CelValue | undefined;
+
+export { type CelValue, fromJson, type Outcome, type Program };

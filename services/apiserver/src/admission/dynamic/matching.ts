@@ -1,0 +1,98 @@
+import { NAMESPACES, type RuleWithOperations } from '@holdfast/api';
+import { compileLabelSelector, type LabelSelectorMatcher, type LabelSelectorObject } from '@holdfast/machinery';
+import type { ObjectReader } from '../../reader.ts';
+import { type Attributes, labelsOf } from './attributes.ts';
+
+type Rule = Readonly<RuleWithOperations> & { readonly resourceNames?: readonly string[] };
+
+/** What a webhook, a policy or a binding is about. */
+export interface Scope {
+  /** Absent in bindings: every request of the policy. */
+  readonly rules?: readonly Rule[] | undefined;
+  readonly excludeRules?: readonly Rule[] | undefined;
+  readonly matchPolicy?: string | undefined;
+  readonly namespaceSelector?: LabelSelectorObject | undefined;
+  readonly objectSelector?: LabelSelectorObject | undefined;
+}
+
+/** Other versions under which the same resource is served. */
+export type OtherVersions = (group: string, plural: string) => readonly string[];
+
+export interface Matcher {
+  readonly matches: (attributes: Attributes) => boolean;
+  /** May look the namespace up in the store. Asked last. */
+  readonly matchesNamespace: (attributes: Attributes) => boolean | Promise<boolean>;
+}
+
+export interface MatchingDeps {
+  readonly reader: ObjectReader;
+  readonly otherVersions: OtherVersions;
+}
+
+export function createMatcher(scope: Scope, { reader, otherVersions }: MatchingDeps): Matcher {
+  const objects = compileLabelSelector(scope.objectSelector ?? {});
+  const namespaces = compileLabelSelector(scope.namespaceSelector ?? {});
+  const versionsOf = (attributes: Attributes): readonly string[] =>
+    scope.matchPolicy === 'Exact'
+      ? [attributes.definition.version]
+      : [attributes.definition.version, ...otherVersions(attributes.definition.group, attributes.definition.plural)];
+  const fits = (rules: readonly Rule[], attributes: Attributes): boolean =>
+    rules.length > 0 && rules.some((rule) => ruleFits(rule, attributes, versionsOf(attributes)));
+  return {
+    matches: (attributes) =>
+      (scope.rules === undefined || fits(scope.rules, attributes)) &&
+      !fits(scope.excludeRules ?? [], attributes) &&
+      (objects.matches(labelsOf(attributes.object)) || matchesOld(objects, attributes)),
+    matchesNamespace: (attributes) => namespaceFits(namespaces, attributes, reader),
+  };
+}
+
+function matchesOld(selector: LabelSelectorMatcher, { oldObject }: Attributes): boolean {
+  return oldObject !== null && selector.matches(labelsOf(oldObject));
+}
+
+function ruleFits(rule: Rule, attributes: Attributes, versions: readonly string[]): boolean {
+  const { definition, operation, subresource, name } = attributes;
+  return (
+    has(rule.operations, operation) &&
+    has(rule.apiGroups, definition.group) &&
+    versions.some((version) => has(rule.apiVersions, version)) &&
+    (rule.resources ?? []).some((pattern) => resourceFits(pattern, definition.plural, subresource)) &&
+    scopeFits(rule.scope, attributes) &&
+    ((rule.resourceNames ?? []).length === 0 || rule.resourceNames?.includes(name) === true)
+  );
+}
+
+function has(values: readonly string[] | undefined, wanted: string): boolean {
+  return values !== undefined && (values.includes('*') || values.includes(wanted));
+}
+
+/** `pods`, `pods/status`, `*`, all scales, all of a pod. Without a slash a pattern is about no subresource. */
+function resourceFits(pattern: string, plural: string, subresource: string): boolean {
+  const slash = pattern.indexOf('/');
+  const resource = slash === -1 ? pattern : pattern.slice(0, slash);
+  const sub = slash === -1 ? '' : pattern.slice(slash + 1);
+  return (resource === '*' || resource === plural) && (sub === subresource || sub === '*');
+}
+
+/** A Namespace is an object of the cluster, though requests name it as their namespace. */
+function scopeFits(scope: string | undefined, { definition }: Attributes): boolean {
+  if (scope === undefined || scope === '*') return true;
+  return scope === (definition.namespaced ? 'Namespaced' : 'Cluster');
+}
+
+function namespaceFits(
+  selector: LabelSelectorMatcher,
+  attributes: Attributes,
+  reader: ObjectReader,
+): boolean | Promise<boolean> {
+  const { definition, namespace, object, oldObject } = attributes;
+  if (selector.empty) return true;
+  if (definition.group === '' && definition.plural === 'namespaces') {
+    return selector.matches(labelsOf(object ?? oldObject));
+  }
+  if (!definition.namespaced) return true;
+  const known = reader.cached(NAMESPACES, { name: namespace });
+  if (known !== undefined) return selector.matches(known.metadata.labels ?? {});
+  return reader.fresh(NAMESPACES, { name: namespace }).then((found) => selector.matches(found?.metadata.labels ?? {}));
+}

@@ -1,0 +1,28 @@
+import type { AdmissionRequest } from '../port.ts';
+
+/** Which webhooks have seen a request, and what they left: those that want to are called again after others changed it. */
+export interface Invocation {
+  /** The object as text after the last change of anybody. */
+  latest: string;
+  /** By webhook: the object as text when it had seen it. */
+  readonly seen: Map<string, string>;
+  isSecondRound: boolean;
+}
+
+const invocations = new WeakMap<AdmissionRequest, Invocation>();
+
+export function invocationOf(request: AdmissionRequest): Invocation {
+  const known = invocations.get(request);
+  if (known !== undefined) return known;
+  const made: Invocation = { latest: '', seen: new Map(), isSecondRound: false };
+  invocations.set(request, made);
+  return made;
+}
+
+/** True once after a webhook changed the object: the plugins that change objects then run again. */
+export function beginSecondRound(request: AdmissionRequest): boolean {
+  const invocation = invocations.get(request);
+  if (invocation === undefined || invocation.isSecondRound || invocation.latest === '') return false;
+  invocation.isSecondRound = true;
+  return true;
+}

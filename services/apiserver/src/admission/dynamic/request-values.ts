@@ -1,0 +1,146 @@
+import { NAMESPACES } from '@holdfast/api';
+import { type AccessAnswer, type AccessQuestion, authorizerValue, type CelValue, DYN, fromJson } from '@holdfast/cel';
+import type { Access } from '../../access.ts';
+import { isAllowed } from '../../authorization/chain.ts';
+import type { User } from '../../identity.ts';
+import type { RequestInfo } from '../../http/request-info.ts';
+import type { ObjectReader } from '../../reader.ts';
+import { type Attributes, jsonOf } from './attributes.ts';
+import { NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts';
+
+/** The part of an AdmissionRequest that expressions and webhooks share. */
+export function requestJson(attributes: Attributes) {
+  const { definition, kind, subresource, user } = attributes;
+  const resource = { group: definition.group, version: definition.version, resource: definition.plural };
+  return {
+    kind,
+    resource,
+    ...(subresource === '' ? {} : { subResource: subresource }),
+    requestKind: kind,
+    requestResource: resource,
+    ...(subresource === '' ? {} : { requestSubResource: subresource }),
+    name: attributes.name,
+    namespace: attributes.namespace,
+    operation: attributes.operation,
+    userInfo: userJson(user),
+    dryRun: attributes.dryRun,
+    options: attributes.options,
+  };
+}
+
+function userJson({ name, uid, groups, extra }: User) {
+  return {
+    username: name,
+    ...(uid === undefined ? {} : { uid }),
+    groups,
+    ...(extra === undefined ? {} : { extra }),
+  };
+}
+
+/** An authorizer must look something up before it can answer. The evaluation is done again with the answer. */
+class AnswerNeeded extends Error {
+  readonly key: string;
+  readonly question: AccessQuestion;
+  constructor(key: string, question: AccessQuestion) {
+    super('the authorizer has to look something up');
+    this.key = key;
+    this.question = question;
+  }
+}
+
+export interface ValueDeps {
+  readonly reader: ObjectReader;
+  readonly access: Access;
+}
+
+/** The variables of one request, each made when it is first used. */
+export class RequestValues {
+  readonly #attributes: Attributes;
+  readonly #deps: ValueDeps;
+  readonly #made = new Map<string, CelValue>();
+  readonly #answers = new Map<string, AccessAnswer>();
+
+  constructor(attributes: Attributes, deps: ValueDeps) {
+    this.#attributes = attributes;
+    this.#deps = deps;
+  }
+
+  readonly get: Values = (name) => {
+    const known = this.#made.get(name);
+    if (known !== undefined) return known;
+    const value = this.#make(name);
+    if (value !== undefined) this.#made.set(name, value);
+    return value;
+  };
+
+  /** Runs an evaluation; asks the authorizer what the evaluation wants to know, and runs it again. */
+  async run<T>(evaluate: () => T): Promise<T> {
+    for (;;) {
+      try {
+        return evaluate();
+      } catch (error) {
+        if (!(error instanceof AnswerNeeded)) throw error;
+        this.#answers.set(error.key, await this.#ask(error.question));
+      }
+    }
+  }
+
+  #make(name: string): CelValue | undefined {
+    const { object, oldObject } = this.#attributes;
+    switch (name) {
+      case 'object':
+        return fromJson(object, DYN);
+      case 'oldObject':
+        return fromJson(oldObject, DYN);
+      case 'request':
+        return fromJson(requestJson(this.#attributes), REQUEST_TYPE);
+      case 'namespaceObject':
+        return this.#namespace();
+      case 'authorizer':
+        return authorizerValue(this.#decide);
+      case 'authorizer.requestResource':
+        return this.#requestResource();
+      default:
+        return undefined;
+    }
+  }
+
+  #namespace(): CelValue {
+    const { definition, namespace } = this.#attributes;
+    if (!definition.namespaced) return null;
+    const found = this.#deps.reader.cached(NAMESPACES, { name: namespace });
+    return found === undefined ? null : fromJson(jsonOf(found), NAMESPACE_TYPE);
+  }
+
+  #requestResource(): CelValue {
+    const { definition, subresource, namespace, name } = this.#attributes;
+    const { group, plural: resource } = definition;
+    return authorizerValue(this.#decide).withResource({ group, resource, subresource, namespace, name });
+  }
+
+  readonly #decide = (question: AccessQuestion): AccessAnswer => {
+    const key = JSON.stringify(question);
+    const known = this.#answers.get(key);
+    if (known === undefined) throw new AnswerNeeded(key, question);
+    return known;
+  };
+
+  async #ask(question: AccessQuestion): Promise<AccessAnswer> {
+    const user = question.serviceAccount === undefined ? this.#attributes.user : accountUser(question.serviceAccount);
+    const reason = await isAllowed(this.#deps.access.authorizers, user, infoOf(question));
+    return { allowed: reason !== undefined, reason: reason ?? '' };
+  }
+}
+
+function accountUser({ namespace, name }: { namespace: string; name: string }): User {
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}
+
+function infoOf({ verb, path, resource }: AccessQuestion): RequestInfo {
+  if (resource === undefined) return { kind: 'path', verb, path: path ?? '' } as RequestInfo;
+  const { group, resource: plural, subresource, namespace, name } = resource;
+  return { kind: 'resource', verb, group, version: '*', resource: plural, subresource, namespace, name } as RequestInfo;
+}

@@ -1,0 +1,21 @@
+/** Where a webhook is: an address, or a service of the cluster. */
+export interface WebhookTarget {
+  /** With scheme, host and path; without the time-out. */
+  readonly url: string;
+  /** Where to connect when that is not what the address says. */
+  readonly connectTo?: { readonly host: string; readonly port: number };
+  /** PEM. Absent: the authorities that the machine trusts. */
+  readonly ca?: string;
+}
+
+/**
+ * Sends a review to a webhook and returns the body of its answer. Throws a WebhookCallError with words that name what
+ * failed: no connection, a certificate that does not fit, a status other than 200, an answer that is too long, a time-out.
+ */
+export interface WebhookCaller {
+  readonly call: (target: WebhookTarget, body: string, timeoutMs: number) => Promise<string>;
+}
+
+export class WebhookCallError extends Error {
+  override readonly name = 'WebhookCallError';
+}

@@ -1,0 +1,62 @@
+import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
+import { type JsonObject, StatusError } from '@holdfast/machinery';
+import { decodeStoredForm } from '../../verbs/decode-body.ts';
+import { attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
+import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
+import { invocationOf } from '../dynamic/reinvocation.ts';
+import { RequestValues } from '../dynamic/request-values.ts';
+import { callFailed, patched } from '../dynamic/review.ts';
+import { callWebhook, heed, isWanted } from '../dynamic/webhook-call.ts';
+import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
+
+/** Calls the webhooks that may change an object, one after the other. */
+export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
+  const source = new WebhookSource(MUTATING_WEBHOOK_CONFIGURATIONS, true, deps);
+  return {
+    name: 'MutatingAdmissionWebhook',
+    handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
+    admit: async (request) => {
+      for (const hook of source.all()) await invoke(hook, request, deps);
+    },
+  };
+}
+
+async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: AdmissionDeps): Promise<void> {
+  const attributes = attributesOf(request);
+  const invocation = invocationOf(request);
+  const before = JSON.stringify(attributes.object);
+  if (invocation.isSecondRound) {
+    if (hook.webhook.reinvocationPolicy !== 'IfNeeded' || invocation.seen.get(hook.id) === before) return;
+  }
+  if (!(await isWanted(hook, attributes, new RequestValues(attributes, deps)))) return;
+  const answer = await callWebhook(hook, attributes, deps);
+  if (answer === undefined) return;
+  heed(hook, answer, request.warn);
+  const { object } = request;
+  if (answer.patch !== undefined && object !== undefined && attributes.object !== null) {
+    replaceBy(object, request.definition, applied(hook, attributes.object, answer.patch));
+  }
+  const after = JSON.stringify(attributesOf(request).object);
+  invocation.seen.set(hook.id, after);
+  if (after !== before) invocation.latest = after;
+}
+
+function applied(hook: CompiledWebhook, object: JsonObject, patch: Parameters<typeof patched>[1]): JsonObject {
+  try {
+    return patched(object, patch);
+  } catch (error) {
+    const why = error instanceof StatusError ? error.body.message : String(error);
+    throw callFailed(hook.webhook.name, `received invalid webhook response: ${why}`);
+  }
+}
+
+/** Puts what a webhook made of an object in its place. Who owns its fields is not for webhooks to say. */
+function replaceBy(object: KubeObject, definition: ResourceDefinition, json: JsonObject): void {
+  const { managedFields } = object.metadata;
+  const decoded = decodeStoredForm(json, definition) as unknown as KubeObject;
+  for (const key of Object.keys(object)) Reflect.deleteProperty(object, key);
+  Object.assign(object, decoded);
+  if (managedFields === undefined) delete object.metadata.managedFields;
+  else object.metadata.managedFields = managedFields;
+  definition.setDefaults(object);
+}

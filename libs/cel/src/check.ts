@@ -37,6 +37,8 @@ export interface Checked {
   readonly type: CelType;
   readonly types: ReadonlyMap<number, CelType>;
   readonly calls: ReadonlyMap<number, ResolvedCall>;
+  /** Selections that are the qualified name of a variable. */
+  readonly qualified: ReadonlyMap<number, string>;
   /** Names of types, which are values. */
   readonly constants: ReadonlyMap<number, CelValue>;
 }
@@ -55,6 +57,7 @@ class Checker {
   readonly #types = new Map<number, CelType>();
   readonly #calls = new Map<number, ResolvedCall>();
   readonly #constants = new Map<number, CelValue>();
+  readonly #qualified = new Map<number, string>();
   readonly #scope: Map<string, CelType>[] = [];
   #known: Substitution = new Map();
   #fresh = 0;
@@ -66,7 +69,13 @@ class Checker {
   result(type: CelType): Checked {
     const types = new Map<number, CelType>();
     for (const [id, each] of this.#types) types.set(id, substitute(each, this.#known, true));
-    return { type: substitute(type, this.#known, true), types, calls: this.#calls, constants: this.#constants };
+    return {
+      type: substitute(type, this.#known, true),
+      types,
+      calls: this.#calls,
+      constants: this.#constants,
+      qualified: this.#qualified,
+    };
   }
 
   typeOf(expr: Expr): CelType {
@@ -112,6 +121,10 @@ class Checker {
     return { kind: 'type', of };
   }
 
+  #isLocal(name: string): boolean {
+    return this.#scope.some((level) => level.has(name));
+  }
+
   #lookUp(name: string): CelType | undefined {
     for (let level = this.#scope.length - 1; level >= 0; level -= 1) {
       const type = this.#scope[level]?.get(name);
@@ -122,6 +135,11 @@ class Checker {
 
   #select(expr: Select): CelType {
     const qualified = qualifiedName(expr);
+    const variable = qualified === undefined ? undefined : this.#environment.variables.get(qualified);
+    if (qualified !== undefined && variable !== undefined && !this.#isLocal(rootOf(qualified))) {
+      this.#qualified.set(expr.id, qualified);
+      return variable;
+    }
     if (qualified !== undefined && this.#lookUp(rootOf(qualified)) === undefined) {
       const named = this.#environment.typeNames.get(qualified);
       if (named !== undefined) return this.#typeConstant(expr, named);

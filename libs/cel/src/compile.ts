@@ -47,6 +47,8 @@ class Compiler {
   step(expr: Expr): Step {
     const constant = this.#checked.constants.get(expr.id);
     if (constant !== undefined) return () => constant;
+    const qualified = this.#checked.qualified.get(expr.id);
+    if (qualified !== undefined) return outer(qualified);
     switch (expr.op) {
       case 'literal': {
         const { value } = expr;
@@ -77,12 +79,7 @@ class Compiler {
         return locals[place] ?? null;
       };
     }
-    return ({ variables, meter }) => {
-      meter.spend(SELECT_AND_IDENT_COST);
-      const value = variables(name);
-      if (value === undefined) throw new EvaluationError(`no such attribute(s): ${name}`);
-      return value;
-    };
+    return outer(name);
   }
 
   #select({ operand, field, mode }: Select): Step {
@@ -194,6 +191,16 @@ class Compiler {
       return expr.flat ? result : new OptionalValue(result);
     };
   }
+}
+
+/** A variable from outside. */
+function outer(name: string): Step {
+  return ({ variables, meter }) => {
+    meter.spend(SELECT_AND_IDENT_COST);
+    const value = variables(name);
+    if (value === undefined) throw new EvaluationError(`no such attribute(s): ${name}`);
+    return value;
+  };
 }
 
 function isClosed(type: { readonly kind: string } | undefined): boolean {

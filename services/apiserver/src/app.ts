@@ -1,9 +1,11 @@
-import { DEFAULT_FEATURES, type Features, NO_RULES, type RuleEngine } from '@holdfast/api';
+import { DEFAULT_FEATURES, type Features, type RuleEngine } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
 import { type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
+import { createHttpsWebhookCaller } from './admission/dynamic/https-webhook-caller.ts';
+import type { WebhookCaller } from './admission/dynamic/webhook-caller.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
 import { tokenWarning } from './authentication/bearer-token.ts';
@@ -26,6 +28,7 @@ import type { Core } from './core.ts';
 import { createCatalog } from './endpoints/catalog.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
+import { createLazyRuleEngine } from './expressions/load.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer } from './http/answers.ts';
 import { asRead } from './http/indentation.ts';
@@ -67,6 +70,8 @@ export interface ApiServerDeps {
   readonly features?: Features;
   /** Evaluates the rules of custom resources. Default: none, so that rules have no effect. */
   readonly rules?: RuleEngine;
+  /** Default: over HTTPS. */
+  readonly webhooks?: WebhookCaller;
 }
 
 export interface ServiceAccountOptions {
@@ -149,7 +154,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
   const addresses = serviceAddresses(deps);
   const kinds = new CustomKinds({
-    rules: deps.rules ?? NO_RULES,
+    rules: deps.rules ?? createLazyRuleEngine(clock),
     log,
     onChange: (group, plural) => cache.endWatchesOf(group, plural),
     onDefinition: (name) => wake.definition(name),
@@ -165,6 +170,9 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const access = createAccess(deps, { cache, reader });
   const admission = createAdmissionChain({
     reader,
+    kinds,
+    log,
+    webhooks: deps.webhooks ?? createHttpsWebhookCaller(clock),
     ids,
     clock,
     access,

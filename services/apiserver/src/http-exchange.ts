@@ -25,7 +25,7 @@ export function exchangeOverHttp(
 }
 
 /** What failed, as Kubernetes says it: people look for these words. */
-function failureOf(error: Error): string {
+export function failureOf(error: Error): string {
   const {
     code = '',
     syscall = '',

@@ -203,3 +203,10 @@ export const DEFINITION_RETRY_MS = 1_000;
 export const CLEANUP_LOOK_FIRST_MS = 50;
 export const CLEANUP_LOOK_LONGEST_MS = 5_000;
 export const INSTANCES_DELETED_AT_ONCE = 32;
+
+/** The time that a webhook has when it names none, as in 1.32. */
+export const WEBHOOK_TIMEOUT_SECONDS_DEFAULT = 10;
+/** The answer of a webhook: a patch may be as large as an object. */
+export const WEBHOOK_ANSWER_BYTES_MAX = 3 * 1024 * 1024;
+/** Connections to webhooks that stay open between calls. */
+export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;

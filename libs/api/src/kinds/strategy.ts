@@ -48,9 +48,3 @@ export function statusAlone<T extends WithSpec & WithStatus>(
     validateUpdate,
   };
 }
-
-/** Tells whoever creates an object of a kind that is kept and has no effect yet: what is not enforced must not look as if it were. */
-export const warnAtCreate =
-  (text: string) =>
-  (_object: unknown, old: unknown): readonly string[] =>
-    old === undefined ? [text] : [];

@@ -1,3 +1,5 @@
+import type { Attributes } from './dynamic/attributes.ts';
+import { beginSecondRound } from './dynamic/reinvocation.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from './port.ts';
 import { ADMISSION_PLUGINS } from './registry.ts';
 
@@ -5,6 +7,8 @@ import { ADMISSION_PLUGINS } from './registry.ts';
 export interface AdmissionChain {
   readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
   readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
+  /** A connection that is about to be made: exec, attach, port-forward, proxies. */
+  readonly connect: (attributes: Attributes, warn: (text: string) => void) => Promise<void> | undefined;
 }
 
 type Phase = 'admit' | 'validate';
@@ -12,11 +16,30 @@ type Phase = 'admit' | 'validate';
 export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
   const plugins = ADMISSION_PLUGINS.map((create) => create(deps));
   const admitting = plugins.filter(({ admit }) => admit !== undefined);
+  const connecting = plugins.filter(({ connect }) => connect !== undefined);
   const validating = plugins.filter(({ validate }) => validate !== undefined);
   return {
-    admit: (request) => run(admitting, 'admit', request),
+    admit: (request) => {
+      const first = run(admitting, 'admit', request);
+      return first?.then(() => secondRound(admitting, request));
+    },
     validate: (request) => run(validating, 'validate', request),
+    connect: (attributes, warn) => connectAll(connecting, attributes, warn),
   };
+}
+
+/** After a webhook has changed the object, everybody who changes objects looks at it once more. */
+async function secondRound(admitting: readonly AdmissionPlugin[], request: AdmissionRequest): Promise<void> {
+  if (beginSecondRound(request)) await run(admitting, 'admit', request);
+}
+
+function connectAll(
+  plugins: readonly AdmissionPlugin[],
+  attributes: Attributes,
+  warn: (text: string) => void,
+): Promise<void> | undefined {
+  const works = plugins.flatMap((plugin) => plugin.connect?.(attributes, warn) ?? []);
+  return works.length === 0 ? undefined : Promise.all(works).then(() => undefined);
 }
 
 function run(plugins: readonly AdmissionPlugin[], phase: Phase, request: AdmissionRequest): Promise<void> | undefined {

@@ -1,10 +1,13 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
-import type { Clock, Ids } from '@holdfast/platform';
+import type { Clock, Ids, Log } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { Access } from '../access.ts';
 import type { User } from '../identity.ts';
+import type { Kinds } from '../kinds/custom-kinds.ts';
 import type { ObjectReader } from '../reader.ts';
 import { subjectOf } from '../served.ts';
+import type { Attributes } from './dynamic/attributes.ts';
+import type { WebhookCaller } from './dynamic/webhook-caller.ts';
 
 /** One write on its way to the store. */
 export interface AdmissionRequest {
@@ -44,6 +47,10 @@ export interface WriteCompanion {
 
 export interface AdmissionDeps {
   readonly reader: ObjectReader;
+  readonly kinds: Kinds;
+  readonly log: Log;
+  /** How webhooks are called. */
+  readonly webhooks: WebhookCaller;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly access: Access;
@@ -65,6 +72,8 @@ export interface AdmissionPlugin {
   readonly admit?: (request: AdmissionRequest) => Promise<void> | void;
   /** Sees the object as it will be stored. */
   readonly validate?: (request: AdmissionRequest) => Promise<void> | void;
+  /** Sees a connection to a pod, service or node before it is made. */
+  readonly connect?: (attributes: Attributes, warn: (text: string) => void) => Promise<void> | void;
 }
 
 export type AdmissionPluginFactory = (deps: AdmissionDeps) => AdmissionPlugin;

@@ -7,7 +7,9 @@ import { createClaimResize } from './plugins/claim-resize.ts';
 import { createDefaultIngressClass } from './plugins/default-ingress-class.ts';
 import { createDefaultStorageClass } from './plugins/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
+import { createExpressionChecks } from './plugins/expression-checks.ts';
 import { createLimitRanger } from './plugins/limit-ranger.ts';
+import { createMutatingWebhooks } from './plugins/mutating-webhooks.ts';
 import { createNamespaceLifecycle } from './plugins/namespace-lifecycle.ts';
 import { createNodeRestriction } from './plugins/node-restriction.ts';
 import { createNodeVerdict } from './plugins/node-verdict.ts';
@@ -21,6 +23,8 @@ import { createRuntimeClass } from './plugins/runtime-class.ts';
 import { createServiceAccount } from './plugins/service-account.ts';
 import { createStorageProtection } from './plugins/storage-protection.ts';
 import { createTaintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
+import { createValidatingPolicies } from './plugins/validating-policies.ts';
+import { createValidatingWebhooks } from './plugins/validating-webhooks.ts';
 import { createVolumeAttachmentRule } from './plugins/volume-attachment-rule.ts';
 import type { AdmissionPluginFactory } from './port.ts';
 
@@ -42,10 +46,14 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createCertificateSigning,
   createCertificateSubjectRestriction,
   createDefaultIngressClass,
+  createMutatingWebhooks,
+  createExpressionChecks,
   createRbacEscalation,
   createOwnersOnly,
   createPodOwnership,
   createNodeVerdict,
   createVolumeAttachmentRule,
+  createValidatingPolicies,
+  createValidatingWebhooks,
   createResourceQuota,
 ];

@@ -1,6 +1,6 @@
 import type { Pod, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { badRequest, ownValue, StatusError } from '@holdfast/machinery';
+import { badRequest, type JsonObject, ownValue, StatusError } from '@holdfast/machinery';
 import { decodePod } from '../admission/decode.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -8,6 +8,7 @@ import { isTrue } from '../http/request-info.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { missing } from '../verbs/write-results.ts';
+import { admitConnection } from './admit-connection.ts';
 import { containerOf } from './container-of.ts';
 import type { Handler, Subresource } from './port.ts';
 
@@ -27,6 +28,24 @@ const KINDS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** The query as the object that admission sees. */
+function optionsOf(name: string, query: URLSearchParams): JsonObject {
+  const kind = KINDS.get(name) ?? '';
+  const flags = ['stdin', 'stdout', 'stderr', 'tty'].filter((flag) => isTrue(query.get(flag)));
+  const ports = query
+    .getAll('ports')
+    .flatMap((text) => text.split(','))
+    .map(Number);
+  return {
+    kind,
+    apiVersion: 'v1',
+    ...Object.fromEntries(flags.map((flag) => [flag, true])),
+    ...(query.has('container') ? { container: query.get('container') } : {}),
+    ...(query.has('command') ? { command: query.getAll('command') } : {}),
+    ...(ports.length > 0 ? { ports } : {}),
+  };
+}
+
 const exec: Handler = async (core, context, definition) => {
   const { query } = context.request;
   const pod = await podOf(core, context, definition);
@@ -35,13 +54,16 @@ const exec: Handler = async (core, context, definition) => {
   if (command.length === 0) throw badRequest('you must specify at least one command for the container');
   const asked = streamQuery(query);
   for (const word of command) asked.append('command', word);
+  await admitConnection(core, context, definition, optionsOf('exec', query));
   return passOn(core, context, { pod, path, query: asked });
 };
 
 const attach: Handler = async (core, context, definition) => {
   const pod = await podOf(core, context, definition);
   const { query } = context.request;
-  return passOn(core, context, { pod, path: containerPath('attach', pod, query), query: streamQuery(query) });
+  const path = containerPath('attach', pod, query);
+  await admitConnection(core, context, definition, optionsOf('attach', query));
+  return passOn(core, context, { pod, path, query: streamQuery(query) });
 };
 
 const portForward: Handler = async (core, context, definition) => {
@@ -50,6 +72,7 @@ const portForward: Handler = async (core, context, definition) => {
   const ports = context.request.query.getAll('ports').flatMap((text) => text.split(','));
   const asked = new URLSearchParams();
   for (const port of ports) asked.append('port', port);
+  await admitConnection(core, context, definition, optionsOf('portforward', context.request.query));
   return passOn(core, context, { pod, path: `/portForward/${namespace}/${name}/${uid}`, query: asked });
 };
 

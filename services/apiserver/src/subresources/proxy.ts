@@ -5,14 +5,26 @@ import type { Core } from '../core.ts';
 import { IMPERSONATE } from '../header-values.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { brokenBackend, exchangeOverHttp } from '../http-exchange.ts';
+import { admitConnection } from './admit-connection.ts';
 import type { Handler, Subresource } from './port.ts';
 import { behindProxy } from './proxy-answer.ts';
 import { type Place, podPlace, readTarget, servicePlace, unreachable } from './proxy-place.ts';
+
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['nodes', 'NodeProxyOptions'],
+  ['pods', 'PodProxyOptions'],
+  ['services', 'ServiceProxyOptions'],
+]);
 
 const proxy: Handler = async (core, context, definition) => {
   const { request, info } = context;
   const { prefix, rest } = splitPath(request.path);
   const target = readTarget(definition.plural, info.name);
+  await admitConnection(core, context, definition, {
+    kind: KINDS.get(definition.plural) ?? '',
+    apiVersion: 'v1',
+    path: rest,
+  });
   if (definition.plural === 'nodes') {
     if (isWithoutPath(request, rest)) return redirect(request);
     return asPrivate(await askNode(core, context, { node: target.name, path: rest }));
@@ -31,16 +43,16 @@ function asPrivate(answer: ApiResponse): ApiResponse {
 }
 
 /** Requests to what a pod, a service or a kubelet serves, through this server. */
-const onResource = (resource: string, kind: string): Subresource => ({
+const onResource = (resource: string): Subresource => ({
   name: 'proxy',
   servedBy: ({ group, plural }) => group === '' && plural === resource,
   verbs: { create: proxy, delete: proxy, get: proxy, patch: proxy, update: proxy },
-  body: { group: '', version: 'v1', kind },
+  body: { group: '', version: 'v1', kind: KINDS.get(resource) ?? '' },
 });
 
-export const nodeProxy = onResource('nodes', 'NodeProxyOptions');
-export const podProxy = onResource('pods', 'PodProxyOptions');
-export const serviceProxy = onResource('services', 'ServiceProxyOptions');
+export const nodeProxy = onResource('nodes');
+export const podProxy = onResource('pods');
+export const serviceProxy = onResource('services');
 
 /** What follows `/proxy` of the resource; '' when nothing does, not even a slash. Names may begin with `proxy` as well. */
 function splitPath(path: string): { readonly prefix: string; readonly rest: string } {

@@ -18,7 +18,7 @@ import { pathSegmentErrors } from '../../validation/rbac.ts';
 import { validateMatchResources } from '../../validation/webhooks.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare, specChanged, warnAtCreate } from '../strategy.ts';
+import { nothingToPrepare, specChanged } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 const ACTIONS = ['Audit', 'Deny', 'Warn'];
@@ -39,7 +39,6 @@ export const validatingAdmissionPolicyBindingResource = defineResource(VALIDATIN
     prepareForUpdate: nothingToPrepare,
     ...checkedInSteps<ValidatingAdmissionPolicyBinding>(META, { whole: validateBinding, onUpdate: ['whole'] }),
     generationChanges: specChanged,
-    warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
   columns: [

@@ -6,7 +6,7 @@ import { VALIDATING_ADMISSION_POLICIES } from '../../refs.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { keepStatus, specChanged, statusAlone, warnAtCreate } from '../strategy.ts';
+import { keepStatus, specChanged, statusAlone } from '../strategy.ts';
 import { validatePolicy, validatePolicyStatus } from './validation.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
@@ -33,7 +33,6 @@ export const validatingAdmissionPolicyResource = defineResource(VALIDATING_ADMIS
     prepareForUpdate: keepStatus,
     ...checks,
     generationChanges: specChanged,
-    warnings: warnAtCreate('this API server evaluates no admission policies yet: the object is kept and has no effect'),
     allowUnconditionalUpdate: false,
   },
   status: statusAlone(validatePolicyStatus),

@@ -7,7 +7,7 @@ import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateWebhooks } from '../../validation/webhooks.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
-import { nothingToPrepare, warnAtCreate } from '../strategy.ts';
+import { nothingToPrepare } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors, standardFinalizers: false } as const;
 
@@ -25,9 +25,6 @@ export const validatingWebhookConfigurationResource = defineResource(VALIDATING_
       onUpdate: ['whole'],
     }),
     generationChanges: (configuration, old) => !semanticEqual(configuration.webhooks, old.webhooks),
-    warnings: warnAtCreate(
-      'this API server calls no admission webhooks yet: the configuration is kept and has no effect',
-    ),
     allowUnconditionalUpdate: false,
   },
   columns: [

@@ -1,5 +1,6 @@
-import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import { encodeStored } from '../../cache/stored-json.ts';
 import type { User } from '../../identity.ts';
 import type { AdmissionRequest } from '../port.ts';
 
@@ -48,7 +49,10 @@ export function attributesOf(request: AdmissionRequest): Attributes {
 /** As JSON with its kind: members that are undefined are left out. */
 function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  return { ...jsonOf(object), kind, apiVersion };
+  const json = JSON.parse(encodeStored({ ...object, kind, apiVersion })) as JsonObject;
+  const { resourceVersion } = object.metadata;
+  if (resourceVersion === undefined) return json;
+  return { ...json, metadata: { ...(json['metadata'] as JsonObject), resourceVersion } };
 }
 
 export function jsonOf(value: unknown): JsonObject {

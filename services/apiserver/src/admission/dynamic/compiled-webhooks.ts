@@ -1,12 +1,7 @@
-import type {
-  KubeObject,
-  MutatingWebhook,
-  ResourceRef,
-  ValidatingWebhook,
-} from '@holdfast/api';
+import type { KubeObject, MutatingWebhook, ResourceRef, ValidatingWebhook } from '@holdfast/api';
 import type { ObjectReader } from '../../reader.ts';
 import { MatchConditions } from './conditions.ts';
-import { CONDITION_ENVIRONMENT } from './expressions.ts';
+import { conditionEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps } from './matching.ts';
 
 export interface CompiledWebhook {
@@ -65,7 +60,7 @@ export class WebhookSource {
       isMutating: this.#isMutating,
       reviewVersion: webhook.admissionReviewVersions.find((each) => each === 'v1' || each === 'v1beta1') ?? 'v1',
       matcher: createMatcher({ rules, matchPolicy, namespaceSelector, objectSelector }, this.#deps),
-      conditions: new MatchConditions(matchConditions, CONDITION_ENVIRONMENT),
+      conditions: new MatchConditions(matchConditions, conditionEnvironment),
     };
   }
 }

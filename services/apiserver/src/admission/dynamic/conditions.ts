@@ -1,6 +1,6 @@
 import type { MatchCondition } from '@holdfast/api';
 import type { Environment } from '@holdfast/cel';
-import { PER_CALL_LIMIT } from '@holdfast/cel';
+import { cel } from '../../expressions/load.ts';
 import { type CompiledText, compileText } from './expressions.ts';
 import type { RequestValues } from './request-values.ts';
 
@@ -18,7 +18,12 @@ export type ConditionsResult = 'match' | 'noMatch' | { readonly failed: string }
 export class MatchConditions {
   readonly #conditions: readonly Condition[];
 
-  constructor(conditions: readonly Readonly<MatchCondition>[], environment: Environment) {
+  constructor(conditions: readonly Readonly<MatchCondition>[], environmentOf: () => Environment) {
+    if (conditions.length === 0) {
+      this.#conditions = [];
+      return;
+    }
+    const environment = environmentOf();
     this.#conditions = conditions.map(({ name, expression }) => ({
       name,
       compiled: compileText(expression, environment, 'bool'),
@@ -41,7 +46,7 @@ export class MatchConditions {
         failures.push(`matchCondition ${name}: ${compiled.problem}`);
         continue;
       }
-      const outcome = compiled.program.evaluate(values.get, { costLimit: Math.min(PER_CALL_LIMIT, budget) });
+      const outcome = compiled.program.evaluate(values.get, { costLimit: Math.min(cel().PER_CALL_LIMIT, budget) });
       budget -= outcome.cost;
       if (outcome.error !== undefined) failures.push(outcome.error.message);
       else if (outcome.value !== true) return 'noMatch';

@@ -1,21 +1,5 @@
-import {
-  AUTHORIZER,
-  BOOL,
-  type CelType,
-  type CelValue,
-  compileExpression,
-  DYN,
-  type Environment,
-  fromJson,
-  kubernetesEnvironment,
-  listOf,
-  mapOf,
-  type ObjectType,
-  type Outcome,
-  type Program,
-  RESOURCE_CHECK,
-  STRING,
-} from '@holdfast/cel';
+import type { CelType, CelValue, Environment, ObjectType, Outcome, Program } from '@holdfast/cel';
+import { cel } from '../../expressions/load.ts';
 
 /** What a compiled expression may name beside the variables of every request. */
 export interface ExpressionScope {
@@ -23,7 +7,16 @@ export interface ExpressionScope {
   readonly variables: ReadonlyMap<string, CelType>;
 }
 
-const text = (property: string): [string, { property: string; type: CelType }] => [property, { property, type: STRING }];
+const STRING: CelType = { kind: 'string' };
+const BOOL: CelType = { kind: 'bool' };
+export const DYN: CelType = { kind: 'dyn' };
+const listOf = (element: CelType): CelType => ({ kind: 'list', element });
+const mapOf = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value });
+
+const text = (property: string): [string, { property: string; type: CelType }] => [
+  property,
+  { property, type: STRING },
+];
 const object = (name: string, ...fields: (readonly [string, { property: string; type: CelType }])[]): ObjectType => ({
   kind: 'object',
   name,
@@ -81,22 +74,27 @@ export const NAMESPACE_TYPE: ObjectType = object(
   field('status', object('kubernetes.NamespaceStatus', text('phase'))),
 );
 
-const REQUEST_VARIABLES: readonly (readonly [string, CelType])[] = [
-  ['object', DYN],
-  ['oldObject', DYN],
-  ['request', REQUEST_TYPE],
-  ['authorizer', AUTHORIZER],
-  ['authorizer.requestResource', RESOURCE_CHECK],
-];
+function requestVariables(): readonly (readonly [string, CelType])[] {
+  const { AUTHORIZER, RESOURCE_CHECK } = cel();
+  return [
+    ['object', DYN],
+    ['oldObject', DYN],
+    ['request', REQUEST_TYPE],
+    ['authorizer', AUTHORIZER],
+    ['authorizer.requestResource', RESOURCE_CHECK],
+  ];
+}
 
 /** Match conditions see the request and nothing else. */
-export const CONDITION_ENVIRONMENT: Environment = kubernetesEnvironment(new Map(REQUEST_VARIABLES));
+export function conditionEnvironment(): Environment {
+  return cel().kubernetesEnvironment(new Map(requestVariables()));
+}
 
 export function policyEnvironment({ params, variables }: ExpressionScope): Environment {
   const fields = [...variables].map(([name, type]) => field(name, type));
-  return kubernetesEnvironment(
+  return cel().kubernetesEnvironment(
     new Map<string, CelType>([
-      ...REQUEST_VARIABLES,
+      ...requestVariables(),
       ['namespaceObject', NAMESPACE_TYPE],
       ['variables', object('kubernetes.variables', ...fields)],
       ...(params ? ([['params', DYN]] as const) : []),
@@ -110,7 +108,7 @@ export type CompiledText =
   | { readonly program?: undefined; readonly problem: string };
 
 export function compileText(source: string, environment: Environment, wanted?: 'bool' | 'string'): CompiledText {
-  const compiled = compileExpression(source, environment);
+  const compiled = cel().compileExpression(source, environment);
   if (compiled.program === undefined) return { problem: `compilation failed: ${compiled.message}` };
   const { type } = compiled.program;
   if (wanted !== undefined && type.kind !== wanted) {
@@ -126,4 +124,4 @@ function nameOf(type: CelType): string {
 
 export type Values = (name: string) => CelValue | undefined;
 
-export { type CelValue, fromJson, type Outcome, type Program };
+export type { CelValue, Outcome, Program };

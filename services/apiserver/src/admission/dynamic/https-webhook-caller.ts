@@ -1,25 +1,29 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type Clock, describeError, nodeHttps } from '@holdfast/platform';
+import type { Agent } from 'node:https';
+import { type Clock, describeError } from '@holdfast/platform';
+import { nodeHttps } from '@holdfast/platform/http';
 import { failureOf } from '../../http-exchange.ts';
 import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_IDLE_CONNECTIONS_MAX } from '../../limits.ts';
-import { type WebhookCaller, WebhookCallError, type WebhookTarget } from './webhook-caller.ts';
+import { WebhookCallError, type WebhookCaller, type WebhookTarget } from './webhook-caller.ts';
 
-/** Calls over HTTPS, with connections that stay open between calls. */
-export function createHttpsWebhookCaller(clock: Clock): WebhookCaller & { readonly close: () => void } {
-  let agent: import('node:https').Agent | undefined;
+/** Calls over HTTPS. Connections stay open between calls; one that is idle keeps no process alive. */
+export function createHttpsWebhookCaller(clock: Clock): WebhookCaller {
+  let agent: Agent | undefined;
   return {
     call: (target, body, timeoutMs) => {
-      agent ??= new (nodeHttps().Agent)({ keepAlive: true, maxFreeSockets: WEBHOOK_IDLE_CONNECTIONS_MAX });
-      return post({ target, body, agent }, clock, timeoutMs);
+      const open = (agent ??= newAgent());
+      return post({ target, body, agent: open }, clock, timeoutMs);
     },
-    close: () => agent?.destroy(),
   };
 }
+
+const newAgent = (): Agent =>
+  new (nodeHttps().Agent)({ keepAlive: true, maxFreeSockets: WEBHOOK_IDLE_CONNECTIONS_MAX });
 
 interface Call {
   readonly target: WebhookTarget;
   readonly body: string;
-  readonly agent: import('node:https').Agent;
+  readonly agent: Agent;
 }
 
 async function post(call: Call, clock: Clock, timeoutMs: number): Promise<string> {

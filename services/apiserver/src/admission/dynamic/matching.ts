@@ -1,5 +1,6 @@
-import { NAMESPACES, type RuleWithOperations } from '@holdfast/api';
+import { allResources, NAMESPACES, type RuleWithOperations } from '@holdfast/api';
 import { compileLabelSelector, type LabelSelectorMatcher, type LabelSelectorObject } from '@holdfast/machinery';
+import type { Kinds } from '../../kinds/custom-kinds.ts';
 import type { ObjectReader } from '../../reader.ts';
 import { type Attributes, labelsOf } from './attributes.ts';
 
@@ -15,9 +16,6 @@ export interface Scope {
   readonly objectSelector?: LabelSelectorObject | undefined;
 }
 
-/** Other versions under which the same resource is served. */
-export type OtherVersions = (group: string, plural: string) => readonly string[];
-
 export interface Matcher {
   readonly matches: (attributes: Attributes) => boolean;
   /** May look the namespace up in the store. Asked last. */
@@ -26,16 +24,16 @@ export interface Matcher {
 
 export interface MatchingDeps {
   readonly reader: ObjectReader;
-  readonly otherVersions: OtherVersions;
+  readonly kinds: Kinds;
 }
 
-export function createMatcher(scope: Scope, { reader, otherVersions }: MatchingDeps): Matcher {
+export function createMatcher(scope: Scope, { reader, kinds }: MatchingDeps): Matcher {
   const objects = compileLabelSelector(scope.objectSelector ?? {});
   const namespaces = compileLabelSelector(scope.namespaceSelector ?? {});
   const versionsOf = (attributes: Attributes): readonly string[] =>
     scope.matchPolicy === 'Exact'
       ? [attributes.definition.version]
-      : [attributes.definition.version, ...otherVersions(attributes.definition.group, attributes.definition.plural)];
+      : [attributes.definition.version, ...otherVersionsOf(kinds, attributes.definition)];
   const fits = (rules: readonly Rule[], attributes: Attributes): boolean =>
     rules.length > 0 && rules.some((rule) => ruleFits(rule, attributes, versionsOf(attributes)));
   return {
@@ -45,6 +43,13 @@ export function createMatcher(scope: Scope, { reader, otherVersions }: MatchingD
       (objects.matches(labelsOf(attributes.object)) || matchesOld(objects, attributes)),
     matchesNamespace: (attributes) => namespaceFits(namespaces, attributes, reader),
   };
+}
+
+/** The same resource may be served in several versions; a rule that names one of them means them all. */
+function otherVersionsOf(kinds: Kinds, { group, plural }: Attributes['definition']): readonly string[] {
+  const custom = kinds.definitions().find(({ summary }) => summary.group === group && summary.names.plural === plural);
+  if (custom !== undefined) return [...custom.versions.keys()];
+  return allResources().flatMap((each) => (each.group === group && each.plural === plural ? each.version : []));
 }
 
 function matchesOld(selector: LabelSelectorMatcher, { oldObject }: Attributes): boolean {

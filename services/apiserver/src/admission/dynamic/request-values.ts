@@ -1,12 +1,13 @@
 import { NAMESPACES } from '@holdfast/api';
-import { type AccessAnswer, type AccessQuestion, authorizerValue, type CelValue, DYN, fromJson } from '@holdfast/cel';
+import type { AccessAnswer, AccessQuestion, CelValue } from '@holdfast/cel';
 import type { Access } from '../../access.ts';
 import { isAllowed } from '../../authorization/chain.ts';
-import type { User } from '../../identity.ts';
+import { cel } from '../../expressions/load.ts';
 import type { RequestInfo } from '../../http/request-info.ts';
+import type { User } from '../../identity.ts';
 import type { ObjectReader } from '../../reader.ts';
 import { type Attributes, jsonOf } from './attributes.ts';
-import { NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts';
+import { DYN, NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts';
 
 /** The part of an AdmissionRequest that expressions and webhooks share. */
 export function requestJson(attributes: Attributes) {
@@ -89,15 +90,15 @@ export class RequestValues {
     const { object, oldObject } = this.#attributes;
     switch (name) {
       case 'object':
-        return fromJson(object, DYN);
+        return cel().fromJson(object, DYN);
       case 'oldObject':
-        return fromJson(oldObject, DYN);
+        return cel().fromJson(oldObject, DYN);
       case 'request':
-        return fromJson(requestJson(this.#attributes), REQUEST_TYPE);
+        return cel().fromJson(requestJson(this.#attributes), REQUEST_TYPE);
       case 'namespaceObject':
         return this.#namespace();
       case 'authorizer':
-        return authorizerValue(this.#decide);
+        return cel().authorizerValue(this.#decide);
       case 'authorizer.requestResource':
         return this.#requestResource();
       default:
@@ -109,13 +110,13 @@ export class RequestValues {
     const { definition, namespace } = this.#attributes;
     if (!definition.namespaced) return null;
     const found = this.#deps.reader.cached(NAMESPACES, { name: namespace });
-    return found === undefined ? null : fromJson(jsonOf(found), NAMESPACE_TYPE);
+    return found === undefined ? null : cel().fromJson(jsonOf(found), NAMESPACE_TYPE);
   }
 
   #requestResource(): CelValue {
     const { definition, subresource, namespace, name } = this.#attributes;
     const { group, plural: resource } = definition;
-    return authorizerValue(this.#decide).withResource({ group, resource, subresource, namespace, name });
+    return cel().authorizerValue(this.#decide).withResource({ group, resource, subresource, namespace, name });
   }
 
   readonly #decide = (question: AccessQuestion): AccessAnswer => {

@@ -46,9 +46,11 @@ export function readAnswer(text: string, uid: string, version: string, mutating:
   const response = ownValue(review, 'response');
   if (!isJsonObject(response)) throw new InvalidAnswer('webhook response was absent');
   const answered = textOf(response, 'uid');
-  if (answered !== uid) throw new InvalidAnswer(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`);
+  if (answered !== uid)
+    throw new InvalidAnswer(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`);
   const allowed = ownValue(response, 'allowed');
-  if (typeof allowed !== 'boolean' && allowed !== undefined) throw new InvalidAnswer('response.allowed is not a boolean');
+  if (typeof allowed !== 'boolean' && allowed !== undefined)
+    throw new InvalidAnswer('response.allowed is not a boolean');
   return {
     allowed: allowed === true,
     patch: mutating ? patchOf(response) : undefined,
@@ -68,19 +70,22 @@ function parse(text: string): JsonObject {
   throw new InvalidAnswer('the answer is no JSON object');
 }
 
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 function patchOf(response: JsonObject): Json | undefined {
   const patch = textOf(response, 'patch');
   const type = textOf(response, 'patchType');
   if (patch === '' && type === '') return undefined;
   if (patch === '') throw new InvalidAnswer('webhook returned response.patchType but not response.patch');
   if (type === '') throw new InvalidAnswer('webhook returned response.patch but not response.patchType');
-  if (type !== 'JSONPatch') throw new InvalidAnswer(`webhook returned invalid response.patchType of ${JSON.stringify(type)}`);
-  const decoded = Buffer.from(patch, 'base64').toString('utf8');
+  if (type !== 'JSONPatch')
+    throw new InvalidAnswer(`webhook returned invalid response.patchType of ${JSON.stringify(type)}`);
   try {
-    return decoded.trim() === '' ? undefined : (JSON.parse(decoded) as Json);
+    if (BASE64.test(patch)) return JSON.parse(Buffer.from(patch, 'base64').toString('utf8')) as Json;
   } catch {
-    throw new InvalidAnswer('response.patch is not base64 of a JSON patch');
+    // The same words as for what is not base64.
   }
+  throw new InvalidAnswer('response.patch is not base64 of a JSON patch');
 }
 
 function textOf(object: JsonObject, key: string): string {

@@ -5,8 +5,8 @@ import type { ObjectReader } from '../../reader.ts';
 import type { Attributes } from './attributes.ts';
 import type { CompiledWebhook } from './compiled-webhooks.ts';
 import type { RequestValues } from './request-values.ts';
-import { callFailed, denial, InvalidAnswer, readAnswer, type ReviewAnswer, reviewBody } from './review.ts';
-import { type WebhookCaller, WebhookCallError } from './webhook-caller.ts';
+import { callFailed, denial, InvalidAnswer, type ReviewAnswer, readAnswer, reviewBody } from './review.ts';
+import { WebhookCallError, type WebhookCaller } from './webhook-caller.ts';
 import { targetOf } from './webhook-target.ts';
 
 export interface CallDeps {
@@ -18,11 +18,7 @@ export interface CallDeps {
 }
 
 /** Whether a webhook is called for a request. Throws when its conditions fail and it may not be left out. */
-export async function isWanted(
-  hook: CompiledWebhook,
-  attributes: Attributes,
-  values: RequestValues,
-): Promise<boolean> {
+export async function isWanted(hook: CompiledWebhook, attributes: Attributes, values: RequestValues): Promise<boolean> {
   if (!hook.matcher.matches(attributes) || !(await hook.matcher.matchesNamespace(attributes))) return false;
   if (hook.conditions.isEmpty) return true;
   const result = await hook.conditions.evaluate(values);

@@ -1,7 +1,7 @@
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
 import { type JsonObject, StatusError } from '@holdfast/machinery';
 import { decodeStoredForm } from '../../verbs/decode-body.ts';
-import { attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
+import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { invocationOf } from '../dynamic/reinvocation.ts';
 import { RequestValues } from '../dynamic/request-values.ts';
@@ -18,7 +18,22 @@ export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
     admit: async (request) => {
       for (const hook of source.all()) await invoke(hook, request, deps);
     },
+    connect: (attributes, warn) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, { deps, warn })),
   };
+}
+
+/** Connections cannot be changed, only refused. */
+async function reviewAll(
+  hooks: readonly CompiledWebhook[],
+  attributes: Attributes,
+  { deps, warn }: { deps: AdmissionDeps; warn: (text: string) => void },
+): Promise<void> {
+  const values = new RequestValues(attributes, deps);
+  for (const hook of hooks) {
+    if (!(await isWanted(hook, attributes, values))) continue;
+    const answer = await callWebhook(hook, attributes, deps);
+    if (answer !== undefined) heed(hook, answer, warn);
+  }
 }
 
 async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: AdmissionDeps): Promise<void> {

@@ -1,0 +1,117 @@
+import {
+  VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
+  type ValidatingAdmissionPolicy,
+  type ValidatingAdmissionPolicyBinding,
+  type Validation,
+} from '@holdfast/api';
+import type { CelType } from '@holdfast/cel';
+import { MatchConditions } from './conditions.ts';
+import { type CompiledText, compileText, DYN, policyEnvironment } from './expressions.ts';
+import { createMatcher, type Matcher, type MatchingDeps, type Scope } from './matching.ts';
+
+export interface CompiledValidation {
+  readonly source: Readonly<Validation>;
+  readonly compiled: CompiledText;
+  readonly message: CompiledText | undefined;
+}
+
+export interface CompiledPolicy {
+  readonly policy: Readonly<ValidatingAdmissionPolicy>;
+  readonly matcher: Matcher;
+  readonly conditions: MatchConditions;
+  /** In the order of the policy: each sees those before it. */
+  readonly variables: ReadonlyMap<string, CompiledText>;
+  readonly validations: readonly CompiledValidation[];
+}
+
+export interface CompiledBinding {
+  readonly binding: Readonly<ValidatingAdmissionPolicyBinding>;
+  readonly matcher: Matcher;
+}
+
+export interface BoundPolicy {
+  readonly policy: CompiledPolicy;
+  readonly bindings: readonly CompiledBinding[];
+}
+
+/** Policies with their bindings. Each object is compiled once. */
+export class PolicySource {
+  readonly #deps: MatchingDeps;
+  readonly #policies = new WeakMap<object, CompiledPolicy>();
+  readonly #bindings = new WeakMap<object, CompiledBinding>();
+
+  constructor(deps: MatchingDeps) {
+    this.#deps = deps;
+  }
+
+  get isEmpty(): boolean {
+    return this.#deps.reader.list(VALIDATING_ADMISSION_POLICY_BINDINGS).length === 0;
+  }
+
+  all(): readonly BoundPolicy[] {
+    const bindings = this.#deps.reader.list(VALIDATING_ADMISSION_POLICY_BINDINGS);
+    const policies = this.#deps.reader.list(VALIDATING_ADMISSION_POLICIES);
+    return policies.flatMap((policy) => {
+      const bound = bindings.filter(({ spec }) => spec?.policyName === policy.metadata.name);
+      if (bound.length === 0) return [];
+      return [{ policy: this.#policy(policy), bindings: bound.map((each) => this.#binding(each)) }];
+    });
+  }
+
+  #policy(policy: Readonly<ValidatingAdmissionPolicy>): CompiledPolicy {
+    const known = this.#policies.get(policy);
+    if (known !== undefined) return known;
+    const compiled = compilePolicy(policy, this.#deps);
+    this.#policies.set(policy, compiled);
+    return compiled;
+  }
+
+  #binding(binding: Readonly<ValidatingAdmissionPolicyBinding>): CompiledBinding {
+    const known = this.#bindings.get(binding);
+    if (known !== undefined) return known;
+    const matcher = createMatcher(scopeOf(binding.spec?.matchResources), this.#deps);
+    const compiled = { binding, matcher };
+    this.#bindings.set(binding, compiled);
+    return compiled;
+  }
+}
+
+type Resources = NonNullable<ValidatingAdmissionPolicyBinding['spec']>['matchResources'];
+
+/** Without rules a binding is about all that its policy is about. */
+function scopeOf(resources: Readonly<Resources> | undefined): Scope {
+  if (resources === undefined) return {};
+  const { resourceRules, excludeResourceRules, matchPolicy, namespaceSelector, objectSelector } = resources;
+  return { rules: resourceRules, excludeRules: excludeResourceRules, matchPolicy, namespaceSelector, objectSelector };
+}
+
+function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: MatchingDeps): CompiledPolicy {
+  const { matchConstraints, matchConditions = [], paramKind, validations = [] } = policy.spec;
+  const { variables, types } = compileVariables(policy);
+  const environment = policyEnvironment({ params: paramKind !== undefined, variables: types });
+  const scope = scopeOf(matchConstraints);
+  return {
+    policy,
+    matcher: createMatcher({ ...scope, rules: scope.rules ?? [] }, deps),
+    conditions: new MatchConditions(matchConditions, () => environment),
+    variables,
+    validations: validations.map((source) => ({
+      source,
+      compiled: compileText(source.expression, environment, 'bool'),
+      message: source.messageExpression ? compileText(source.messageExpression, environment, 'string') : undefined,
+    })),
+  };
+}
+
+export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>) {
+  const types = new Map<string, CelType>();
+  const variables = new Map<string, CompiledText>();
+  for (const { name, expression } of spec.variables ?? []) {
+    const environment = policyEnvironment({ params: spec.paramKind !== undefined, variables: new Map(types) });
+    const compiled = compileText(expression, environment);
+    variables.set(name, compiled);
+    types.set(name, compiled.program?.type ?? DYN);
+  }
+  return { variables, types };
+}

@@ -1,0 +1,30 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import type { JsonObject } from '@holdfast/machinery';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+
+/** Asks webhooks and policies before a connection is made. `options` is what the client asked for, as an object. */
+export function admitConnection(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  options: JsonObject,
+): Promise<void> | undefined {
+  const { namespace, name, subresource } = context.info;
+  return core.admission.connect(
+    {
+      operation: 'CONNECT',
+      definition,
+      kind: { group: '', version: 'v1', kind: String(options['kind']) },
+      subresource,
+      namespace,
+      name,
+      user: context.user,
+      object: options,
+      oldObject: null,
+      options: null,
+      dryRun: false,
+    },
+    context.warn,
+  );
+}

@@ -8,14 +8,14 @@ export function admitConnection(
   core: Core,
   context: ResourceContext,
   definition: ResourceDefinition,
-  options: JsonObject,
+  options: JsonObject & { readonly kind: string },
 ): Promise<void> | undefined {
   const { namespace, name, subresource } = context.info;
   return core.admission.connect(
     {
       operation: 'CONNECT',
       definition,
-      kind: { group: '', version: 'v1', kind: String(options['kind']) },
+      kind: { group: '', version: 'v1', kind: options.kind },
       subresource,
       namespace,
       name,

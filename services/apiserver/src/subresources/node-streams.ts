@@ -29,7 +29,7 @@ const KINDS: ReadonlyMap<string, string> = new Map(
 );
 
 /** The query as the object that admission sees. */
-function optionsOf(name: string, query: URLSearchParams): JsonObject {
+function optionsOf(name: string, query: URLSearchParams): JsonObject & { readonly kind: string } {
   const kind = KINDS.get(name) ?? '';
   const flags = ['stdin', 'stdout', 'stderr', 'tty'].filter((flag) => isTrue(query.get(flag)));
   const ports = query

@@ -35,7 +35,7 @@ export function createMatcher(scope: Scope, { reader, kinds }: MatchingDeps): Ma
       ? [attributes.definition.version]
       : [attributes.definition.version, ...otherVersionsOf(kinds, attributes.definition)];
   const fits = (rules: readonly Rule[], attributes: Attributes): boolean =>
-    rules.length > 0 && rules.some((rule) => ruleFits(rule, attributes, versionsOf(attributes)));
+    rules.some((rule) => ruleFits(rule, attributes, versionsOf(attributes)));
   return {
     matches: (attributes) =>
       (scope.rules === undefined || fits(scope.rules, attributes)) &&

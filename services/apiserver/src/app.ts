@@ -68,7 +68,7 @@ export interface ApiServerDeps {
   readonly nodes?: (reader: ObjectReader) => NodeGateway;
   /** Default: those of Kubernetes 1.32. */
   readonly features?: Features;
-  /** Evaluates the rules of custom resources. Default: none, so that rules have no effect. */
+  /** Evaluates the rules of custom resources. Default: the engine of `@holdfast/cel`, loaded with the first rule. */
   readonly rules?: RuleEngine;
   /** Default: over HTTPS. */
   readonly webhooks?: WebhookCaller;
@@ -153,8 +153,9 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
   const addresses = serviceAddresses(deps);
+  const rules = deps.rules ?? createLazyRuleEngine(clock);
   const kinds = new CustomKinds({
-    rules: deps.rules ?? createLazyRuleEngine(clock),
+    rules,
     log,
     onChange: (group, plural) => cache.endWatchesOf(group, plural),
     onDefinition: (name) => wake.definition(name),
@@ -203,7 +204,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     tracer,
     nodes,
     features: deps.features ?? DEFAULT_FEATURES,
-    rules: deps.rules ?? NO_RULES,
+    rules,
     clock,
     ids,
     log,

@@ -1,10 +1,20 @@
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import { isStall, startGrowthLab } from '../test/abuse/growth.ts';
-import { nameOf, VARIANTS, wideFields } from '../test/abuse/wide-documents.ts';
+import {
+  nameOf,
+  TEXTS,
+  textFields,
+  VARIANTS,
+  type Variant,
+  type WideField,
+  wideFields,
+} from '../test/abuse/wide-documents.ts';
 
 /** Looks for work that grows faster than its request: each list and map of each kind, at two sizes, through the whole pipeline. */
 const SETTINGS = {
   only: { kind: 'string', help: 'Lists whose name contains this', default: '' },
+  what: { kind: 'string', help: 'lists or texts', default: 'lists' },
+  characters: { kind: 'integer', help: 'Repetitions in the larger text', default: 200_000, min: 4 },
   size: { kind: 'integer', help: 'Entries of the larger document', default: 10_000, min: 4 },
   over: { kind: 'integer', help: 'Print what takes so many milliseconds, too', default: 200, min: 0 },
   runs: { kind: 'integer', help: 'The least of so many runs counts', default: 1, min: 1 },
@@ -17,11 +27,15 @@ if (settings.help) {
   process.exit(0);
 }
 const lab = await startGrowthLab();
-const fields = wideFields().filter((field) => nameOf(field).includes(settings.only));
-process.stdout.write(`${fields.length} lists and maps\n${'small ms'.padStart(9)} ${'large ms'.padStart(9)}\n`);
+const isOfTexts = settings.what === 'texts';
+const all: readonly WideField[] = isOfTexts ? textFields() : wideFields();
+const variants: readonly Variant[] = isOfTexts ? TEXTS : VARIANTS;
+const size = isOfTexts ? settings.characters : settings.size;
+const fields = all.filter((field) => nameOf(field).includes(settings.only));
+process.stdout.write(`${fields.length} ${settings.what}\n${'small ms'.padStart(9)} ${'large ms'.padStart(9)}\n`);
 for (const field of fields) {
-  for (const variant of VARIANTS) {
-    for (const growth of await lab.measure(field, { variant, size: settings.size, runs: settings.runs })) {
+  for (const variant of variants) {
+    for (const growth of await lab.measure(field, { variant, size, runs: settings.runs })) {
       const { name, smallMs, largeMs } = growth;
       if (!isStall(growth) && largeMs < settings.over) continue;
       const mark = isStall(growth) ? ' GROWS' : '';

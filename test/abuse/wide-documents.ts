@@ -10,17 +10,52 @@ export interface WideField {
 export const nameOf = ({ definition, steps }: WideField): string =>
   `${definition.plural}.${definition.group} ${steps.join('.')}`;
 
-/** `alike`: all items say the same. `crowded`: the other lists beside it are as long. */
+/** `alike`: all items say the same. `crowded`: the other lists beside it are long, too. */
 export const VARIANTS = ['distinct', 'alike', 'crowded'] as const;
-export type Variant = (typeof VARIANTS)[number];
+/** What long texts repeat: patterns that match in many ways cost the square of a length, or worse. */
+export const TEXTS = [
+  'a',
+  '1',
+  '-',
+  '.',
+  'a.',
+  'a-',
+  '1.',
+  '/',
+  '../',
+  ' ',
+  'a ',
+  ',',
+  ':',
+  '1,',
+  '%',
+  '\\',
+  '=',
+  '[',
+  "'",
+  'A=',
+] as const;
+export type Variant = (typeof VARIANTS)[number] | (typeof TEXTS)[number];
+const isText = (variant: Variant): boolean => TEXTS.some((text) => text === variant);
 
 /** Every list and map of every stored kind. Templates of pods are looked into once, in the kind that has them first. */
-export function wideFields(): readonly WideField[] {
+export const wideFields = (): readonly WideField[] =>
+  fieldsOf((schema) => schema.kind === 'list' || schema.kind === 'map');
+
+/** Every text. */
+export const textFields = (): readonly WideField[] =>
+  fieldsOf((schema) => schema.kind === 'scalar' && (schema.scalar === 'string' || LIKE_TEXT.has(schema.scalar)));
+
+const LIKE_TEXT: ReadonlySet<string> = new Set(['quantity', 'intOrString', 'time', 'bytes']);
+
+type Wanted = (schema: Schema) => boolean;
+
+function fieldsOf(isWanted: Wanted): readonly WideField[] {
   const seen = new Set<string>();
   return allResources().flatMap((definition) => {
     const schema = schemaFor(definition.group, definition.version, definition.kind);
     if (schema === undefined) return [];
-    return [...fieldsIn(schema, [], [], seen)].map((steps) => ({ definition, steps }));
+    return [...fieldsIn(schema, { steps: [], above: [], seen, isWanted })].map((steps) => ({ definition, steps }));
   });
 }
 
@@ -32,17 +67,20 @@ const TEMPLATES: ReadonlySet<string> = new Set([
 /** Deeper ones are parts of parts that were looked into elsewhere. */
 const STEPS_MAX = 9;
 
-function* fieldsIn(
-  schema: Schema,
-  steps: readonly string[],
-  above: readonly string[],
-  seen: Set<string>,
-): Generator<readonly string[]> {
+interface Walk {
+  readonly steps: readonly string[];
+  readonly above: readonly string[];
+  readonly seen: Set<string>;
+  readonly isWanted: Wanted;
+}
+
+function* fieldsIn(schema: Schema, walk: Walk): Generator<readonly string[]> {
+  const { steps, above, seen, isWanted } = walk;
   if (steps.length > STEPS_MAX) return;
+  if (isWanted(schema)) yield steps;
   if (schema.kind === 'list' || schema.kind === 'map') {
-    yield steps;
     const items = schema.kind === 'list' ? schema.items() : schema.values();
-    yield* fieldsIn(items, [...steps, '0'], above, seen);
+    yield* fieldsIn(items, { ...walk, steps: [...steps, '0'] });
   }
   if (schema.kind !== 'struct' || above.includes(schema.name)) return;
   if (TEMPLATES.has(schema.name)) {
@@ -50,7 +88,8 @@ function* fieldsIn(
     seen.add(schema.name);
   }
   for (const [name, field] of Object.entries(schema.fields)) {
-    if (name !== 'managedFields') yield* fieldsIn(field.type(), [...steps, name], [...above, schema.name], seen);
+    if (name === 'managedFields') continue;
+    yield* fieldsIn(field.type(), { ...walk, steps: [...steps, name], above: [...above, schema.name] });
   }
 }
 
@@ -66,7 +105,13 @@ export function wideDocument(
   const made = schema === undefined ? {} : structOf(schema, place, 0, 0);
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const { metadata } = made;
-  return { ...made, apiVersion, kind, metadata: { ...(metadata as object | undefined), name: 'wide' } };
+  const isNamed = steps[1] === 'name' || steps[1] === 'generateName';
+  return {
+    ...made,
+    apiVersion,
+    kind,
+    metadata: { ...(isNamed ? {} : { name: 'wide' }), ...(metadata as object | undefined) },
+  };
 }
 
 interface Place {
@@ -89,6 +134,7 @@ function valueAt(schema: Schema, place: Place, depth: number, index: number): un
     case 'struct':
       return structOf(schema, place, depth, index);
     case 'scalar':
+      return isTarget && isText(place.variant) ? place.variant.repeat(place.size) : leafOf(schema, '', index);
     case 'any':
       return leafOf(schema, '', index);
   }
@@ -100,7 +146,7 @@ function many(items: Schema, { size, variant }: Place): readonly unknown[] {
 
 function structOf(schema: StructSchema, place: Place, depth: number, index: number): Record<string, unknown> {
   const next = place.steps[depth];
-  const made: Record<string, unknown> = scalarsOf(schema, index);
+  const made: Record<string, unknown> = {};
   const isParent = depth === place.steps.length - 1;
   for (const [name, field] of Object.entries(schema.fields)) {
     const type = field.type();
@@ -111,12 +157,23 @@ function structOf(schema: StructSchema, place: Place, depth: number, index: numb
       (type.kind === 'list' || type.kind === 'map') &&
       name !== 'managedFields'
     ) {
-      made[name] = valueAt(type, { ...place, steps: [], size: Math.ceil(place.size / 4) }, 0, index);
-    } else if (USUAL.has(name)) made[name] = USUAL.get(name);
+      made[name] = valueAt(type, { ...place, steps: [], size: Math.ceil(place.size / 16) }, 0, index);
+    } else if (NAMES.has(name) && type.kind === 'scalar') made[name] = scalarOf(type.scalar, name, index);
+    else if (USUAL.has(name)) made[name] = USUAL.get(name);
   }
   return made;
 }
 
+/** Of what is only on the way no more is said: much of what can be said makes admission look no further. */
+const NAMES: ReadonlySet<string> = new Set([
+  'name',
+  'image',
+  'key',
+  'topologyKey',
+  'mountPath',
+  'weight',
+  'provisioner',
+]);
 const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
 /** Without these most kinds look no further. */
 const USUAL: ReadonlyMap<string, unknown> = new Map<string, unknown>([

@@ -33,6 +33,12 @@ export const SUITES: readonly Suite[] = [
     timeoutSecondsPerTest: 300,
   },
   {
+    name: 'abuse',
+    files: ['test/abuse/**/*.test.ts'],
+    concurrency: 1,
+    timeoutSecondsPerTest: 300,
+  },
+  {
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
     programs: ['kubectl'],

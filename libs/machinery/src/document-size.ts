@@ -50,4 +50,5 @@ function note(count: Count, entries: number): void {
   }
 }
 
-const tooManyEntries = (): Error => requestEntityTooLarge(`limit is ${MAX_ENTRIES} entries in one list or object`);
+export const tooManyEntries = (): Error =>
+  requestEntityTooLarge(`limit is ${MAX_ENTRIES} entries in one list or object`);

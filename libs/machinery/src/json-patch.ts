@@ -1,4 +1,5 @@
 import { copyJson, deepEqual } from './deep.ts';
+import { tooManyEntries } from './document-size.ts';
 import {
   isJsonArray,
   isJsonObject,
@@ -8,7 +9,13 @@ import {
   ownValue,
   setOwn,
 } from './json.ts';
-import { MAX_JSON_PATCH_COPY_BYTES, MAX_JSON_PATCH_OPERATIONS, MAX_STRICT_ERRORS } from './limits.ts';
+import {
+  MAX_ENTRIES,
+  MAX_JSON_DEPTH,
+  MAX_JSON_PATCH_COPY_BYTES,
+  MAX_JSON_PATCH_OPERATIONS,
+  MAX_STRICT_ERRORS,
+} from './limits.ts';
 import { badRequest, requestEntityTooLarge, unprocessablePatch } from './status.ts';
 
 export interface JsonPatchOperation {
@@ -165,6 +172,7 @@ class PatchedDocument {
     if (path === '') throw new JsonPatchError('missing path');
     const { container, token } = this.#parent(path);
     if (!isList(container)) return setOwn(container, token, value);
+    if (container.length >= MAX_ENTRIES) throw tooManyEntries();
     container.splice(token === '-' ? container.length : insertionIndex(token, container.length), 0, value);
   }
 
@@ -224,10 +232,9 @@ function isList(container: Container): container is Json[] {
 
 function parsePointer(path: string): string[] {
   if (!path.startsWith('/')) throw new JsonPatchError(`path does not start with a slash: ${path}`);
-  return path
-    .slice(1)
-    .split('/')
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  // What is deeper than any document is not there.
+  const tokens = path.slice(1).split('/', MAX_JSON_DEPTH + 1);
+  return path.includes('~') ? tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')) : tokens;
 }
 
 /** Kubernetes also accepts negative indices, counted from the end. */

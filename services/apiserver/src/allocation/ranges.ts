@@ -41,6 +41,10 @@ export function pickFree(range: Range, place: number, isTaken: (value: number) =
   return undefined;
 }
 
+/** Where a search goes on behind a value that it found. */
+export const placeAfter = (range: Range, value: number): number =>
+  Math.max(0, value - (range.first + range.reserved) + 1);
+
 export function addressNumber(text: string): number | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || parts.some((part) => !/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255))

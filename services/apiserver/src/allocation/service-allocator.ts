@@ -14,7 +14,7 @@ import {
   oldClaimsOf,
 } from './claims.ts';
 import { isHeadless, settleFamilies } from './ip-families.ts';
-import { addressText, NODE_PORTS, pickFree, type Range } from './ranges.ts';
+import { addressText, NODE_PORTS, pickFree, placeAfter, type Range } from './ranges.ts';
 import {
   allocationFailure,
   needsHealthPort,
@@ -136,8 +136,10 @@ const nothing = (object: KubeObject | undefined): Allocation => ({
 const NO_OPERATIONS: readonly WriteOperation[] = [];
 const nothingToAvoid = (): void => {};
 
-const without = (claims: readonly Claim[], others: readonly Claim[]): readonly Claim[] =>
-  claims.filter(({ key }) => others.every((other) => other.key !== key));
+function without(claims: readonly Claim[], others: readonly Claim[]): readonly Claim[] {
+  const keys = new Set(others.map(({ key }) => key));
+  return claims.filter(({ key }) => !keys.has(key));
+}
 
 interface Choice {
   readonly avoid: ReadonlySet<StoreKey>;
@@ -145,6 +147,8 @@ interface Choice {
   readonly chosen: Set<StoreKey>;
   /** What the service has already. */
   readonly held: ReadonlySet<StoreKey>;
+  /** Where to go on looking: what was looked at before is taken. */
+  place?: number;
 }
 
 function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): void {
@@ -165,10 +169,15 @@ function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): voi
 /** The same port over another protocol gets the same node port. */
 function fillNodePorts(deps: ServiceAllocatorDeps, { spec }: Service, choice: Choice): void {
   const known = new Map<number, { readonly nodePort: number; readonly protocols: Set<string | undefined> }>();
+  // Ports of one service may stand side by side: a search from a new place for each takes long when few are left.
+  const rest: Choice = { ...choice };
   for (const port of spec.ports ?? []) {
     const shared = known.get(port.port);
     if (!port.nodePort && shared !== undefined && !shared.protocols.has(port.protocol)) port.nodePort = shared.nodePort;
-    port.nodePort ||= pick(deps, NODE_PORT, choice);
+    if (!port.nodePort) {
+      port.nodePort = pick(deps, NODE_PORT, rest);
+      rest.place = placeAfter(NODE_PORTS, port.nodePort);
+    }
     const entry = known.get(port.port) ?? { nodePort: port.nodePort, protocols: new Set() };
     entry.protocols.add(port.protocol);
     known.set(port.port, entry);
@@ -196,7 +205,8 @@ function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind
     return choice.avoid.has(key) || choice.chosen.has(key) || choice.held.has(key) || cache.byKey(key) !== undefined;
   };
   // Spreads what several apiservers pick at the same time, so that they seldom meet.
-  const value = pickFree(range, Number.parseInt(ids.uuid().slice(0, 8), 16), isTaken);
+  const place = choice.place ?? Number.parseInt(ids.uuid().slice(0, 8), 16);
+  const value = pickFree(range, place, isTaken);
   if (value === undefined) throw rangeIsFull(what);
   choice.chosen.add(keyOf(value));
   return value;

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type GrowthLab, isStall, startGrowthLab } from './growth.ts';
+import { nameOf, TEXTS, textFields, VARIANTS, type Variant, type WideField, wideFields } from './wide-documents.ts';
+
+/** As many entries as the server reads in one list. */
+const ENTRIES = 10_000;
+const CHARACTERS = 100_000;
+/** Of some hundred lists and thousands of texts; `node bench/growth.ts` tries all of them. */
+const TRIES = 12;
+/** What once grew with the square of its length, or nearly. */
+const ONCE_FOUND = [
+  'resourcequotas. spec.hard',
+  'resourcequotas. spec.scopes',
+  'pods. spec.topologySpreadConstraints',
+  'pods. spec.tolerations',
+  'services. spec.ports',
+  'pods. spec.containers.0.ports',
+];
+
+describe('work does not grow faster than the request that asks for it', () => {
+  let lab: GrowthLab;
+  before(async () => {
+    lab = await startGrowthLab();
+  });
+  after(() => lab.stop());
+
+  const refuseStalls = async (field: WideField, variant: Variant, size: number): Promise<void> => {
+    const suspected = (await lab.measure(field, { variant, size, runs: 1 })).filter(isStall);
+    if (suspected.length === 0) return;
+    // Once may be a coincidence: rubbish of others was collected just then.
+    const stalls = (await lab.measure(field, { variant, size, runs: 4 })).filter(isStall);
+    assert.deepEqual(stalls, []);
+  };
+
+  for (const name of ONCE_FOUND) {
+    test(`${name}, however it is long`, async () => {
+      const field = wideFields().find((each) => nameOf(each) === name) ?? assert.fail(`no such list: ${name}`);
+      for (const variant of VARIANTS) await refuseStalls(field, variant, ENTRIES);
+    });
+  }
+
+  const sample = (fields: readonly WideField[], variants: readonly Variant[], size: number): Promise<void> =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...fields).map((field) => Object.assign(field, { [fc.toStringMethod]: () => nameOf(field) })),
+        fc.constantFrom(...variants),
+        (field, variant) => refuseStalls(field, variant, size),
+      ),
+      { numRuns: TRIES, seed: 14, endOnFailure: true },
+    );
+
+  test('lists and maps of all kinds', () => sample(wideFields(), VARIANTS, ENTRIES));
+  test('texts of all kinds', () => sample(textFields(), TEXTS, CHARACTERS));
+});

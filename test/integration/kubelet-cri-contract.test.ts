@@ -32,7 +32,7 @@ const open = (stateDirectory: string): ContainerRuntime =>
     endpoint: containerd.endpoint,
     stateDirectory,
     nodeName: 'n1',
-    nodeAddress: '192.0.2.7',
+    nodeAddress: () => '192.0.2.7',
     clock,
     log: createSilentLog(),
   });

@@ -59,7 +59,7 @@ class NodeProcess {
   async dispose(): Promise<void> {
     await this.end('SIGKILL');
     const stateDirectory = path.join(this.directory, 'state');
-    await createProcessRuntime({ stateDirectory, clock, log, nodeAddress: '' }).shutdown(0);
+    await createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => '' }).shutdown(0);
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
@@ -159,7 +159,7 @@ test('[EXP-10] logs: the whole, the last lines, the life before, following to th
   const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-logs-'));
   const random = createSystemRandom();
   const node = { ...readMachineFacts({ name: 'n1', stateDirectory }), address: '127.0.0.1' };
-  const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: node.address });
+  const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => node.address });
   const transport = createDirectTransport(api.handle);
   const client = createApiClient({ transport, token: 'node-n1', userAgent: 'kubelet' });
   const network = createProbeNetwork();

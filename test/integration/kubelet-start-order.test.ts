@@ -34,7 +34,7 @@ async function startNode(t: TestContext): Promise<World> {
   const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-order-'));
   const random = createSystemRandom();
   const node = { ...readMachineFacts({ name: 'n1', stateDirectory }), address: '127.0.0.1' };
-  const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: node.address });
+  const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => node.address });
   const client = createApiClient({
     transport: createDirectTransport(api.handle),
     token: 'node-n1',

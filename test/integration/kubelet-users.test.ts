@@ -41,7 +41,7 @@ async function createWorld(t: TestContext): Promise<World | undefined> {
   const start = async (): Promise<ProcessRuntime> => {
     const random = createSystemRandom();
     const node = { ...readMachineFacts({ name: 'n1', stateDirectory }), address: '127.0.0.1' };
-    const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: node.address });
+    const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => node.address });
     const userRanges = userRangePool();
     const parts = { client, runtime, network: createProbeNetwork(), node, userRanges };
     const kubelet = createKubelet({ ...parts, clock, random, ids: createIds(random), log });
@@ -55,7 +55,7 @@ async function createWorld(t: TestContext): Promise<World | undefined> {
   };
   t.after(async () => {
     await stop();
-    await createProcessRuntime({ stateDirectory, clock, log, nodeAddress: '' }).shutdown(0);
+    await createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => '' }).shutdown(0);
     await api.stop();
     rmSync(stateDirectory, { recursive: true, force: true });
   });

@@ -95,7 +95,12 @@ after(async () => {
     await exited;
   }
   // A kubelet that ends leaves its pods, and who watches them, running.
-  const node = { stateDirectory: at('state'), clock: createSystemClock(), log: createSilentLog(), nodeAddress: '' };
+  const node = {
+    stateDirectory: at('state'),
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    nodeAddress: () => '',
+  };
   await createProcessRuntime(node).shutdown(0);
   rmSync(directory, { recursive: true, force: true });
 });

@@ -22,6 +22,7 @@ import { type EvictionConfig, reservedFor } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage/collector.ts';
 import { keptLives } from './garbage/decide-containers.ts';
 import type { GarbagePolicy } from './garbage/policy.ts';
+import type { NodeAddress } from './node-address.ts';
 import { createNodeAdmission } from './node-admission.ts';
 import { NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
@@ -47,6 +48,8 @@ export interface KubeletDeps {
   readonly runtime: ContainerRuntime;
   readonly network: ProbeNetwork;
   readonly node: NodeFacts;
+  /** Absent: the node keeps the address of `node`. */
+  readonly address?: NodeAddress | undefined;
   /** Absent: nobody knows the names of services. */
   readonly dns?: ClusterDns | undefined;
   /** Where pods reach the API that cannot reach the address of its service. */
@@ -136,6 +139,11 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {
+      deps.address?.onChange(() => {
+        agent.beatSoon();
+        manager.lookAgain();
+      });
+      deps.address?.start();
       await events.start();
       await informer.start();
       await services?.start();
@@ -144,6 +152,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       keepers.start();
     },
     stop: async () => {
+      deps.address?.stop();
       keepers.stop();
       await agent.stop();
       const stopped = manager.stop();
@@ -190,7 +199,7 @@ type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
 
 /** The Node object says how the container runtime is, too. */
 function keepNode(
-  { client, clock, log, node: facts, runtime }: KubeletDeps,
+  { client, clock, log, node: facts, runtime, address }: KubeletDeps,
   manager: PodManager,
   state: {
     readonly pressure: () => readonly PressureCondition[];
@@ -211,6 +220,7 @@ function keepNode(
     clock,
     log,
     facts,
+    ...(address === undefined ? {} : { address: () => address.look() }),
     runtimeVersion: () => monitor.version(),
     images: () => monitor.images(),
     notReady: () => (state.isClosed() ? SHUTTING_DOWN : (manager.notReady() ?? monitor.fault())),
@@ -377,7 +387,10 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
     log,
     network,
     node: {
-      address: node.address,
+      // Asked for each time: it may change.
+      get address() {
+        return deps.address?.current() ?? node.address;
+      },
       hostname: node.hostname,
       operatingSystem: node.nodeInfo.operatingSystem,
       runtimeName: node.runtimeName,

@@ -75,7 +75,7 @@ export class ContainerStarter {
             clock,
             abilities,
             allocatable,
-            hostIp: node.address,
+            hostIp: () => node.address,
             node: () => admission.node(),
             onFailure,
           });

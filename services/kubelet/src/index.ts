@@ -1,4 +1,4 @@
-export { readMachineFacts } from './adapters/machine-facts.ts';
+export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
@@ -9,6 +9,7 @@ export { userRangePool } from './domain/user-ranges.ts';
 export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/thresholds.ts';
 export { DEFAULT_GARBAGE_POLICY } from './garbage/policy.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';
+export { NodeAddress } from './node-address.ts';
 export type { LogRequest } from './pod-logs.ts';
 export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './probe-network.ts';
 export {

@@ -87,6 +87,8 @@ export const HOST_NAME_MAX = 63;
 export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */
 export const NODE_RETRY_MS = 1_000;
+/** Between looks at the machine's address: probes of pods on it go there, and to another machine after it has changed. */
+export const NODE_ADDRESS_LOOK_MS = 5_000;
 /** A status that loses against other writers of the node is written again at once, so often in one beat (Kubernetes: 5). */
 export const NODE_STATUS_TRIES = 5;
 

@@ -8,6 +8,7 @@ import { newNode } from './domain/node-status.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
 import { LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from './limits.ts';
 import { NodeAgent } from './node-agent.ts';
+import { createVirtualClock } from './test-support/virtual-clock.ts';
 
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
 const START_MS = 1_767_225_600_000;
@@ -60,6 +61,39 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
   await agent.stop();
   return { asked, waitsMs };
 }
+
+test('the address of the machine is asked for before each report', async () => {
+  const addresses: unknown[] = [];
+  let address = '192.0.2.1';
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === NODES.plural ? node : undefined),
+    patch: (_, _target, { body }) => {
+      addresses.push((body as Partial<Node>).status?.addresses?.[0]?.address);
+      return given(node);
+    },
+    create: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    address: () => address,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await clock.advance(1_000);
+  address = '198.51.100.7';
+  await clock.advance(LEASE_RENEW_MS);
+  await agent.stop();
+  assert.deepEqual([addresses[0], addresses.at(-1)], ['192.0.2.1', '198.51.100.7']);
+});
 
 test('a report that lost against another writer of the node is made again at once, from what is stored', async () => {
   const { asked, waitsMs } = await beatAgainst(1);

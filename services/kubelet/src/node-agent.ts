@@ -24,6 +24,8 @@ export interface NodeAgentDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly facts: NodeFacts;
+  /** Asked before each report. Absent: the address never changes. */
+  readonly address?: () => string;
   readonly runtimeVersion: () => Promise<string>;
   /** `undefined`: the runtime has none, or does not say. */
   readonly images: () => Promise<readonly ContainerImage[] | undefined>;
@@ -176,10 +178,10 @@ export class NodeAgent {
   }
 
   async #state(): Promise<Parameters<typeof newNode>[0]> {
-    const { clock, facts, notReady, runtimeVersion, images, pressure, volumes } = this.#deps;
+    const { clock, facts, address, notReady, runtimeVersion, images, pressure, volumes } = this.#deps;
     const [version, found] = await Promise.all([runtimeVersion(), images()]);
     return {
-      facts,
+      facts: address === undefined ? facts : { ...facts, address: address() },
       runtimeVersion: version,
       images: found,
       notReady: notReady()?.reason,

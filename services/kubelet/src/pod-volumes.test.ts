@@ -81,7 +81,7 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
     clock: { ...system, timer },
     abilities: { mounts, user: 'any' },
     allocatable: { cpu: '4' },
-    hostIp: '192.0.2.1',
+    hostIp: () => '192.0.2.1',
     node: () => ({ name: 'n1', labels: { zone: 'a' } }),
     onFailure: (_pod, message) => failures.push(message),
   });

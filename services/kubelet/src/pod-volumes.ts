@@ -26,7 +26,7 @@ export interface PodVolumesDeps extends ClaimDeps {
   readonly clock: Clock;
   readonly abilities: RuntimeAbilities;
   readonly allocatable: Readonly<Record<string, string>>;
-  readonly hostIp: string;
+  readonly hostIp: () => string;
   /** Files of a running pod could not be brought up to date; they stay as they were. */
   readonly onFailure: (pod: Pod, message: string) => void;
 }
@@ -186,7 +186,7 @@ export class PodVolumes {
     const files = buildFiles(source, {
       pod,
       podIp,
-      hostIp,
+      hostIp: hostIp(),
       allocatable,
       data,
       token: (part) => tokens.get(part) ?? '',

@@ -77,6 +77,7 @@ class ContainerProber implements Prober {
     for (const kind of KINDS) {
       const probe = spec[`${kind}Probe`];
       const wanted = probe !== undefined && (kind === 'startup' || started) && !(ending && kind !== 'readiness');
+      loops.get(kind)?.moveTo(at.podIp);
       if (!wanted) loops.get(kind)?.stop();
       else if (!loops.has(kind)) loops.set(kind, new ProbeLoop(this.#deps, kind, { pod, spec, probe, ...at }));
     }
@@ -110,11 +111,14 @@ class ProbeLoop {
   #count: ProbeCount = NO_PROBE_YET;
   #timer: Timer | undefined;
   #stopped = false;
+  /** Of a pod on the machine's network it is the machine's, which may change. */
+  #podIp: string;
 
   constructor(deps: ProberDeps, kind: ProbeKind, subject: ProbeSubject) {
     this.#deps = deps;
     this.#kind = kind;
     this.#subject = subject;
+    this.#podIp = subject.podIp;
     const startedAt = subject.container.startedAt ?? deps.clock.now();
     const initialMs = (subject.probe.initialDelaySeconds ?? 0) * 1000;
     // A clock that was set back since must not keep the probe away.
@@ -123,6 +127,10 @@ class ProbeLoop {
 
   verdict(): ProbeCount['verdict'] {
     return this.#count.verdict;
+  }
+
+  moveTo(podIp: string): void {
+    this.#podIp = podIp;
   }
 
   stop(): void {
@@ -185,7 +193,8 @@ class ProbeLoop {
 
   /** Rejects when the container is not well, or with what says that nobody knows. */
   async #check(): Promise<void> {
-    const { probe, container, podIp, spec } = this.#subject;
+    const { probe, container, spec } = this.#subject;
+    const podIp = this.#podIp;
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     const target = { id: container.id, podIp, ports: spec.ports ?? [], timeoutMs };
     if (probe.exec !== undefined)

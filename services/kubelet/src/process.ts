@@ -3,14 +3,14 @@ import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
 import { type Clock, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
-import { readMachineFacts } from './adapters/machine-facts.ts';
+import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
-import type { NodeFacts } from './domain/node-status.ts';
 import { allocatableOf } from './eviction/allocatable.ts';
 import { createNodeAccess } from './node-access.ts';
+import { NodeAddress } from './node-address.ts';
 import type { NodeServer } from './node-server.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import type { StaticPodSource } from './static-pods.ts';
@@ -26,7 +26,8 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     userAgent: `holdfast-kubelet/${name}`,
   });
   const { client, clock } = tools;
-  const { runtime, runtimeName } = await openRuntime(config, machine, { clock, log });
+  const address = new NodeAddress({ read: machineAddress, clock, log });
+  const { runtime, runtimeName } = await openRuntime(config, { clock, log, nodeAddress: () => address.current() });
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
   const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
@@ -37,7 +38,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { dns } = config;
   const probe = createMachineProbe(stateDirectory);
   const ways = { runtime, network, dns, staticPods };
-  const parts = { ...tools, ...ways, node, eviction, garbage, shutdownPeriods, userRanges, machine: probe };
+  const parts = { ...tools, ...ways, node, address, eviction, garbage, shutdownPeriods, userRanges, machine: probe };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   const closing = { stop: () => runtime.close() };
@@ -79,14 +80,13 @@ async function openServer(
 
 /** Only the one that is used is loaded. */
 async function openRuntime(
-  { stateDirectory, runtimeEndpoint: endpoint, logs }: KubeletConfig,
-  { name: nodeName, address: nodeAddress, runtimeName }: NodeFacts,
-  machine: { readonly clock: Clock; readonly log: Log },
+  { stateDirectory, runtimeEndpoint: endpoint, logs, nodeName }: KubeletConfig,
+  machine: { readonly clock: Clock; readonly log: Log; readonly nodeAddress: () => string },
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   if (endpoint === undefined) {
     const { createProcessRuntime } = await import('./runtime/process/index.ts');
-    return { runtime: createProcessRuntime({ ...machine, stateDirectory, nodeAddress, logs }), runtimeName };
+    return { runtime: createProcessRuntime({ ...machine, stateDirectory, logs }), runtimeName: 'process' };
   }
   const { openCriRuntime } = await import('./runtime/cri/index.ts');
-  return openCriRuntime({ ...machine, endpoint, stateDirectory, nodeName, nodeAddress, logs });
+  return openCriRuntime({ ...machine, endpoint, stateDirectory, nodeName, logs });
 }

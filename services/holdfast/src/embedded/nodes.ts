@@ -10,7 +10,9 @@ import {
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
   type KubeletDeps,
+  machineAddress,
   NO_CLUSTER_DNS,
+  NodeAddress,
   RuntimeError,
   readEvictionConfig,
   readMachineFacts,
@@ -41,12 +43,14 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
   const node = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
-  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress: node.address });
+  const address = new NodeAddress({ ...machine, read: machineAddress });
+  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress: () => address.current() });
   const kubelet = createKubelet({
     ...machine,
     bus,
     runtime,
     node,
+    address,
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
     garbage: GARBAGE,
@@ -85,13 +89,15 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
     mkdirSync(stateDirectory, { recursive: true });
     const facts = readMachineFacts({ name, stateDirectory });
     const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
-    const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: facts.address };
+    const address = new NodeAddress({ ...machine, read: machineAddress });
+    const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
     const { runtime, runtimeName } = await openCriRuntime({ ...machine, ...place });
     const kubelet = createKubelet({
       ...machine,
       bus,
       runtime,
       node: { ...facts, runtimeName },
+      address,
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
       garbage: GARBAGE,

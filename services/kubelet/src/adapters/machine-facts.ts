@@ -58,7 +58,7 @@ export function shareOf(
 const ARCHITECTURES: ReadonlyMap<string, string> = new Map(Object.entries({ x64: 'amd64', ia32: '386' }));
 
 /** The first address others can reach; a machine without network still runs pods for itself. */
-function machineAddress(): string {
+export function machineAddress(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const outside = addresses.filter(({ internal }) => !internal);
   return (outside.find(({ family }) => family === 'IPv4') ?? outside[0])?.address ?? '127.0.0.1';

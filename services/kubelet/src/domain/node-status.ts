@@ -12,8 +12,9 @@ import type { PressureCondition } from '../eviction/signals.ts';
 /** What the machine is, as far as it does not change while the kubelet runs. */
 export interface NodeFacts {
   readonly name: string;
+  /** At the start; see `NodeAddress`. */
   readonly address: string;
-  /** Where the API servers reach its kubelet; absent: nowhere, or by a direct call. */
+  /** Where the API servers reach its kubelet. Absent: by a direct call, and the node reports 0, which means the default port. */
   readonly kubeletPort?: number;
   readonly hostname: string;
   /** Scheme of container ids: `process` in `process://...`. */

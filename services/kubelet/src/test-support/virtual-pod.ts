@@ -49,6 +49,9 @@ export class VirtualPod {
   looks = 0;
   /** Nobody answers at the API. */
   apiIsAway = false;
+  /** Of the machine. Set by `moveTo`, it is also that of the pod, as of pods on the machine's network. */
+  #address = '192.0.2.1';
+  #sharesNetwork = false;
 
   constructor(
     spec: Partial<Pod['spec']>,
@@ -125,6 +128,13 @@ export class VirtualPod {
     this.#worker.offer(this.#pod);
   }
 
+  /** The machine has another address. */
+  moveTo(address: string): void {
+    this.#address = address;
+    this.#sharesNetwork = true;
+    this.#worker.wake();
+  }
+
   jumpClock(seconds: number): void {
     this.#clock.jump(seconds * 1000);
   }
@@ -162,7 +172,7 @@ export class VirtualPod {
         clock: this.#clock,
         log: createSilentLog(),
         network: this.#network,
-        node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
+        node: this.#node(),
         allocatable: {},
         dns: NO_CLUSTER_DNS,
         services: () => Promise.resolve([]),
@@ -184,6 +194,18 @@ export class VirtualPod {
     return worker;
   }
 
+  #node(): PodWorkerDeps['node'] {
+    const address = (): string => this.#address;
+    return {
+      get address() {
+        return address();
+      },
+      hostname: 'machine',
+      operatingSystem: 'linux',
+      runtimeName: 'hollow',
+    };
+  }
+
   #recorded(inner: ContainerRuntime): ContainerRuntime {
     const nameOf = async (id: string): Promise<string> => {
       const containers = (await inner.list()).flatMap((sandbox) => sandbox.containers);
@@ -191,9 +213,10 @@ export class VirtualPod {
     };
     return {
       ...inner,
-      list: (filter) => {
+      list: async (filter) => {
         this.looks += 1;
-        return inner.list(filter);
+        const found = await inner.list(filter);
+        return this.#sharesNetwork ? found.map((sandbox) => ({ ...sandbox, ip: this.#address })) : found;
       },
       stopContainer: async (id, graceMs) => {
         this.stops.push({ container: await nameOf(id), graceSeconds: graceMs / 1000, at: this.seconds });

@@ -21,8 +21,8 @@ export interface CriRuntimeOptions {
   readonly stateDirectory: string;
   /** Several nodes may share a runtime: each sees only what it made. */
   readonly nodeName: string;
-  /** What `podIP` is for pods on the network of the machine. */
-  readonly nodeAddress: string;
+  /** What `podIP` is for pods on the network of the machine; it may change. */
+  readonly nodeAddress: () => string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
   readonly clock: Clock;

@@ -78,7 +78,7 @@ function world(faults: Readonly<Record<string, RuntimeErrorCode>>, exited = fals
   } as unknown as CriConnection;
   const volumesPath = (uid: string): string => `/volumes/${uid}`;
   const log = createSilentLog();
-  const store = new CriStore({ connection, clock, log, node: 'n1', nodeAddress: '192.0.2.1', volumesPath });
+  const store = new CriStore({ connection, clock, log, node: 'n1', nodeAddress: () => '192.0.2.1', volumesPath });
   const files = { remove: () => undefined } as never;
   const containers = new CriContainers({ connection, store, files, clock, node: 'n1' });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node: 'n1' });

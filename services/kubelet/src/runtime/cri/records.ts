@@ -13,18 +13,18 @@ const NANOSECONDS_PER_MS = 1_000_000n;
 const SIGNAL_BASE = 128;
 const SIGNALS_MAX = 64;
 
-export type SandboxRecord = Omit<SandboxStatus, 'containers'>;
+export interface SandboxRecord extends Omit<SandboxStatus, 'containers'> {
+  /** Its address is that of the machine, which may change: it is asked for each time. */
+  readonly sharesNetwork: boolean;
+}
 
 export interface SandboxSurroundings {
   /** Of pods that share the network of the machine. */
-  readonly nodeAddress: string;
+  readonly nodeAddress: () => string;
   readonly volumesPath: (podUid: string) => string;
 }
 
-export function sandboxRecord(
-  status: CriSandboxStatus,
-  { nodeAddress, volumesPath }: SandboxSurroundings,
-): SandboxRecord {
+export function sandboxRecord(status: CriSandboxStatus, { volumesPath }: SandboxSurroundings): SandboxRecord {
   const { isolation, ...config } = decodeSandbox(status.id, status.annotations);
   const sharesNetwork = isolation?.namespaces.network === 'node';
   const more = (status.network?.additionalIps ?? []).map(({ ip }) => ip);
@@ -33,7 +33,8 @@ export function sandboxRecord(
     config: config satisfies SandboxIdentity,
     state: status.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
     createdAt: milliseconds(status.createdAt),
-    ip: sharesNetwork ? nodeAddress : (status.network?.ip ?? ''),
+    ip: sharesNetwork ? '' : (status.network?.ip ?? ''),
+    sharesNetwork,
     ...(more.length === 0 ? {} : { moreIps: more }),
     volumesPath: volumesPath(config.podUid),
   };
@@ -49,6 +50,7 @@ export function listedSandbox(sandbox: PodSandbox, { volumesPath }: SandboxSurro
     state: state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
     createdAt: milliseconds(createdAt),
     ip: '',
+    sharesNetwork: false,
     volumesPath: volumesPath(podUid),
   };
 }

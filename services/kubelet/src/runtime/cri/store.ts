@@ -147,7 +147,9 @@ export class CriStore {
     );
     const buried = [...this.#buried.values()].filter(({ sandboxId }) => sandboxId === sandbox.id);
     const all = [...live, ...buried].toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
-    return { ...record, containers: all.flatMap(({ record: each }) => each ?? []) };
+    const { sharesNetwork, ...known } = record;
+    const ip = sharesNetwork ? this.#deps.nodeAddress() : known.ip;
+    return { ...known, ip, containers: all.flatMap(({ record: each }) => each ?? []) };
   }
 
   #tellUntold(id: string, error: unknown): void {
@@ -162,7 +164,7 @@ export class CriStore {
     if (known !== undefined && (known.state === 'ready') === isReady) return known;
     try {
       const { record } = await this.sandbox(id);
-      if (record.ip !== '' || record.state === 'notReady') this.#sandboxes.set(id, record);
+      if (record.ip !== '' || record.sharesNetwork || record.state === 'notReady') this.#sandboxes.set(id, record);
       return record;
     } catch (error) {
       // Removed since it was listed.

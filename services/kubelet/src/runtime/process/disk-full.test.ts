@@ -52,7 +52,7 @@ test('a full disk ends no supervisor: what runs is seen to its end, what is new 
   if (!mayMount) return;
   const disk = smallDisk(t);
   const elsewhere = mkdtempSync(join(tmpdir(), 'holdfast-go-'));
-  const options = { stateDirectory: disk, clock, log: createSilentLog(), nodeAddress: '192.0.2.1' };
+  const options = { stateDirectory: disk, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.1' };
   const runtime = createProcessRuntime({ ...options, abilities: { mounts: false, user: 'any' } });
   t.after(async () => {
     await runtime.shutdown(0);

@@ -46,7 +46,7 @@ async function createNode(t: TestContext): Promise<Node> {
   mkdirSync(secrets);
   writeFileSync(join(secrets, 'ca.key'), 'the key', { mode: 0o644 });
   const clock = createSystemClock();
-  const options = { stateDirectory, clock, log: createSilentLog(), nodeAddress: '192.0.2.7', hidden: [secrets] };
+  const options = { stateDirectory, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.7', hidden: [secrets] };
   const runtime = createProcessRuntime(options);
   assert.ok(runtime.abilities?.mounts, 'needs unshare, setpriv and mount (util-linux), and the right to use them');
   t.after(async () => {

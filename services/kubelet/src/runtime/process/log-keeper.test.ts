@@ -126,7 +126,7 @@ test('containerLogMaxSize: the supervisor keeps logs short while their follower 
   const stateDirectory = mkdtempSync(join(tmpdir(), 'holdfast-logs-'));
   const logs = { maxBytes: 2_000, maxFiles: 100, checkMs: 20 };
   const abilities = { mounts: false, user: 'any' } as const;
-  const options = { stateDirectory, clock, log: createSilentLog(), nodeAddress: '192.0.2.1', logs, abilities };
+  const options = { stateDirectory, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.1', logs, abilities };
   const runtime = createProcessRuntime(options);
   t.after(async () => {
     await runtime.shutdown(0);

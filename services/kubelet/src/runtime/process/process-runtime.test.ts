@@ -22,7 +22,7 @@ import { socketPath } from './socket-path.ts';
 const clock = createSystemClock();
 
 const open = (stateDirectory: string): ProcessRuntime =>
-  createProcessRuntime({ stateDirectory, clock, log: createSilentLog(), nodeAddress: '192.0.2.7' });
+  createProcessRuntime({ stateDirectory, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.7' });
 
 async function createHarness(): Promise<RuntimeHarness & { stateDirectory: string; runtime: ProcessRuntime }> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'holdfast-process-'));

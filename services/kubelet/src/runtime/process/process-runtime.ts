@@ -29,8 +29,8 @@ export interface ProcessRuntimeOptions {
   readonly stateDirectory: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** What `podIP` is: processes share this machine's network. */
-  readonly nodeAddress: string;
+  /** What `podIP` is: processes share this machine's network. It may change while pods run. */
+  readonly nodeAddress: () => string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
   /** What no pod may see beside the state directory: the server's own files. Those that do not exist are left out. */
@@ -90,10 +90,13 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     }),
     version: () => Promise.resolve(VERSION),
     runSandbox: (config: SandboxConfig) =>
-      connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress }, REQUEST_DEADLINE_MS).then(decodeId),
+      connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress() }, REQUEST_DEADLINE_MS).then(decodeId),
     // Without records there is nothing to adopt: the supervisor starts with the first pod.
-    list: (filter) =>
-      connection.isOpen() || hasRecords() ? listSandboxes(connection, filter?.podUid) : Promise.resolve([]),
+    list: async (filter) => {
+      if (!connection.isOpen() && !hasRecords()) return [];
+      const ip = options.nodeAddress();
+      return (await listSandboxes(connection, filter?.podUid)).map((sandbox) => ({ ...sandbox, ip }));
+    },
     usage: async () => {
       if (!connection.isOpen() && !hasRecords()) return [];
       return usageOf(await listSandboxes(connection, undefined), table.scan(), options.clock.now());

@@ -38,7 +38,12 @@ function testUsers(title: string, body: (node: Node) => Promise<void>): void {
 async function createNode(t: TestContext): Promise<Node> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'holdfast-users-'));
   const clock = createSystemClock();
-  const runtime = createProcessRuntime({ stateDirectory, clock, log: createSilentLog(), nodeAddress: '192.0.2.7' });
+  const runtime = createProcessRuntime({
+    stateDirectory,
+    clock,
+    log: createSilentLog(),
+    nodeAddress: () => '192.0.2.7',
+  });
   t.after(async () => {
     await runtime.shutdown(0);
     await runtime.close();

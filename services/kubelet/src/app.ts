@@ -139,11 +139,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {
-      deps.address?.onChange(() => {
-        agent.beatSoon();
-        manager.lookAgain();
-      });
-      deps.address?.start();
+      followAddress(deps.address, manager, agent);
       await events.start();
       await informer.start();
       await services?.start();
@@ -161,6 +157,15 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       await events.stop();
     },
   };
+}
+
+/** The node and the pods on its network say where they are now. */
+function followAddress(address: NodeAddress | undefined, manager: PodManager, agent: KeptNode): void {
+  address?.onChange(() => {
+    agent.beatSoon();
+    manager.lookAgain();
+  });
+  address?.start();
 }
 
 function createAttachments(

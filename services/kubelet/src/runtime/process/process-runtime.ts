@@ -92,11 +92,10 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     runSandbox: (config: SandboxConfig) =>
       connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress() }, REQUEST_DEADLINE_MS).then(decodeId),
     // Without records there is nothing to adopt: the supervisor starts with the first pod.
-    list: async (filter) => {
-      if (!connection.isOpen() && !hasRecords()) return [];
-      const ip = options.nodeAddress();
-      return (await listSandboxes(connection, filter?.podUid)).map((sandbox) => ({ ...sandbox, ip }));
-    },
+    list: async (filter) =>
+      connection.isOpen() || hasRecords()
+        ? at(options.nodeAddress(), await listSandboxes(connection, filter?.podUid))
+        : [],
     usage: async () => {
       if (!connection.isOpen() && !hasRecords()) return [];
       return usageOf(await listSandboxes(connection, undefined), table.scan(), options.clock.now());
@@ -117,6 +116,10 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     close: () => connection.close(),
   };
 }
+
+/** The supervisor recorded the address of the time when the sandbox was made. */
+const at = (ip: string, sandboxes: readonly SandboxStatus[]): readonly SandboxStatus[] =>
+  sandboxes.map((sandbox) => ({ ...sandbox, ip }));
 
 /** A full disk is no reason not to start: the supervisor goes on with those that it has. */
 function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log }: ProcessRuntimeOptions): void {

@@ -1,4 +1,4 @@
-import { allResources, type ResourceRef } from '@holdfast/api';
+import { allResources, CUSTOM_RESOURCE_DEFINITIONS, type ResourceRef } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import {
   type ApiClient,
@@ -11,6 +11,7 @@ import {
 import { type Clock, type Ids, invariant, type Log, type Random, type Service, type Tracer } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
+import { CustomKindPool } from './common/custom-kinds.ts';
 import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
@@ -74,6 +75,8 @@ class ControllerManager implements Service {
   readonly #settings: ControllerManagerSettings;
   readonly #definitions: readonly ControllerDefinition[];
   readonly #informers: InformerPool;
+  /** Absent where nobody follows definitions. */
+  readonly #customKinds: CustomKindPool | undefined;
   #stopLoops: () => Promise<void> = async () => {};
   #elector: Service | undefined;
   #state: 'new' | 'running' | 'stopped' = 'new';
@@ -94,6 +97,14 @@ class ControllerManager implements Service {
     });
     this.#definitions = selectControllers(all, this.#settings.controllers, { resources, log: deps.log });
     this.#informers = new InformerPool({ ...deps, bus: deps.bus, client: deps.clients.manager });
+    const followsDefinitions = this.#definitions.some(({ watches }) => watches.some(isDefinitions));
+    this.#customKinds = followsDefinitions
+      ? new CustomKindPool({
+          informers: this.#informers,
+          createCache: (kind) => this.#informers.independent(kind),
+          log: deps.log,
+        })
+      : undefined;
   }
 
   async start(): Promise<void> {
@@ -107,6 +118,7 @@ class ControllerManager implements Service {
       throw error;
     }
     if (this.#isStopped()) return;
+    this.#customKinds?.start();
     if (this.#settings.leaderElection) await this.#campaign();
     else this.#startLoops();
   }
@@ -115,6 +127,7 @@ class ControllerManager implements Service {
     this.#state = 'stopped';
     await this.#elector?.stop();
     await this.#stopLoops();
+    await this.#customKinds?.stop();
     await this.#informers.stop();
   }
 
@@ -155,7 +168,14 @@ class ControllerManager implements Service {
     invariant(client !== undefined, 'a controller has a client of its own identity', { controller: definition.name });
     const events = createEventRecorder({ client, component: definition.component, clock, ids, log });
     void events.start();
-    const loops = definition.create({ clock, log, client, events, informers: this.#informers });
+    const loops = definition.create({
+      clock,
+      log,
+      client,
+      events,
+      informers: this.#informers,
+      ...(this.#customKinds === undefined ? {} : { customKinds: this.#customKinds }),
+    });
     const started = loops.map((loop) => this.#runLoop(loop, log));
     return {
       services: [...started.map(({ controller }) => controller), events],
@@ -173,6 +193,9 @@ class ControllerManager implements Service {
     return { controller, unsubscribe: () => stops.forEach((stop) => stop()) };
   }
 }
+
+const isDefinitions = ({ group, plural }: ResourceRef): boolean =>
+  group === CUSTOM_RESOURCE_DEFINITIONS.group && plural === CUSTOM_RESOURCE_DEFINITIONS.plural;
 
 /** The library of certificates is loaded with the first request. */
 function certificateSettings({

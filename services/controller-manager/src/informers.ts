@@ -41,6 +41,11 @@ export class InformerPool implements SharedInformers {
     return created;
   }
 
+  /** A cache that its user starts and stops: kinds come and go with their definitions, and are not on the bus. */
+  independent(resource: ResourceRef): Informer<KubeObject> {
+    return createInformer({ ...this.#deps, bus: undefined, resource, indexes: cacheIndexesOf(resource) });
+  }
+
   /** Resolves when every cache is filled. */
   async start(): Promise<void> {
     const informers = [...this.#informers.values()];

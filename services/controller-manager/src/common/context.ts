@@ -2,6 +2,8 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { ApiClient, EventRecorder, Informer, ReconcileResult } from '@holdfast/client';
 import type { Clock, Log } from '@holdfast/platform';
 
+import type { CustomKinds } from './custom-kinds.ts';
+
 /** What a controller works with. `client` carries the controller's own identity. */
 export interface ControllerContext {
   readonly clock: Clock;
@@ -9,6 +11,8 @@ export interface ControllerContext {
   readonly client: ApiClient;
   readonly events: EventRecorder;
   readonly informers: SharedInformers;
+  /** Absent where no definitions are served. */
+  readonly customKinds?: CustomKinds;
 }
 
 /** One cache per kind for all controllers of the process. A cache has the indexes of its kind (`cacheIndexesOf`). */

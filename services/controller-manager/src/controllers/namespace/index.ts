@@ -1,6 +1,8 @@
 import { type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
+import type { Informer } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { listAll } from '../../common/list-all.ts';
 import { isTerminating, nameOf, namespaceOf, targetOf, uidOf } from '../../common/meta.ts';
@@ -25,7 +27,17 @@ export function namespaceController({
 }
 
 function createLoop(context: ControllerContext, contents: readonly ResourceRef[]): Loop {
+  const { customKinds = NO_CUSTOM_KINDS } = context;
+  const all = (): readonly ResourceRef[] => [...contents, ...customKinds.list().filter(({ namespaced }) => namespaced)];
   const namespaces = context.informers.of(NAMESPACES);
+  /** A namespace is looked at when the last of a kind has gone, not for every one of thousands. */
+  const wakeWhenEmpty = (cache: Informer<KubeObject>, enqueue: (key: string) => void): (() => void) =>
+    cache.onChange(({ object, old }) => {
+      if (object !== undefined || old === undefined) return;
+      const name = namespaceOf(old);
+      const namespace = namespaces.get({ name });
+      if (namespace !== undefined && isTerminating(namespace) && cache.count(name) === 0) enqueue(name);
+    });
   const patience = new Patience();
   return {
     name: 'namespace',
@@ -36,19 +48,11 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
         if (object === undefined) patience.forget(key);
         else if (isTerminating(object) && (old === undefined || !isTerminating(old))) enqueue(key);
       }),
-      ...contents.filter(isFollowed).map((kind) => {
-        const cache = context.informers.of(kind);
-        return cache.onChange(({ object, old }) => {
-          if (object !== undefined || old === undefined) return;
-          const name = namespaceOf(old);
-          const namespace = namespaces.get({ name });
-          // Looked at when the last of a kind has gone, not for every one of thousands.
-          if (namespace !== undefined && isTerminating(namespace) && cache.count(name) === 0) enqueue(name);
-        });
-      }),
+      ...contents.filter(isFollowed).map((kind) => wakeWhenEmpty(context.informers.of(kind), enqueue)),
+      customKinds.follow((_, cache) => wakeWhenEmpty(cache, enqueue)),
     ],
     reconcile: async (name) => {
-      const remaining = await pass(context, contents, name);
+      const remaining = await pass(context, all(), name);
       if (remaining !== undefined) return { requeueAfterMs: patience.waitMs(name, remaining) };
       patience.forget(name);
       return {};

@@ -1,6 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import type { ControllerContext } from '../../common/context.ts';
+import type { CustomKindRef } from '../../common/custom-kinds.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
@@ -17,8 +18,10 @@ export const workKey = ({ resource, key }: Node): string => `${pathOf(resource)}
 /** Who owns whom, read from the caches of all kinds; absence is only believed when the API says so. */
 export class OwnershipGraph {
   readonly #context: ControllerContext;
-  readonly #byPath: ReadonlyMap<string, ResourceRef>;
-  readonly #byKind: ReadonlyMap<string, ResourceRef>;
+  readonly #byPath: Map<string, ResourceRef>;
+  readonly #byKind: Map<string, ResourceRef>;
+  /** Of kinds that definitions add. */
+  readonly #customCaches = new Map<ResourceRef, Informer<KubeObject>>();
   #caches: readonly (readonly [ResourceRef, Informer<KubeObject>])[] | undefined;
   /** Uids are never used twice, so a proof of absence holds for ever. */
   readonly #absent = new Set<string>();
@@ -29,6 +32,24 @@ export class OwnershipGraph {
     this.#byKind = new Map(resources.map((resource) => [`${apiVersionOf(resource)} ${resource.kind}`, resource]));
   }
 
+  add(kind: CustomKindRef, cache: Informer<KubeObject>): void {
+    this.#customCaches.set(kind, cache);
+    this.#byPath.set(pathOf(kind), kind);
+    for (const version of kind.versions) this.#byKind.set(`${apiVersionOf({ ...kind, version })} ${kind.kind}`, kind);
+    this.#caches = undefined;
+  }
+
+  remove(kind: CustomKindRef): void {
+    this.#customCaches.delete(kind);
+    this.#byPath.delete(pathOf(kind));
+    for (const version of kind.versions) this.#byKind.delete(`${apiVersionOf({ ...kind, version })} ${kind.kind}`);
+    this.#caches = undefined;
+  }
+
+  #cacheOf(resource: ResourceRef): Informer<KubeObject> {
+    return this.#customCaches.get(resource) ?? this.#context.informers.of(resource);
+  }
+
   parse(work: string): Node | undefined {
     const space = work.indexOf(' ');
     const resource = this.#byPath.get(work.slice(0, space));
@@ -36,13 +57,13 @@ export class OwnershipGraph {
   }
 
   cached({ resource, key }: Node): KubeObject | undefined {
-    return this.#context.informers.of(resource).get(parseKey(key));
+    return this.#cacheOf(resource).get(parseKey(key));
   }
 
   dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
     // Asked for every object that goes, of which few own anything.
     const found: (Node & { readonly object: KubeObject })[] = [];
-    this.#caches ??= Array.from(this.#byPath.values(), (resource) => [resource, this.#context.informers.of(resource)]);
+    this.#caches ??= Array.from(this.#byPath.values(), (resource) => [resource, this.#cacheOf(resource)]);
     for (const [resource, cache] of this.#caches) {
       for (const object of cache.byIndex('owner', ownerUid)) {
         found.push({ resource, object, key: keyIn(resource, object) });

@@ -1,6 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
-import type { InformerChange } from '@holdfast/client';
+import type { Informer, InformerChange } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
@@ -26,7 +27,7 @@ export function ownerGarbageController({
 
 function createLoop(context: ControllerContext, resources: readonly ResourceRef[]): Loop {
   const graph = new OwnershipGraph(context, resources);
-  const { informers } = context;
+  const { informers, customKinds = NO_CUSTOM_KINDS } = context;
   return {
     name: 'garbage-collector',
     workers: OWNER_GC_WORKERS,
@@ -38,12 +39,26 @@ function createLoop(context: ControllerContext, resources: readonly ResourceRef[
           .filter(isOfInterest)
           .map((object) => workKey({ resource, key: keyIn(resource, object) })),
       ),
-    wake: (enqueue) =>
-      resources.map((resource) =>
-        informers.of(resource).onChange((change) => {
+    wake: (enqueue) => {
+      const follow = (resource: ResourceRef, cache: Informer<KubeObject>): (() => void) =>
+        cache.onChange((change) => {
           for (const node of affected(graph, resource, change)) enqueue(workKey(node));
+        });
+      return [
+        ...resources.map((resource) => follow(resource, informers.of(resource))),
+        customKinds.follow((kind, cache) => {
+          graph.add(kind, cache);
+          for (const object of cache.list()) {
+            if (isOfInterest(object)) enqueue(workKey({ resource: kind, key: keyIn(kind, object) }));
+          }
+          const unfollow = follow(kind, cache);
+          return () => {
+            unfollow();
+            graph.remove(kind);
+          };
         }),
-      ),
+      ];
+    },
     reconcile: async (work) => {
       const node = graph.parse(work);
       if (node !== undefined) await pass(context, graph, node);

@@ -1,6 +1,7 @@
 import { countedKinds, type KubeObject, RESOURCE_QUOTAS, type ResourceQuota, type ResourceRef } from '@holdfast/api';
-import type { ReconcileResult } from '@holdfast/client';
+import type { Informer, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
+import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { listAll } from '../../common/list-all.ts';
 import { keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
@@ -29,7 +30,13 @@ export function resourceQuotaController({
 }
 
 function createLoop(context: ControllerContext, contents: readonly ResourceRef[]): Loop {
-  const { clock, informers } = context;
+  const { clock, informers, customKinds = NO_CUSTOM_KINDS } = context;
+  const all = (): readonly ResourceRef[] => [...contents, ...customKinds.list().filter(({ namespaced }) => namespaced)];
+  const wakeWhenFreed = (cache: Informer<KubeObject>, enqueue: (key: string) => void): (() => void) =>
+    cache.onChange(({ object, old }) => {
+      if (old === undefined || !freesUsage(object, old, clock.now())) return;
+      for (const quota of quotas.list(namespaceOf(old))) enqueue(keyOf(quota));
+    });
   const quotas = informers.of(RESOURCE_QUOTAS);
   const counted = new Map<string, number>();
   return {
@@ -41,19 +48,15 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
         if (object === undefined) counted.delete(key);
         else if (isStale(object)) enqueue(key);
       }),
-      ...contents.filter(isFollowed).map((kind) =>
-        informers.of(kind).onChange(({ object, old }) => {
-          if (old === undefined || !freesUsage(object, old, clock.now())) return;
-          for (const quota of quotas.list(namespaceOf(old))) enqueue(keyOf(quota));
-        }),
-      ),
+      ...contents.filter(isFollowed).map((kind) => wakeWhenFreed(informers.of(kind), enqueue)),
+      customKinds.follow((_, cache) => wakeWhenFreed(cache, enqueue)),
     ],
     reconcile: async (key) => {
       const quota = quotas.get(parseKey(key));
       const wait = (counted.get(key) ?? -QUOTA_RECOUNT_INTERVAL_MS) + QUOTA_RECOUNT_INTERVAL_MS - clock.monotonic();
       if (quota !== undefined && !isStale(quota) && wait > 0) return { requeueAfterMs: wait };
       counted.set(key, clock.monotonic());
-      const result = await pass(context, contents, key);
+      const result = await pass(context, all(), key);
       if (result.requeueAfterMs === undefined) counted.delete(key);
       return result;
     },

@@ -182,7 +182,8 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     ownershipRule: deps.ownershipRule ?? 'enforced',
     podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
   });
-  const openApi = createOpenApiDocuments();
+  const catalog = createCatalog(kinds);
+  const openApi = createOpenApiDocuments(catalog);
   const services = createServiceAllocator({ store, cache, ids, addresses });
   const writeGate = createWriteGate();
   const metrics = createApiMetrics({ store, cache, kinds, writeGate });
@@ -191,7 +192,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     store,
     cache,
     kinds,
-    catalog: createCatalog(kinds),
+    catalog,
     lineage: createLineageGuard({ store, cache }),
     reader,
     access,

@@ -271,3 +271,55 @@ test('protobuf is for metadata alone', async () => {
     assert.equal(partial.status, 200);
   });
 });
+
+test('a kind is in discovery and in both versions of OpenAPI as long as it is served', async () => {
+  const groups = async (): Promise<string> => JSON.stringify((await api.call('GET', '/apis')).body);
+  const aggregated = async (): Promise<string> => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    return JSON.stringify((await api.call('GET', '/apis', { headers: { accept } })).body);
+  };
+  assert.equal((await groups()).includes('reef.example.com'), false);
+  await withCorals({ spec: DEFAULTED, names: { shortNames: ['co'], categories: ['sea'] } }, async () => {
+    assert.match(await groups(), /reef\.example\.com\/v1/);
+    assert.match(await aggregated(), /"shortNames":\["co"\],"categories":\["sea"\]/);
+    const resources = await api.call('GET', REEF);
+    assert.equal(resources.at('resources.0.singularName'), 'coral');
+    const root = await api.call('GET', '/openapi/v3');
+    const at = (root.body as { paths: Record<string, { serverRelativeURL: string }> }).paths[
+      'apis/reef.example.com/v1'
+    ];
+    const document = await api.call('GET', '/openapi/v3/apis/reef.example.com/v1');
+    const schemas = (document.body as { components: { schemas: Record<string, Record<string, unknown>> } }).components;
+    assert.deepEqual(schemas.schemas['com.example.reef.v1.Coral']?.['x-kubernetes-group-version-kind'], [
+      { group: 'reef.example.com', version: 'v1', kind: 'Coral' },
+    ]);
+    const second = await api.call('GET', '/openapi/v2');
+    assert.ok('com.example.reef.v1.CoralList' in (second.body as { definitions: object }).definitions);
+    await api.call('PATCH', definitionUrl(NAME), {
+      body: [{ op: 'replace', path: '/spec/versions/0/schema', value: schemaWith({ wide: { type: 'integer' } }) }],
+      headers: { 'content-type': 'application/json-patch+json' },
+    });
+    const changed = await api.call('GET', '/openapi/v3');
+    const now = (changed.body as { paths: Record<string, { serverRelativeURL: string }> }).paths[
+      'apis/reef.example.com/v1'
+    ];
+    assert.notEqual(now?.serverRelativeURL, at?.serverRelativeURL);
+    const text = JSON.stringify((await api.call('GET', '/openapi/v3/apis/reef.example.com/v1')).body);
+    assert.match(text, /"wide"/);
+  });
+  assert.equal((await aggregated()).includes('reef.example.com'), false);
+});
+
+test('a write through a server that has not heard of a change waits for it', async () => {
+  await withCorals({ spec: { depth: { type: 'integer' } } }, async () => {
+    const other = await startTestApi({ store: api.store });
+    const schema = schemaWith({ depth: { type: 'integer' }, width: { type: 'integer' } });
+    await api.call('PATCH', definitionUrl(NAME), {
+      body: [{ op: 'replace', path: '/spec/versions/0/schema', value: schema }],
+      headers: { 'content-type': 'application/json-patch+json' },
+    });
+    const created = await other.call('POST', CORALS, { body: coral('wide', { width: 2 }) });
+    assert.deepEqual(created.at('spec'), { width: 2 });
+    await other.server.stop();
+  });
+});

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '@holdfast/api';
+import type { CustomKind, ResourceDefinition } from '@holdfast/api';
 import { objectKey, type StoreKey } from '@holdfast/store';
 import { storedNameOf } from './stored-form.ts';
 
@@ -14,7 +14,13 @@ export const keyOf = (definition: ResourceDefinition, namespace: string, name: s
   });
 
 /** The kind of a list. */
-export const listKindOf = ({ kind, custom }: ResourceDefinition): string => custom?.listKind ?? `${kind}List`;
+export const listKindOf = (definition: ResourceDefinition): string => listKindName(definition);
+
+/** The same of a kind as discovery describes it. */
+export const listKindName = ({
+  kind,
+  custom,
+}: Pick<ResourceDefinition, 'kind'> & { readonly custom?: CustomKind }): string => custom?.listKind ?? `${kind}List`;
 
 /** What messages name: `deployments.apps "web"`. */
 export const subjectOf = (

@@ -1,11 +1,13 @@
 import { schemaFor, structSchema } from '@holdfast/api';
 import type { ServedKind } from '../endpoints/served-kinds.ts';
+import { addCustomKind } from './custom-schemas.ts';
 import type { TypeName } from './operation-shapes.ts';
 import { META } from './schema-names.ts';
 import type { JsonSchema, PublishedKind, SchemaCollector } from './schemas.ts';
 
 /** Adds the schema of a kind, of its list and of the bodies of its subresources. */
 export function addKind(collector: SchemaCollector, served: ServedKind): void {
+  addCustomKind(collector, served);
   const { group, version, kind } = served;
   const kinds: readonly PublishedKind[] = [
     { group, version, kind },

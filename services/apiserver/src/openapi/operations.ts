@@ -1,5 +1,6 @@
-import type { ServedKind } from '../endpoints/served-kinds.ts';
-import { groupVersion } from '../served.ts';
+import { isBuiltInGroup, type ServedKind } from '../endpoints/served-kinds.ts';
+import { groupVersion, listKindName } from '../served.ts';
+import { customSchemaName } from './custom-schemas.ts';
 import { structNameOf } from './kind-schemas.ts';
 import { capitalized, groupNames, operationId } from './operation-names.ts';
 import {
@@ -92,10 +93,10 @@ function placesOf(served: ServedKind): readonly Place[] {
 }
 
 function shapesOfKind(served: ServedKind): Shapes {
-  const { group, version, kind, answersDeleted } = served;
+  const { group, version, answersDeleted } = served;
   const own = typeOf(served);
   const shapes = answersDeleted === true ? shapesOf(own, own) : shapesOf(own);
-  return { ...shapes, list: reading('list', typeOf({ group, version, kind: `${kind}List` })) };
+  return { ...shapes, list: reading('list', typeOf({ group, version, kind: listKindName(served) })) };
 }
 
 /** Where older clients watch: they look these paths up in the document. */
@@ -137,5 +138,6 @@ function subresourcePlaces(
 
 function typeOf(kind: PublishedKind): TypeName {
   const struct = structNameOf(kind);
-  return struct === undefined ? 'object' : publishedName(struct);
+  if (struct !== undefined) return publishedName(struct);
+  return isBuiltInGroup(kind.group) ? 'object' : customSchemaName(kind);
 }

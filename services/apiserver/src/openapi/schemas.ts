@@ -44,6 +44,15 @@ export class SchemaCollector {
     this.#drain();
   }
 
+  get isVersion3(): boolean {
+    return this.#dialect.isVersion3;
+  }
+
+  /** A schema that is known as JSON. */
+  addRaw(name: string, schema: JsonSchema): void {
+    this.#schemas.set(name, schema);
+  }
+
   /** By name, in alphabetical order. */
   all(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)));

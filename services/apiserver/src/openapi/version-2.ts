@@ -1,3 +1,4 @@
+import type { GroupVersion } from '../endpoints/catalog.ts';
 import { type ServedKind, versionsByGroup } from '../endpoints/served-kinds.ts';
 import { addKind, typeSchema } from './kind-schemas.ts';
 import type { ApiOperation } from './operation-shapes.ts';
@@ -9,14 +10,18 @@ import { SharedParameters } from './shared-parameters.ts';
 import { signposts, versionSignpost } from './signposts.ts';
 
 /** The OpenAPI 2 document of everything that is served. */
-export function openApi2(kinds: readonly ServedKind[], version: string): unknown {
+export function openApi2(
+  kinds: readonly ServedKind[],
+  version: string,
+  versions: readonly GroupVersion[] = versionsByGroup(),
+): unknown {
   const collector = new SchemaCollector(OPENAPI_2);
   for (const kind of kinds) addKind(collector, kind);
   const shared = new SharedParameters();
   const written = new Map<Parameter, JsonSchema>();
   const all = [
     ...signposts(),
-    ...versionsByGroup().map((each) => versionSignpost(each.group, each.version)),
+    ...versions.map((each) => versionSignpost(each.group, each.version)),
     ...kinds.flatMap(pathsOf),
   ];
   const paths = Object.fromEntries(all.map((each) => [each.path, pathItem(each, { collector, shared, written })]));

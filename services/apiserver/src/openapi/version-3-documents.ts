@@ -1,4 +1,4 @@
-import { kindsOf, versionsByGroup } from '../endpoints/served-kinds.ts';
+import type { Catalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { groupVersion } from '../served.ts';
 import { pathsOf } from './operations.ts';
@@ -9,13 +9,28 @@ const nameOf = (of: { readonly group: string; readonly version: string }): strin
   `${of.group === '' ? 'api' : 'apis'}/${groupVersion(of)}`;
 
 /** The OpenAPI 3 documents: `api/v1`, `apis/apps/v1`, ..., and the paths that lead there. */
-export const documentNames3 = (): readonly string[] => [...versionsByGroup().map(nameOf), ...signpostNames()].sort();
+export const documentNames3 = (catalog: Catalog): readonly string[] =>
+  [...catalog.versionsByGroup().map(nameOf), ...signpostNames()].sort();
 
 /** The one of that name. */
-export function documentOf3(name: string): unknown {
-  const of = versionsByGroup().find((each) => nameOf(each) === name);
+export function documentOf3(catalog: Catalog, name: string): unknown {
+  const of = catalog.versionsByGroup().find((each) => nameOf(each) === name);
   if (of === undefined) return openApi3({ paths: signposts(name), kinds: [] }, VERSION.gitVersion);
-  const kinds = kindsOf(of.group, of.version);
+  const kinds = catalog.kindsOf(of.group, of.version);
   const paths = [versionSignpost(of.group, of.version), ...kinds.flatMap(pathsOf)];
   return openApi3({ paths, kinds }, VERSION.gitVersion);
+}
+
+/**
+ * What a document is made of, for those that definitions add to: it tells one from the next without making either. `undefined`
+ * for a document of this build alone, which stays as it is.
+ */
+export function contentOf3(catalog: Catalog): ReadonlyMap<string, string> {
+  const contents = new Map<string, string>();
+  for (const of of catalog.versionsByGroup()) {
+    const custom = catalog.kindsOf(of.group, of.version).flatMap((each) => each.custom ?? []);
+    if (custom.length === 0) continue;
+    contents.set(nameOf(of), custom.map(({ uid, generation }) => `${uid}/${generation}`).join(' '));
+  }
+  return contents;
 }

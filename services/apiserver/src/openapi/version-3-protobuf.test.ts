@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { builtInCatalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
 import { documentNames3, documentOf3 } from './version-3-documents.ts';
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 
-const apps = documentOf3('apis/apps/v1');
+const apps = documentOf3(builtInCatalog(), 'apis/apps/v1');
 const PREFIX = '#/components/schemas/';
 const DEPLOYMENT = 'io.k8s.api.apps.v1.Deployment';
 
@@ -53,5 +54,6 @@ test('schemas are told with their fields, wherever these lead', () => {
 });
 
 test('every document has a wire form: nothing in it is without a field', () => {
-  for (const name of documentNames3()) assert.ok(openApi3Protobuf(documentOf3(name)).length > 50, name);
+  for (const name of documentNames3(builtInCatalog()))
+    assert.ok(openApi3Protobuf(documentOf3(builtInCatalog(), name)).length > 50, name);
 });

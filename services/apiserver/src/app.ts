@@ -72,6 +72,8 @@ export interface ApiServerDeps {
   readonly rules?: RuleEngine;
   /** Default: over HTTPS. */
   readonly webhooks?: WebhookCaller;
+  /** PEM of the authority that signs client certificates. */
+  readonly clientCa?: string | undefined;
 }
 
 export interface ServiceAccountOptions {
@@ -120,7 +122,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const starting = new AbortController();
   const start = async (): Promise<void> => {
     await untilStoreServes(core, starting.signal, () => core.cache.start());
-    await ensureSystemObjects(handleAsSystem, deps.clock, serviceAddresses(deps));
+    await ensureSystemObjects(handleAsSystem, deps.clock, {
+      addresses: serviceAddresses(deps),
+      clientCa: deps.clientCa,
+    });
     eventSweeper.start();
     definitions.start();
     accountTokens?.start();

@@ -45,6 +45,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     defaultTolerationSeconds: config.defaultTolerationSeconds,
     serviceNetwork: config.serviceNetwork,
     features: config.features,
+    clientCa,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),

@@ -177,7 +177,7 @@ test('a role that cannot be read at first is completed all the same', async () =
       ? textAnswer(503, 'busy')
       : api.server.handle({ ...request, headers: { ...request.headers, authorization: 'Bearer admin' } });
   const clock = { ...createSystemClock(), sleep: () => Promise.resolve() };
-  await ensureSystemObjects(handle, clock, addressRange(DEFAULT_SERVICE_NETWORK));
+  await ensureSystemObjects(handle, clock, { addresses: addressRange(DEFAULT_SERVICE_NETWORK) });
   assert.deepEqual((await api.call('GET', url)).at('rules.0.verbs'), ['list']);
   await api.stop();
 });

@@ -64,7 +64,17 @@ export const NAMESPACED_ROLES: ReadonlyMap<string, readonly BootstrapRole[]> = n
 const toOwnAccount = (name: string): BootstrapBinding =>
   binding(name, toAccount(name.slice('system:controller:'.length)), 'Role');
 
+/** A scheduler or controller manager of another make looks up here how the server knows its clients. */
+const AUTHENTICATION_READERS: BootstrapBinding = {
+  ...binding(
+    `${AUTHENTICATION}-reader`,
+    [...toUser('system:kube-controller-manager'), ...toUser('system:kube-scheduler')],
+    'Role',
+  ),
+  metadata: binding(`system::${AUTHENTICATION}-reader`, []).metadata,
+};
+
 export const NAMESPACED_ROLE_BINDINGS: ReadonlyMap<string, readonly BootstrapBinding[]> = new Map([
   ['kube-public', [toOwnAccount(SIGNER)]],
-  ['kube-system', [SIGNER, PROVIDER, CLEANER].map(toOwnAccount)],
+  ['kube-system', [...[SIGNER, PROVIDER, CLEANER].map(toOwnAccount), AUTHENTICATION_READERS]],
 ]);

@@ -17,7 +17,7 @@ test('who waits for a store that never writes is told what the API said', async 
   };
   const clock = { ...createSystemClock(), sleep: async () => {} };
   await assert.rejects(
-    ensureSystemObjects(handle, clock, addressRange('10.96.0.0/12')),
+    ensureSystemObjects(handle, clock, { addresses: addressRange('10.96.0.0/12') }),
     (error) => error instanceof OperatorError && error.message.endsWith(`the API answered 503: ${REASON}`),
   );
   assert.ok(asked >= SYSTEM_OBJECT_ATTEMPTS_MAX);

@@ -1,4 +1,10 @@
-import { type ClusterRole, type ClusterRoleBinding, findResource, type KubeObject } from '@holdfast/api';
+import {
+  type ClusterRole,
+  type ClusterRoleBinding,
+  type ConfigMap,
+  findResource,
+  type KubeObject,
+} from '@holdfast/api';
 import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } from '@holdfast/client';
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
 import { addressText, type Range } from '../allocation/ranges.ts';
@@ -13,7 +19,11 @@ interface SystemObject {
   readonly version: string;
   readonly plural: string;
   readonly namespace?: string;
-  readonly object: { readonly metadata: { readonly name: string; readonly labels?: object }; readonly spec?: object };
+  readonly object: {
+    readonly metadata: { readonly name: string; readonly labels?: object };
+    readonly spec?: object;
+    readonly data?: object;
+  };
   /** What becomes of one that exists; absent: it is left as it is. */
   readonly mend?: (stored: KubeObject) => Mended;
 }
@@ -88,8 +98,32 @@ const kubernetesService = (addresses: Range): SystemObject => ({
   },
 });
 
+/** By what authority the server knows clients: API servers behind this one know them by the same. */
+const clientAuthority = (pem: string): SystemObject => ({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  namespace: 'kube-system',
+  object: { metadata: { name: 'extension-apiserver-authentication' }, data: { 'client-ca-file': pem } },
+  mend: (stored) => {
+    const { data = {} } = stored as ConfigMap;
+    if (data['client-ca-file'] === pem) return undefined;
+    return { ...stored, data: { ...data, 'client-ca-file': pem } } as KubeObject;
+  },
+});
+
+export interface SystemFacts {
+  readonly addresses: Range;
+  /** PEM of the authority that signs client certificates; absent where none are taken. */
+  readonly clientCa?: string | undefined;
+}
+
 /** Creates what every client expects to be there; of what exists only roles and bindings are completed. Several apiservers may do it at once. */
-export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addresses: Range): Promise<void> {
+export async function ensureSystemObjects(
+  handle: ApiHandler,
+  clock: Clock,
+  { addresses, clientCa }: SystemFacts,
+): Promise<void> {
   const ensureAll = async (objects: readonly SystemObject[]): Promise<void> => {
     const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
     // Together, so that the store makes them durable in few commits.
@@ -97,7 +131,8 @@ export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, addr
   };
   await ensureAll(NAMESPACES);
   await Promise.all(ROLES_AND_PARTS.map(([role, part]) => keepOwnRules(handle, clock, role, part)));
-  await ensureAll([...CLUSTER_SCOPED, ...IN_NAMESPACES, kubernetesService(addresses)]);
+  const authority = clientCa === undefined ? [] : [clientAuthority(clientCa)];
+  await ensureAll([...CLUSTER_SCOPED, ...IN_NAMESPACES, kubernetesService(addresses), ...authority]);
 }
 
 /** Before the role consists of others: only then it is known what is its own. */

@@ -76,6 +76,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       entrance,
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
+      clientCa: pki.caCertificate,
     });
     const components = import('./components.ts');
     components.catch(() => {});

@@ -20,6 +20,8 @@ export interface ApiFrontDeps {
   readonly credentials: ReadonlyMap<string, Credential>;
   /** PEM; signs the tokens of service accounts. */
   readonly serviceAccountKey: string;
+  /** PEM of the authority that signs client certificates. */
+  readonly clientCa: string;
 }
 
 /** The apiserver with its relay and its HTTPS port, and a way in for the components of this process. */
@@ -46,6 +48,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     features: config.features,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
+    clientCa: deps.clientCa,
   });
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;

@@ -4,3 +4,4 @@ export { COMPONENT_GRANTS, type ComponentGrants } from './authorization/componen
 export { withRevision as spliceResourceVersion } from './cache/stored-json.ts';
 export { FENCER, POD_GARBAGE_COLLECTOR, type User } from './identity.ts';
 export type { NodeGateway } from './node-gateway.ts';
+export type { ObjectReader } from './reader.ts';

@@ -87,6 +87,9 @@ export const HOST_NAME_MAX = 63;
 export const SETTLE_MS = 10_000;
 /** Between attempts to register the node or to renew its lease when the API does not answer. */
 export const NODE_RETRY_MS = 1_000;
+/** Of the answer to an HTTP probe (Kubernetes'). */
+export const PROBE_BODY_MAX_BYTES = 10 * 1024;
+export const PROBE_REDIRECTS_MAX = 10;
 /** Between looks at the machine's address: probes of pods on it go there, and to another machine after it has changed. */
 export const NODE_ADDRESS_LOOK_MS = 5_000;
 /** A status that loses against other writers of the node is written again at once, so often in one beat (Kubernetes: 5). */

@@ -293,3 +293,55 @@ test('/metrics/probes: what a pod was asked and answered is counted under the na
   assert.deepEqual(counted(pod.probeMetrics.render()), []);
   await pod.stop();
 });
+
+/** What the pod answers, by URL without its host; a redirect is where it leads to. */
+function redirecting(answers: Readonly<Record<string, number | string>>) {
+  const asked: { readonly url: string; readonly host: string | undefined }[] = [];
+  const network: Partial<ProbeNetwork> = {
+    httpGet: ({ url, headers }) => {
+      asked.push({ url, host: headers['host'] });
+      const found = new Map(Object.entries(answers)).get(url.replace(/^http:\/\/[^/]*/, '')) ?? 404;
+      const answer =
+        typeof found === 'number' ? { status: found } : { status: 302, location: found, body: 'see there' };
+      return Promise.resolve(answer);
+    },
+  };
+  return { network, asked };
+}
+
+test('[PROBE-05] an HTTP probe follows redirects within its host, ten at most, and judges the last answer', async () => {
+  const good = redirecting({ '/ready': '/two?x=1', '/two?x=1': 'three', '/three': 204 });
+  const probe = http({ httpGet: { port: 80, path: '/ready', httpHeaders: [{ name: 'Host', value: 'web.example' }] } });
+  const pod = await podOf({ readinessProbe: probe }, good.network).run(2);
+  assert.equal(pod.condition('Ready')?.status, 'True');
+  assert.deepEqual(
+    good.asked.slice(0, 3).map(({ url, host }) => [new URL(url).pathname, host]),
+    [
+      ['/ready', 'web.example'],
+      ['/two', 'web.example'],
+      ['/three', 'web.example'],
+    ],
+  );
+  assert.deepEqual(pod.said('ProbeWarning'), []);
+  const bad = await podOf({ readinessProbe: http() }, redirecting({ '/ready': '/two', '/two': 500 }).network).run(2);
+  assert.match(bad.said('Unhealthy')[0]?.message ?? '', /HTTP probe failed with statuscode: 500/);
+  const endless = redirecting({ '/ready': '/ready' });
+  const lost = await podOf({ readinessProbe: http() }, endless.network).run(2);
+  assert.equal(endless.asked.length, 10);
+  assert.match(lost.said('Unhealthy')[0]?.message ?? '', /stopped after 10 redirects/);
+  for (const each of [pod, bad, lost]) await each.stop();
+});
+
+test('[PROBE-05] a redirect to another host is not followed: a success, with a warning', async () => {
+  for (const elsewhere of ['http://192.0.2.99/login', 'https://login.example/']) {
+    const { network, asked } = redirecting({ '/ready': elsewhere });
+    const pod = await podOf({ readinessProbe: http() }, network).run(2);
+    assert.equal(pod.condition('Ready')?.status, 'True');
+    assert.equal(asked.length, 1);
+    const [warning] = pod.said('ProbeWarning');
+    assert.equal(warning?.type, 'Warning');
+    assert.equal(warning.message, 'Readiness probe warning: Probe terminated redirects, Response body: see there');
+    assert.deepEqual(pod.said('Unhealthy'), []);
+    await pod.stop();
+  }
+});

@@ -78,6 +78,8 @@ export class PodWorker {
       onResult: () => this.wake(),
       onFailure: (pod, container, message) =>
         this.#event(pod, { type: 'Warning', reason: 'Unhealthy', message, container }),
+      onWarning: (pod, container, message) =>
+        this.#event(pod, { type: 'Warning', reason: 'ProbeWarning', message, container }),
     });
   }
 

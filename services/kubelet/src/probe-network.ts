@@ -1,11 +1,11 @@
 /** How probes and hooks reach a pod over its network. Injected: a simulation has no sockets. */
 export interface ProbeNetwork {
-  /** Rejects when no answer came in time. Redirects are answers. */
+  /** Rejects when no answer came in time. Redirects are answers, with where they lead to and the beginning of their text. */
   httpGet(request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
-  }): Promise<{ readonly status: number }>;
+  }): Promise<HttpAnswer>;
   /** Resolves when the port accepted a connection. */
   connect(host: string, port: number, timeoutMs: number): Promise<void>;
   /** `grpc.health.v1.Health/Check`; answers the name of the serving status. */
@@ -16,6 +16,12 @@ export interface ProbeNetwork {
     /** Ends the check. */
     readonly signal: AbortSignal;
   }): Promise<{ readonly status: string }>;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly location?: string | undefined;
+  readonly body?: string;
 }
 
 /** Everything answers at once: for nodes whose containers are not real. */

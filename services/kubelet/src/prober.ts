@@ -3,7 +3,7 @@ import { describeError, type Timer } from '@holdfast/platform';
 import { expandByStaticValues } from './domain/environment.ts';
 import type { ProbeResults } from './domain/pod-worker-types.ts';
 import { countProbe, NO_PROBE_YET, type ProbeCount, type ProbeKind } from './domain/probe-count.ts';
-import { CheckError, type HandlerDeps, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
+import { CheckError, type HandlerDeps, type HandlerTarget, portNumber, runExec, runGrpc, runHttpGet } from './hooks.ts';
 import { PROBE_ATTEMPTS_MAX } from './limits.ts';
 import { type ContainerStatus, RuntimeError, type SandboxStatus } from './runtime/port.ts';
 import type { ProbeMetrics, ProbeObservation } from './stats/probe-metrics.ts';
@@ -20,6 +20,8 @@ export interface ProberDeps extends HandlerDeps {
   /** A result that counts has changed. */
   readonly onResult: () => void;
   readonly onFailure: (pod: Pod, container: string, message: string) => void;
+  /** It counts as a success. */
+  readonly onWarning: (pod: Pod, container: string, message: string) => void;
 }
 
 const KINDS = ['startup', 'readiness', 'liveness'] as const;
@@ -168,8 +170,13 @@ class ProbeLoop {
   }
 
   #tell(outcome: Outcome): void {
-    if (outcome.kind === 'success') return;
     const { pod, spec } = this.#subject;
+    if (outcome.kind === 'success') {
+      const { warning } = outcome;
+      if (warning !== undefined)
+        this.#deps.onWarning(pod, spec.name, `${TITLES[this.#kind]} probe warning: ${warning}`);
+      return;
+    }
     const said = outcome.kind === 'failure' ? 'probe failed' : 'probe errored and resulted in unknown state';
     this.#deps.onFailure(pod, spec.name, `${TITLES[this.#kind]} ${said}: ${outcome.text}`);
   }
@@ -183,32 +190,39 @@ class ProbeLoop {
 
   async #probe(): Promise<Outcome> {
     try {
-      await this.#check();
-      return { kind: 'success' };
+      const warning = await this.#check();
+      return warning === undefined ? { kind: 'success' } : { kind: 'success', warning };
     } catch (error) {
       const isUnknown = error instanceof CheckError || (error instanceof RuntimeError && error.code !== 'Timeout');
       return { kind: isUnknown ? 'unknown' : 'failure', text: describeError(error) };
     }
   }
 
-  /** Rejects when the container is not well, or with what says that nobody knows. */
-  async #check(): Promise<void> {
+  /** Rejects when the container is not well, or with what says that nobody knows. Answers a warning to be told. */
+  async #check(): Promise<string | undefined> {
     const { probe, container, spec } = this.#subject;
-    const podIp = this.#podIp;
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
-    const target = { id: container.id, podIp, ports: spec.ports ?? [], timeoutMs };
+    const target = { id: container.id, podIp: this.#podIp, ports: spec.ports ?? [], timeoutMs };
+    if (probe.httpGet !== undefined) return runHttpGet(this.#deps, probe.httpGet, target);
+    await this.#checkOtherwise(target);
+    return undefined;
+  }
+
+  async #checkOtherwise(target: HandlerTarget): Promise<void> {
+    const { probe, spec } = this.#subject;
     if (probe.exec !== undefined)
       return runExec(this.#deps, expandByStaticValues(probe.exec.command ?? [], spec), target);
-    if (probe.httpGet !== undefined) return runHttpGet(this.#deps, probe.httpGet, target);
     if (probe.grpc !== undefined) return runGrpc(this.#deps, probe.grpc, target);
     if (probe.tcpSocket === undefined) throw new CheckError('the probe names no check that this node can make');
     const port = portNumber(probe.tcpSocket.port, target.ports);
-    return this.#deps.network.connect(probe.tcpSocket.host ?? podIp, port, timeoutMs);
+    return this.#deps.network.connect(probe.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
   }
 }
 
 /** `unknown`: the check itself could not be made. */
-type Outcome = { readonly kind: 'success' } | { readonly kind: 'failure' | 'unknown'; readonly text: string };
+type Outcome =
+  | { readonly kind: 'success'; readonly warning?: string }
+  | { readonly kind: 'failure' | 'unknown'; readonly text: string };
 
 const MEASURED: Readonly<Record<Outcome['kind'], ProbeObservation['result']>> = {
   success: 'successful',

@@ -44,7 +44,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const apiServer = createApiServer({
     ...machine,
     store,
-    nodes: () => nodes,
+    nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },

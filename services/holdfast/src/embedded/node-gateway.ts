@@ -1,21 +1,38 @@
-import type { NodeGateway } from '@holdfast/apiserver';
+import { NODES } from '@holdfast/api';
+import type { NodeGateway, ObjectReader } from '@holdfast/apiserver';
 import type { ApiHandler } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 
 /** The kubelets of this process, called directly. */
-export interface DirectNodes extends NodeGateway {
+export interface DirectNodes {
   add(node: string, handle: ApiHandler): void;
+  /** The reader tells a node that does not exist from one whose kubelet is elsewhere. */
+  gateway(reader: Pick<ObjectReader, 'fresh'>): NodeGateway;
 }
 
 export function createDirectNodes(): DirectNodes {
   const handlers = new Map<string, ApiHandler>();
   return {
     add: (node, handle) => void handlers.set(node, handle),
-    request: async (node, request) => {
-      const handle = handlers.get(node);
-      if (handle !== undefined) return handle(request);
-      const message = `Internal error occurred: node ${node} is not reached from here: its kubelet is no part of this process`;
-      throw new StatusError({ code: 500, reason: 'InternalError', message });
-    },
+    gateway: (reader) => ({
+      request: async (node, request) => {
+        const handle = handlers.get(node);
+        if (handle !== undefined) return handle(request);
+        throw (await reader.fresh(NODES, { name: node })) === undefined ? unknownNode(node) : elsewhere(node);
+      },
+    }),
   };
 }
+
+const unknownNode = (name: string): StatusError =>
+  new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: `nodes "${name}" not found`,
+    details: { name, kind: 'nodes' },
+  });
+
+const elsewhere = (name: string): StatusError => {
+  const message = `Internal error occurred: node ${name} is not reached from here: its kubelet is no part of this process`;
+  return new StatusError({ code: 500, reason: 'InternalError', message });
+};

@@ -87,7 +87,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
   const start = async (): Promise<void> => {
     const stateDirectory = directory.nodeFolder(name);
     mkdirSync(stateDirectory, { recursive: true });
-    const facts = readMachineFacts({ name, stateDirectory });
+    const facts = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
     const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
     const address = new NodeAddress({ ...machine, read: machineAddress });
     const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: () => address.current() };

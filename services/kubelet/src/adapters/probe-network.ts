@@ -1,18 +1,19 @@
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
-import type { ProbeNetwork } from '../probe-network.ts';
+import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
+import type { HttpAnswer, ProbeNetwork } from '../probe-network.ts';
 import { grpcHealth } from './grpc-health.ts';
 
 export function createProbeNetwork(): ProbeNetwork {
   return { httpGet, connect: connectTo, grpcHealth };
 }
 
-function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0]): Promise<{ status: number }> {
+function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0]): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const options = { method: 'GET', headers, agent: false };
-    const onResponse = (response: { statusCode?: number | undefined; destroy: () => void }): void => {
-      resolve({ status: response.statusCode ?? 0 });
-      response.destroy();
+    const onResponse = (response: IncomingMessage): void => {
+      readAnswer(response).then(resolve, reject);
     };
     // As everywhere: the certificate of a pod is not checked by its probe.
     const sent = url.startsWith('https:')
@@ -22,6 +23,26 @@ function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']
     sent.on('error', reject);
     sent.end();
   });
+}
+
+/** Only the text of a redirect is ever told. */
+async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+  const { statusCode: status = 0 } = response;
+  const isRedirect = status >= 300 && status < 400;
+  const body = isRedirect ? await beginningOf(response) : '';
+  response.destroy();
+  return { status, location: response.headers.location, body };
+}
+
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    chunks.push(Buffer.from(chunk));
+    bytes += chunks.at(-1)?.length ?? 0;
+    if (bytes >= PROBE_BODY_MAX_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, PROBE_BODY_MAX_BYTES).toString('utf8');
 }
 
 function connectTo(host: string, port: number, timeoutMs: number): Promise<void> {

@@ -74,7 +74,8 @@ function objectRenderer({ representation }: ResourceContext, definition: Resourc
   if (representation.encoding !== 'protobuf') {
     if (isStored) return shareFrame;
     return (type, object, event) => {
-      const served = asServed(definition, object);
+      const served = servedOrError(definition, object);
+      if (served instanceof StatusError) return plainFrame({ type: 'ERROR', object: served.body });
       return served === object ? shareFrame(type, object, event) : objectFrame(type, served);
     };
   }
@@ -82,6 +83,16 @@ function objectRenderer({ representation }: ResourceContext, definition: Resourc
     const make = (): WatchFrame => protobufFrame(type, definition, asServed(definition, object));
     return isStored && event?.current === object ? event.encodedFrame(type, make) : make();
   };
+}
+
+/** An object that cannot be converted is told in its place. */
+function servedOrError(definition: ResourceDefinition, object: CachedObject): CachedObject | StatusError {
+  try {
+    return asServed(definition, object);
+  } catch (error) {
+    if (error instanceof StatusError) return error;
+    throw error;
+  }
 }
 
 function protobufFrame(type: WatchType, definition: ResourceDefinition, object: CachedObject): WatchFrame {

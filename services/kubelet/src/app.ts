@@ -68,6 +68,8 @@ export interface KubeletDeps {
   readonly containerManager?: ContainerManager | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
   readonly userRanges?: UserRangePool | undefined;
+  /** For pods that name ids of users where these would be users of the machine. Absent: they are refused what the machine has. */
+  readonly ownIds?: UserRangePool | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
@@ -403,7 +405,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
       watchesFiles: deps.eviction !== undefined && deps.machine !== undefined,
     },
     allocatable: node.allocatable,
-    ranges: new UserRanges(deps.userRanges),
+    ranges: new UserRanges(deps.userRanges, deps.ownIds),
     containerManager: deps.containerManager,
     dns,
     services: async () => {

@@ -29,6 +29,8 @@ export interface ContainerLifeFacts {
   readonly image: ImageStatus | undefined;
   /** Id of the container whose processes an ephemeral one is to see. */
   readonly target: string | undefined;
+  /** The sandbox has a user namespace: ids are ids inside. */
+  readonly hasOwnUsers: boolean;
 }
 
 /** Reads what the environment refers to and writes the container as the runtime wants it. */
@@ -70,16 +72,17 @@ function separationOf(
   { abilities, allocatable }: ContainerConfigDeps,
   pod: Pod,
   container: Container,
-  { image, target }: ContainerLifeFacts,
-): Pick<ContainerConfig, 'user' | 'isolation' | 'imageId'> {
+  { image, target, hasOwnUsers }: ContainerLifeFacts,
+): Pick<ContainerConfig, 'user' | 'isolation' | 'imageId' | 'privileged'> {
   if (abilities === undefined) return {};
-  refuseForeignIds(pod, container);
+  refuseForeignIds(pod, container, hasOwnUsers || pod.spec.hostUsers === false);
   if (abilities.isolation === true) {
     const isolation = containerIsolation(pod, container, { image, target, nodeMemory: allocatable['memory'] ?? '0' });
     return image === undefined ? { isolation } : { isolation, imageId: image.id };
   }
-  const user = containerUser(pod, container, abilities);
-  return user === undefined ? {} : { user };
+  const user = containerUser(pod, container, abilities, hasOwnUsers);
+  const privileged = container.securityContext?.privileged === true ? ({ privileged: true } as const) : {};
+  return user === undefined ? privileged : { user, ...privileged };
 }
 
 /** A runtime that only pretends has nobody who would read them. */

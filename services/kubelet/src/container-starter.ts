@@ -9,7 +9,7 @@ import type { NodeFacts, PodAction, PodMemory } from './domain/pod-worker-types.
 import { notEnforced, sandboxRefusal } from './domain/refusals.ts';
 import { sandboxIsolation } from './domain/sandbox-isolation.ts';
 import { VolumeError } from './domain/volume-files.ts';
-import { type Owner, ownerOf } from './domain/volume-owner.ts';
+import { ownerOf, tokenUser } from './domain/volume-owner.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 import {
   ATTACH_RETRY_INITIAL_MS,
@@ -22,7 +22,7 @@ import {
 import type { NodeAdmission } from './node-admission.ts';
 import type { TellPod } from './pod-events.ts';
 import { ImageWait, PodImages } from './pod-images.ts';
-import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
+import { type ContainerVolumes, PodVolumes, type VolumePlace } from './pod-volumes.ts';
 import { RuntimeError, type SandboxConfig, type SandboxStatus } from './runtime/port.ts';
 import type { UserRanges } from './user-ranges.ts';
 import { AttachWait, type VolumeAttachments } from './volume-attachments.ts';
@@ -115,7 +115,7 @@ export class ContainerStarter {
       const users = await this.#users(pod, isolation);
       await this.#ensureAttached(pod);
       if (attempt === 0) this.#withoutSandbox = podUid;
-      await this.#setUpVolumes(pod, this.#owner(pod, users));
+      await this.#setUpVolumes(pod, this.#owners(pod, users));
       const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
       await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...users, ...isolation });
       this.#withoutSandbox = undefined;
@@ -137,11 +137,11 @@ export class ContainerStarter {
   }
 
   /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
-  async #setUpVolumes(pod: Pod, owner: Owner | undefined): Promise<void> {
+  async #setUpVolumes(pod: Pod, owners: VolumeOwners): Promise<void> {
     const { uid = '' } = pod.metadata;
     const path = this.#deps.runtime.volumes?.path(uid);
     if (path === undefined) return;
-    await this.#volumes?.setUp({ pod, path, podIp: '', owner });
+    await this.#volumes?.setUp({ pod, path, podIp: '', ...owners });
     this.#volumeFailures = 0;
   }
 
@@ -183,10 +183,11 @@ export class ContainerStarter {
     return userRange === undefined ? {} : { userRange };
   }
 
-  #owner(pod: Pod, { userRange }: Pick<SandboxConfig, 'userRange'>): Owner | undefined {
+  #owners(pod: Pod, { userRange }: Pick<SandboxConfig, 'userRange'>): VolumeOwners {
     const { abilities, userNamespaces } = this.#deps.runtime;
     const range = userNamespaces?.mapsVolumes === true ? undefined : userRange;
-    return abilities === undefined ? undefined : ownerOf(pod, abilities, range);
+    if (abilities === undefined) return {};
+    return { owner: ownerOf(pod, abilities, range), tokenUser: tokenUser(pod, abilities, range) };
   }
 
   async startContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
@@ -197,11 +198,12 @@ export class ContainerStarter {
       const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
       // Those of the first sandbox: a later one of the same pod finds what was written.
       const path = sandboxes[0]?.volumesPath;
-      const owner = this.#owner(pod, sandboxes[0]?.config ?? {});
-      const place = { pod, container, restartCount, podIp, path, owner };
+      const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
+      const place = { pod, container, restartCount, podIp, path, ...owners };
       await this.#ensureAttached(pod);
       const image = await this.#images?.ensure(pod, container);
-      const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes) };
+      const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;
+      const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes), hasOwnUsers };
       const config = await containerConfig(this.#configDeps(place), pod, container, life);
       const id = await runtime.createContainer(sandboxId, config);
       if (image === undefined) tell(pod, alreadyPresent(container));
@@ -339,13 +341,14 @@ export class ContainerStarter {
   }
 }
 
-interface StartPlace {
+type VolumeOwners = Pick<VolumePlace, 'owner' | 'tokenUser'>;
+
+interface StartPlace extends VolumeOwners {
   readonly pod: Pod;
   readonly container: Container;
   readonly restartCount: number;
   readonly podIp: string;
   readonly path: string | undefined;
-  readonly owner: Owner | undefined;
 }
 
 const creating = ({ spec }: Pod): string =>

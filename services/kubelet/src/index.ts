@@ -3,6 +3,7 @@ export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
+export { isolationCaution } from './domain/isolation-caution.ts';
 export { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 export type { NodeFacts } from './domain/node-status.ts';
 export { userRangePool } from './domain/user-ranges.ts';

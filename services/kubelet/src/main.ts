@@ -3,6 +3,8 @@ import { runService } from '@holdfast/platform/run-service';
 import { KUBELET_SETTINGS, readKubeletConfig } from './config.ts';
 
 limitHeap();
+// What others may read, as files of pods, says so itself.
+process.umask(0o077);
 await runService({
   name: 'kubelet',
   settings: KUBELET_SETTINGS,

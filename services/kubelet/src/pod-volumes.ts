@@ -38,6 +38,8 @@ export interface VolumePlace {
   readonly podIp: string;
   /** Who what is made for the pod belongs to. Absent: to the node. */
   readonly owner?: Owner | undefined;
+  /** The machine's id of the one user of the pod, who alone reads its tokens. */
+  readonly tokenUser?: number | undefined;
 }
 
 export interface ContainerVolumes {
@@ -159,7 +161,7 @@ export class PodVolumes {
         refuseForeign(place, 'persistentVolumeClaim');
         const claimed = await findClaimed(this.#deps, place.pod, source);
         this.#claimed.set(name, claimed.path);
-        return useHostPath(claimed.path, claimed.type);
+        return useHostPath(claimed.path, claimed.type, place.owner);
       }
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
@@ -191,7 +193,7 @@ export class PodVolumes {
       data,
       token: (part) => tokens.get(part) ?? '',
     });
-    await writeVolume(join(place.path, name), files, place.owner);
+    await writeVolume(join(place.path, name), files, place);
   }
 
   async #token(pod: Pod, volume: string, part: Extract<FilePart, { kind: 'token' }>): Promise<string> {

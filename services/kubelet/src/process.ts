@@ -8,6 +8,8 @@ import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
+import { isolationCaution } from './domain/isolation-caution.ts';
+import { userRangePool } from './domain/user-ranges.ts';
 import { allocatableOf } from './eviction/allocatable.ts';
 import { createNodeAccess } from './node-access.ts';
 import { NodeAddress } from './node-address.ts';
@@ -28,6 +30,8 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { client, clock } = tools;
   const address = new NodeAddress({ read: machineAddress, clock, log });
   const { runtime, runtimeName } = await openRuntime(config, { clock, log, nodeAddress: () => address.current() });
+  const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
+  if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
   const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
@@ -38,7 +42,18 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { dns } = config;
   const probe = createMachineProbe(stateDirectory);
   const ways = { runtime, network, dns, staticPods };
-  const parts = { ...tools, ...ways, node, address, eviction, garbage, shutdownPeriods, userRanges, machine: probe };
+  const parts = {
+    ...tools,
+    ...ways,
+    node,
+    address,
+    eviction,
+    garbage,
+    shutdownPeriods,
+    userRanges,
+    ownIds: userRangePool(),
+    machine: probe,
+  };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
   const closing = { stop: () => runtime.close() };

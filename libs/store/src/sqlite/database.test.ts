@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -44,6 +44,30 @@ test('a group that fails in the middle leaves nothing, and it is certain that it
   assert.deepEqual(database.rowsAfter(0, 10), [row(1), row(2)]);
   database.commit([row(3)]);
   assert.equal(database.rowsAfter(2, 10).length, 1);
+});
+
+test('the files of the store are for their owner alone, also those that others could read before', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const before = process.umask(0o022);
+  t.after(() => process.umask(before));
+  const modes = async (): Promise<readonly (readonly [string, string])[]> => {
+    const names = (await readdir(directory)).toSorted();
+    const stats = await Promise.all(names.map((name) => stat(join(directory, name))));
+    return names.map((name, index) => [name, ((stats[index]?.mode ?? 0) & 0o777).toString(8)]);
+  };
+  const files = [
+    ['store.sqlite', '600'],
+    ['store.sqlite-shm', '600'],
+    ['store.sqlite-wal', '600'],
+  ];
+  for (const first of [true, false]) {
+    const database = ChangeDatabase.open({ directory, incarnation: 'test' });
+    database.commit([row(first ? 1 : 2)]);
+    assert.deepEqual(await modes(), files);
+    database.close();
+    await chmod(join(directory, 'store.sqlite'), 0o644);
+  }
 });
 
 test('a failed commit, an I/O error and corruption leave the file in doubt', () => {

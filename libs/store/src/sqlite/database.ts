@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { describeError } from '@holdfast/platform/errors';
@@ -41,6 +41,18 @@ const LINEAGE_SCHEMA = `
 
 const COLUMNS = 'revision, kind, key, value, previous_revision, create_revision, write_id';
 
+const PRIVATE_DIRECTORY = 0o700;
+const PRIVATE_FILE = 0o600;
+/** SQLite gives them the mode of the database, when it makes them. */
+const BESIDE = ['', '-wal', '-shm'];
+
+/** Every Secret is in there. Also in files of before. */
+function closeToOthers(database: string): void {
+  closeSync(openSync(database, 'a', PRIVATE_FILE));
+  for (const file of BESIDE.map((suffix) => `${database}${suffix}`))
+    if (existsSync(file) && (statSync(file).mode & 0o077) !== 0) chmodSync(file, PRIVATE_FILE);
+}
+
 export class OpenError extends Error {
   override readonly name = 'OpenError';
   readonly failure: OpenFailure;
@@ -67,7 +79,8 @@ export class ChangeDatabase {
   /** Throws `OpenError`. */
   static open({ directory, incarnation }: ThreadStart): ChangeDatabase {
     try {
-      mkdirSync(directory, { recursive: true });
+      mkdirSync(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
+      closeToOthers(join(directory, DATABASE_FILE));
       const file = join(directory, DATABASE_FILE);
       const database = new DatabaseSync(file);
       try {

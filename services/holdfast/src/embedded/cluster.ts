@@ -84,14 +84,17 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const { createComponents } = await components;
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
+    const cautions = new Set<string>();
+    const caution = (text: string): void => void cautions.add(text);
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([
         createAnnouncement(config, front),
-        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki }),
+        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki, caution }),
       ]),
     );
     warnings = [
       ...cautionsOf(pki, machine.clock.now()),
+      ...cautions,
       ...(store.cautions?.() ?? []),
       ...(await front.apiServer.health()),
     ];

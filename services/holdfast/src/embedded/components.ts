@@ -35,6 +35,8 @@ export interface ComponentsDeps {
   readonly scheduling: SchedulerConfiguration | undefined;
   /** The authority that signed the API server's certificate, and signs what clients ask for. */
   readonly pki: ClusterPki;
+  /** What an operator has to know when the cluster is ready. */
+  readonly caution: (text: string) => void;
 }
 
 /** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */

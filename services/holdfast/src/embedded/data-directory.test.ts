@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -114,6 +114,23 @@ test('a directory is made with its parents, for its owner alone; one that cannot
   for (const place of [path.join(folder, 'file', 'x'), '/proc/holdfast']) {
     assert.throws(() => new DataDirectory(place, { ephemeral: false }), isOperatorError('DataDirectoryUnusable'));
   }
+});
+
+test('what others could read in a directory of before is closed at the start, and no link is followed', (t) => {
+  const { path: folder } = directory(t);
+  const outside = path.join(folder, 'outside');
+  writeFileSync(outside, '', { mode: 0o644 });
+  const data = path.join(folder, 'data');
+  mkdirSync(path.join(data, 'pki'), { recursive: true, mode: 0o755 });
+  mkdirSync(path.join(data, 'nodes', 'node-1'), { recursive: true, mode: 0o755 });
+  const files = ['store.sqlite', 'store.sqlite-wal', 'kubeconfig', 'pki/ca.key'];
+  for (const file of files) writeFileSync(path.join(data, file), '', { mode: 0o644 });
+  symlinkSync(outside, path.join(data, 'link'));
+  assert.equal(new DataDirectory(data, { ephemeral: false }).path, data);
+  const modeOf = (file: string): string => (statSync(path.join(data, file)).mode & 0o777).toString(8);
+  assert.deepEqual(files.map(modeOf), ['600', '600', '600', '600']);
+  assert.deepEqual(['.', 'pki', 'nodes', 'nodes/node-1'].map(modeOf), ['700', '700', '700', '700']);
+  assert.equal(modeOf('link'), '644');
 });
 
 test('a directory serves one instance at a time, and is free when that one ends', async (t) => {

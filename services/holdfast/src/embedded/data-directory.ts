@@ -1,5 +1,14 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey } from '@holdfast/platform/pem';
@@ -23,6 +32,7 @@ export class DataDirectory {
     this.#ephemeral = options.ephemeral;
     try {
       makeFolder(this.path);
+      tightenModes(this.path);
     } catch (error) {
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
@@ -134,6 +144,27 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));
   mkdirSync(folder, { mode: PRIVATE_FOLDER });
+}
+
+const OF_OTHERS = 0o077;
+const FOLDERS = ['pki', 'nodes'];
+
+/** Also what an earlier version or a restored backup left open. Only what is ours: a link may lead anywhere. */
+function tightenModes(folder: string): void {
+  tighten(folder);
+  for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()))
+    tighten(path.join(folder, name));
+  for (const inner of FOLDERS.map((name) => path.join(folder, name))) {
+    if (lstatSync(inner, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+    tighten(inner);
+    for (const name of readdirSync(inner)) tighten(path.join(inner, name));
+  }
+}
+
+function tighten(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isSymbolicLink() || found.uid !== process.getuid?.()) return;
+  if ((found.mode & OF_OTHERS) !== 0) chmodSync(file, found.mode & ~OF_OTHERS & 0o7777);
 }
 
 const SERVICE_ACCOUNT_KEY_FILE = 'pki/service-account.key';

@@ -9,6 +9,7 @@ import {
   DEFAULT_GARBAGE_POLICY,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
+  isolationCaution,
   type KubeletDeps,
   machineAddress,
   NO_CLUSTER_DNS,
@@ -44,7 +45,10 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   mkdirSync(stateDirectory, { recursive: true });
   const node = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
   const address = new NodeAddress({ ...machine, read: machineAddress });
-  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress: () => address.current() });
+  const nodeAddress = (): string => address.current();
+  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path] });
+  const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
+  if (caution !== undefined) deps.caution(caution);
   const kubelet = createKubelet({
     ...machine,
     bus,
@@ -55,6 +59,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     eviction: EVICTION,
     garbage: GARBAGE,
     userRanges: userRangesOf(deps, name),
+    ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),
     dns: names?.dns ?? givenDns(deps),
     api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
     client: front.clientOf(nodeUser(name)),

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { VolumeFile } from '../domain/volume-files.ts';
 import { makeEmptyDirectory, useHostPath, writeVolume } from './volume-directory.ts';
 
 function directory(t: TestContext): string {
@@ -42,6 +43,27 @@ test('what containers of other users look into is readable whatever mask the nod
     modeOf(join(root, name)),
   );
   assert.deepEqual(modes, ['755', '755', '644', '755', '755', '644']);
+});
+
+test('a token is readable by the one user of its pod, other files as they say', async (t) => {
+  const path = join(directory(t), 'v');
+  const file = { bytes: Buffer.from('x'), mode: 0o644 };
+  const files = new Map<string, VolumeFile>([
+    ['token', { ...file, isToken: true }],
+    ['ca.crt', file],
+  ]);
+  const isRoot = process.getuid?.() === 0;
+  const tokenUser = isRoot ? 61_001 : (process.getuid?.() ?? 0);
+  await writeVolume(
+    path,
+    new Map([
+      ['token', { ...file, isToken: true as const }],
+      ['ca.crt', file],
+    ]),
+    { tokenUser },
+  );
+  assert.deepEqual([modeOf(join(path, 'token')), statSync(join(path, 'token')).uid], ['600', tokenUser]);
+  assert.deepEqual([modeOf(join(path, 'ca.crt')), statSync(join(path, 'ca.crt')).uid], ['644', process.getuid?.()]);
 });
 
 test('a hostPath without a type is made as a directory where nothing is, and left alone where something is', async (t) => {

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeError } from '@holdfast/platform';
 import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
-import { type Owner, ownedFileMode } from '../domain/volume-owner.ts';
+import { type Owner, ownedFileMode, tokenFileMode } from '../domain/volume-owner.ts';
 import { MOUNT_MS } from '../limits.ts';
 import { HELPER_ENVIRONMENT, helper } from '../runtime/helpers.ts';
 import { MEMORY_VOLUME } from '../runtime/pod-directories.ts';
@@ -72,18 +72,28 @@ async function isMounted(path: string): Promise<boolean> {
 
 const run = promisify(execFile);
 
+export interface FileOwners {
+  readonly owner?: Owner | undefined;
+  /** The only one who reads tokens. Absent: whoever may read other files. */
+  readonly tokenUser?: number | undefined;
+}
+
 /**
  * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of
  * their own; `..data` points at it and is replaced by renaming, and the names that pods know point through `..data`.
  */
-export async function writeVolume(path: string, files: ReadonlyMap<string, VolumeFile>, owner?: Owner): Promise<void> {
+export async function writeVolume(
+  path: string,
+  files: ReadonlyMap<string, VolumeFile>,
+  { owner, tokenUser }: FileOwners = {},
+): Promise<void> {
   await makeReadable(path);
   const version = `..${digestOf(files)}`;
   const current = await targetOf(join(path, DATA));
   if (current === version) return;
   // A write that was cut off may have left half of it.
   await rm(join(path, version), { recursive: true, force: true });
-  await writeFiles(join(path, version), files, owner);
+  await writeFiles(join(path, version), files, { owner, tokenUser });
   const names = new Set([...files.keys()].map((file) => file.split('/')[0] ?? file));
   await replaceLink(path, DATA, version);
   for (const name of names) {
@@ -97,18 +107,22 @@ export async function writeVolume(path: string, files: ReadonlyMap<string, Volum
   }
 }
 
+/** `chown` leaves it as it is. */
+const SAME = -1;
+
 async function writeFiles(
   directory: string,
   files: ReadonlyMap<string, VolumeFile>,
-  owner: Owner | undefined,
+  { owner, tokenUser }: FileOwners,
 ): Promise<void> {
   await makeReadable(directory);
-  for (const [file, { bytes, mode }] of files) {
+  for (const [file, { bytes, mode, isToken = false }] of files) {
     const target = join(directory, file);
     await makeReadable(dirname(target));
     await writeFile(target, bytes, { mode: 0o600 });
-    if (owner !== undefined) await chown(target, owner.uid, owner.gid);
-    await chmod(target, ownedFileMode(mode, owner));
+    const uid = (isToken ? tokenUser : undefined) ?? owner?.uid ?? SAME;
+    if (process.getuid?.() === 0) await chown(target, uid, owner?.gid ?? SAME);
+    await chmod(target, isToken ? tokenFileMode(mode, owner, tokenUser) : ownedFileMode(mode, owner));
   }
 }
 
@@ -148,13 +162,15 @@ async function targetOf(link: string): Promise<string | undefined> {
 
 type HostPathCheck = (path: string) => Promise<void>;
 
-/** A path of this machine, made or checked as `hostPath.type` says. */
-export async function useHostPath(path: string, type: string): Promise<void> {
+/** A path of this machine, made or checked as `hostPath.type` says. `owner`: of a directory that is made, and of no other. */
+export async function useHostPath(path: string, type: string, owner?: Owner): Promise<void> {
+  const isNew = owner !== undefined && !(await exists(path));
   if (type === 'DirectoryOrCreate') await makeReadable(path);
   if (type === 'FileOrCreate') await makeFile(path);
   const check = HOST_PATH_CHECKS.get(type);
   if (check === undefined) throw new VolumeError(`hostPath type ${JSON.stringify(type)} is not known`);
   await check(path);
+  if (isNew) await chown(path, owner.uid, owner.gid);
 }
 
 async function makeFile(path: string): Promise<void> {

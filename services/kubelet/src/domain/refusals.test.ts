@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
 import type { RuntimeAbilities } from '../runtime/port.ts';
+import { podUserId } from './pod-users.ts';
 import { containerUser, notEnforced, refuseForeignIds, refuseMounts, sandboxRefusal } from './refusals.ts';
 
 const AS_ROOT: RuntimeAbilities = { mounts: true, user: 'any' };
@@ -45,8 +46,8 @@ test('[USERNS-04] in users of its own a pod has no ids above 65535', () => {
 
 test('groups of the pod are groups of its processes, where the node may choose', () => {
   const pod = podOf({ securityContext: { fsGroup: 5, supplementalGroups: [6] } });
-  assert.deepEqual(containerUser(pod, container(), AS_ROOT), { uid: 0, gid: 0, groups: [6, 5] });
-  assert.equal(containerUser(podOf(), container(), AS_ROOT), undefined);
+  const own = podUserId(pod);
+  assert.deepEqual(containerUser(pod, container(), AS_ROOT), { uid: own, gid: own, groups: [6, 5] });
 });
 
 test('kernel settings that others on the node would feel are refused', () => {
@@ -61,12 +62,11 @@ test('kernel settings that others on the node would feel are refused', () => {
 test('a container runs as the user it names, or not at all', () => {
   const runAs = (runAsUser: number, runAsGroup?: number): Container =>
     container({ securityContext: { runAsUser, ...(runAsGroup === undefined ? {} : { runAsGroup }) } });
-  assert.deepEqual(containerUser(podOf(), runAs(7), AS_ROOT), { uid: 7, gid: 0 });
+  assert.deepEqual(containerUser(podOf(), runAs(7), AS_ROOT), { uid: 7, gid: podUserId(podOf()) });
   assert.deepEqual(containerUser(podOf({ securityContext: { runAsUser: 8, runAsGroup: 9 } }), runAs(7), AS_ROOT), {
     uid: 7,
     gid: 9,
   });
-  assert.equal(containerUser(podOf(), container(), AS_ROOT), undefined);
   assert.equal(containerUser(podOf(), runAs(1000, 1000), AS_USER), undefined);
   assert.throws(() => containerUser(podOf(), runAs(7), AS_USER), /cannot run as user 7/);
   assert.throws(() => containerUser(podOf(), runAs(1000, 7), AS_USER), /cannot run as group 7/);
@@ -74,12 +74,14 @@ test('a container runs as the user it names, or not at all', () => {
 
 test('runAsNonRoot is believed: who would be root does not run', () => {
   const nonRoot = container({ securityContext: { runAsNonRoot: true } });
-  assert.throws(() => containerUser(podOf(), nonRoot, AS_ROOT), {
+  assert.equal(containerUser(podOf(), nonRoot, AS_ROOT)?.uid, podUserId(podOf()), 'the node chooses no root');
+  const machine = podOf({ volumes: [{ name: 'v', hostPath: { path: '/srv' } }] });
+  assert.throws(() => containerUser(machine, nonRoot, AS_ROOT), {
     name: 'ContainerConfigError',
     message: 'container has runAsNonRoot and image will run as root (pod: "p_n(u)", container: c)',
   });
   assert.throws(
-    () => containerUser(podOf({ securityContext: { runAsUser: 0 } }), nonRoot, AS_ROOT),
+    () => containerUser(podOf({ securityContext: { runAsUser: 0 } }), nonRoot, AS_ROOT, true),
     /breaks non-root policy/,
   );
   assert.equal(containerUser(podOf(), nonRoot, AS_USER), undefined);
@@ -105,6 +107,7 @@ test('limits and restrictions that nobody watches over are named', () => {
     resources: { limits: { memory: '1Gi' } },
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, privileged: false },
   });
+  assert.deepEqual(notEnforced(podOf(), asking, { ...AS_ROOT, confines: true }), ['resources.limits.memory']);
   const pod = podOf({ volumes: [{ name: 'v', emptyDir: { medium: 'Memory' } }], securityContext: { fsGroup: 1 } });
   const common = [
     'resources.limits.memory',

@@ -1,7 +1,8 @@
 import type { Container, Pod } from '@holdfast/api';
 import type { ProcessUser, RuntimeAbilities } from '../runtime/port.ts';
 import { ContainerConfigError } from './environment.ts';
-import { forbiddenSysctl, supplementalGroups } from './sandbox-isolation.ts';
+import { chosenUser } from './pod-users.ts';
+import { forbiddenSysctl } from './sandbox-isolation.ts';
 import { USER_RANGE_LENGTH } from './user-ranges.ts';
 
 /** Where every pod finds the token of its service account, unless it says otherwise. */
@@ -23,18 +24,21 @@ export function sandboxRefusal(pod: Pod, abilities: RuntimeAbilities): string | 
 }
 
 /** Who the container is to run as; `undefined` leaves it to the runtime. Refuses what the runtime would not do. */
-export function containerUser(pod: Pod, container: Container, abilities: RuntimeAbilities): ProcessUser | undefined {
-  const own = container.securityContext;
-  const shared = pod.spec.securityContext;
-  const uid = own?.runAsUser ?? shared?.runAsUser;
-  const gid = own?.runAsGroup ?? shared?.runAsGroup;
+export function containerUser(
+  pod: Pod,
+  container: Container,
+  abilities: RuntimeAbilities,
+  hasOwnUsers = false,
+): ProcessUser | undefined {
   const { user } = abilities;
-  refuseRoot(pod, container, uid ?? (user === 'any' ? ROOT : user.uid));
   if (user === 'any') {
-    const groups = supplementalGroups(pod);
-    if (uid === undefined && gid === undefined && groups.length === 0) return undefined;
-    return { uid: uid ?? ROOT, gid: gid ?? ROOT, ...(groups.length === 0 ? {} : { groups }) };
+    const chosen = chosenUser(pod, container, { abilities, hasOwnUsers });
+    refuseRoot(pod, container, chosen.uid);
+    return chosen;
   }
+  const uid = container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
+  const gid = container.securityContext?.runAsGroup ?? pod.spec.securityContext?.runAsGroup;
+  refuseRoot(pod, container, uid ?? user.uid);
   const differs = (wanted: number | undefined, given: number): wanted is number =>
     wanted !== undefined && wanted !== given;
   if (differs(uid, user.uid)) throw new ContainerConfigError(cannotRunAs(container, `user ${uid}`, user.uid));
@@ -57,8 +61,12 @@ const cannotRunAs = ({ name }: Container, whom: string, uid: number): string =>
   `container "${name}" cannot run as ${whom}: this node does not run as root, every container runs as user ${uid}`;
 
 /** USERNS-04: in a user namespace there are ids from 0 to 65535 and no others. */
-export function refuseForeignIds({ spec }: Pod, { name, securityContext: own }: Container): void {
-  if (spec.hostUsers !== false) return;
+export function refuseForeignIds(
+  { spec }: Pod,
+  { name, securityContext: own }: Container,
+  hasOwnUsers = spec.hostUsers === false,
+): void {
+  if (!hasOwnUsers) return;
   const { runAsUser, runAsGroup, fsGroup, supplementalGroups: groups = [] } = spec.securityContext ?? {};
   const ids = [own?.runAsUser ?? runAsUser, own?.runAsGroup ?? runAsGroup, fsGroup, ...groups];
   const foreign = ids.find((id) => id !== undefined && id >= USER_RANGE_LENGTH);
@@ -114,15 +122,16 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbil
 }
 
 /** Of processes of the machine. */
-function notIsolated(pod: Pod, container: Container, { mounts, user }: RuntimeAbilities): readonly string[] {
+function notIsolated(pod: Pod, container: Container, { mounts, user, confines }: RuntimeAbilities): readonly string[] {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   return [
     ...Object.keys(container.resources.limits ?? {}).map((name) => `resources.limits.${name}`),
     ...present({
-      'securityContext.allowPrivilegeEscalation=false': own?.allowPrivilegeEscalation === false,
+      'securityContext.allowPrivilegeEscalation=false': confines !== true && own?.allowPrivilegeEscalation === false,
       'securityContext.appArmorProfile': own?.appArmorProfile ?? shared?.appArmorProfile,
-      'securityContext.capabilities': own?.capabilities,
+      // Users other than root have none, so dropping them is carried out.
+      'securityContext.capabilities': confines === true ? own?.capabilities?.add : own?.capabilities,
       'securityContext.privileged': own?.privileged,
       'securityContext.readOnlyRootFilesystem': own?.readOnlyRootFilesystem,
       'securityContext.seLinuxOptions': own?.seLinuxOptions ?? shared?.seLinuxOptions,

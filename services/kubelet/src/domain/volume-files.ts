@@ -31,6 +31,8 @@ export type FilePart =
 export interface VolumeFile {
   readonly bytes: Uint8Array;
   readonly mode: number;
+  /** Only who the pod runs as should read it. */
+  readonly isToken?: true;
 }
 
 export interface FileInputs extends Omit<EnvironmentSources, 'data'> {
@@ -111,8 +113,10 @@ export function buildFiles(
 ): ReadonlyMap<string, VolumeFile> {
   const files = new Map<string, VolumeFile>();
   for (const part of source.parts) {
-    for (const { path, bytes, mode } of filesOf(part, inputs))
-      files.set(path, { bytes, mode: mode ?? source.defaultMode });
+    for (const { path, bytes, mode } of filesOf(part, inputs)) {
+      const isToken = part.kind === 'token' ? ({ isToken: true } as const) : {};
+      files.set(path, { bytes, mode: mode ?? source.defaultMode, ...isToken });
+    }
   }
   return files;
 }

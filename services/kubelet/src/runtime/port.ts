@@ -61,6 +61,8 @@ export interface RuntimeAbilities {
   readonly memoryVolumes?: true;
   /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
+  /** Who has ids of the machine already, by id. Absent: nobody but root. */
+  readonly ids?: { readonly users: ReadonlyMap<number, string>; readonly groups: ReadonlyMap<number, string> };
   /** Commands cannot gain rights, and those of users other than root have none beyond their user's. */
   readonly confines?: true;
   /** Limits, security contexts, namespaces and networks of pods are carried out. Absent: pods are processes of the machine. */

@@ -316,6 +316,36 @@ test('a source in a tree that the pod writes is mounted as it was checked, or no
   }
 });
 
+test('where nothing can be mounted a pod has its own directory, and the rest is closed to its user', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-plain-'));
+  chmodSync(directory, 0o755);
+  const abilities = isRoot() ? ({ user: 'any', confines: true } as const) : { user: POD_USER };
+  const runtime = createProcessRuntime({
+    stateDirectory: join(directory, 'state'),
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    nodeAddress: '192.0.2.7',
+    abilities: { mounts: false, ...abilities },
+  });
+  t.after(async () => {
+    await runtime.shutdown(0);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+  const script =
+    'cd "$HOME" && pwd && touch own && id -u && ls ../.. 2>/dev/null; cat ../*.json ../../../isolation.json 2>/dev/null; true';
+  const user = isRoot() ? { user: POD_USER } : {};
+  for (const tty of [false, true]) {
+    const config = containerConfig(['/bin/sh', '-c', script], { ...user, tty, name: `tty-${tty}` });
+    const id = await runtime.createContainer(sandbox, config);
+    await runtime.startContainer(id);
+    const { exitCode, logPath = '' } = await exited(runtime, id);
+    const [home = '', uid, ...rest] = readFileSync(logPath, 'utf8').trim().split(/\r?\n/);
+    assert.deepEqual([exitCode, home.endsWith(`${id}.work`), uid], [0, true, String(POD_USER.uid)]);
+    if (isRoot()) assert.deepEqual(rest, []);
+  }
+});
+
 test('what tells why a container could not start is bounded', async (t) => {
   const node = await createNode(t);
   const id = await node.start('true', { workingDir: `/${'x/'.repeat(60_000)}` });

@@ -4,6 +4,7 @@ import { HELPER_ENVIRONMENT, hasHelper, helper } from '../helpers.ts';
 import type { ContainerConfig, RuntimeAbilities } from '../port.ts';
 import { dropRights, enterAs, isRoot, START_TOLD, START_UNTOLD } from './become.ts';
 import { ABILITY_TEST_MS } from './limits.ts';
+import { readMachineIds } from './machine-ids.ts';
 import { quote } from './mount-plan.ts';
 
 /**
@@ -35,10 +36,14 @@ export function detectAbilities(): DetectedAbilities {
     const user = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     return { abilities: { mounts: status === 0, user }, hidesProcesses: false };
   }
+  const ids = readMachineIds();
   const confines = hasHelper('setpriv') ? ({ confines: true } as const) : {};
   if (status !== 0 && status !== ALL_BUT_PROCESSES)
-    return { abilities: { mounts: false, user: 'any', ...confines }, hidesProcesses: false };
-  return { abilities: { mounts: true, memoryVolumes: true, user: 'any', ...confines }, hidesProcesses: status === 0 };
+    return { abilities: { mounts: false, user: 'any', ids, ...confines }, hidesProcesses: false };
+  return {
+    abilities: { mounts: true, memoryVolumes: true, user: 'any', ids, ...confines },
+    hidesProcesses: status === 0,
+  };
 }
 
 const TRIAL_OF_MOUNTS = 'mount -t tmpfs holdfast /tmp && mkdir /tmp/a && mount --rbind /etc /tmp/a';

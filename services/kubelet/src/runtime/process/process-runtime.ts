@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodDirectories } from '../pod-directories.ts';
@@ -53,6 +54,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   pods.sweep(recordedPods(stateDirectory));
   keepLogLimits(stateDirectory, options);
   const detected = detectAbilities();
+  const abilities = options.abilities ?? detected.abilities;
+  openWays(stateDirectory, abilities);
   keepIsolation(stateDirectory, options, detected.hidesProcesses);
   const listeners = new Set<(podUid: string) => void>();
   const table = createProcessTable();
@@ -80,7 +83,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   };
   return {
     ...containerCalls(connection),
-    abilities: options.abilities ?? detected.abilities,
+    abilities,
     userNamespaces: { mapsVolumes: false, refusal: () => Promise.resolve(userNamespaceRefusal()) },
     volumes: { path: pods.volumesPath, remove: pods.remove },
     streams: createProcessStreams({
@@ -145,6 +148,12 @@ function keepIsolation(
   } catch (error) {
     log.warn('what pods must not see was not written: the node goes on with what it had', { error });
   }
+}
+
+/** Without mounts a pod finds its own directories where they lie: other users may pass there, but not look around. */
+function openWays(stateDirectory: string, { mounts, user }: RuntimeAbilities): void {
+  if (user !== 'any') return;
+  for (const path of [stateDirectory, join(stateDirectory, 'pods')]) chmodSync(path, mounts ? 0o700 : 0o711);
 }
 
 /** Where containers of this project keep their keys. */

@@ -53,6 +53,9 @@ export interface StateFiles {
 
 const filesBeside = (logPath: string): readonly string[] => [`${logPath}.1`, timesPath(logPath), partsPath(logPath)];
 
+/** Users of pods reach their own directories by a path, where the state directory lets them in; they see no other names. */
+const PASSABLE = 0o711;
+
 const SANDBOX_FILE = 'sandbox.json';
 
 export function sandboxesDirectory(stateDirectory: string): string {
@@ -61,14 +64,14 @@ export function sandboxesDirectory(stateDirectory: string): string {
 
 export function createStateFiles(stateDirectory: string): StateFiles {
   const root = sandboxesDirectory(stateDirectory);
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  mkdirSync(root, { recursive: true, mode: PASSABLE });
   const pods = createPodDirectories(stateDirectory);
   const pathOf = (record: ContainerRecord, suffix: string): string =>
     join(root, record.sandbox, `${record.id}${suffix}`);
   return {
     load: () => loadAll(root),
     saveSandbox: (record) => {
-      mkdirSync(join(root, record.id), { recursive: true, mode: 0o700 });
+      mkdirSync(join(root, record.id), { recursive: true, mode: PASSABLE });
       replaceFile(join(root, record.id, SANDBOX_FILE), record);
     },
     saveContainer: (record) => replaceFile(pathOf(record, '.json'), record),

@@ -184,7 +184,7 @@ testUsers(
   async (node) => {
     const secret = await node.directory('secret');
     const owner = ownerOf(podOf(), { mounts: true, user: 'any' }, range);
-    await writeVolume(secret, new Map([['key', { bytes: Buffer.from('hidden'), mode: 0o400 }]]), owner);
+    await writeVolume(secret, new Map([['key', { bytes: Buffer.from('hidden'), mode: 0o400 }]]), { owner });
     const mounts = [{ source: secret, target: '/secret', readOnly: true }];
     const script =
       'cat /secret/key; echo; stat -L -c "%u %a" /secret/key; pwd; echo kept > own; stat -c %u own; echo "$HOME"';

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl, type KubectlStream } from '../support/kubectl.ts';
+import { openFolder } from '../support/open-folder.ts';
 import { waitFor } from '../support/wait.ts';
 
 let cluster: HoldfastProcess;
 const { run, attempt, send, follow } = createKubectl(() => cluster.ready.kubeconfig);
 /** Files by which the test says which pod is ready and which may end. */
-const signals = mkdtempSync(path.join(tmpdir(), 'holdfast-budgets-'));
+const signals = openFolder('budgets');
 
 before(async () => {
   cluster = await HoldfastProcess.start(['--memory', '--nodes', '3']);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Pod } from '@holdfast/api';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
+import { openFolder } from '../support/open-folder.ts';
 import { waitFor } from '../support/wait.ts';
 
 let cluster: HoldfastProcess;
@@ -33,9 +34,11 @@ const row = (name: string): Promise<string> => run('get', 'pod', name, '--no-hea
 const ended = (name: string): Promise<true> =>
   waitFor(`${name} ended`, async () => / Completed /.test(await row(name)) && (true as const));
 
-test('[EXP-02] a Job makes a pod of its template, which logs, runs and succeeds, and the Job is complete', async () => {
+test('[EXP-02] a Job makes a pod of its template, which logs, runs and succeeds, and the Job is complete', async (t) => {
   // Instead of an hour it takes until this test lets it go.
-  const go = path.join(cluster.dataDir, 'go');
+  const signs = openFolder('examples');
+  t.after(() => rmSync(signs, { recursive: true, force: true }));
+  const go = path.join(signs, 'go');
   const script = `echo "Hello, Kubernetes!" && until [ -e ${go} ]; do sleep 0.1; done`;
   const template = { spec: { restartPolicy: 'OnFailure', containers: [shell('hello', script)] } };
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'hello' }, spec: { template } };

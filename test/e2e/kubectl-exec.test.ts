@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { Attach, Exec, type V1Status } from '@kubernetes/client-node';
@@ -16,9 +16,12 @@ import {
   spawnKubectl,
   tryKubectl,
 } from '../support/kubectl.ts';
+import { openFolder } from '../support/open-folder.ts';
 import { waitFor } from '../support/wait.ts';
 
 let cluster: HoldfastProcess;
+/** Pods do not see the data directory. */
+const signs = openFolder('exec');
 const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
 
 const pod = (name: string, container: object, spec: object = {}): object => ({
@@ -46,7 +49,10 @@ before(async () => {
   );
   await run('wait', '--for=condition=Ready', 'pod/shell', 'pod/cat', 'pod/hollow', '--timeout=60s');
 });
-after(() => cluster[Symbol.asyncDispose]());
+after(async () => {
+  await cluster[Symbol.asyncDispose]();
+  rmSync(signs, { recursive: true, force: true });
+});
 
 const shell = (script: string): readonly string[] => ['shell', '--', 'sh', '-c', script];
 
@@ -120,7 +126,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
   });
 
   test(`${name}: when kubectl is killed, so is what it runs`, async () => {
-    const file = `${cluster.dataDir}/alive-${name}`;
+    const file = `${signs}/alive-${name}`;
     const child = spawnKubectl(
       cluster.ready.kubeconfig,
       ['exec', ...shell(`echo $$ > ${file}; exec sleep 1000`)],

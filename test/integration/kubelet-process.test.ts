@@ -23,13 +23,14 @@ import {
   startApi,
   withCommand,
 } from '../support/kubelet-cluster.ts';
+import { openFolder } from '../support/open-folder.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/kubelet/src/main.ts');
 const log = createSilentLog();
 
 /** A kubelet in a process of its own, reached over HTTPS, running real processes. */
 class NodeProcess {
-  readonly directory = mkdtempSync(path.join(tmpdir(), 'holdfast-node-'));
+  readonly directory = openFolder('node');
   readonly #url: string;
   #child: ChildProcess | undefined;
 

@@ -58,7 +58,6 @@ test('the files of the store are for their owner alone, also those that others c
   };
   const files = [
     ['store.sqlite', '600'],
-    ['store.sqlite-shm', '600'],
     ['store.sqlite-wal', '600'],
   ];
   for (const first of [true, false]) {

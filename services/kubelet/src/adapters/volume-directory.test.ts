@@ -54,14 +54,7 @@ test('a token is readable by the one user of its pod, other files as they say', 
   ]);
   const isRoot = process.getuid?.() === 0;
   const tokenUser = isRoot ? 61_001 : (process.getuid?.() ?? 0);
-  await writeVolume(
-    path,
-    new Map([
-      ['token', { ...file, isToken: true as const }],
-      ['ca.crt', file],
-    ]),
-    { tokenUser },
-  );
+  await writeVolume(path, files, { tokenUser });
   assert.deepEqual([modeOf(join(path, 'token')), statSync(join(path, 'token')).uid], ['600', tokenUser]);
   assert.deepEqual([modeOf(join(path, 'ca.crt')), statSync(join(path, 'ca.crt')).uid], ['644', process.getuid?.()]);
 });

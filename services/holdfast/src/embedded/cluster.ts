@@ -85,19 +85,14 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     const cautions = new Set<string>();
-    const caution = (text: string): void => void cautions.add(text);
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([
         createAnnouncement(config, front),
-        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki, caution }),
+        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions }),
       ]),
     );
-    warnings = [
-      ...cautionsOf(pki, machine.clock.now()),
-      ...cautions,
-      ...(store.cautions?.() ?? []),
-      ...(await front.apiServer.health()),
-    ];
+    const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
+    warnings = [...known, ...(await front.apiServer.health())];
   };
   return {
     name: 'holdfast',

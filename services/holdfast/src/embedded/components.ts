@@ -36,7 +36,7 @@ export interface ComponentsDeps {
   /** The authority that signed the API server's certificate, and signs what clients ask for. */
   readonly pki: ClusterPki;
   /** What an operator has to know when the cluster is ready. */
-  readonly caution: (text: string) => void;
+  readonly cautions: Set<string>;
 }
 
 /** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */

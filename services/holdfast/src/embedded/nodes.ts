@@ -48,7 +48,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const nodeAddress = (): string => address.current();
   const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path] });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
-  if (caution !== undefined) deps.caution(caution);
+  if (caution !== undefined) deps.cautions.add(caution);
   const kubelet = createKubelet({
     ...machine,
     bus,

@@ -324,7 +324,7 @@ test('where nothing can be mounted a pod has its own directory, and the rest is 
     stateDirectory: join(directory, 'state'),
     clock: createSystemClock(),
     log: createSilentLog(),
-    nodeAddress: '192.0.2.7',
+    nodeAddress: () => '192.0.2.7',
     abilities: { mounts: false, ...abilities },
   });
   t.after(async () => {

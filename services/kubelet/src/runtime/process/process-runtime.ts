@@ -52,11 +52,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const stateDirectory = realpathSync(options.stateDirectory);
   const pods = createPodDirectories(stateDirectory);
   pods.sweep(recordedPods(stateDirectory));
-  keepLogLimits(stateDirectory, options);
-  const detected = detectAbilities();
-  const abilities = options.abilities ?? detected.abilities;
-  openWays(stateDirectory, abilities);
-  keepIsolation(stateDirectory, options, detected.hidesProcesses);
+  const abilities = prepareState(stateDirectory, options);
   const listeners = new Set<(podUid: string) => void>();
   const table = createProcessTable();
   let isShuttingDown = false;
@@ -148,6 +144,16 @@ function keepIsolation(
   } catch (error) {
     log.warn('what pods must not see was not written: the node goes on with what it had', { error });
   }
+}
+
+/** What the supervisor reads, and what this user can give to pods. */
+function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): RuntimeAbilities {
+  keepLogLimits(stateDirectory, options);
+  const detected = detectAbilities();
+  const abilities = options.abilities ?? detected.abilities;
+  openWays(stateDirectory, abilities);
+  keepIsolation(stateDirectory, options, detected.hidesProcesses);
+  return abilities;
 }
 
 /** Without mounts a pod finds its own directories where they lie: other users may pass there, but not look around. */

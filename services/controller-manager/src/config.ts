@@ -1,8 +1,8 @@
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
+import { parseDuration } from '@holdfast/machinery';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
-import { parseDuration } from './common/duration.ts';
 import {
   NODE_MONITOR_GRACE_SECONDS_DEFAULT,
   NODE_MONITOR_GRACE_SECONDS_MIN,

@@ -1,6 +1,5 @@
-import type { Pod } from '@holdfast/api';
+import { isPodFinished, type Pod } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
-import { isFinished } from './domain/cluster-cache.ts';
 import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
 import { PodTemplates } from './domain/pod-templates.ts';
 import type { SchedulerState } from './scheduler-state.ts';
@@ -22,7 +21,7 @@ export class SeenPods {
 
   seen(pod: Pod, old?: Pod): void {
     const uid = pod.metadata.uid ?? '';
-    if (isFinished(pod)) {
+    if (isPodFinished(pod)) {
       this.gone(uid);
     } else if ((pod.spec.nodeName ?? '') !== '') {
       this.#state.queue.delete(uid);

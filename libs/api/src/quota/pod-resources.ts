@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../generated/types.ts';
+import { isSidecar } from '../semantics/pods.ts';
 import { type Amounts, addAmounts, maxAmounts } from './amounts.ts';
 
 /** What a pod asks for as a whole, with what its runtime needs besides. */
@@ -21,10 +22,10 @@ function heaviestMoment(spec: Readonly<Pod['spec']>, of: 'requests' | 'limits'):
   let starting: Amounts = {};
   for (const container of spec.initContainers ?? []) {
     const own = amountsOf(container, of);
-    const isSidecar = container.restartPolicy === 'Always';
-    if (isSidecar) running = addAmounts(running, own);
+    const isBeside = isSidecar(container);
+    if (isBeside) running = addAmounts(running, own);
     const moment = addAmounts(sidecars, own);
-    if (isSidecar) sidecars = moment;
+    if (isBeside) sidecars = moment;
     starting = maxAmounts(starting, moment);
   }
   return maxAmounts(running, starting);

@@ -2,6 +2,7 @@ import { setOwn } from '@holdfast/machinery';
 import { parseTime } from '@holdfast/platform';
 import type { Container, Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from '../generated/types.ts';
 import { qosClassOf } from '../kinds/pod/qos.ts';
+import { isFinishedPhase } from '../semantics/pods.ts';
 import { isExtendedResource, isHugePages, isNativeResource } from '../validation/resource-names.ts';
 import { type Amounts, addAmounts } from './amounts.ts';
 import { podLimits, podRequests } from './pod-resources.ts';
@@ -32,7 +33,7 @@ export function podUsage(pod: Readonly<Pod>, now: number): Amounts {
 
 /** Whether what the pod asks for is taken from anybody. A pod that should long be gone is not. */
 export function isCharged({ metadata, status }: Readonly<Pod>, now: number): boolean {
-  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false;
+  if (isFinishedPhase(status?.phase)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
   const deadline = parseTime(deletionTimestamp);

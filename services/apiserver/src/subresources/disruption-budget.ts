@@ -1,5 +1,14 @@
-import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@holdfast/api';
-import { findResource, POD_DISRUPTION_BUDGETS, PODS, selectorOf } from '@holdfast/api';
+import {
+  type Condition,
+  findResource,
+  isPodReady,
+  POD_DISRUPTION_BUDGETS,
+  PODS,
+  type Pod,
+  type PodDisruptionBudget,
+  type PodDisruptionBudgetStatus,
+  selectorOf,
+} from '@holdfast/api';
 import { forbiddenError, ownValue, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
 import type { Core } from '../core.ts';
@@ -72,13 +81,10 @@ async function checkPods(core: Core, budget: PodDisruptionBudget, pod: Pod): Pro
 }
 
 const isHealthy = ({ spec, status }: PodDisruptionBudget, pod: Pod): boolean =>
-  isReady(pod) &&
+  isPodReady(pod) &&
   pod.metadata.deletionTimestamp === undefined &&
   ownValue(status.disruptedPods, pod.metadata.name ?? '') === undefined &&
   selectorOf(spec.selector).matches(pod.metadata.labels);
-
-export const isReady = ({ status }: Pod): boolean =>
-  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
 function spent({ status }: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudgetStatus {
   const disruptionsAllowed = status.disruptionsAllowed - 1;

@@ -1,4 +1,13 @@
-import type { DeleteOptions, Eviction, KubeObject, Pod, PodDisruptionBudget } from '@holdfast/api';
+import {
+  type DeleteOptions,
+  type Eviction,
+  isPodFinished,
+  isPodReady,
+  isTerminating,
+  type KubeObject,
+  type Pod,
+  type PodDisruptionBudget,
+} from '@holdfast/api';
 import { badRequest, conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { decodePod } from '../admission/decode.ts';
@@ -16,7 +25,7 @@ import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
 import { readReview } from '../virtual/review.ts';
-import { findBudget, isReady, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
+import { findBudget, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
@@ -82,7 +91,7 @@ async function evictOnce(request: EvictionRequest): Promise<void> {
   if (costsNothing(pod)) return remove(request, pod, isOver(pod) ? 'any state' : 'this state');
   const budget = await findBudget(request.core, pod);
   if (budget === undefined) return remove(request, pod, 'any state');
-  if (!isReady(pod) && unhealthyMayGo(budget)) return removeUnhealthy(request, pod, budget);
+  if (!isPodReady(pod) && unhealthyMayGo(budget)) return removeUnhealthy(request, pod, budget);
   await spend(request.core, { budget, pod, dryRun: request.deletion.dryRun });
   return remove(request, pod, 'any state');
 }
@@ -126,8 +135,7 @@ async function removeUnhealthy(request: EvictionRequest, pod: Pod, budget: PodDi
   }
 }
 
-const isOver = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
+const isOver = (pod: Pod): boolean => isTerminating(pod) || isPodFinished(pod);
 
 /** Pods that serve nobody yet, or are on their way out already, cost no budget. */
 const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase === 'Pending';

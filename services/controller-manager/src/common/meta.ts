@@ -2,6 +2,8 @@ import type { KubeObject, ObjectMeta, OwnerReference, ResourceRef } from '@holdf
 import type { Target } from '@holdfast/client';
 import { invariant, parseTime } from '@holdfast/platform';
 
+export { isTerminating } from '@holdfast/api';
+
 /** Stored objects always carry these three; the types leave them optional because a client may leave them out at create. */
 export function nameOf(object: { readonly metadata: ObjectMeta }): string {
   const name = object.metadata.name;
@@ -34,9 +36,6 @@ export function parseKey(key: string): Target {
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
-
-export const isTerminating = (object: { readonly metadata: ObjectMeta }): boolean =>
-  object.metadata.deletionTimestamp !== undefined;
 
 /** Resource versions are numbers of one global revision, so they can be ordered (across kinds as well). */
 export function revisionOf(object: { readonly metadata: ObjectMeta }): number {

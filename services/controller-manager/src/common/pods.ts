@@ -1,23 +1,24 @@
-import type { OwnerReference, Pod, PodCondition, PodTemplateSpec } from '@holdfast/api';
+import {
+  isPodFinished,
+  isPodReady,
+  type OwnerReference,
+  type Pod,
+  type PodCondition,
+  type PodTemplateSpec,
+  podCondition,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { FAILED_POD_REST_MS } from '../limits.ts';
 import { compareText, createdAt, isTerminating, timeOf, uidOf } from './meta.ts';
 
-export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-
 /** Counts towards a workload's desired number: neither finished nor on its way out. */
-export const isActive = (pod: Pod): boolean => !isFinished(pod) && !isTerminating(pod);
-
-export const podCondition = (pod: Pod, type: string): PodCondition | undefined =>
-  pod.status?.conditions?.find((condition) => condition.type === type);
-
-export const isReady = (pod: Pod): boolean => podCondition(pod, 'Ready')?.status === 'True';
+export const isActive = (pod: Pod): boolean => !isPodFinished(pod) && !isTerminating(pod);
 
 const readySince = (pod: Pod): number => timeOf(podCondition(pod, 'Ready')?.lastTransitionTime);
 
 /** When a ready pod counts as available; `undefined` while it is not ready. */
 export function availableAt(pod: Pod, minReadySeconds: number): number | undefined {
-  if (!isReady(pod)) return undefined;
+  if (!isPodReady(pod)) return undefined;
   return minReadySeconds === 0 ? 0 : readySince(pod) + minReadySeconds * 1000;
 }
 
@@ -115,10 +116,10 @@ export function inDeletionOrder(pods: readonly Pod[], related: ReadonlyMap<strin
     pod,
     assigned: (pod.spec?.nodeName ?? '') === '' ? 0 : 1,
     phase: PHASE_ORDER.get(pod.status?.phase ?? 'Pending') ?? 0,
-    ready: Number(isReady(pod)),
+    ready: Number(isPodReady(pod)),
     cost: deletionCost(pod),
     rank: related.get(pod.spec?.nodeName ?? '') ?? 0,
-    readySince: isReady(pod) ? readySince(pod) : 0,
+    readySince: isPodReady(pod) ? readySince(pod) : 0,
     restarts: restarts(pod),
     createdAt: createdAt(pod),
   }));

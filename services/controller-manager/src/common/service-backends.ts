@@ -1,16 +1,18 @@
 import {
   type Container,
+  isPodFinished,
+  isPodReady,
   type KubeObject,
   mapSelectorOf,
   type Pod,
   type Service,
   type ServicePort,
+  sidecarsOf,
 } from '@holdfast/api';
 import type { Informer, InformerChange } from '@holdfast/client';
 import { type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import { isSame } from './hash.ts';
 import { isTerminating, keyOf, nameOf, namespaceOf, uidOf } from './meta.ts';
-import { isFinished, isReady } from './pods.ts';
 
 /** One port of a service as one pod serves it. */
 export interface BackendPort {
@@ -41,7 +43,7 @@ export function backendsOf(service: Service, pods: Informer<Pod>, withTerminatin
     .filter(
       (pod) =>
         selector.matches(pod.metadata.labels) &&
-        !isFinished(pod) &&
+        !isPodFinished(pod) &&
         (pod.status?.podIP ?? '') !== '' &&
         (withTerminating || !isTerminating(pod)),
     );
@@ -65,10 +67,7 @@ function targetPort({ targetPort: target, port, protocol = 'TCP' }: ServicePort,
     .find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol)?.containerPort;
 }
 
-const servingContainers = ({ spec }: Pod): readonly Container[] => [
-  ...(spec?.containers ?? []),
-  ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
-];
+const servingContainers = ({ spec }: Pod): readonly Container[] => [...(spec?.containers ?? []), ...sidecarsOf(spec)];
 
 export const podIpsOf = ({ status }: Pod): readonly string[] => {
   const ips = (status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
@@ -108,8 +107,8 @@ const NOBODY: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
 
 const isSameBackend = (a: Pod, b: Pod): boolean =>
   a.spec?.nodeName === b.spec?.nodeName &&
-  isReady(a) === isReady(b) &&
-  isFinished(a) === isFinished(b) &&
+  isPodReady(a) === isPodReady(b) &&
+  isPodFinished(a) === isPodFinished(b) &&
   isTerminating(a) === isTerminating(b) &&
   isSame(a.metadata.labels, b.metadata.labels) &&
   isSame(podIpsOf(a), podIpsOf(b));

@@ -1,7 +1,6 @@
-import { type ContainerStatus, PODS, type Pod } from '@holdfast/api';
+import { type ContainerStatus, isPodFinished, PODS, type Pod } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { isTerminating, targetOf } from '../common/meta.ts';
-import { isFinished } from '../common/pods.ts';
 import { targetNode } from '../controllers/daemonset/placement.ts';
 import type { World } from './harness.ts';
 
@@ -10,14 +9,14 @@ export function runKubelets(world: World, options: { readonly complete?: boolean
   for (const pod of world.api.list(PODS)) {
     if (isTerminating(pod)) {
       if (options.complete !== false) confirmEnd(world, pod);
-    } else if (pod.status.phase !== 'Running' && !isFinished(pod)) makeReady(world, pod);
+    } else if (pod.status.phase !== 'Running' && !isPodFinished(pod)) makeReady(world, pod);
   }
 }
 
 /** The object goes with its last finalizer. */
 function confirmEnd(world: World, pod: Pod): void {
   if ((pod.metadata.finalizers ?? []).length === 0) world.api.drop(PODS, targetOf(pod));
-  else if (!isFinished(pod)) endPod(world, pod, 143);
+  else if (!isPodFinished(pod)) endPod(world, pod, 143);
 }
 
 /** All containers end with this code, now. */

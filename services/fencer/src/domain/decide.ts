@@ -1,5 +1,7 @@
 import {
   fenceOf,
+  isFinishedPhase,
+  isNodeReady,
   isOutOfService,
   type Node,
   type NodeCondition,
@@ -19,7 +21,7 @@ import {
   REQUESTED,
   UNFENCE,
 } from './marks.ts';
-import { DETECTED, HELD_BACK, isFencing, isReady, OVER, signsOf, UNFENCED } from './partition.ts';
+import { DETECTED, HELD_BACK, isFencing, OVER, signsOf, UNFENCED } from './partition.ts';
 import { judge, type PolicyInput } from './policy.ts';
 import { isAttachedTo, isServedBy, stillOpen } from './storage.ts';
 
@@ -129,7 +131,7 @@ const well = (condition: NodeCondition | undefined): FenceAction =>
 
 /** A fault of the control plane or of a network looks like the loss of many nodes; machines die one by one. */
 function heldBackBy({ maxFenced }: FencerConfiguration, { otherNodes }: FenceSnapshot): string | undefined {
-  if (!otherNodes.some(isReady)) return 'held back: no other node is ready';
+  if (!otherNodes.some(isNodeReady)) return 'held back: no other node is ready';
   const fenced = otherNodes.filter(isFencing).length;
   return fenced < maxFenced
     ? undefined
@@ -201,10 +203,9 @@ const MIRROR = 'kubernetes.io/config.mirror';
  * are still there wait for whoever holds them by a finalizer.
  */
 const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
+  !isFinishedPhase(status.phase) &&
   (metadata.deletionTimestamp === undefined || metadata.deletionGracePeriodSeconds !== 0) &&
   metadata.annotations?.[MIRROR] === undefined &&
-  status.phase !== 'Succeeded' &&
-  status.phase !== 'Failed' &&
   !(spec.tolerations ?? []).some(
     ({ key, operator }) => key === OUT_OF_SERVICE || ((key ?? '') === '' && operator === 'Exists'),
   );

@@ -20,8 +20,6 @@ const isUnreachable = ({ spec }: Node): boolean => (spec.taints ?? []).some(({ k
 const isDown = ({ status }: Pod): boolean =>
   (status.conditions ?? []).some(({ type, status: value }) => type === NODE_DOWN && value === 'True');
 
-export const isReady = (node: Node): boolean => conditionOf(node, 'Ready')?.status === 'True';
-
 /** Whether the node is more than one of many that are well: only then its pods and volumes are read. */
 export function isConcerned(node: Node): boolean {
   const ready = conditionOf(node, 'Ready');

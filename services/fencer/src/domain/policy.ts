@@ -1,4 +1,4 @@
-import type { Node, PersistentVolume, Pod, PodDisruptionBudget } from '@holdfast/api';
+import { isPodFinished, type Node, type PersistentVolume, type Pod, type PodDisruptionBudget } from '@holdfast/api';
 import { compileLabelSelector } from '@holdfast/machinery';
 import type { AgentConfig, FenceRule, FencerConfiguration } from '../configuration/configuration.ts';
 import { UNREACHABLE } from './partition.ts';
@@ -67,7 +67,7 @@ function reaches(agent: AgentConfig, { node, volumes }: PolicyInput, { metadata 
   );
 }
 
-const isRunning = ({ status }: Pod): boolean => status.phase !== 'Succeeded' && status.phase !== 'Failed';
+const isRunning = (pod: Pod): boolean => !isPodFinished(pod);
 
 /** How long the pod's author lets it stay on a node that nobody reaches. */
 export function toleratedSeconds({ spec }: Pod): number {

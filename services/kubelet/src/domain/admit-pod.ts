@@ -1,4 +1,11 @@
-import { compileNodeTerms, type Pod, podRequests, type SelectableNode, type Taint } from '@holdfast/api';
+import {
+  compileNodeTerms,
+  firstUntolerated,
+  type Pod,
+  podRequests,
+  type SelectableNode,
+  type Taint,
+} from '@holdfast/api';
 import { milliValue, ownValue, parseQuantity, value } from '@holdfast/machinery';
 import type { PodFailure } from './pod-worker-types.ts';
 
@@ -39,7 +46,9 @@ export function admitPod(pod: Pod, node: AdmittingNode, others: Iterable<PodShar
     (portsAreFree(share, taken)
       ? undefined
       : failed('NodePorts', "node(s) didn't have free ports for the requested pod ports")) ??
-    (tolerates(pod, node) ? undefined : failed('TaintToleration', "node(s) had taints that the pod didn't tolerate"))
+    (toleratesNode(pod, node)
+      ? undefined
+      : failed('TaintToleration', "node(s) had taints that the pod didn't tolerate"))
   );
 }
 
@@ -93,14 +102,8 @@ function clash(a: string, b: string): boolean {
 }
 
 /** The kubelet looks at `NoExecute` alone: the other effects are the scheduler's. */
-function tolerates({ spec }: Pod, { taints }: AdmittingNode): boolean {
-  const strict = taints.filter(({ effect }) => effect === 'NoExecute');
-  return strict.every((taint) =>
-    (spec.tolerations ?? []).some(({ effect = '', key = '', operator = 'Equal', value: wanted = '' }) => {
-      if ((effect !== '' && effect !== taint.effect) || (key !== '' && key !== taint.key)) return false;
-      return operator === 'Exists' || (key !== '' && wanted === (taint.value ?? ''));
-    }),
-  );
+function toleratesNode({ spec }: Pod, { taints }: AdmittingNode): boolean {
+  return firstUntolerated(taints, spec.tolerations ?? [], ['NoExecute']) === undefined;
 }
 
 function selects({ spec }: Pod, node: AdmittingNode): boolean {

@@ -1,6 +1,6 @@
-import { NODES, PODS } from '@holdfast/api';
+import { isPodFinished, NODES, PODS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { type ClusterCache, isFinished } from '../domain/cluster-cache.ts';
+import { type ClusterCache } from '../domain/cluster-cache.ts';
 
 /** Empty lists = the cache is right. What is under way while it is asked may show up once. */
 export interface CacheComparison {
@@ -22,7 +22,7 @@ export async function compareCache(client: ApiClient, cache: ClusterCache): Prom
   const pods = await client.list(PODS);
   const bound = new Map(
     pods.items
-      .filter((pod) => (pod.spec.nodeName ?? '') !== '' && !isFinished(pod))
+      .filter((pod) => (pod.spec.nodeName ?? '') !== '' && !isPodFinished(pod))
       .map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name} ${metadata.uid}`, spec.nodeName ?? '']),
   );
   const placed = [...cache.placedPods()];

@@ -1,4 +1,4 @@
-import { fieldErrorMessage, invalid, required } from '@holdfast/machinery';
+import { fieldErrorMessage, invalid, parseDuration, required } from '@holdfast/machinery';
 import { EXTENDER_TIMEOUT_MS } from '../limits.ts';
 import type { WireExtender, WireTls } from './wire.ts';
 
@@ -43,7 +43,7 @@ export function decodeExtenders(extenders: readonly WireExtender[], errors: stri
 
 function decodeExtender(wire: WireExtender, path: string, errors: string[]): ExtenderConfig {
   const { urlPrefix = '', prioritizeVerb = '', weight = 0, managedResources = [], httpTimeout } = wire;
-  const timeoutMs = httpTimeout === undefined ? EXTENDER_TIMEOUT_MS : parseDuration(httpTimeout);
+  const timeoutMs = httpTimeout === undefined ? EXTENDER_TIMEOUT_MS : parsePositiveDuration(httpTimeout);
   if (!isUrl(urlPrefix)) errors.push(fieldErrorMessage(required(`${path}.urlPrefix`, 'must be an http or https URL')));
   if (prioritizeVerb !== '' && weight <= 0) {
     errors.push(fieldErrorMessage(invalid(`${path}.weight`, weight, 'must have a positive weight applied to it')));
@@ -91,14 +91,8 @@ const isExtendedName = (name: string): boolean =>
 
 const isUrl = (text: string): boolean => /^https?:\/\/[^/]/.test(text);
 
-const UNITS: ReadonlyMap<string, number> = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }));
-
-/** `1m30s`; `undefined` when the text is none. */
-export function parseDuration(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
-  let total = 0;
-  for (const [, amount = '0', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
-    total += Number(amount) * (UNITS.get(unit) ?? 0);
-  }
-  return total > 0 ? total : undefined;
+/** `1m30s`; `undefined` when the text is none, or says no time at all. */
+export function parsePositiveDuration(text: string): number | undefined {
+  const ms = parseDuration(text);
+  return ms !== undefined && ms > 0 ? ms : undefined;
 }

@@ -1,6 +1,6 @@
 import { type FieldError, invalid } from '@holdfast/machinery';
 import { LEASE_DURATION, LEASE_NAME, LEASE_NAMESPACE, LEASE_RENEW_DEADLINE, LEASE_RETRY_PERIOD } from '../limits.ts';
-import { parseDuration } from './extenders.ts';
+import { parsePositiveDuration } from './extenders.ts';
 import type { WireLeaderElection } from './wire.ts';
 
 export interface LeaderElectionChoice {
@@ -19,7 +19,7 @@ export function decodeLeaderElection(wire: WireLeaderElection, mistakes: FieldEr
   const { leaseDuration = LEASE_DURATION, renewDeadline = LEASE_RENEW_DEADLINE } = wire;
   const { retryPeriod = LEASE_RETRY_PERIOD, resourceLock = 'leases', leaderElect } = wire;
   const durationOf = (field: string, text: string): number => {
-    const ms = parseDuration(text);
+    const ms = parsePositiveDuration(text);
     if (ms !== undefined) return ms;
     const detail = /^0[a-z]*$/.test(text) ? 'must be greater than zero' : 'must be a duration such as 15s';
     mistakes.push(invalid(`${PATH}.${field}`, text, detail));

@@ -1,4 +1,4 @@
-import type { Namespace, Node, Pod } from '@holdfast/api';
+import type { Namespace, Node } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { EventKind, Snapshot } from '../framework/plugin.ts';
@@ -315,9 +315,4 @@ function podChanges(a: PodInfo, b: PodInfo): readonly PodEvent[] {
   if (a.terminating !== b.terminating || !deepEqual(a.labels, b.labels)) changes.push('pod-labels');
   if ([...a.requests].some(([name, amount]) => (b.requests.get(name) ?? 0) < amount)) changes.push('pod-smaller');
   return changes;
-}
-
-/** Finished pods hold nothing of their node any more. */
-export function isFinished(pod: Pod): boolean {
-  return pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
 }

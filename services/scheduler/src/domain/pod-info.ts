@@ -1,6 +1,14 @@
-import type { Container, NodeTest, OwnerReference, Pod, Toleration, Volume } from '@holdfast/api';
+import {
+  type Container,
+  compileRequiredNodes,
+  type NodeTest,
+  type OwnerReference,
+  type Pod,
+  sidecarsOf,
+  type Toleration,
+  type Volume,
+} from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
-import { compileRequiredNodes } from './node-affinity.ts';
 import { compilePodAffinity, type PodAffinityTerms } from './pod-affinity.ts';
 import { compilePodSpread, type PodSpread } from './pod-spread.ts';
 import { type Amounts, podRequests, podRequestsForScoring } from './resources.ts';
@@ -164,7 +172,7 @@ export function allContainers(pod: Pod): readonly Container[] {
 }
 
 function hostPortsOf(pod: Pod): readonly HostPort[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod.spec);
   return [...pod.spec.containers, ...sidecars].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort = 0, hostIP = '', protocol = 'TCP' }) =>
       hostPort > 0 ? [{ port: hostPort, ip: hostIP === '' ? '0.0.0.0' : hostIP, protocol }] : [],

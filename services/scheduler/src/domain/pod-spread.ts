@@ -1,13 +1,18 @@
-import { compileOrNothing, type Pod, type TopologySpreadConstraint } from '@holdfast/api';
+import {
+  compileOrNothing,
+  compileRequiredNodes,
+  firstUntolerated,
+  HARD_EFFECTS,
+  type Pod,
+  type TopologySpreadConstraint,
+} from '@holdfast/api';
 import { compileLabelSelector, compileRequirements, type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import type { DomainView } from './domain-counts.ts';
 import { pairOf } from './label-pair.ts';
 import type { PodGroup } from './match-counts.ts';
-import { compileRequiredNodes } from './node-affinity.ts';
 import type { NodeInfo } from './node-info.ts';
 import { ownValues } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
-import { firstUntolerated, HARD_EFFECTS } from './tolerations.ts';
 
 export interface SpreadConstraint {
   readonly topologyKey: string;

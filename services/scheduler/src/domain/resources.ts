@@ -1,4 +1,4 @@
-import type { Container, Pod } from '@holdfast/api';
+import { type Container, isSidecar, type Pod } from '@holdfast/api';
 import { milliValue, parseQuantity, value } from '@holdfast/machinery';
 
 /** Amounts by resource name: `cpu` in millicores, everything else in whole units (bytes, devices). */
@@ -37,7 +37,7 @@ function effective(pod: Pod, requestsOf: (container: Container) => Amounts): Amo
   const init = new Map<string, number>();
   for (const container of pod.spec.initContainers ?? []) {
     const step = new Map(requestsOf(container));
-    if (container.restartPolicy === 'Always') {
+    if (isSidecar(container)) {
       addTo(running, step);
       addTo(sidecars, step);
       raiseTo(init, sidecars);

@@ -1,6 +1,6 @@
+import { tolerates } from '@holdfast/api';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
-import { tolerates } from '../domain/tolerations.ts';
 import { define } from '../framework/definition.ts';
 import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 

@@ -1,3 +1,4 @@
+import { HOSTNAME_LABEL } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { SpreadConstraint } from '../domain/pod-spread.ts';
@@ -16,7 +17,7 @@ import {
 } from '../framework/plugin.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodePodTopologySpreadArgs, type PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
-import { concerns, constraintsOf, HOSTNAME_LABEL } from './spread-constraints.ts';
+import { concerns, constraintsOf } from './spread-constraints.ts';
 
 /** Keeps the pods of a group even over zones, hosts or any other domain of nodes. */
 export const POD_TOPOLOGY_SPREAD: PluginDefinition = {

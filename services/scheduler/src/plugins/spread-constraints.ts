@@ -3,8 +3,6 @@ import { type Action, compileConstraints, NO_CONSTRAINTS, type SpreadConstraints
 import type { Cycle } from '../framework/plugin.ts';
 import type { PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 
-export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
-
 /** The pod's own constraints of one kind; for a pod without any constraint the defaults over the pods of its owners. */
 export function constraintsOf({ pod, snapshot }: Cycle, when: Action, args: PodTopologySpreadArgs): SpreadConstraints {
   if (pod.spread.isOwn) return pod.spread[when];

@@ -1,6 +1,6 @@
+import { firstUntolerated, HARD_EFFECTS, tolerates } from '@holdfast/api';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
-import { firstUntolerated, HARD_EFFECTS, tolerates } from '../domain/tolerations.ts';
 import { define } from '../framework/definition.ts';
 import { normalizeByHighest } from '../framework/normalize.ts';
 import { checking, type NodeScorer, type Rejection, rejectedForGood } from '../framework/plugin.ts';

@@ -1,6 +1,7 @@
 import { parseTime } from '@holdfast/platform';
 import { ageOf } from '../../columns/age.ts';
 import type { ContainerStatus, Pod } from '../../generated/types.ts';
+import { isPodFinished, sidecarsOf } from '../../semantics/pods.ts';
 
 export interface PrintedPod {
   readonly ready: number;
@@ -19,9 +20,7 @@ interface Tally {
 
 /** What `kubectl get pods` says of a pod: the containers speak louder than the phase. */
 export function printedPod(pod: Readonly<Pod>, now: number): PrintedPod {
-  const sidecars = new Set(
-    (pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
-  );
+  const sidecars = new Set(sidecarsOf(pod.spec).map((c) => c.name));
   const all: Tally = { ready: 0, restarts: 0, lastRestart: undefined, reason: initialReason(pod) };
   const sidecarsOnly: Tally = { ...all };
   const initializing = tallyInit(pod, sidecars, all, sidecarsOnly);
@@ -102,7 +101,7 @@ function restartsText({ restarts, lastRestart }: Tally, now: number): string {
 
 /** A partitioned node says so instead of pretending that its pods still run or are about to end. */
 function finalReason(pod: Readonly<Pod>, reason: string): string {
-  const isTerminal = pod.status.phase === 'Failed' || pod.status.phase === 'Succeeded';
+  const isTerminal = isPodFinished(pod);
   if (!isTerminal && conditionIsTrue(pod, 'NodeDown')) return 'NodeDown';
   if (pod.metadata.deletionTimestamp === undefined) return reason;
   if (pod.status.reason === 'NodeLost') return 'Unknown';

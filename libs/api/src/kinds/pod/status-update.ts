@@ -1,5 +1,6 @@
 import { duplicate, type FieldError, forbidden, invalid } from '@holdfast/machinery';
 import type { ContainerStatus, Pod } from '../../generated/types.ts';
+import { sidecarsOf } from '../../semantics/pods.ts';
 import { validateDnsSubdomain, validateIp, validateQualifiedName } from '../../validation/check.ts';
 import { unixIdErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
@@ -38,9 +39,7 @@ export function validatePodStatusUpdate(pod: Readonly<Pod>, old: Readonly<Pod>):
 /** What has ended for good stays ended. */
 function validateTransitions(out: FieldError[], pod: Readonly<Pod>, old: Readonly<Pod>): void {
   const policy = old.spec.restartPolicy ?? '';
-  const sidecars = new Set(
-    (pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
-  );
+  const sidecars = new Set(sidecarsOf(pod.spec).map((c) => c.name));
   const lists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
   for (const list of lists) {
     const restarts = list === 'ephemeralContainerStatuses' ? 'Never' : policy;

@@ -3,6 +3,7 @@ import { formatTime } from '@holdfast/platform';
 import { DEFAULT_FEATURES, type Features } from '../../features.ts';
 import type { EphemeralContainer, Pod, PodCondition } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
+import { isPodFinished } from '../../semantics/pods.ts';
 import { alignAppArmorProfiles } from './app-armor.ts';
 import { dropDisabledPodFields, dropDisabledStatusFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
@@ -56,7 +57,7 @@ function schedulingGatedCondition(pod: Readonly<Pod>, now: number): PodCondition
 /** Nobody needs to stop what never ran or has ended: such a pod goes at once, whatever the client asked for. */
 export function podDeletionSeconds(pod: Readonly<Pod>, requestedSeconds: number | undefined): number {
   const seconds = requestedSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
-  if (!pod.spec.nodeName || pod.status.phase === 'Failed' || pod.status.phase === 'Succeeded') return 0;
+  if (!pod.spec.nodeName || isPodFinished(pod)) return 0;
   return seconds < 0 ? 1 : seconds;
 }
 

@@ -1,4 +1,13 @@
-import { NODES, OUT_OF_SERVICE, type Pod } from '@holdfast/api';
+import {
+  hasTaint,
+  isFinishedPhase,
+  isNodeReady,
+  isPodFinished,
+  isTerminating,
+  NODES,
+  OUT_OF_SERVICE,
+  type Pod,
+} from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodePod } from '../decode.ts';
@@ -40,7 +49,7 @@ function waitForKubelet(request: AdmissionRequest): void {
   const { old, deleteOptions, user } = request;
   if (old === undefined || deleteOptions === undefined || deleteOptions.gracePeriodSeconds !== undefined) return;
   const pod = decodePod(old);
-  const bound = (pod.spec?.nodeName ?? '') !== '' && !TERMINAL_PHASES.has(pod.status?.phase ?? '');
+  const bound = (pod.spec?.nodeName ?? '') !== '' && !isPodFinished(pod);
   if (bound && isController(user) && (pod.spec?.terminationGracePeriodSeconds ?? 0) === 0) {
     deleteOptions.gracePeriodSeconds = 1;
   }
@@ -48,16 +57,14 @@ function waitForKubelet(request: AdmissionRequest): void {
 
 /** Judged by the period that will count: a pod that grants its processes no time goes at once without anybody asking for 0. */
 function isForced({ deleteOptions }: AdmissionRequest, pod: Pod): boolean {
-  if (TERMINAL_PHASES.has(pod.status?.phase ?? '') && deleteOptions?.gracePeriodSeconds === undefined) return false;
+  if (isPodFinished(pod) && deleteOptions?.gracePeriodSeconds === undefined) return false;
   return (deleteOptions?.gracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 0) === 0;
 }
-
-const TERMINAL_PHASES: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
 
 /** A terminal phase makes the next ordinary deletion immediate, so writing it is as strong as removing the pod. */
 function declaresFinished(request: AdmissionRequest, old: Pod): boolean {
   const phase = request.object === undefined ? '' : (decodePod(request.object).status?.phase ?? '');
-  return TERMINAL_PHASES.has(phase) && !TERMINAL_PHASES.has(old.status?.phase ?? '');
+  return isFinishedPhase(phase) && !isPodFinished(old);
 }
 
 async function refuseUnlessProven(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
@@ -93,9 +100,7 @@ function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string)
 async function nodeCannotRun(deps: AdmissionDeps, pod: Pod, isFencer: boolean): Promise<boolean> {
   const node = await deps.reader.fresh(NODES, { name: pod.spec?.nodeName ?? '' });
   if (node === undefined) return true;
-  const outOfService = (node.spec?.taints ?? []).some((taint) => taint.key === OUT_OF_SERVICE);
-  const ready = (node.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
-  return outOfService && (isFencer || (!ready && pod.metadata.deletionTimestamp !== undefined));
+  return hasTaint(node, OUT_OF_SERVICE) && (isFencer || (!isNodeReady(node) && isTerminating(pod)));
 }
 
 function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error {

@@ -1,16 +1,17 @@
 import {
   fenceOf,
+  isPodFinished,
   isVolumeInUse,
   type Node,
   type PersistentVolume,
   type PersistentVolumeAttachment,
   type PersistentVolumeUser,
   type Pod,
+  sidecarsOf,
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { isSame } from '../../common/hash.ts';
 import { compareText, createdAt, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { isFinished } from '../../common/pods.ts';
 
 export interface AttachSnapshot {
   readonly volume: PersistentVolume;
@@ -85,7 +86,7 @@ export function multiAttachMessage(volume: PersistentVolume, waiting: Pod): stri
 }
 
 /** A pod that is on its way out starts nothing more. */
-const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isFinished(pod);
+const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isPodFinished(pod);
 
 /**
  * Its phase is final and it was its kubelet that said so: it alone knows how every container ended. Who gives up a pod of a lost
@@ -94,7 +95,7 @@ const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isFinished(pod);
 export function hasEnded(pod: Pod): boolean {
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
   const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
-  if (!isFinished(pod)) return false;
+  if (!isPodFinished(pod)) return false;
   // A kubelet tells of its containers with the start of the pod: one that told of none has refused it.
   if (all.length === 0) return pod.status.startTime !== undefined;
   const startsNoMore = initHasFailed(pod);
@@ -104,7 +105,7 @@ export function hasEnded(pod: Pod): boolean {
 /** For good: what comes after it never started. */
 function initHasFailed({ spec, status }: Pod): boolean {
   if (spec.restartPolicy !== 'Never') return false;
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = sidecarsOf(spec);
   return (status.initContainerStatuses ?? []).some(
     ({ name, state }) =>
       state.terminated !== undefined &&

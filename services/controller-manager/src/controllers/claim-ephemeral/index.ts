@@ -1,8 +1,7 @@
-import { PERSISTENT_VOLUME_CLAIMS, type PersistentVolumeClaim, PODS, type Pod } from '@holdfast/api';
+import { isPodFinished, PERSISTENT_VOLUME_CLAIMS, type PersistentVolumeClaim, PODS, type Pod } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { controllerReference, isTerminating, keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { ephemeralClaimName } from '../../common/pod-claims.ts';
-import { isFinished } from '../../common/pods.ts';
 import { isAlreadyExists, isNamespaceTerminating } from '../../common/writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 
@@ -17,7 +16,7 @@ export const claimEphemeralController: ControllerDefinition = {
 
 /** The claims that the pod lacks. One of the same name that belongs to somebody else is never used: the scheduler says so. */
 export function decide(pod: Pod, exists: (key: string) => boolean): readonly PersistentVolumeClaim[] {
-  if (isTerminating(pod) || isFinished(pod)) return [];
+  if (isTerminating(pod) || isPodFinished(pod)) return [];
   const owner = controllerReference(pod, { apiVersion: 'v1', kind: 'Pod' });
   return (pod.spec?.volumes ?? []).flatMap((volume): readonly PersistentVolumeClaim[] => {
     const template = volume.ephemeral?.volumeClaimTemplate;

@@ -1,3 +1,4 @@
+import { parseDuration } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { CRON_SCHEDULES_KEPT } from '../../limits.ts';
 import { type Expression, parseExpression } from './expression.ts';
@@ -63,13 +64,11 @@ function patternOf({ minutes, hours, daysOfMonth, months, daysOfWeek }: Expressi
   return [minutes, hours, daysOfMonth, months, daysOfWeek].map(list).join(' ');
 }
 
-const UNIT_MS: ReadonlyMap<string, number> = new Map(Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
+const EVERY = '@every ';
 
 /** `@every 1h30m`, in whole seconds and at least one. */
 function everyMs(text: string): number | undefined {
-  const duration = /^@every ((?:\d+(?:\.\d*)?(?:ms|s|m|h))+)$/.exec(text)?.[1];
-  if (duration === undefined) return undefined;
-  const parts = [...duration.matchAll(/(\d+(?:\.\d*)?)(ms|s|m|h)/g)];
-  const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS.get(unit ?? '') ?? 0), 0);
+  const ms = text.startsWith(EVERY) ? parseDuration(text.slice(EVERY.length)) : undefined;
+  if (ms === undefined) return undefined;
   return Math.max(1000, Math.floor(ms / 1000) * 1000);
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, type DaemonSet, NODES, PODS } from '@holdfast/api';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, type DaemonSet, isPodReady, NODES, PODS } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { compareText, isTerminating, keyOf, nameOf, targetOf, uidOf } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import { daemonSet, node, pod, podTemplate } from '../../testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { decide } from './decide.ts';
@@ -154,7 +153,7 @@ for (const rollingUpdate of [
       spec: { ...old.spec, template },
     });
     await run(world, [controller], () => {
-      const serving = world.api.list(PODS).filter((p) => isReady(p) && !isTerminating(p));
+      const serving = world.api.list(PODS).filter((p) => isPodReady(p) && !isTerminating(p));
       assert.ok(new Set(serving.map(targetNode)).size >= names.length - rollingUpdate.maxUnavailable, 'available');
       const extra = world.api.list(PODS).filter((p) => !isTerminating(p)).length - names.length;
       assert.ok(extra <= rollingUpdate.maxSurge, 'surge');

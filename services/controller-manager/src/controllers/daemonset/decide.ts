@@ -1,4 +1,4 @@
-import type { DaemonSet, Node, Pod } from '@holdfast/api';
+import { type DaemonSet, isPodFinished, type Node, type Pod } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
 import { canonicalJson, safeHash } from '../../common/hash.ts';
 import { scaled } from '../../common/int-or-percent.ts';
@@ -12,7 +12,7 @@ import {
   uidOf,
 } from '../../common/meta.ts';
 import { freePodNames, type HeldNames, heldNames } from '../../common/names.ts';
-import { generatedNamePrefix, isAvailable, isFinished, podFromTemplate } from '../../common/pods.ts';
+import { generatedNamePrefix, isAvailable, podFromTemplate } from '../../common/pods.ts';
 import { FAILED_POD_REST_MS } from '../../limits.ts';
 import { daemonTolerations, type Placement, pinnedTo, placementOn, targetNode } from './placement.ts';
 
@@ -85,8 +85,8 @@ export function daemonNodes(
 
 /** One pod where it belongs, none where it does not. A failed pod rests a while before it makes room, so that a node that refuses it is not flooded. */
 function placeOn(room: Room, node: DaemonNode): readonly DaemonSetAction[] {
-  const failed = node.living.filter(isFinished);
-  const good = node.living.filter((pod) => !isFinished(pod));
+  const failed = node.living.filter(isPodFinished);
+  const good = node.living.filter((pod) => !isPodFinished(pod));
   if (!node.mayStay) return node.living.map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
   const rested = failed.filter((pod) => room.now - createdAt(pod) >= FAILED_POD_REST_MS);
   const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));

@@ -2,6 +2,7 @@ import {
   CONTROLLER_REVISIONS,
   DAEMON_SETS,
   type DaemonSet,
+  isPodFinished,
   type KubeObject,
   NODES,
   type Node,
@@ -26,7 +27,7 @@ import {
   withoutOwners,
 } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { isFinished, nextAvailabilityMs } from '../../common/pods.ts';
+import { nextAvailabilityMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { inParallel, isAlreadyExists, isNamespaceTerminating, slowStart, unlessChanged } from '../../common/writes.ts';
 import { CACHE_BARRIER_RECHECK_MS, FAILED_POD_REST_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
@@ -121,7 +122,7 @@ async function pass(tools: Tools, snapshot: DaemonSetSnapshot): Promise<Reconcil
   if (status !== undefined) await unlessChanged(() => context.client.updateStatus(DAEMON_SETS, { ...set, status }));
   if (failure !== undefined) throw failure;
   if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
-  if (owned.some(isFinished)) return { requeueAfterMs: FAILED_POD_REST_MS };
+  if (owned.some(isPodFinished)) return { requeueAfterMs: FAILED_POD_REST_MS };
   const waitMs = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
   return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
 }

@@ -1,14 +1,14 @@
 import {
-  compileNodeTerms,
+  compileRequiredNodes,
+  firstUntolerated,
+  HARD_EFFECTS,
   type Node,
+  type NodeTest,
   type Pod,
   type PodTemplateSpec,
-  type Taint,
   type Toleration,
 } from '@holdfast/api';
-import { hasPairs } from '@holdfast/machinery';
 import { nameOf } from '../../common/meta.ts';
-import { tolerates } from '../../common/tolerations.ts';
 
 /** What every daemon puts up with: it belongs on the node in bad times too. */
 const DAEMON_TOLERATIONS: readonly Toleration[] = [
@@ -43,17 +43,24 @@ export interface Placement {
 export function placementOn(template: PodTemplateSpec, node: Node): Placement {
   if (!isSelected(template, node)) return { shouldRun: false, mayStay: false };
   const tolerations = daemonTolerations(template);
-  const refused = (node.spec.taints ?? []).filter((taint) => !tolerations.some((t) => tolerates(t, taint)));
-  const has = (effect: string): boolean => refused.some((taint: Taint) => taint.effect === effect);
-  return { shouldRun: !has('NoSchedule') && !has('NoExecute'), mayStay: !has('NoExecute') };
+  const taints = node.spec.taints ?? [];
+  const mayStay = firstUntolerated(taints, tolerations, ['NoExecute']) === undefined;
+  return { shouldRun: firstUntolerated(taints, tolerations, HARD_EFFECTS) === undefined, mayStay };
 }
 
-function isSelected({ spec }: PodTemplateSpec, node: Node): boolean {
-  const labels = node.metadata.labels ?? {};
-  if (spec.nodeName !== undefined && spec.nodeName !== '' && spec.nodeName !== nameOf(node)) return false;
-  if (!hasPairs(labels, spec.nodeSelector ?? {})) return false;
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || compileNodeTerms(required.nodeSelectorTerms)({ name: nameOf(node), labels });
+function isSelected(template: PodTemplateSpec, node: Node): boolean {
+  const { nodeName = '' } = template.spec;
+  if (nodeName !== '' && nodeName !== nameOf(node)) return false;
+  return requiredNodes(template)?.({ name: nameOf(node), labels: node.metadata.labels ?? {} }) !== false;
+}
+
+/** Compiled once for all nodes: a template of the cache never changes. */
+const compiled = new WeakMap<PodTemplateSpec, { readonly test: NodeTest | undefined }>();
+
+function requiredNodes(template: PodTemplateSpec): NodeTest | undefined {
+  const known = compiled.get(template) ?? { test: compileRequiredNodes(template) };
+  compiled.set(template, known);
+  return known.test;
 }
 
 /** The affinity that sends a pod to one node and nowhere else, whoever schedules it. */

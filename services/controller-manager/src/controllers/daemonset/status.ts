@@ -1,7 +1,7 @@
-import type { DaemonSet, DaemonSetStatus, Pod } from '@holdfast/api';
+import { type DaemonSet, type DaemonSetStatus, isPodFinished, isPodReady, type Pod } from '@holdfast/api';
 import { isSame, withoutZeros } from '../../common/hash.ts';
 import { generationOf } from '../../common/meta.ts';
-import { isAvailable, isFinished, isReady } from '../../common/pods.ts';
+import { isAvailable } from '../../common/pods.ts';
 import { type DaemonNode, REVISION_LABEL, revisionOf } from './decide.ts';
 
 /** The status to write, or undefined when the stored one says it already. */
@@ -12,7 +12,7 @@ export function decideStatus(set: DaemonSet, nodes: readonly DaemonNode[], now: 
 
 function count(set: DaemonSet, nodes: readonly DaemonNode[], now: number): DaemonSetStatus {
   const wanted = nodes.filter(({ shouldRun }) => shouldRun);
-  const pods = wanted.map(({ living, ending }) => [...living, ...ending].filter((pod) => !isFinished(pod)));
+  const pods = wanted.map(({ living, ending }) => [...living, ...ending].filter((pod) => !isPodFinished(pod)));
   const nodesWith = (test: (pod: Pod) => boolean): number => pods.filter((here) => here.some(test)).length;
   const numberAvailable = nodesWith((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now));
   const revision = revisionOf(set);
@@ -20,7 +20,7 @@ function count(set: DaemonSet, nodes: readonly DaemonNode[], now: number): Daemo
     currentNumberScheduled: pods.filter((here) => here.length > 0).length,
     numberMisscheduled: nodes.filter(({ shouldRun, living }) => !shouldRun && living.length > 0).length,
     desiredNumberScheduled: wanted.length,
-    numberReady: nodesWith(isReady),
+    numberReady: nodesWith(isPodReady),
     updatedNumberScheduled: nodesWith((pod) => pod.metadata.labels?.[REVISION_LABEL] === revision),
     numberAvailable,
     numberUnavailable: wanted.length - numberAvailable,

@@ -1,8 +1,14 @@
-import { type Deployment, type DeploymentStatus, type Pod, type ReplicaSet, selectorOf } from '@holdfast/api';
+import {
+  type Deployment,
+  type DeploymentStatus,
+  isPodFinished,
+  type Pod,
+  type ReplicaSet,
+  selectorOf,
+} from '@holdfast/api';
 import { claim } from '../../common/claim.ts';
 import { isSame, withoutZeros } from '../../common/hash.ts';
 import { generationOf, isTerminating } from '../../common/meta.ts';
-import { isFinished } from '../../common/pods.ts';
 import { desiredReplicas, isRollingUpdate } from './bounds.ts';
 import { asIs, changedSet, isSameSet, type PlannedSet, sizeOf, totalReplicas } from './plan.ts';
 import {
@@ -103,7 +109,7 @@ function recreate(
     const emptied = sets.map((one) => (isOld(one) && one.replicas > 0 ? resized(deployment, one, 0) : one));
     return { sets: emptied, create: undefined, judgeProgress: true };
   }
-  const stillRunning = sets.some((one) => isOld(one) && snapshot.podsOf(one.set).some((pod) => !isFinished(pod)));
+  const stillRunning = sets.some((one) => isOld(one) && snapshot.podsOf(one.set).some((pod) => !isPodFinished(pod)));
   if (stillRunning) return { sets, create: undefined, judgeProgress: true };
   const desired = desiredReplicas(deployment);
   if (of.planned === undefined) {

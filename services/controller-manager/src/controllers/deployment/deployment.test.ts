@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEPLOYMENTS, type Deployment, PODS, REPLICA_SETS, type ReplicaSet } from '@holdfast/api';
+import { DEPLOYMENTS, type Deployment, isPodReady, PODS, REPLICA_SETS, type ReplicaSet } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { isTerminating, nameOf, uidOf } from '../../common/meta.ts';
-import { isActive, isReady } from '../../common/pods.ts';
+import { isActive } from '../../common/pods.ts';
 import { deployment, podTemplate } from '../../testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { runKubelets } from '../../testing/kubelet-model.ts';
@@ -58,7 +58,7 @@ async function rollOut({ world, settle }: Cluster, check: () => void = () => {})
 
 const sizes = (world: World): number => world.api.list(REPLICA_SETS).reduce((sum, set) => sum + sizeOf(set), 0);
 const serving = (world: World): number =>
-  world.api.list(PODS).filter((pod) => isReady(pod) && !isTerminating(pod)).length;
+  world.api.list(PODS).filter((pod) => isPodReady(pod) && !isTerminating(pod)).length;
 
 test('[POD-14] creates one ReplicaSet named by its template, with revision and size annotations', async () => {
   const cluster = await clusterWith(deployment());

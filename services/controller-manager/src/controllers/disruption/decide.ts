@@ -1,11 +1,16 @@
-import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@holdfast/api';
+import {
+  type Condition,
+  isPodReady,
+  type Pod,
+  type PodDisruptionBudget,
+  type PodDisruptionBudgetStatus,
+} from '@holdfast/api';
 import { ownValue, setOwn } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition } from '../../common/conditions.ts';
 import { isSame } from '../../common/hash.ts';
 import { scaled } from '../../common/int-or-percent.ts';
 import { controllerOf, generationOf, isTerminating, nameOf, timeOf } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import { EVICTED_POD_GRACE_MS } from '../../limits.ts';
 
 export interface BudgetSnapshot {
@@ -145,7 +150,7 @@ function calculated(
 }
 
 const isHealthy = (pod: Pod, disruptedPods: Readonly<Record<string, string>>): boolean =>
-  isReady(pod) && !isTerminating(pod) && ownValue(disruptedPods, nameOf(pod)) === undefined;
+  isPodReady(pod) && !isTerminating(pod) && ownValue(disruptedPods, nameOf(pod)) === undefined;
 
 /** The old figures, but nothing may be taken until they can be trusted again. */
 function failSafe(budget: PodDisruptionBudget, failure: string, now: number): PodDisruptionBudgetStatus {

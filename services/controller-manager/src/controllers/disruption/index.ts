@@ -1,6 +1,8 @@
 import {
+  isPodReady,
   POD_DISRUPTION_BUDGETS,
   PODS,
+  type Pod,
   type PodDisruptionBudget,
   type PodDisruptionBudgetStatus,
   selectorOf,
@@ -10,7 +12,6 @@ import type { ControllerContext, ControllerDefinition, Loop, SharedInformers } f
 import { isSame } from '../../common/hash.ts';
 import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey, revisionOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { isReady } from '../../common/pods.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { BUDGET_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide } from './decide.ts';
@@ -26,7 +27,7 @@ export const disruptionController: ControllerDefinition = {
   create: (context) => [createBudgetLoop(context), createStaleTargetLoop(context)],
 };
 
-type PodChange = InformerChange<Parameters<typeof isReady>[0]>;
+type PodChange = InformerChange<Pod>;
 
 function createBudgetLoop(context: ControllerContext): Loop {
   const budgets = context.informers.of(POD_DISRUPTION_BUDGETS);
@@ -62,9 +63,9 @@ function createBudgetLoop(context: ControllerContext): Loop {
   };
 }
 
-const pictureOf = (pod: Parameters<typeof isReady>[0]): unknown => [
+const pictureOf = (pod: Pod): unknown => [
   pod.metadata.labels,
-  isReady(pod),
+  isPodReady(pod),
   isTerminating(pod),
   controllerOf(pod)?.uid,
 ];

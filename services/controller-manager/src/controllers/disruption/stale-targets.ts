@@ -1,15 +1,15 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { isPodFinished, PODS, type Pod, podCondition } from '@holdfast/api';
 import type { ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, Loop } from '../../common/context.ts';
 import { isTerminating, keyOf, parseKey, timeOf } from '../../common/meta.ts';
-import { isFinished, podCondition, withPodCondition } from '../../common/pods.ts';
+import { withPodCondition } from '../../common/pods.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { STALE_DISRUPTION_TARGET_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 
 /** How long the mark of a disruption that did not come may stay; undefined for pods without such a mark. */
 export function staleAfterMs(pod: Pod, now: number): number | undefined {
   const mark = podCondition(pod, 'DisruptionTarget');
-  if (mark?.status !== 'True' || isTerminating(pod) || isFinished(pod)) return undefined;
+  if (mark?.status !== 'True' || isTerminating(pod) || isPodFinished(pod)) return undefined;
   // The node ends the pod itself, however long that takes.
   if (mark.reason === 'TerminationByKubelet') return undefined;
   return Math.max(0, timeOf(mark.lastTransitionTime) + STALE_DISRUPTION_TARGET_MS - now);

@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointSlice, Pod, Service } from '@holdfast/api';
+import { type Endpoint, type EndpointSlice, isPodReady, type Pod, type Service } from '@holdfast/api';
 import {
   keyOfPorts,
   MANAGED_BY_LABEL,
@@ -10,7 +10,6 @@ import {
   type SliceOwner,
 } from '../../common/endpoint-slices.ts';
 import { byName, isTerminating, nameOf } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import {
   HEADLESS_LABEL,
   hostnameOf,
@@ -78,7 +77,7 @@ function endpointOf(
 ): Endpoint | undefined {
   const addresses = podIpsOf(pod).filter((ip) => isIpv6(ip) === (addressType === 'IPv6'));
   if (addresses.length === 0) return undefined;
-  const serving = isReady(pod);
+  const serving = isPodReady(pod);
   const terminating = isTerminating(pod);
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
   const nodeName = pod.spec?.nodeName ?? '';

@@ -1,4 +1,4 @@
-import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, type Service } from '@holdfast/api';
+import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, type Service, ZONE_LABEL } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isTerminating, keyOf, namespaceOf, parseKey, uidOf } from '../../common/meta.ts';
@@ -7,8 +7,6 @@ import { backendsOf, hasBackends, servicesToWake } from '../../common/service-ba
 import { applySlices, isSliceOf, ownerKeyOf, takenNames } from '../../common/slice-writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, MANAGED_BY } from './decide.ts';
-
-const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 /** Which addresses stand behind a service, in slices of a hundred: what proxies and load balancers read. */
 export const endpointSliceController: ControllerDefinition = {

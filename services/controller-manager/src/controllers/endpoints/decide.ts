@@ -1,7 +1,14 @@
-import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service } from '@holdfast/api';
+import {
+  type EndpointAddress,
+  type EndpointPort,
+  type EndpointSubset,
+  type Endpoints,
+  isPodReady,
+  type Pod,
+  type Service,
+} from '@holdfast/api';
 import { canonicalJson, isSame } from '../../common/hash.ts';
 import { byName, compareText, nameOf, namespaceOf } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import {
   type BackendPort,
   HEADLESS_LABEL,
@@ -80,7 +87,7 @@ function byPort(service: Service, pods: readonly Pod[]): ReadonlyMap<string, Por
     for (const port of portsToPublish(service, pod)) {
       const key = canonicalJson(port ?? {});
       const group = groups.get(key) ?? { port: toEndpointPort(port), addresses: [], notReadyAddresses: [] };
-      const isPublished = isReady(pod) || service.spec?.publishNotReadyAddresses === true;
+      const isPublished = isPodReady(pod) || service.spec?.publishNotReadyAddresses === true;
       (isPublished ? group.addresses : group.notReadyAddresses).push(address);
       groups.set(key, group);
     }

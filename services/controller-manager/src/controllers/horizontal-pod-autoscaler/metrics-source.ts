@@ -1,7 +1,6 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { milliValue, parseQuantity } from '@holdfast/machinery';
-import { parseDuration } from '../../common/duration.ts';
+import { milliValue, parseDuration, parseQuantity } from '@holdfast/machinery';
 import { nameOf, timeOf } from '../../common/meta.ts';
 
 /** What one pod used, by container and resource, in thousandths. */

@@ -1,6 +1,5 @@
-import type { Pod } from '@holdfast/api';
+import { type Pod, podCondition } from '@holdfast/api';
 import { isTerminating, nameOf, timeOf } from '../../common/meta.ts';
-import { podCondition } from '../../common/pods.ts';
 import type { AutoscalingSettings } from './settings.ts';
 
 /** What was measured of one pod, in thousandths. */

@@ -1,4 +1,4 @@
-import type { Pod } from '@holdfast/api';
+import { type Pod, sidecarsOf } from '@holdfast/api';
 import { milliValue, ownValue, parseQuantity } from '@holdfast/machinery';
 import { nameOf } from '../../common/meta.ts';
 import type { PodUsage } from './metrics-source.ts';
@@ -122,7 +122,7 @@ function requestsOf(
 ): ReadonlyMap<string, number> {
   return new Map(
     pods.map((pod) => {
-      const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+      const sidecars = sidecarsOf(pod.spec);
       const asked = [...pod.spec.containers, ...sidecars]
         .filter(({ name }) => container === undefined || name === container)
         .map(({ name, resources }) => {

@@ -1,6 +1,5 @@
-import type { Pod } from '@holdfast/api';
+import { isPodFinished, type Pod } from '@holdfast/api';
 import { isTerminating, uidOf } from '../../common/meta.ts';
-import { isFinished } from '../../common/pods.ts';
 import { UNCOUNTED_PODS_MAX } from '../../limits.ts';
 import { hasFailed, hasLimitPerIndex, hasSucceeded, indexOf, isIndexed } from './facts.ts';
 import type { IndexSet } from './indexes.ts';
@@ -62,7 +61,7 @@ function mayGo(picture: Picture, verdict: Verdict | undefined): (pod: Pod) => bo
   const kept = hasLimitPerIndex(job) && verdict === undefined ? lastFailedPods(picture) : new Map<number, Pod>();
   return (pod) => {
     if (isTerminating(job) || hasSucceeded(pod)) return true;
-    if (verdict !== undefined && (isTerminating(pod) || isFinished(pod))) return true;
+    if (verdict !== undefined && (isTerminating(pod) || isPodFinished(pod))) return true;
     return hasFailed(job, pod) && kept.get(indexOf(job, pod) ?? -1) !== pod;
   };
 }

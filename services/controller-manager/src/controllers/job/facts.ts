@@ -1,7 +1,6 @@
-import type { Job, JobCondition, Pod } from '@holdfast/api';
+import { type Job, type JobCondition, type Pod, podCondition } from '@holdfast/api';
 import { findCondition } from '../../common/conditions.ts';
 import { createdAt, isTerminating, timeOf } from '../../common/meta.ts';
-import { podCondition } from '../../common/pods.ts';
 
 /** A pod that has it is not counted yet: nobody can make it vanish before it is. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';

@@ -1,6 +1,6 @@
-import type { Job, Pod } from '@holdfast/api';
+import { isPodFinished, type Job, type Pod } from '@holdfast/api';
 import { isTerminating, uidOf } from '../../common/meta.ts';
-import { isActive, isFinished } from '../../common/pods.ts';
+import { isActive } from '../../common/pods.ts';
 import { hasFailed, hasLimitPerIndex, hasSucceeded, indexOf, isIndexed, isTracked } from './facts.ts';
 import { isIgnored, meaningOf } from './failure-policy.ts';
 import { IndexSet } from './indexes.ts';
@@ -39,7 +39,7 @@ export function pictureOf(job: Job, pods: readonly Pod[], now: number): Picture 
     job,
     pods,
     active: pods.filter(isActive),
-    terminating: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)),
+    terminating: pods.filter((pod) => isTerminating(pod) && !isPodFinished(pod)),
     tracked,
     noted,
     succeeded: isIndexed(job)

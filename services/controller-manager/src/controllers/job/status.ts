@@ -1,10 +1,9 @@
-import type { Job, JobCondition, JobStatus } from '@holdfast/api';
+import { isPodReady, type Job, type JobCondition, type JobStatus } from '@holdfast/api';
 import type { EventText } from '@holdfast/client';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition } from '../../common/conditions.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import type { Accounts } from './accounting.ts';
 import { isIndexed, isSuspended } from './facts.ts';
 import type { Picture } from './picture.ts';
@@ -37,7 +36,7 @@ function withCounts(picture: Picture, accounts: Accounts): JobStatus {
   return comparable({
     ...kept,
     active: active.length,
-    ready: active.filter(isReady).length,
+    ready: active.filter(isPodReady).length,
     terminating: terminating.length,
     succeeded: isIndexed(job) ? accounts.succeededIndexes.size : accounts.succeeded,
     failed: accounts.failed,

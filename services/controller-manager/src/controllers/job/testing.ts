@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { JOBS, type Job, PODS, type Pod } from '@holdfast/api';
+import { isPodFinished, JOBS, type Job, PODS, type Pod } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
-import { isActive, isFinished } from '../../common/pods.ts';
+import { isActive } from '../../common/pods.ts';
 import { job } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
 import { endPod, runKubelets } from '../../testing/kubelet-model.ts';
@@ -59,7 +59,7 @@ export const podOfIndex = (world: World, index: number): Pod => {
 export function endPods(world: World, codeOf: (pod: Pod) => number | undefined): void {
   for (const pod of [...activePods(world)].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
     const code = codeOf(pod);
-    if (code !== undefined && !isFinished(pod)) endPod(world, pod, code);
+    if (code !== undefined && !isPodFinished(pod)) endPod(world, pod, code);
   }
 }
 

@@ -1,11 +1,10 @@
-import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { isNodeReady, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import type { ControllerContext } from '../../common/context.ts';
 import { keyOf, nameOf, targetOf } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { type EvictionAction, evictingTaints, toleratedFor } from './evictions.ts';
 import type { HealthAction } from './health.ts';
 import type { PodEviction } from './pod-eviction.ts';
-import { isReadyNode } from './taints.ts';
 
 /** False when somebody else wrote first: what was decided is not written, and has to be decided again. */
 export async function applyHealth(context: ControllerContext, action: HealthAction): Promise<boolean> {
@@ -73,7 +72,7 @@ async function evict(tools: EvictionTools, action: Extract<EvictionAction, { typ
 }
 
 function hasToLeave(pod: Pod, node: Node, fullDisruption: boolean): boolean {
-  const cause = evictingTaints(node, fullDisruption || isReadyNode(node));
+  const cause = evictingTaints(node, fullDisruption || isNodeReady(node));
   return toleratedFor(pod, cause) !== Number.POSITIVE_INFINITY;
 }
 

@@ -1,8 +1,16 @@
-import type { Node, Pod, Taint } from '@holdfast/api';
+import {
+  isNodeReady,
+  NOT_READY_TAINT,
+  type Node,
+  type Pod,
+  podCondition,
+  type Taint,
+  tolerates,
+  UNREACHABLE_TAINT,
+} from '@holdfast/api';
 import { isTerminating, nameOf, uidOf } from '../../common/meta.ts';
-import { podCondition, withPodCondition } from '../../common/pods.ts';
-import { tolerates } from '../../common/tolerations.ts';
-import { isReadyNode, NOT_READY, noExecuteTaints, UNREACHABLE } from './taints.ts';
+import { withPodCondition } from '../../common/pods.ts';
+import { noExecuteTaints } from './taints.ts';
 
 /** By pod uid: since when this process has seen the pod under NoExecute taints. */
 export type EvictionTimers = ReadonlyMap<string, number>;
@@ -45,7 +53,7 @@ export function decideEvictions(
     const since = timers.get(uidOf(pod));
     if (toleratedMs === Number.POSITIVE_INFINITY) {
       if (since !== undefined && !isTerminating(pod)) actions.push({ type: 'cancel-eviction', pod });
-      if (node !== undefined && isReadyNode(node)) actions.push(...clearNodeDown(pod, time.now));
+      if (node !== undefined && isNodeReady(node)) actions.push(...clearNodeDown(pod, time.now));
       continue;
     }
     const startedMs = since ?? time.monotonicMs;
@@ -60,7 +68,7 @@ export function decideEvictions(
 
 /** The NoExecute taints that count now. */
 export const evictingTaints = (node: Node, fullDisruption: boolean): readonly Taint[] =>
-  noExecuteTaints(node).filter(({ key }) => !fullDisruption || (key !== UNREACHABLE && key !== NOT_READY));
+  noExecuteTaints(node).filter(({ key }) => !fullDisruption || (key !== UNREACHABLE_TAINT && key !== NOT_READY_TAINT));
 
 /** How long a pod may stay under these taints: 0 when one is not tolerated, infinite when all are without a limit. */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
@@ -79,7 +87,7 @@ export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
 function markEvicted(pod: Pod, node: Node, taints: readonly Taint[], now: number): Pod {
   const why = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' };
   const target = withPodCondition(pod, { type: 'DisruptionTarget', status: 'True', ...why }, now);
-  if (!taints.some(({ key }) => key === UNREACHABLE)) return target;
+  if (!taints.some(({ key }) => key === UNREACHABLE_TAINT)) return target;
   const message = `Node ${nameOf(node)} sends no heartbeats; the pod may still be running there`;
   const down = withPodCondition(target, { type: 'NodeDown', status: 'True', reason: 'NodePartitioned', message }, now);
   return {

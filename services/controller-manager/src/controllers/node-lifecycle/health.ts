@@ -1,9 +1,18 @@
-import type { Node, NodeCondition, Pod, Taint } from '@holdfast/api';
+import {
+  isNodeReady,
+  isPodReady,
+  type Node,
+  type NodeCondition,
+  type Pod,
+  podCondition,
+  type Taint,
+  UNREACHABLE_TAINT,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { byName, isTerminating, nameOf } from '../../common/meta.ts';
-import { isReady, podCondition, withPodCondition } from '../../common/pods.ts';
+import { withPodCondition } from '../../common/pods.ts';
 import { Hearing, type HearingLimits, type LeaseOf } from './heartbeats.ts';
-import { desiredTaints, evictionTaint, hasEvictionTaint, isReadyNode, readyCondition, UNREACHABLE } from './taints.ts';
+import { desiredTaints, evictionTaint, hasEvictionTaint, readyCondition } from './taints.ts';
 import { evictionIntervalMs, type Zone, ZoneCounts } from './zones.ts';
 
 export interface HealthSnapshot {
@@ -55,7 +64,7 @@ export function lookAtAll(
   zones.keep(new Set(stored.map(nameOf)));
   const wasReady = new Set(stored.map(nameOf).filter((name) => zones.isReady(name)));
   const judged = stored.map((node) => judge(memory, node, time.now));
-  for (const node of judged) zones.set(node, isReadyNode(node));
+  for (const node of judged) zones.set(node, isNodeReady(node));
   const writes = judged.map((node, i) => nodeWrite(memory, { stored: stored[i] ?? node, node }, time));
   return [
     ...writes.flatMap((write) => (write === undefined ? [] : [write])),
@@ -77,7 +86,7 @@ export function lookAtOne(
   if (!hearing.listenToOne(node, snapshot.leaseOf, time.monotonicMs, time.limits)) return undefined;
   const before = { ready: zones.isReady(nameOf(node)), fullDisruption: zones.isFullDisruption };
   const judged = judge(memory, node, time.now);
-  zones.set(judged, isReadyNode(judged));
+  zones.set(judged, isNodeReady(judged));
   if (zones.isFullDisruption !== before.fullDisruption) {
     zones.set(judged, before.ready);
     return undefined;
@@ -144,7 +153,7 @@ function evictFor({ hearing, zones, zoneTaintedAtMs }: HealthMemory, node: Node,
   if (wanted === undefined || zones.isFullDisruption) return undefined;
   if (hasEvictionTaint(node, wanted)) return wanted;
   // Unknown from before the timers started again: it has to be silent for a whole grace first.
-  if (wanted === UNREACHABLE && !hearing.isSilent(nameOf(node))) return undefined;
+  if (wanted === UNREACHABLE_TAINT && !hearing.isSilent(nameOf(node))) return undefined;
   const zone = zones.of(node);
   if (zone === undefined || !mayTaint(zone, zoneTaintedAtMs.get(zone.name), time.monotonicMs)) return undefined;
   zoneTaintedAtMs.set(zone.name, time.monotonicMs);
@@ -159,11 +168,11 @@ function mayTaint(zone: Zone, lastMs: number | undefined, nowMs: number): boolea
 /** Pods of a node that stopped being ready serve nobody. A live kubelet is told once, a silent one cannot object. */
 function podActions(node: Node, wasReady: boolean, snapshot: HealthSnapshot, now: number): readonly HealthAction[] {
   const isUnknown = readyCondition(node)?.status === 'Unknown';
-  const justLost = wasReady && !isReadyNode(node);
+  const justLost = wasReady && !isNodeReady(node);
   if (!isUnknown && !justLost) return [];
   const marks = snapshot
     .podsOn(nameOf(node))
-    .filter((pod) => isReady(pod) && !isTerminating(pod))
+    .filter((pod) => isPodReady(pod) && !isTerminating(pod))
     .map((pod): HealthAction => ({ type: 'mark-pod-not-ready', pod: notReady(pod, now) }));
   return justLost ? [{ type: 'tell-not-ready', node }, ...marks] : marks;
 }

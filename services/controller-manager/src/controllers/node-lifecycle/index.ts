@@ -1,9 +1,8 @@
-import { LEASES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { LEASES, NODES, type Node, PODS, type Pod, podCondition } from '@holdfast/api';
 import type { ApiClient, InformerChange, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isSame } from '../../common/hash.ts';
 import { nameOf } from '../../common/meta.ts';
-import { podCondition } from '../../common/pods.ts';
 import { inParallel } from '../../common/writes.ts';
 import {
   NODE_MONITOR_PERIOD_MS,

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LEASES, NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { isPodReady, LEASES, NODES, type Node, PODS, type Pod, podCondition } from '@holdfast/api';
 import { formatMicroTime } from '@holdfast/platform';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
-import { isReady, podCondition } from '../../common/pods.ts';
 import { NODE_WRITE_RETRY_MS } from '../../limits.ts';
 import { node, pod, readyStatus } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
@@ -95,7 +94,7 @@ test('[SAFE-27] a silent node becomes Unknown after the grace, is tainted, and i
     ['Unknown', 'NodeStatusUnknown', 'Kubelet stopped posting node status.'],
   );
   assert.deepEqual(cluster.taints('a'), [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`]);
-  assert.equal(isReady(cluster.pod('on-a')), false);
+  assert.equal(isPodReady(cluster.pod('on-a')), false);
   assert.ok(!isTerminating(cluster.pod('on-a')), 'tolerated for 300 s');
   assert.deepEqual(cluster.taints('b'), []);
 });

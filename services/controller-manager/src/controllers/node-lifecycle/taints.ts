@@ -1,13 +1,17 @@
-import type { Node, NodeCondition, Taint } from '@holdfast/api';
+import {
+  NOT_READY_TAINT,
+  type Node,
+  type NodeCondition,
+  nodeCondition,
+  type Taint,
+  UNREACHABLE_TAINT,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
-
-export const UNREACHABLE = 'node.kubernetes.io/unreachable';
-export const NOT_READY = 'node.kubernetes.io/not-ready';
 
 /** Taints that say what a condition says, for the scheduler. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
-  { type: 'Ready', status: 'False', key: NOT_READY },
-  { type: 'Ready', status: 'Unknown', key: UNREACHABLE },
+  { type: 'Ready', status: 'False', key: NOT_READY_TAINT },
+  { type: 'Ready', status: 'Unknown', key: UNREACHABLE_TAINT },
   { type: 'MemoryPressure', status: 'True', key: 'node.kubernetes.io/memory-pressure' },
   { type: 'DiskPressure', status: 'True', key: 'node.kubernetes.io/disk-pressure' },
   { type: 'PIDPressure', status: 'True', key: 'node.kubernetes.io/pid-pressure' },
@@ -16,12 +20,9 @@ const CONDITION_TAINTS: readonly { readonly type: string; readonly status: strin
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
 
 const MANAGED_NO_SCHEDULE = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
-const MANAGED_NO_EXECUTE = new Set([UNREACHABLE, NOT_READY]);
+const MANAGED_NO_EXECUTE = new Set([UNREACHABLE_TAINT, NOT_READY_TAINT]);
 
-export const readyCondition = (node: Node): NodeCondition | undefined =>
-  node.status.conditions?.find((condition) => condition.type === 'Ready');
-
-export const isReadyNode = (node: Node): boolean => readyCondition(node)?.status === 'True';
+export const readyCondition = (node: Node): NodeCondition | undefined => nodeCondition(node, 'Ready');
 
 export const noExecuteTaints = (node: Node): readonly Taint[] =>
   (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
@@ -29,8 +30,8 @@ export const noExecuteTaints = (node: Node): readonly Taint[] =>
 /** The NoExecute taint that the node's readiness calls for. */
 export function evictionTaint(node: Node): string | undefined {
   const ready = readyCondition(node);
-  if (ready?.status === 'Unknown') return UNREACHABLE;
-  return ready?.status === 'False' ? NOT_READY : undefined;
+  if (ready?.status === 'Unknown') return UNREACHABLE_TAINT;
+  return ready?.status === 'False' ? NOT_READY_TAINT : undefined;
 }
 
 export const hasEvictionTaint = (node: Node, key: string): boolean =>

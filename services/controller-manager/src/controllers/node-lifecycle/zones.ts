@@ -1,4 +1,4 @@
-import type { Node } from '@holdfast/api';
+import { type Node, REGION_LABEL, ZONE_LABEL } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 import {
   LARGE_ZONE_NODES,
@@ -17,7 +17,7 @@ export interface Zone {
 
 export function zoneOf(node: Node): string {
   const labels = node.metadata.labels ?? {};
-  return `${labels['topology.kubernetes.io/region'] ?? ''}/${labels['topology.kubernetes.io/zone'] ?? ''}`;
+  return `${labels[REGION_LABEL] ?? ''}/${labels[ZONE_LABEL] ?? ''}`;
 }
 
 /** How many nodes each zone has and how many of them are not ready, kept current per node. */

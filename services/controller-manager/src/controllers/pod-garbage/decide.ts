@@ -1,6 +1,6 @@
-import type { Node, Pod } from '@holdfast/api';
+import { hasTaint, isNodeReady, isPodFinished, type Node, OUT_OF_SERVICE, type Pod } from '@holdfast/api';
 import { compareText, createdAt, isTerminating, keyOf, nameOf } from '../../common/meta.ts';
-import { isFinished, withPodCondition } from '../../common/pods.ts';
+import { withPodCondition } from '../../common/pods.ts';
 
 export interface PodGarbageSnapshot {
   readonly pods: readonly Pod[];
@@ -41,7 +41,7 @@ export function decide(snapshot: PodGarbageSnapshot, now: number): readonly Coll
 
 /** It has ended and been asked to go at once: only the owners of its finalizers can do more. */
 const isHeldOnly = (pod: Pod): boolean =>
-  isFinished(pod) &&
+  isPodFinished(pod) &&
   isTerminating(pod) &&
   pod.metadata.deletionGracePeriodSeconds === 0 &&
   (pod.metadata.finalizers ?? []).length > 0;
@@ -51,7 +51,7 @@ const nodeOf = (pod: Pod): string => pod.spec.nodeName ?? '';
 /** Evicted pods first, then the oldest. */
 function beyondThreshold({ pods, terminatedPodThreshold }: PodGarbageSnapshot): readonly Pod[] {
   if (terminatedPodThreshold <= 0) return [];
-  const finished = pods.filter(isFinished);
+  const finished = pods.filter(isPodFinished);
   const evicted = (pod: Pod): number => (pod.status.reason === 'Evicted' ? 0 : 1);
   const order = (a: Pod, b: Pod): number =>
     evicted(a) - evicted(b) || createdAt(a) - createdAt(b) || compareText(keyOf(a), keyOf(b));
@@ -60,18 +60,12 @@ function beyondThreshold({ pods, terminatedPodThreshold }: PodGarbageSnapshot): 
 
 /** The administrator or a fencer has declared the machine dead by the taint. */
 function outOfService({ pods, nodes }: PodGarbageSnapshot): readonly Pod[] {
-  const dead = new Set(nodes.filter((node) => !isReadyNode(node) && isTainted(node)).map(nameOf));
+  const dead = new Set(nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE)).map(nameOf));
   return pods.filter((pod) => isTerminating(pod) && dead.has(nodeOf(pod)));
 }
 
-const isReadyNode = (node: Node): boolean =>
-  node.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
-
-const isTainted = (node: Node): boolean =>
-  node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/out-of-service') === true;
-
 function marked(pod: Pod, cause: CollectionCause, now: number): Pod | undefined {
-  if (isFinished(pod)) return undefined;
+  if (isPodFinished(pod)) return undefined;
   const failed: Pod = { ...pod, status: { ...pod.status, phase: 'Failed' } };
   if (cause !== 'orphaned') return failed;
   const text = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' };

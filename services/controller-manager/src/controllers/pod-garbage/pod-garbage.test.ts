@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { isPodFinished, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
-import { isFinished } from '../../common/pods.ts';
 import { POD_GC_BATCH_PODS } from '../../limits.ts';
 import { node, pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
@@ -175,9 +174,9 @@ test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node 
         assert.equal(new Set(actions.map((action) => nameOf(action.pod))).size, actions.length, 'each pod once');
         for (const { pod: ended, marked, cause } of actions) {
           const on = nodeSpecs.find((n) => n.name === ended.spec.nodeName);
-          const mayRun = !isFinished(ended) && on !== undefined;
+          const mayRun = !isPodFinished(ended) && on !== undefined;
           if (mayRun) assert.ok(isTerminating(ended) && on.ready !== 'True' && on.tainted, 'node is declared dead');
-          assert.equal(marked === undefined, isFinished(ended));
+          assert.equal(marked === undefined, isPodFinished(ended));
           if (marked !== undefined) assert.equal(marked.status.phase, 'Failed');
           const isTarget = marked?.status.conditions?.some((c) => c.type === 'DisruptionTarget') === true;
           assert.equal(isTarget, cause === 'orphaned' && marked !== undefined);

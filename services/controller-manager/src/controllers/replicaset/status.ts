@@ -1,10 +1,10 @@
-import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@holdfast/api';
+import { isPodReady, type Pod, type ReplicaSet, type ReplicaSetCondition, type ReplicaSetStatus } from '@holdfast/api';
 import { hasPairs } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { findCondition, withCondition, withoutCondition } from '../../common/conditions.ts';
 import { isSame, withoutZeros } from '../../common/hash.ts';
 import { generationOf } from '../../common/meta.ts';
-import { isAvailable, isReady } from '../../common/pods.ts';
+import { isAvailable } from '../../common/pods.ts';
 
 /** Why this pass could not bring the pods to the desired number. */
 export interface PodWriteFailure {
@@ -29,7 +29,7 @@ function calculateStatus({ replicaSet, claimed, failure }: StatusInput, now: num
   const templateLabels = replicaSet.spec.template.metadata.labels ?? {};
   const minReadySeconds = replicaSet.spec.minReadySeconds ?? 0;
   const conditions = failureCondition(replicaSet.status.conditions ?? [], failure, now);
-  const ready = claimed.filter(isReady);
+  const ready = claimed.filter(isPodReady);
   const available = minReadySeconds === 0 ? ready : ready.filter((pod) => isAvailable(pod, minReadySeconds, now));
   return comparable({
     replicas: claimed.length,

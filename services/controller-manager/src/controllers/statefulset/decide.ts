@@ -1,8 +1,15 @@
-import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
+import {
+  type ControllerRevision,
+  isPodFinished,
+  isPodReady,
+  type PersistentVolumeClaim,
+  type Pod,
+  type StatefulSet,
+} from '@holdfast/api';
 import { hasPairs } from '@holdfast/machinery';
 import { claim } from '../../common/claim.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
-import { isAvailable, isFinished, isReady, restMs } from '../../common/pods.ts';
+import { isAvailable, restMs } from '../../common/pods.ts';
 import { STATEFUL_SET_BURST_PODS } from '../../limits.ts';
 import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
 import {
@@ -107,7 +114,7 @@ const isOrdered = (set: StatefulSet): boolean => set.spec.podManagementPolicy !=
 const isSettled = ({ set, now }: Picture, pod: Pod): boolean =>
   !isTerminating(pod) && pod.status.phase === 'Running' && isAvailable(pod, set.spec.minReadySeconds ?? 0, now);
 
-const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isReady(pod);
+const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isPodReady(pod);
 
 /** What is missing is created, what has failed makes room, what lost its labels gets them back. */
 const fillOrdinals = (picture: Picture): Step => (isOrdered(picture.set) ? fillInOrder(picture) : fillAtOnce(picture));
@@ -158,7 +165,7 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
     return { type: 'create-pod', pod: buildPod(set, ordinal, revision), claims: buildClaims(set, ordinal) };
   }
   if (isTerminating(pod)) return undefined;
-  if (isFinished(pod)) return restMs(pod, picture.now) > 0 ? undefined : { type: 'delete-pod', pod, why: 'failed' };
+  if (isPodFinished(pod)) return restMs(pod, picture.now) > 0 ? undefined : { type: 'delete-pod', pod, why: 'failed' };
   const labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: nameOf(pod), [POD_INDEX_LABEL]: String(ordinal) };
   const isLabelled = hasPairs(pod.metadata.labels, labels);
   return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };

@@ -1,5 +1,6 @@
 import {
   CONTROLLER_REVISIONS,
+  isPodFinished,
   type KubeObject,
   PERSISTENT_VOLUME_CLAIMS,
   PODS,
@@ -12,7 +13,7 @@ import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { controllerOf, isTerminating, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
-import { isFinished, nextAvailabilityMs, restMs } from '../../common/pods.ts';
+import { nextAvailabilityMs, restMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply, writeStatus } from './apply.ts';
@@ -141,7 +142,7 @@ async function pass(
   if (status !== undefined) await writeStatus(tools, status);
   if (failure !== undefined) throw failure;
   if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
-  const resting = owned.filter((pod) => isFinished(pod) && !isTerminating(pod)).map((pod) => restMs(pod, now));
+  const resting = owned.filter((pod) => isPodFinished(pod) && !isTerminating(pod)).map((pod) => restMs(pod, now));
   const available = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
   const waits = [...resting.filter((ms) => ms > 0), ...(available === undefined ? [] : [available])];
   return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };

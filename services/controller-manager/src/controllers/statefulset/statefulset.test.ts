@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, type StatefulSet } from '@holdfast/api';
+import {
+  CONTROLLER_REVISIONS,
+  isPodReady,
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  STATEFUL_SETS,
+  type StatefulSet,
+} from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
-import { isReady } from '../../common/pods.ts';
 import { pod, podTemplate, readyStatus, statefulSet } from '../../testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { makeReady, runKubelets } from '../../testing/kubelet-model.ts';
@@ -116,7 +122,7 @@ for (const podManagementPolicy of ['OrderedReady', 'Parallel']) {
     edit(world, withImage('db:2'));
     const seen: string[] = [];
     await run(world, [controller], () => {
-      assert.ok(world.api.list(PODS).filter((p) => !isReady(p) || isTerminating(p)).length <= 1, 'one at a time');
+      assert.ok(world.api.list(PODS).filter((p) => !isPodReady(p) || isTerminating(p)).length <= 1, 'one at a time');
       const now = images(world).join();
       if (seen.at(-1) !== now) seen.push(now);
     });

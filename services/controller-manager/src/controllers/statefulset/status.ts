@@ -1,7 +1,7 @@
-import type { Pod, StatefulSet, StatefulSetStatus } from '@holdfast/api';
+import { isPodReady, type Pod, type StatefulSet, type StatefulSetStatus } from '@holdfast/api';
 import { isSame, withoutZeros } from '../../common/hash.ts';
 import { generationOf, isTerminating } from '../../common/meta.ts';
-import { isAvailable, isReady } from '../../common/pods.ts';
+import { isAvailable } from '../../common/pods.ts';
 import { REVISION_LABEL, replicasOf } from './identity.ts';
 import type { Revisions } from './revisions.ts';
 
@@ -19,7 +19,7 @@ export function decideStatus(
 function count(set: StatefulSet, pods: readonly Pod[], revisions: Revisions, now: number): StatefulSetStatus {
   const present = pods.filter((pod) => pod.status.phase !== undefined && pod.status.phase !== '');
   const living = present.filter((pod) => !isTerminating(pod));
-  const running = present.filter((pod) => pod.status.phase === 'Running' && isReady(pod));
+  const running = present.filter((pod) => pod.status.phase === 'Running' && isPodReady(pod));
   const ofRevision = (name: string): number =>
     living.filter((pod) => pod.metadata.labels?.[REVISION_LABEL] === name).length;
   return comparable({

@@ -224,6 +224,14 @@ test('an emptyDir is kept when it is prepared again; a subPath is made in it and
     await assert.rejects(prepare({ emptyDir: {} }, { subPath: 'out' }), /leads out of the volume/);
   }));
 
+test('the propagation of mounts is handed to the runtime', () =>
+  inWorld(async ({ prepare }) => {
+    for (const mountPropagation of ['None', 'HostToContainer', 'Bidirectional'] as const) {
+      const { mounts } = await prepare({ emptyDir: {} }, { mountPropagation });
+      assert.equal(mounts[0]?.propagation, mountPropagation === 'None' ? undefined : mountPropagation);
+    }
+  }));
+
 test('a hostPath is a path of this machine, checked as its type says', () =>
   inWorld(async ({ prepare, path }) => {
     const made = join(path, 'made');

@@ -239,8 +239,14 @@ export class PodVolumes {
       ...(within === '' ? { source: whole } : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
       target: mount.mountPath,
       readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
+      ...propagationOf(mount),
     };
   }
+}
+
+/** Mounts that are made later, on the machine or in the container. By default neither sees those of the other. */
+function propagationOf({ mountPropagation: asked }: VolumeMount): Pick<Mount, 'propagation'> {
+  return asked === 'HostToContainer' || asked === 'Bidirectional' ? { propagation: asked } : {};
 }
 
 /** Other than a volume, a sub path that cannot be had is a fault of the container alone. */

@@ -98,6 +98,16 @@ test('without the right to mount only the token of the account may be missing at
   );
 });
 
+test('mounts of processes do not propagate, and that is told; container runtimes do it', () => {
+  const mountsAs = (mountPropagation: string): Container =>
+    container({ volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation }] });
+  for (const asked of ['HostToContainer', 'Bidirectional']) {
+    assert.deepEqual(notEnforced(podOf(), mountsAs(asked), AS_ROOT), ['volumeMounts.mountPropagation']);
+    assert.deepEqual(notEnforced(podOf(), mountsAs(asked), ISOLATING), []);
+  }
+  assert.deepEqual(notEnforced(podOf(), mountsAs('None'), AS_ROOT), []);
+});
+
 test('limits and restrictions that nobody watches over are named', () => {
   assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' }), AS_USER), []);
   const says = container({ terminationMessagePath: '/out' });

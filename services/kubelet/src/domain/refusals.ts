@@ -141,6 +141,9 @@ function notIsolated(pod: Pod, container: Container, { mounts, user, confines }:
       dnsConfig: mounts ? undefined : pod.spec.dnsConfig,
       hostAliases: mounts ? undefined : pod.spec.hostAliases,
       terminationMessagePath: !mounts && hasOwnMessagePath(container),
+      'volumeMounts.mountPropagation': (container.volumeMounts ?? []).some(
+        ({ mountPropagation = 'None' }) => mountPropagation !== 'None',
+      ),
     }),
   ];
 }

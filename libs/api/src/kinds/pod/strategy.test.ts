@@ -131,6 +131,16 @@ test('[POD-24] a deadline only comes closer', () => {
   );
 });
 
+test('a negative grace period is 1 also in an update, and so it may be sent again', () => {
+  const change = (p: Pod): void => void (p.spec.terminationGracePeriodSeconds = -1);
+  const negative = pod();
+  change(negative);
+  const old = created(negative);
+  assert.equal(old.spec.terminationGracePeriodSeconds, 1);
+  assert.deepEqual(updateErrors(old, change), []);
+  assert.equal(updateErrors(created(pod()), change).length, 1, 'another period is still a change');
+});
+
 test('status does not change through the pod itself, nor the spec through its status', () => {
   const old = created(pod());
   const viaPod = structuredClone(old);

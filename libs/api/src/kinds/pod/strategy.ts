@@ -27,6 +27,7 @@ export const podStrategy: Strategy<Pod> = {
   },
   prepareForUpdate: (pod, old, { features = DEFAULT_FEATURES }) => {
     pod.status = old.status;
+    setPositiveGracePeriod(pod);
     dropDisabledPodFields(pod.spec, old.spec, features);
   },
   validateCreate: validatePodCreate,

@@ -108,3 +108,59 @@ test('Secrets of an account that is gone, or never was, are removed', async (t) 
   await gone('orphan');
   assert.equal((await read('other')).status, 200);
 });
+
+test('a token that is replaced or taken out of its Secret is good no more, and neither is one that is marked as unused', async (t) => {
+  const { create, ask, token, userOf, api } = await server(t);
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const patch = async (body: object) =>
+    assert.equal((await api.call('PATCH', `${SECRETS}/robot-token`, { headers, body })).status, 200);
+  await create(ACCOUNTS, { metadata: { name: 'robot' } });
+  await ask('robot-token', 'robot');
+  const first = await token('robot-token');
+  const robot = 'system:serviceaccount:default:robot';
+  assert.equal(await userOf(first), robot);
+  await patch({ data: { token: base64('another') } });
+  assert.equal(await userOf(first), 'nobody');
+  await patch({ data: { token: null } });
+  const second = await token('robot-token');
+  assert.deepEqual([await userOf(first), await userOf(second)], ['nobody', robot]);
+  await patch({ metadata: { labels: { 'kubernetes.io/legacy-token-invalid-since': '2026-01-01' } } });
+  assert.equal(await userOf(second), 'nobody');
+});
+
+test('a token that was asked for and bound to a Secret of a token is good although the Secret holds another', async (t) => {
+  const { create, ask, token, userOf, api } = await server(t);
+  await create(ACCOUNTS, { metadata: { name: 'robot' } });
+  await ask('robot-token', 'robot');
+  await token('robot-token');
+  const boundObjectRef = { kind: 'Secret', apiVersion: 'v1', name: 'robot-token' };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { boundObjectRef } };
+  const asked = await api.call('POST', `${ACCOUNTS}/robot/token`, { body });
+  assert.equal(await userOf(asked.textAt('status.token')), 'system:serviceaccount:default:robot');
+});
+
+test('the controller manager gets no token by a Secret: it makes none and points none at another account', async (t) => {
+  const { create, ask, token, api } = await server(t);
+  await create(ACCOUNTS, { metadata: { name: 'robot' } });
+  await create(ACCOUNTS, { metadata: { name: 'boss' } });
+  await ask('robot-token', 'robot');
+  await token('robot-token');
+  const annotations = { 'kubernetes.io/service-account.name': 'boss', 'kubernetes.io/service-account.uid': null };
+  const secret = { metadata: { name: 'made', annotations }, type: 'kubernetes.io/service-account-token' };
+  const as = 'manager';
+  assert.equal((await api.call('POST', SECRETS, { as, body: secret })).status, 403);
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  for (const body of [{ metadata: { annotations } }, { data: { token: null } }]) {
+    const refused = await api.call('PATCH', `${SECRETS}/robot-token`, { as, headers, body });
+    assert.equal(refused.status, 403);
+    assert.match(refused.textAt('message'), /may change only its owners and finalizers/);
+  }
+  const finalizers = { metadata: { finalizers: ['example.com/wait'] } };
+  assert.equal((await api.call('PATCH', `${SECRETS}/robot-token`, { as, headers, body: finalizers })).status, 200);
+  const apply = {
+    as,
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: JSON.stringify({ ...secret, apiVersion: 'v1', kind: 'Secret' }),
+  };
+  assert.equal((await api.call('PATCH', `${SECRETS}/made?fieldManager=m`, apply)).status, 403);
+});

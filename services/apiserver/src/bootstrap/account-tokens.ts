@@ -3,7 +3,7 @@ import type { ApiHandler, ApiRequest, WatchEvent } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { Core } from '../core.ts';
 import { ACCOUNT_TOKEN_CA_WAITS, ACCOUNT_TOKEN_RETRY_MS } from '../limits.ts';
-import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
+import { LONG_LIVED_SECONDS, type ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import { type AccountTokenAction, decideOnAccountToken, isAccountToken, TOKEN_TYPE } from './account-token-decision.ts';
 
 export interface AccountTokens {
@@ -11,8 +11,6 @@ export interface AccountTokens {
   stop(): Promise<void>;
 }
 
-/** As long as a token may live: it ends with its Secret or with its account. */
-const LONGEST_SECONDS = 2 ** 32;
 const ROOT_CA = 'kube-root-ca.crt';
 
 /**
@@ -108,7 +106,7 @@ class Keeper {
       namespace,
       account: { name: account.metadata.name ?? '', uid: account.metadata.uid ?? '' },
       audiences: tokens.audiences,
-      seconds: LONGEST_SECONDS,
+      seconds: LONG_LIVED_SECONDS,
       boundTo: { kind: 'secret', name, uid },
     });
   }

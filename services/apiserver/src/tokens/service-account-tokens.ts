@@ -1,9 +1,13 @@
-import { NODES, PODS, type ResourceRef, SECRETS, SERVICE_ACCOUNTS } from '@holdfast/api';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { NODES, PODS, type ResourceRef, SECRETS, SERVICE_ACCOUNTS, type Secret } from '@holdfast/api';
 import type { Clock, Ids } from '@holdfast/platform';
 import { parseTime } from '@holdfast/platform';
 import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
 import type { Claims, TokenSigner } from './jwt.ts';
+
+/** Life of a token that is kept in a Secret: it ends with the Secret, with its place there, or with the account. */
+export const LONG_LIVED_SECONDS = 2 ** 32;
 
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc';
 
@@ -62,7 +66,7 @@ export function createServiceAccountTokens(deps: TokenDeps): ServiceAccountToken
       const content = claims === undefined ? undefined : readClaims(claims);
       if (content === undefined || !isCurrent(deps, content)) return undefined;
       const common = content.audiences.filter((audience) => audiences.includes(audience));
-      if (common.length === 0 || !(await stillStands(deps.reader, deps.clock.now(), content))) return undefined;
+      if (common.length === 0 || !(await stillStands(deps, content, token))) return undefined;
       return { user: userOf(content), audiences: common };
     },
   };
@@ -94,6 +98,7 @@ interface Content {
   readonly audiences: readonly string[];
   readonly notBefore: number;
   readonly expires: number;
+  readonly issued: number;
   readonly id: string;
   readonly namespace: string;
   readonly account: Named;
@@ -108,7 +113,7 @@ interface Named {
 }
 
 function readClaims(claims: Claims): Content | undefined {
-  const { iss, aud, exp, nbf, jti } = claims;
+  const { iss, aud, exp, iat, nbf, jti } = claims;
   const own = claims['kubernetes.io'];
   if (typeof own !== 'object' || own === null || typeof exp !== 'number') return undefined;
   const account = readNamed(own, 'serviceaccount');
@@ -119,6 +124,7 @@ function readClaims(claims: Claims): Content | undefined {
     audiences: Array.isArray(aud) ? aud.filter((each): each is string => typeof each === 'string') : [],
     notBefore: typeof nbf === 'number' ? nbf : 0,
     expires: exp,
+    issued: typeof iat === 'number' ? iat : 0,
     id: typeof jti === 'string' ? jti : '',
     namespace,
     account,
@@ -142,7 +148,8 @@ function isCurrent({ issuer, clock }: TokenDeps, content: Content): boolean {
 }
 
 /** The account, and what the token was bound to, still exist and are the same objects. */
-async function stillStands(reader: ObjectReader, now: number, content: Content): Promise<boolean> {
+async function stillStands({ reader, clock }: TokenDeps, content: Content, token: string): Promise<boolean> {
+  const now = clock.now();
   const { namespace, account, pod, secret, node } = content;
   const found: readonly (readonly [ResourceRef, Named])[] = [
     [SERVICE_ACCOUNTS, account],
@@ -156,9 +163,26 @@ async function stillStands(reader: ObjectReader, now: number, content: Content):
     if (object === undefined || object.metadata.uid !== wanted.uid) return false;
     const deleted = object.metadata.deletionTimestamp;
     if (deleted !== undefined && (parseTime(deleted) ?? 0) + LEEWAY_AFTER_DELETION_MS < now) return false;
+    if (resource === SECRETS && isLongLived(content) && !isTokenOf(object as Secret, token)) return false;
   }
   return true;
 }
+
+/** Made for a Secret and kept in it, not asked for by a TokenRequest: it is good as long as it stands there. */
+const isLongLived = ({ secret, expires, issued }: Content): boolean =>
+  secret !== undefined && expires - issued === LONG_LIVED_SECONDS;
+
+function isTokenOf({ data, type, metadata }: Secret, token: string): boolean {
+  if (type !== 'kubernetes.io/service-account-token' || Object.hasOwn(metadata.labels ?? {}, INVALID_SINCE))
+    return false;
+  const kept = createHash('sha256')
+    .update(Buffer.from(data?.['token'] ?? '', 'base64'))
+    .digest();
+  return timingSafeEqual(kept, createHash('sha256').update(token).digest());
+}
+
+/** Set by whoever finds that nobody uses the token any more. */
+const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
 
 function userOf({ namespace, account, pod, node, id }: Content): User {
   const extra: Record<string, readonly string[]> = {};

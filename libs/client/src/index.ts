@@ -6,6 +6,7 @@ export {
   createAccessReviews,
 } from './access-reviews.ts';
 export { type ApiClientOptions, createApiClient } from './api-client.ts';
+export { API_SERVER_CLIENT, isReservedSubject } from './api-server-identity.ts';
 export { type Backoff, createBackoff } from './backoff.ts';
 export {
   type Controller,

@@ -1,8 +1,10 @@
 import { Agent, request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
 import { NODES, type Node } from '@holdfast/api';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
+import { badRequest, StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
+import { isGlobalUnicast } from './global-unicast.ts';
 import { brokenBackend, exchangeOverHttp } from './http-exchange.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import type { ObjectReader } from './reader.ts';
@@ -46,7 +48,11 @@ function placeOf({ metadata, status }: Node): Way['place'] {
   const { addresses = [], daemonEndpoints } = status ?? {};
   const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
   const address = ADDRESS_TYPES.flatMap((type) => addresses.filter((each) => each.type === type))[0]?.address;
-  if (port > 0 && address !== undefined) return { host: address, port };
+  if (port > 0 && address !== undefined) {
+    // Whoever writes the status of a node names its address: it must not be one of this machine.
+    if (isIP(address) !== 0 && !isGlobalUnicast(address)) throw badRequest('address not allowed');
+    return { host: address, port };
+  }
   throw brokenBackend(`node ${metadata.name} does not say where its kubelet listens`);
 }
 

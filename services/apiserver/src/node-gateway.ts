@@ -7,4 +7,6 @@ export interface NodeGateway {
    * with `StatusError` when no way leads to it; an error of the kubelet itself is an answer.
    */
   request(node: string, request: ApiRequest): Promise<ApiResponse>;
+  /** True: the node runs in this process, and its pods have addresses of this machine, loopback ones among them. */
+  readonly sharesMachine?: (node: string) => boolean;
 }

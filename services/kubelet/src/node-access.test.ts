@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SubjectAccessReview } from '@holdfast/api';
-import { type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
+import { API_SERVER_CLIENT, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
 import { createVirtualClock } from '@holdfast/client/testing';
 import { StatusError } from '@holdfast/machinery';
 import { ACCESS_KEPT_MS } from './limits.ts';
-import { API_SERVER_USER, createNodeAccess } from './node-access.ts';
+import { createNodeAccess } from './node-access.ts';
 
 interface Asked {
   readonly kind: string;
@@ -42,8 +42,22 @@ const refusesWith = (code: number) => (error: unknown) => error instanceof Statu
 
 test('an API server passes by its certificate, and nobody is asked', async () => {
   const { access, get, asked } = rig();
-  await access(get('/exec/default/web/main'), { user: API_SERVER_USER, groups: [] });
+  const { user, group } = API_SERVER_CLIENT;
+  await access(get('/exec/default/web/main'), { user, groups: [group] });
   assert.deepEqual(asked, []);
+});
+
+test('a certificate that names the API servers in part, or more than them, is one like any other', async () => {
+  const { access, get } = rig();
+  const { user, group } = API_SERVER_CLIENT;
+  for (const [name, groups] of [
+    [user, []],
+    [user, ['system:nodes']],
+    [user, [group, 'system:nodes']],
+    ['bob', [group]],
+  ] as const) {
+    await assert.rejects(access(get('/exec/default/web/main'), { user: name, groups }), refusesWith(403), name);
+  }
 });
 
 test('others pass by token or certificate when the API allows it; who is nobody gets 401, who may not 403', async () => {

@@ -1,10 +1,14 @@
-import { type ApiClient, type ApiRequest, bearerTokenOf, type Caller, createAccessReviews } from '@holdfast/client';
+import {
+  API_SERVER_CLIENT,
+  type ApiClient,
+  type ApiRequest,
+  bearerTokenOf,
+  type Caller,
+  createAccessReviews,
+} from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { ACCESS_KEPT_MAX, ACCESS_KEPT_MS } from './limits.ts';
-
-/** Who the API servers are for kubelets; only their certificate says so. */
-export const API_SERVER_USER = 'kube-apiserver-kubelet-client';
 
 export interface NodeAccessDeps {
   readonly client: ApiClient;
@@ -25,7 +29,7 @@ export type NodeAccess = (
 export function createNodeAccess({ client, clock, nodeName: name }: NodeAccessDeps): NodeAccess {
   const reviews = createAccessReviews({ client, clock, keptMs: ACCESS_KEPT_MS, keptMax: ACCESS_KEPT_MAX });
   return async (request, certificate) => {
-    if (certificate?.user === API_SERVER_USER) return;
+    if (isApiServer(certificate)) return;
     const credential = certificate ?? bearerTokenOf(request.headers['authorization']);
     if (credential === undefined) throw unauthorized();
     const [verb, subresource] = [verbOf(request.method), subresourceOf(request.path)];
@@ -35,6 +39,12 @@ export function createNodeAccess({ client, clock, nodeName: name }: NodeAccessDe
     if (verdict.kind === 'forbidden') throw forbidden(verdict.caller, verb, subresource);
   };
 }
+
+/** Only their certificate says so, and it names nothing else. */
+const isApiServer = (certificate: Caller | undefined): boolean =>
+  certificate?.user === API_SERVER_CLIENT.user &&
+  certificate.groups?.length === 1 &&
+  certificate.groups[0] === API_SERVER_CLIENT.group;
 
 const unauthorized = (): StatusError =>
   new StatusError({ code: 401, reason: 'Unauthorized', message: 'Unauthorized', details: {} });

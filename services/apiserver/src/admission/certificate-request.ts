@@ -1,5 +1,6 @@
-/** Object identifier 2.5.4.10 (organization), as bytes. */
+/** Object identifiers, as bytes: 2.5.4.10 (organization) and 2.5.4.3 (common name). */
 const ORGANIZATION = '55040a';
+const COMMON_NAME = '550403';
 
 const SEQUENCE = 0x30;
 const INTEGER = 0x02;
@@ -10,20 +11,28 @@ interface Element {
   readonly content: Buffer;
 }
 
-/** The organizations in the subject of a PKCS #10 request: base64 of PEM. Nothing when it cannot be read. */
-export function organizationsOf(request: string): readonly string[] | undefined {
+export interface RequestedSubject {
+  readonly organizations: readonly string[];
+  readonly commonNames: readonly string[];
+}
+
+/** The subject of a PKCS #10 request: base64 of PEM. Nothing when it cannot be read. */
+export function subjectOfCsr(request: string): RequestedSubject | undefined {
   const pem = Buffer.from(request, 'base64').toString('latin1');
   const body = /-----BEGIN CERTIFICATE REQUEST-----([\s\S]*?)-----END CERTIFICATE REQUEST-----/.exec(pem)?.[1];
   const whole = body === undefined ? undefined : elementsOf(Buffer.from(body, 'base64'))?.[0];
   const info = whole?.tag === SEQUENCE ? elementsOf(whole.content)?.[0] : undefined;
   const [version, subject] = (info?.tag === SEQUENCE ? elementsOf(info.content) : undefined) ?? [];
   if (version?.tag !== INTEGER || subject?.tag !== SEQUENCE) return undefined;
-  return elementsOf(subject.content)?.flatMap((set) => (elementsOf(set.content) ?? []).flatMap(organizationOf));
+  const attributes = elementsOf(subject.content)?.flatMap((set) => elementsOf(set.content) ?? []);
+  const valuesOf = (type: string): readonly string[] => (attributes ?? []).flatMap((each) => valueOf(each, type));
+  if (attributes === undefined) return undefined;
+  return { organizations: valuesOf(ORGANIZATION), commonNames: valuesOf(COMMON_NAME) };
 }
 
-function organizationOf(attribute: Element): readonly string[] {
+function valueOf(attribute: Element, wanted: string): readonly string[] {
   const [type, value] = elementsOf(attribute.content) ?? [];
-  return type?.content.toString('hex') === ORGANIZATION && value !== undefined ? [value.content.toString('utf8')] : [];
+  return type?.content.toString('hex') === wanted && value !== undefined ? [value.content.toString('utf8')] : [];
 }
 
 /** The elements that stand one after the other in DER; nothing when a length does not fit. */

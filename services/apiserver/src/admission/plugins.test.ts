@@ -183,6 +183,22 @@ describe('certificate signing requests', () => {
     assert.equal((await create('b', '/O=dev/CN=x', signer)).status, 201);
     assert.equal((await create('c', '/O=system:masters/CN=x', 'example.com/own')).status, 201);
   });
+
+  test("nobody asks the cluster's own authority to be the API server that kubelets trust", async () => {
+    for (const signer of [
+      'kube-apiserver-client',
+      'kube-apiserver-client-kubelet',
+      'kubelet-serving',
+      'legacy-unknown',
+    ]) {
+      for (const subject of ['/CN=kube-apiserver-kubelet-client', '/O=dev/O=holdfast:api-servers/CN=x']) {
+        const refused = await create('a', subject, `kubernetes.io/${signer}`);
+        assert.equal(refused.status, 403, signer);
+        assert.match(refused.textAt('message'), /the subject is reserved for the API servers/);
+      }
+    }
+    assert.equal((await create('b', '/CN=kube-apiserver-kubelet-client', 'example.com/own')).status, 201);
+  });
 });
 
 /** As much of a PKCS #10 request as says whose it is, in base64 of PEM as the API takes it. */

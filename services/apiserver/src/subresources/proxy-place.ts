@@ -1,8 +1,9 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
 import type { Ids } from '@holdfast/platform';
 import type { Core } from '../core.ts';
+import { isGlobalUnicast } from '../global-unicast.ts';
 
 /** `[scheme:]name[:port]` */
 export interface ProxyTarget {
@@ -33,22 +34,10 @@ export async function podPlace(core: Core, namespace: string, { scheme, name, po
   const pod: Pod | undefined = await core.reader.fresh(PODS, { namespace, name });
   if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
   const host = pod.status?.podIP ?? '';
-  if (!isProxyable(host)) throw badRequest('address not allowed');
+  if (!isGlobalUnicast(host) && !isOnThisMachine(core, pod)) throw badRequest('address not allowed');
   const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
   const chosen = port === '' ? ports[0] : ports.find((each) => each.name === port);
   return { scheme, host, port: chosen?.containerPort ?? numberOf(port, scheme) };
-}
-
-/** Link-local addresses hold services of the machine under this server, such as its cloud's credentials. */
-const OWN_ADDRESSES = new BlockList();
-OWN_ADDRESSES.addAddress('0.0.0.0');
-OWN_ADDRESSES.addSubnet('169.254.0.0', 16);
-OWN_ADDRESSES.addAddress('::', 'ipv6');
-OWN_ADDRESSES.addSubnet('fe80::', 10, 'ipv6');
-
-function isProxyable(address: string): boolean {
-  const version = isIP(address);
-  return version !== 0 && !OWN_ADDRESSES.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 function numberOf(port: string, scheme: 'http' | 'https'): number {
@@ -63,7 +52,7 @@ export async function servicePlace(core: Core, namespace: string, target: ProxyT
   const portName = await portNameOf(core, namespace, target);
   const endpoints: Endpoints | undefined = await core.reader.fresh(ENDPOINTS, { namespace, name });
   if (endpoints === undefined) throw notFound({ group: '', resource: 'endpoints', name });
-  const place = anyPlace(endpoints, portName, core.ids);
+  const place = anyPlace(endpoints, portName, core.ids, (address) => mayReach(core, namespace, address));
   if (place !== undefined) return { scheme, ...place };
   throw noService(
     `no endpoints available for service "${(endpoints.subsets ?? []).length === 0 ? name : target.text}"`,
@@ -75,17 +64,35 @@ export function anyPlace(
   { subsets = [] }: Endpoints,
   portName: string,
   ids: Pick<Ids, 'uuid'>,
+  isAllowed: (address: EndpointAddress) => boolean = ({ ip }) => isGlobalUnicast(ip),
 ): Omit<Place, 'scheme'> | undefined {
-  const places = subsets.flatMap((subset) => placesOf(subset, portName));
+  const places = subsets.flatMap((subset) => placesOf(subset, portName, isAllowed));
   return places[Number.parseInt(ids.uuid().slice(0, 8), 16) % places.length];
 }
 
 type Subset = NonNullable<Endpoints['subsets']>[number];
 
-function placesOf({ addresses = [], ports = [] }: Subset, portName: string): readonly Omit<Place, 'scheme'>[] {
+type EndpointAddress = NonNullable<Subset['addresses']>[number];
+
+/** Pods of nodes in this process have addresses of this machine. What somebody only wrote into the endpoints is not reached. */
+function mayReach(core: Core, namespace: string, { ip, targetRef }: EndpointAddress): boolean {
+  if (isGlobalUnicast(ip)) return true;
+  const pod =
+    targetRef?.kind === 'Pod' ? core.reader.cached(PODS, { namespace, name: targetRef.name ?? '' }) : undefined;
+  return pod !== undefined && pod.status?.podIP === ip && isOnThisMachine(core, pod);
+}
+
+const isOnThisMachine = (core: Core, { spec, status }: Pod): boolean =>
+  isIP(status?.podIP ?? '') !== 0 && core.nodes?.sharesMachine?.(spec?.nodeName ?? '') === true;
+
+function placesOf(
+  { addresses = [], ports = [] }: Subset,
+  portName: string,
+  isAllowed: (address: EndpointAddress) => boolean,
+): readonly Omit<Place, 'scheme'>[] {
   const port = ports.find((each) => (each.name ?? '') === portName)?.port;
   if (port === undefined) return [];
-  return addresses.filter(({ ip }) => isProxyable(ip)).map(({ ip }) => ({ host: ip, port }));
+  return addresses.filter(isAllowed).map(({ ip }) => ({ host: ip, port }));
 }
 
 /** Endpoints know ports by name; without one a port is meant that has none. */

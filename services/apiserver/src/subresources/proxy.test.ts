@@ -34,16 +34,20 @@ async function startProgram(t: TestContext): Promise<number> {
 
 async function makePod(api: TestApi, at: string, name: string): Promise<void> {
   const containers = [{ name: 'a', image: 'i' }];
+  const nodeName = 'own';
   await api.call('POST', `${at}/pods`, {
-    body: { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers } },
+    body: { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers, nodeName } },
   });
   const status = { podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] };
   const headers = { 'content-type': 'application/merge-patch+json' };
   await api.call('PATCH', `${at}/pods/${name}/status`, { headers, body: { status } });
 }
 
+const nobody = () => Promise.reject(new Error('no kubelet'));
+
+/** The pods of its node `own` have addresses of this machine. */
 async function startApi(t: TestContext): Promise<TestApi> {
-  const api = await startTestApi();
+  const api = await startTestApi({ nodes: () => ({ request: nobody, sharesMachine: (node) => node === 'own' }) });
   t.after(() => api.stop());
   return api;
 }
@@ -133,4 +137,38 @@ test('a proxy that reaches nobody says why', async (t) => {
     (body as { message: string }).message,
     'error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused',
   );
+});
+
+test('[CVE-2020-8561] loopback addresses are reached for pods of own nodes alone, not where somebody wrote them', async (t) => {
+  const port = await startProgram(t);
+  const api = await startApi(t);
+  await makePod(api, DEFAULT, 'own');
+  assert.match(await textOf(api, `${DEFAULT}/pods/own:${port}/proxy/`), /^GET \//);
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const containers = [{ name: 'a', image: 'i' }];
+  for (const [name, podIP] of [
+    ['loopback', '127.0.0.1'],
+    ['mapped', '::ffff:127.0.0.1'],
+    ['translated', '64:ff9b::7f00:1'],
+    ['group', '224.0.0.1'],
+  ]) {
+    await api.call('POST', `${DEFAULT}/pods`, { body: { metadata: { name }, spec: { containers, nodeName: 'else' } } });
+    await api.call('PATCH', `${DEFAULT}/pods/${name}/status`, { headers, body: { status: { podIP } } });
+    const refused = await api.call('GET', `${DEFAULT}/pods/${name}:${port}/proxy/`);
+    assert.deepEqual([refused.status, refused.textAt('message')], [400, 'address not allowed'], name);
+  }
+  const endpointsOf = async (name: string, targetRef?: object): Promise<void> => {
+    const addresses = [{ ip: '10.0.0.1', ...(targetRef === undefined ? {} : { targetRef }) }];
+    await api.call('POST', `${DEFAULT}/services`, {
+      body: { metadata: { name }, spec: { ports: [{ name: 'p', port }] } },
+    });
+    const subsets = [{ addresses, ports: [{ name: 'p', port }] }];
+    await api.call('POST', `${DEFAULT}/endpoints`, { body: { metadata: { name }, subsets } });
+  };
+  await endpointsOf('written');
+  const loopback = await api.call('PATCH', `${DEFAULT}/endpoints/written`, {
+    headers,
+    body: { subsets: [{ addresses: [{ ip: '127.0.0.1' }], ports: [{ name: 'p', port }] }] },
+  });
+  assert.equal(loopback.status, 422);
 });

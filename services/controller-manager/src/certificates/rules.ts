@@ -1,3 +1,4 @@
+import { isReservedSubject } from '@holdfast/client';
 import type { RequestedIdentity } from './port.ts';
 
 export const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
@@ -14,6 +15,8 @@ const NODE_PREFIX = 'system:node:';
 
 /** Why the signer refuses the request, in words of Kubernetes; `undefined` = it does not. */
 export function refusalOf(signer: string, identity: RequestedIdentity, usages: readonly string[]): string | undefined {
+  if (isReservedSubject([identity.commonName], identity.organizations))
+    return 'subject is reserved for the API servers';
   switch (signer) {
     case API_CLIENT:
       return apiClientRefusal(identity, usages);

@@ -15,6 +15,7 @@ export function createDirectNodes(): DirectNodes {
   return {
     add: (node, handle) => void handlers.set(node, handle),
     gateway: (reader) => ({
+      sharesMachine: (node) => handlers.has(node),
       request: async (node, request) => {
         const handle = handlers.get(node);
         if (handle !== undefined) return handle(request);

@@ -53,6 +53,8 @@ test('every container finds its own folder, readable by nobody else', async () =
     for (const file of ['fencer/ca.crt', 'fencer/token']) assert.ok(files.has(file), file);
     for (const file of ['kubelet-client.crt', 'kubelet-client.key', 'service-account.key'])
       assert.ok(files.has(`apiserver/${file}`), file);
+    const apiServers = new X509Certificate(files.get('apiserver/kubelet-client.crt') ?? '');
+    assert.equal(apiServers.subject, 'O=holdfast:api-servers\nCN=kube-apiserver-kubelet-client');
     for (const file of ['pod-gc-token', 'certificates-token', 'cluster-signing.key'])
       assert.ok(files.has(`controller-manager/${file}`), file);
     const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { chownSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
+import { API_SERVER_CLIENT } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
 import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
 import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
@@ -58,7 +59,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const material: Material = { config, pki, credentials, secrets };
   await writeServers(material, nowMs);
   writeApiServer(material, directory.serviceAccountKey());
-  await writeCertificate(material, { ...API_SERVER_CLIENT, nowMs });
+  await writeCertificate(material, { ...API_SERVER_CERTIFICATE, nowMs });
   const { componentUid } = config;
   writeComponent(material, {
     folder: 'scheduler',
@@ -147,11 +148,11 @@ function writeApiServer(material: Material, serviceAccountKey: string): void {
 }
 
 /** How kubelets know the API servers. */
-const API_SERVER_CLIENT = {
+const API_SERVER_CERTIFICATE = {
   folder: 'apiserver',
   file: 'kubelet-client',
   uid: undefined,
-  subject: { user: 'kube-apiserver-kubelet-client', group: undefined, purpose: 'client' },
+  subject: { ...API_SERVER_CLIENT, purpose: 'client' },
   dnsNames: [],
 } as const;
 const NODES_GROUP = 'system:nodes';
@@ -176,7 +177,8 @@ async function writeCertificate(
   const { file, subject, dnsNames, nowMs } = wanted;
   const folder = new StateFolder(path.join(config.stateDirectory, wanted.folder), wanted.uid ?? config.componentUid);
   const kept = folder.read(`${file}.crt`);
-  if (kept !== undefined && isIssuedBy(kept, pki) && stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)) return;
+  const isSame = kept !== undefined && isIssuedBy(kept, pki) && isOf(kept, subject);
+  if (isSame && stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)) return;
   const { issueCertificate } = await import('../pki/cluster-pki.ts');
   const { user, group, purpose } = subject;
   const issued = await issueCertificate(pki, {
@@ -189,6 +191,14 @@ async function writeCertificate(
   folder.write(`${file}.key`, issued.key);
   folder.write(`${file}.crt`, issued.certificate);
 }
+
+/** Earlier versions named no group. */
+const isOf = (
+  certificate: string,
+  { user, group }: { readonly user: string; readonly group: string | undefined },
+): boolean =>
+  new X509Certificate(certificate).subject ===
+  [...(group === undefined ? [] : [`O=${group}`]), `CN=${user}`].join('\n');
 
 function isIssuedBy(certificate: string, { caCertificate }: ClusterPki): boolean {
   return new X509Certificate(certificate).verify(new X509Certificate(caCertificate).publicKey);

@@ -1,8 +1,9 @@
 import type { CertificateSigningRequest } from '@holdfast/api';
+import { isReservedSubject } from '@holdfast/client';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
 import { MASTERS_GROUP } from '../../identity.ts';
-import { organizationsOf } from '../certificate-request.ts';
+import { type RequestedSubject, subjectOfCsr } from '../certificate-request.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'certificates.k8s.io';
@@ -34,16 +35,26 @@ export const createCertificateSubjectRestriction = (_deps: AdmissionDeps): Admis
   handles: (request) => isRequest(request) && request.operation === 'CREATE' && request.subresource === '',
   validate: (request) => {
     const { spec } = request.object as CertificateSigningRequest;
+    const subject = subjectOfCsr(spec.request);
+    if (spec.signerName.startsWith(OWN_SIGNERS) && subject !== undefined) refuseReserved(request, subject);
     if (spec.signerName !== API_CLIENT_SIGNER) return;
-    const organizations = organizationsOf(spec.request);
-    if (organizations === undefined) {
+    if (subject === undefined) {
       throw forbiddenError(subjectOfRequest(request), 'failed to parse CSR: asn1: structure error');
     }
-    if (!organizations.includes(MASTERS_GROUP)) return;
+    if (!subject.organizations.includes(MASTERS_GROUP)) return;
     const why = `use of ${API_CLIENT_SIGNER} signer with ${MASTERS_GROUP} group is not allowed`;
     throw forbiddenError(subjectOfRequest(request), why);
   },
 });
+
+/** Signers of the cluster's own authority, which kubelets trust. */
+const OWN_SIGNERS = 'kubernetes.io/';
+
+function refuseReserved(request: AdmissionRequest, { commonNames, organizations }: RequestedSubject): void {
+  if (!isReservedSubject(commonNames, organizations)) return;
+  const why = 'the subject is reserved for the API servers: kubelets trust it';
+  throw forbiddenError(subjectOfRequest(request), why);
+}
 
 const isRequest = ({ definition }: AdmissionRequest): boolean =>
   definition.group === GROUP && definition.plural === 'certificatesigningrequests';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '@holdfast/api';
 import fc from 'fast-check';
-import { API_CLIENT, KUBELET_CLIENT } from '../../certificates/rules.ts';
+import { API_CLIENT, KUBELET_CLIENT, LEGACY_UNKNOWN, refusalOf } from '../../certificates/rules.ts';
 import { CERTIFICATE_RIGHTS_RECHECK_MS } from '../../limits.ts';
 import { certificateRequest, modelAuthority, readModelRequest } from '../../testing/certificate-scenarios.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
@@ -25,6 +25,17 @@ test('only what was approved is signed, once, and only for signers of this clust
   assert.equal(due(API_CLIENT, statusOf(['Approved', 'Failed'])), false);
   assert.equal(due(API_CLIENT, { ...statusOf(['Approved']), certificate: 'PEM' }), false);
   assert.equal(due('example.com/own', statusOf(['Approved'])), false);
+});
+
+test('no signer of the cluster names a client as the API server that kubelets trust', async () => {
+  const identity = await readModelRequest('a');
+  for (const signer of [API_CLIENT, KUBELET_CLIENT, LEGACY_UNKNOWN]) {
+    for (const named of [
+      { commonName: 'kube-apiserver-kubelet-client' },
+      { organizations: ['dev', 'holdfast:api-servers'] },
+    ])
+      assert.equal(refusalOf(signer, { ...identity, ...named }, []), 'subject is reserved for the API servers');
+  }
 });
 
 test('a certificate lasts a year at most and ten minutes at least, whatever is asked for', async () => {

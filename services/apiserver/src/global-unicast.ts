@@ -48,5 +48,8 @@ function bytesOf(address: string): readonly number[] {
     text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
   const [before, after] = [groupsOf(head), groupsOf(tail ?? '')];
   const missing = tail === undefined ? 0 : 8 - before.length - after.length;
-  return [...before, ...new Array<number>(missing).fill(0), ...after].flatMap((group) => [group >> 8, group & 0xff]);
+  return [...before, ...Array.from({ length: missing }, () => 0), ...after].flatMap((group) => [
+    group >> 8,
+    group & 0xff,
+  ]);
 }

@@ -105,6 +105,12 @@ test('a kubelet is told why it may not write what is not its own', () => {
     ),
     make(mirror({ ownerReferences: [{ ...owner, uid: 'u' }] }), `node a UID mismatch: expected u got ${uidOfA}`),
     make(mirror(owned, volume({ secret: { secretName: 's' } })), 'node "a" can not create pods that reference secrets'),
+    ...[
+      { csi: { driver: 'd', nodePublishSecretRef: { name: 's' } } },
+      { flexVolume: { driver: 'd/d', secretRef: { name: 's' } } },
+      { azureFile: { shareName: 'x', secretName: 's' } },
+      { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.2001-04.com.example:x', lun: 0, secretRef: { name: 's' } } },
+    ].map((source) => make(mirror(owned, volume(source)), 'node "a" can not create pods that reference secrets')),
     make(
       mirror(owned, { containers: [{ name: 'c', image: 'i', envFrom: [{ secretRef: { name: 's' } }] }] }),
       'node "a" can not create pods that reference secrets',

@@ -12,7 +12,7 @@ export interface SecretUse {
 /** What a pod of a node's own file cannot have, as nobody but the node knows of it; `undefined` when there is none. */
 export function referenceOf(pod: Pod): string | undefined {
   const volumes = pod.spec.volumes ?? [];
-  if (secretUses(pod).length > 0 || volumes.some(projects('secret'))) return 'secrets';
+  if (secretUses(pod).length > 0 || volumes.some(projects('secret')) || volumes.some(opensWithSecret)) return 'secrets';
   if (
     volumes.some(({ configMap }) => configMap !== undefined) ||
     volumes.some(projects('configMap')) ||
@@ -22,8 +22,17 @@ export function referenceOf(pod: Pod): string | undefined {
   }
   const isClaim = ({ persistentVolumeClaim, ephemeral }: Volume): boolean =>
     persistentVolumeClaim !== undefined || ephemeral !== undefined;
-  return volumes.some(isClaim) ? 'persistentvolumeclaims' : undefined;
+  if (volumes.some(isClaim)) return 'persistentvolumeclaims';
+  return (pod.spec.resourceClaims ?? []).length > 0 ? 'resourceclaims' : undefined;
 }
+
+/** Volumes whose driver or server asks for a secret. */
+const opensWithSecret = (volume: Volume): boolean =>
+  volume.azureFile !== undefined ||
+  volume.csi?.nodePublishSecretRef !== undefined ||
+  [volume.cephfs, volume.cinder, volume.flexVolume, volume.iscsi, volume.rbd, volume.scaleIO, volume.storageos].some(
+    (source) => source?.secretRef !== undefined,
+  );
 
 const projects =
   (what: 'secret' | 'configMap' | 'serviceAccountToken') =>

@@ -1,7 +1,9 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { createPodSecurity } from './plugins/pod-security.ts';
 import { detailsText, violations } from './pod-security/evaluate.ts';
+import type { AdmissionDeps, AdmissionRequest } from './port.ts';
 
 const latest = Number.POSITIVE_INFINITY;
 const container = (securityContext: object, extra: object = {}) => ({
@@ -201,4 +203,19 @@ describe('namespaces', () => {
     );
     assert.match(refused.textAt('message'), /warn-version\]: Invalid value: "1.30": must be "latest" or "v1.x"/);
   });
+});
+
+test('a namespace that the cache lacks is read from the store before a pod of it is judged', async () => {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  const reader = { cached: () => undefined, fresh: async () => ({ metadata: { name: 'new', labels } }) };
+  const plugin = createPodSecurity({ reader } as unknown as AdmissionDeps);
+  const object = podBody('p', {
+    spec: { containers: [{ ...container({ privileged: true }), securityContext: { privileged: true } }] },
+  });
+  const definition = { group: '', plural: 'pods', kind: 'Pod' };
+  const request = { operation: 'CREATE', definition, subresource: '', namespace: 'new', name: 'p', object };
+  await assert.rejects(
+    async () => plugin.validate?.(request as unknown as AdmissionRequest),
+    /violates PodSecurity "restricted:latest"/,
+  );
 });

@@ -14,12 +14,18 @@ export const createPodSecurity = (deps: AdmissionDeps): AdmissionPlugin => ({
     (isPodWrite(request) || isNamespaceWrite(request) || templateOf(request) !== undefined),
   validate: (request) => {
     if (isNamespaceWrite(request)) return checkNamespace(deps, request);
-    const namespace = deps.reader.cached(NAMESPACES, { name: request.namespace });
-    const { policy } = readPolicy(namespace?.metadata.labels);
-    if (isPodWrite(request)) checkPod(request, policy);
-    else warnOfTemplate(request, policy);
+    const known = deps.reader.cached(NAMESPACES, { name: request.namespace });
+    if (known !== undefined) return checkIn(known, request);
+    // A namespace that this server has not heard of yet has its policy all the same.
+    return deps.reader.fresh(NAMESPACES, { name: request.namespace }).then((found) => checkIn(found, request));
   },
 });
+
+function checkIn(namespace: Namespace | undefined, request: AdmissionRequest): void {
+  const { policy } = readPolicy(namespace?.metadata.labels);
+  if (isPodWrite(request)) checkPod(request, policy);
+  else warnOfTemplate(request, policy);
+}
 
 const isNamespaceWrite = (request: AdmissionRequest): boolean =>
   isCore(request, 'namespaces') && request.subresource === '';

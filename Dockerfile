@@ -1,6 +1,7 @@
 # One image for every Holdfast service; docker-compose.yml says which one a container runs. Nothing is compiled: Node runs the
 # TypeScript sources as they are. The workspace's packages stay outside node_modules, where Node strips types.
-FROM node:24.21.0-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 WORKDIR /opt/holdfast
 COPY . .

@@ -1,5 +1,5 @@
 // The door of `npm start`, `npm test`, `npm run holdfast` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
-// npm registry, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
+// npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,6 +23,10 @@ const LINES_SHOWN = 8;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 /** What goes on failing however often it is tried, and the next step. */
 const FINAL = [
+  [
+    /\bEINTEGRITY\b/,
+    'The registry delivers another package than the one in scripts/toolchain.json: ask who runs it, or use another.',
+  ],
   [/\bENOSPC\b/, 'Free some space on the disk, then try again.'],
   [/\b(?:EACCES|EROFS)\b/, 'Let this user write to the checkout and to ~/.npm, then try again.'],
   [/\bERR_PNPM_(?:OUTDATED|BROKEN|NO)_LOCKFILE\b/, 'Restore pnpm-lock.yaml and each package.json, then try again.'],
@@ -36,6 +40,9 @@ const NODE_FLAGS = [
 ];
 /** One pool of memory for all threads: what one of them has freed another may use. With a pool for each, a server holds 12 MB more. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
+
+/** What its own package.json says: npm believes the lock file. */
+const PNPM_PARTS = { hasInstallScript: true, bin: { pnpm: 'pnpm' } };
 
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
@@ -54,11 +61,42 @@ function pinnedNode() {
   const binary = path.join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   if (!existsSync(binary) || versionOf(folder) !== pinned.node) {
     say(`bringing Node ${pinned.node} (once)`);
-    mkdirSync(home, { recursive: true });
-    writeFileSync(path.join(home, 'package.json'), '{"private":true}\n');
-    run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${pinned.node}`], home, process.env);
+    bring(home, { [name]: pinned.node }, process.env);
   }
   return binary;
+}
+
+/** Installs exactly these packages. npm refuses what has another hash than the one in toolchain.json. */
+function bring(folder, packages, env) {
+  const [unknown] = Object.keys(packages).filter((name) => pinned.integrity[name] === undefined);
+  if (unknown !== undefined) {
+    fail(
+      `scripts/toolchain.json has no hash of ${unknown} ${packages[unknown]}, so it is not brought from the registry`,
+      unknown.startsWith('node-') ? `Install Node ${pinned.node} and start this with it.` : 'Add its hash there.',
+    );
+  }
+  const locked = Object.entries(packages).map(([name, version]) => [
+    `node_modules/${name}`,
+    { version, integrity: pinned.integrity[name], ...(name === 'pnpm' ? PNPM_PARTS : {}) },
+  ]);
+  const root = { name: 'toolchain', version: '0.0.0', private: true, dependencies: packages };
+  const lock = { name: 'toolchain', version: '0.0.0', lockfileVersion: 3, requires: true };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(root)}\n`);
+  const text = JSON.stringify({ ...lock, packages: { '': root, ...Object.fromEntries(locked) } });
+  writeFileSync(path.join(folder, 'package-lock.json'), `${text}\n`);
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], folder, env);
+}
+
+/** The pinned pnpm, beside the pinned Node. Its program is a package of its own for each platform. */
+function pinnedPnpm(env) {
+  const folder = path.join(root, '.toolchain', 'pnpm');
+  const program = path.join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'pnpm.cmd' : 'pnpm');
+  const own = path.join(folder, 'node_modules', 'pnpm');
+  if (existsSync(program) && existsSync(own) && versionOf(own) === pinned.pnpm) return program;
+  const platform = `${process.platform}-${process.arch}`;
+  bring(folder, { pnpm: pinned.pnpm, [`@pnpm/exe.${platform}`]: pinned.pnpm }, env);
+  return program;
 }
 
 function versionOf(folder) {
@@ -71,7 +109,7 @@ function installDependencies() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
   say('installing dependencies (once)');
   const env = { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`, CI: 'true' };
-  run('npx', ['--yes', `pnpm@${pinned.pnpm}`, 'install', '--frozen-lockfile', '--reporter=append-only'], root, env);
+  run(pinnedPnpm(env), ['install', '--frozen-lockfile', '--reporter=append-only'], root, env);
   writeFileSync(stampFile, wanted);
 }
 

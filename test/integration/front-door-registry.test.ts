@@ -8,8 +8,15 @@ import { type TestContext, test } from 'node:test';
 const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts');
 const DEADLINE_MS = 60_000;
 
-/** A checkout with nothing installed, whose npm and npx fail with these complaints, one a call, and then work. */
-function newCheckout(t: TestContext, complaints: readonly string[], wanted: { readonly node?: string } = {}) {
+const PLATFORM = `${process.platform}-${process.arch}`;
+const HASHES = { [`node-${PLATFORM}`]: 'sha512-node', pnpm: 'sha512-pnpm', [`@pnpm/exe.${PLATFORM}`]: 'sha512-exe' };
+
+/** A checkout with nothing installed, whose npm and pnpm fail with these complaints, one a call, and then work. */
+function newCheckout(
+  t: TestContext,
+  complaints: readonly string[],
+  wanted: { readonly node?: string; readonly integrity?: object } = {},
+) {
   const root = mkdtempSync(path.join(tmpdir(), 'holdfast-checkout-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const at = (...names: readonly string[]): string => path.join(root, ...names);
@@ -19,12 +26,16 @@ function newCheckout(t: TestContext, complaints: readonly string[], wanted: { re
   writeFileSync(at('scripts/front-door.mjs'), door.replace('PAUSE_MS = 3_000', 'PAUSE_MS = 1'));
   copyFileSync(path.join(SCRIPTS, 'toolchain.json'), at('scripts/toolchain.json'));
   if (wanted.node !== undefined)
-    writeFileSync(at('scripts/toolchain.json'), JSON.stringify({ node: wanted.node, pnpm: '1.0.0' }));
+    writeFileSync(
+      at('scripts/toolchain.json'),
+      JSON.stringify({ node: wanted.node, pnpm: '1.0.0', integrity: wanted.integrity ?? HASHES }),
+    );
   writeFileSync(at('scripts/sources/use.mjs'), '');
   writeFileSync(at('services/holdfast/src/main.ts'), `console.log('handed over');`);
   writeFileSync(at('complaints'), complaints.map((each) => `${each}\n`).join(''));
-  const folder = `node_modules/node-${process.platform}-${process.arch}`;
-  const installed = `mkdir -p ${folder}/bin && ln -sf "${process.execPath}" ${folder}/bin/node && echo '{"version":"${wanted.node}"}' > ${folder}/package.json`;
+  const folder = `node_modules/node-${PLATFORM}`;
+  const installed = `mkdir -p ${folder}/bin && ln -sf "${process.execPath}" ${folder}/bin/node && echo '{"version":"${wanted.node}"}' > ${folder}/package.json
+mkdir -p node_modules/.bin node_modules/pnpm && cp "${at('bin/pnpm')}" node_modules/.bin/pnpm && echo '{"version":"1.0.0"}' > node_modules/pnpm/package.json`;
   const program = (then: string): string => `#!/bin/sh
 echo "$(basename "$0")" >> "${at('calls')}"
 complaint=$(sed -n "$(wc -l < "${at('calls')}")p" "${at('complaints')}")
@@ -32,8 +43,8 @@ complaint=$(sed -n "$(wc -l < "${at('calls')}")p" "${at('complaints')}")
 ${then}
 `;
   writeFileSync(at('bin/npm'), program(installed));
-  writeFileSync(at('bin/npx'), program(':'));
-  for (const name of ['npm', 'npx']) chmodSync(at('bin', name), 0o755);
+  writeFileSync(at('bin/pnpm'), program(':'));
+  for (const name of ['npm', 'pnpm']) chmodSync(at('bin', name), 0o755);
   return {
     start: () => {
       const environment = `PATH=${at('bin')}:/usr/bin:/bin`;
@@ -41,6 +52,8 @@ ${then}
       const { status, stdout, stderr } = spawnSync('env', command, { encoding: 'utf8', timeout: DEADLINE_MS });
       return { status, stdout, stderr };
     },
+    lockOf: (...names: readonly string[]): unknown =>
+      JSON.parse(readFileSync(at('.toolchain', ...names, 'package-lock.json'), 'utf8')).packages,
     calls: () => readFileSync(at('calls'), 'utf8').trim().split('\n'),
   };
 }
@@ -50,23 +63,46 @@ test('a registry that fails now and then is asked again, for Node and for the de
   const { status, stdout, stderr } = start();
   assert.equal(stdout, 'handed over\n', stderr);
   assert.equal(status, 0);
-  assert.deepEqual(calls(), ['npm', 'npm', 'npm', 'npx']);
+  assert.deepEqual(calls(), ['npm', 'npm', 'npm', 'npm', 'pnpm']);
   assert.match(stderr, /npm failed and is tried again:\n {4}no route\n/);
 });
 
 test('a registry that goes on failing is told in its own words, with the next step', (t) => {
-  const { start, calls } = newCheckout(t, ['no route', 'reset', 'no such host']);
+  const { start, calls } = newCheckout(t, ['', 'no route', 'reset', 'no such host']);
   const { status, stdout, stderr } = start();
   assert.equal(status, 1);
   assert.equal(stdout, '');
-  assert.deepEqual(calls(), ['npx', 'npx', 'npx']);
-  assert.match(stderr, /npx --yes pnpm@\S+ install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
+  assert.deepEqual(calls(), ['npm', 'pnpm', 'pnpm', 'pnpm']);
+  assert.match(stderr, /pnpm install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
 });
 
 test('what no further try can mend is told at once, with what can', (t) => {
-  const { start, calls } = newCheckout(t, ['ENOSPC: no space left on device, write']);
+  const { start, calls } = newCheckout(t, ['', 'ENOSPC: no space left on device, write']);
   const { status, stderr } = start();
   assert.equal(status, 1);
-  assert.deepEqual(calls(), ['npx']);
-  assert.match(stderr, /npx .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
+  assert.deepEqual(calls(), ['npm', 'pnpm']);
+  assert.match(stderr, /pnpm .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
+});
+
+test('what is brought has to have the hashes of toolchain.json: npm compares them', (t) => {
+  const { start, lockOf } = newCheckout(t, [], { node: '99.0.0' });
+  assert.equal(start().status, 0);
+  assert.deepEqual(Reflect.get(Object(lockOf()), `node_modules/node-${PLATFORM}`), {
+    version: '99.0.0',
+    integrity: 'sha512-node',
+  });
+  const pnpm = Object(lockOf('pnpm'));
+  assert.equal(Reflect.get(pnpm, 'node_modules/pnpm').integrity, 'sha512-pnpm');
+  const program = Reflect.get(pnpm, `node_modules/@pnpm/exe.${PLATFORM}`);
+  assert.deepEqual(program, { version: '1.0.0', integrity: 'sha512-exe' });
+});
+
+test('what has no hash is not brought', (t) => {
+  const { start } = newCheckout(t, [], { node: '99.0.0', integrity: {} });
+  const { status, stderr } = start();
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /toolchain.json has no hash of node-\S+ 99.0.0, .*\n {2}Install Node 99.0.0 and start this with it/,
+  );
 });

@@ -185,12 +185,7 @@ describe('certificate signing requests', () => {
   });
 
   test("nobody asks the cluster's own authority to be the API server that kubelets trust", async () => {
-    for (const signer of [
-      'kube-apiserver-client',
-      'kube-apiserver-client-kubelet',
-      'kubelet-serving',
-      'legacy-unknown',
-    ]) {
+    for (const signer of ['kube-apiserver-client', 'kube-apiserver-client-kubelet']) {
       for (const subject of ['/CN=kube-apiserver-kubelet-client', '/O=dev/O=holdfast:api-servers/CN=x']) {
         const refused = await create('a', subject, `kubernetes.io/${signer}`);
         assert.equal(refused.status, 403, signer);

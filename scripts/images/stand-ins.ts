@@ -31,7 +31,7 @@ const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 export const STAND_INS: readonly StandIn[] = [
   {
     image: 'node:24.21.0-bookworm-slim',
-    packages: [...BASE, 'libstdc++6'],
+    packages: [...BASE, 'libstdc++6', 'util-linux', 'bsdutils'],
     command: ['node'],
     finish: (rootfs) => copyFileSync(process.execPath, path.join(rootfs, 'usr/local/bin/node')),
   },

@@ -225,7 +225,7 @@ test("a pod sees neither the node's directory nor the server's, nor a way around
   assert.deepEqual(lines.slice(4, 6), ['0 1 2 3 ', '0022']);
 });
 
-test('whoever leaves its root directory in a user namespace of its own finds the same veil outside', async (t) => {
+test('whoever leaves its root directory in a user namespace of its own finds nothing that its user may not read', async (t) => {
   const node = await createNode(t);
   // With the namespace comes the right to change the root directory, and so to leave it.
   const escape = [

@@ -74,8 +74,7 @@ interface Mounting {
 
 /**
  * One program mounts everything whose place only root can change. What lies in trees that pods write is opened first and mounted through
- * the open descriptor: between a look and a mount by its name they could put a link there. Directories are hidden last, when the
- * root directory is entered: its path leads through one of them.
+ * the open descriptor: between a look and a mount by its name they could put a link there. Directories are hidden last.
  */
 function mountLines({ root, directory, mounts, node }: Mounting): readonly string[] {
   const staged = mounts.map((entry, index) => stage(directory, entry, index));
@@ -89,15 +88,13 @@ function mountLines({ root, directory, mounts, node }: Mounting): readonly strin
     .filter(({ entry, target }) => entry.target !== target)
     .map(({ entry, target }) => mountAt(entry.target, target));
   const tableOf = (name: string, text: string): string => mountAll(writeTable(join(directory, name), text));
-  return [
-    ...(pins.length + targets.length === 0 ? [] : [PIN]),
-    ...pins,
-    tableOf('mounts', mountTable(shown, !isRoot()) + own),
-    ...targets,
-    ...(pins.length + targets.length === 0 ? [] : ['exec 7<&-']),
-    `cd ${quote(root)} || fail "the container has no root directory"`,
-    ...(hides === '' ? [] : [tableOf('hidden', hides)]),
-  ];
+  const table = mountTable(shown, !isRoot()) + own;
+  const tables =
+    targets.length === 0
+      ? [tableOf('mounts', table + hides)]
+      : [tableOf('mounts', table), ...targets, tableOf('hidden', hides)];
+  const enter = `cd ${quote(root)} || fail "the container has no root directory"`;
+  return pins.length + targets.length === 0 ? [...tables, enter] : [PIN, ...pins, ...tables, 'exec 7<&-', enter];
 }
 
 const HIDDEN_OPTIONS = 'ro,nosuid,nodev,noexec,size=4k,nr_inodes=2,mode=0555';

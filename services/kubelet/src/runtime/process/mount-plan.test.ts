@@ -120,12 +120,12 @@ test('what lies in a tree that pods write is told apart: it is mounted through a
   assert.deepEqual(made.at(-1), { kind: 'mountPoint', root: '/vol', path: 'deep/sub', isDirectory: false });
 });
 
-test('what is hidden is hidden in the view and beside it, but for what a volume covers', () => {
-  const volume = { source: '/vol', target: '/r/srv', readOnly: false, mayBeMissing: false };
+test('what is hidden is hidden in the view, in copies of directories, too, but for what a volume covers', () => {
+  const volume = { source: '/vol', target: '/r/srv', readOnly: false, mayBeMissing: false, isVolume: true as const };
+  const standIn = { source: '/w/stand-in-1', target: '/r/etc', readOnly: false, mayBeMissing: false };
   const shown = { source: '/home', target: '/r/home', readOnly: false, mayBeMissing: true };
-  assert.deepEqual(hiddenTargets('/r', ['/srv/data', '/home/u/data', '/home/u/data/node'], [shown, volume]), [
-    '/r/home/u/data',
-    '/srv/data',
-    '/home/u/data',
-  ]);
+  assert.deepEqual(
+    hiddenTargets('/r', ['/srv/data', '/home/u/data', '/home/u/data/node', '/etc/keys'], [shown, volume, standIn]),
+    ['/r/home/u/data', '/r/etc/keys'],
+  );
 });

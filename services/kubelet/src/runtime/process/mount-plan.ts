@@ -35,6 +35,8 @@ export interface MountEntry {
   readonly readOnly: boolean;
   /** What the machine has anyway. It may have vanished since it was listed. */
   readonly mayBeMissing: boolean;
+  /** Of the pod, not of the machine. */
+  readonly isVolume?: true;
   /** The source lies in a tree that pods write, and they may put a link in its place. */
   readonly isSourceOpen?: true;
   /** The same of the target. */
@@ -86,6 +88,7 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
       target: `${place.root}${target}`,
       readOnly,
       mayBeMissing: false,
+      isVolume: true,
       ...(within === undefined ? {} : { isSourceOpen: true }),
       ...(cover === undefined ? {} : { isTargetOpen: true }),
     });
@@ -112,19 +115,16 @@ function mountPointIn(cover: Mount, target: string, isDirectory: boolean): MadeE
   return { kind: 'mountPoint', root, path, isDirectory };
 }
 
-/** Directories of the machine that the container is not to see, in its view and beside it: whoever leaves the view finds nothing either. */
+/** Where directories of the machine are in the container's view that it is not to see: everywhere but where a volume covers them. */
 export function hiddenTargets(
   root: string,
   hidden: readonly string[],
   mounts: readonly MountEntry[],
 ): readonly string[] {
   const outermost = hidden.filter((path) => !hidden.some((other) => isBelow(path, other)));
-  const covers = mounts
-    .filter(({ mayBeMissing, source }) => !mayBeMissing && source !== root)
-    .map(({ target }) => target);
-  const isShown = (path: string): boolean =>
-    !covers.some((target) => target !== root && (path === target || isBelow(path, target)));
-  return [...outermost.map((path) => `${root}${path}`).filter(isShown), ...outermost];
+  const volumes = mounts.filter(({ isVolume }) => isVolume === true).map(({ target }) => target);
+  const isCovered = (path: string): boolean => volumes.some((target) => path === target || isBelow(path, target));
+  return outermost.map((path) => `${root}${path}`).filter((path) => !isCovered(path));
 }
 
 /** A directory that is shown in place of the machine's own. */

@@ -174,11 +174,12 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   });
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
+  const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
   const admission = createAdmissionChain({
     reader,
     kinds,
     log,
-    webhooks: deps.webhooks ?? createHttpsWebhookCaller(clock),
+    webhooks,
     ids,
     clock,
     access,
@@ -198,6 +199,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     cache,
     kinds,
     catalog,
+    webhooks,
     lineage: createLineageGuard({ store, cache }),
     reader,
     access,

@@ -3,6 +3,7 @@ import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
+import type { WebhookCaller } from './admission/dynamic/webhook-caller.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
@@ -38,5 +39,6 @@ export interface Core {
   readonly nodes: NodeGateway | undefined;
   readonly features: Features;
   readonly rules: RuleEngine;
+  readonly webhooks: WebhookCaller;
   readonly log: Log;
 }

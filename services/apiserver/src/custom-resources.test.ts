@@ -323,30 +323,3 @@ test('a write through a server that has not heard of a change waits for it', asy
     await other.server.stop();
   });
 });
-
-test('without its webhook an object is not shown in a version that would need it', async () => {
-  const schema = schemaWith({ a: { type: 'string' } });
-  const definition = {
-    versions: [
-      { name: 'v1', served: true, storage: true, schema },
-      { name: 'v2', served: true, storage: false, schema },
-    ],
-    conversion: {
-      strategy: 'Webhook',
-      webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://127.0.0.1:1/convert' } },
-    },
-  };
-  await withCorals({ definition }, async () => {
-    assert.equal((await api.call('POST', CORALS, { body: coral('a', { a: 'x' }) })).status, 201);
-    assert.equal((await api.call('GET', `${CORALS}/a`)).at('spec.a'), 'x');
-    const second = CORALS.replace('/v1/', '/v2/');
-    const refused = await api.call('GET', `${second}/a`);
-    assert.equal(refused.status, 500);
-    assert.match(refused.textAt('message'), /^conversion webhook for reef.example.com\/v1, Kind=Coral failed: /);
-    assert.equal((await api.call('GET', second)).status, 500);
-    const [event] = await api.watch(`${second}?watch=1&resourceVersion=0`, 1);
-    assert.equal(event?.type, 'ERROR');
-    const body = { ...(coral('b') as object), apiVersion: 'reef.example.com/v2' };
-    assert.equal((await api.call('POST', second, { body })).status, 500);
-  });
-});

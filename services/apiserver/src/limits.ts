@@ -210,3 +210,8 @@ export const WEBHOOK_TIMEOUT_SECONDS_DEFAULT = 10;
 export const WEBHOOK_ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 /** Connections to webhooks that stay open between calls. */
 export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
+
+/** As Kubernetes waits for a conversion webhook. */
+export const CONVERSION_TIMEOUT_MS = 30_000;
+/** Objects in one call of a conversion webhook. */
+export const CONVERSION_BATCH_OBJECTS = 500;

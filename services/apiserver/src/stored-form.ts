@@ -38,6 +38,21 @@ function shownBy(definition: ResourceDefinition): WeakMap<CachedObject, CachedOb
   return known;
 }
 
+/** What a webhook made of a state. */
+export function rememberShown(definition: ResourceDefinition, stored: CachedObject, served: CachedObject): void {
+  shownBy(definition).set(stored, served);
+}
+
+export const isShownAlready = (definition: ResourceDefinition, stored: CachedObject): boolean =>
+  shownBy(definition).has(stored);
+
+/** A stored object as the version reads it in which it is stored. */
+export function storedReading(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  const { custom } = definition;
+  const storedIn = custom?.sibling(versionOf(object))?.custom ?? custom;
+  return storedIn?.readStored(object) ?? object;
+}
+
 /** What this server wrote has just been read by the schema. */
 export function isShownAsStored(definition: ResourceDefinition, written: CachedObject): void {
   if (definition.custom !== undefined) shownBy(definition).set(written, written);
@@ -73,7 +88,7 @@ function inVersion(definition: ResourceDefinition, version: string, object: Kube
 /** Guessing would lose fields: who asks is told. */
 const notConverted = ({ apiVersion, kind }: KubeObject): StatusError =>
   unclassifiedError(
-    `conversion webhook for ${apiVersion}, Kind=${kind} failed: this API server does not call conversion webhooks yet; ask for the version in which the object is stored`,
+    `conversion webhook for ${apiVersion}, Kind=${kind} failed: its objects cannot be selected by fields in a version in which they are not stored`,
   );
 
 export const versionOf = ({ apiVersion }: Readonly<KubeObject>): string =>

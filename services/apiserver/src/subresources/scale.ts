@@ -16,6 +16,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { asKind, bodyText, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { convertAhead } from '../kinds/conversion.ts';
 import { catchUp } from '../reader.ts';
 import { keyOf, storagePath, subjectOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
@@ -36,6 +37,7 @@ const get: Handler = async (core, context, definition) => {
   await catchUp(core);
   const object = core.cache.byKey(keyOf(definition, context.info.namespace, context.info.name));
   if (object === undefined) throw missing(definition, context.info.name);
+  await convertAhead(core, definition, [object]);
   const served = asServed(definition, object);
   const missingPart = definition.scale?.missing?.(served.object);
   if (missingPart !== undefined) throw internalProblem(missingPart);

@@ -7,6 +7,7 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
+import { convertAhead } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, subjectOf } from '../served.ts';
@@ -57,6 +58,8 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const stored = await readLatest(core, key);
     if (stored === undefined) throw missing(definition, target.name);
+    const converting = convertAhead(core, definition, [stored]);
+    if (converting !== undefined) await converting;
     const current = asServed(definition, stored);
     checkPreconditions(current, options, definition);
     const admitted = { ...deletion, options: { ...options } };

@@ -5,6 +5,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { readResourceVersion } from '../http/list-options.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
+import { convertAhead } from '../kinds/conversion.ts';
 import { catchUp } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
@@ -18,5 +19,7 @@ export async function get(core: Core, context: ResourceContext, definition: Reso
   else await waitForRevision(core, notOlderThan);
   const object = core.cache.byKey(keyOf(definition, namespace, name));
   if (object === undefined) throw missing(definition, name);
+  const converting = convertAhead(core, definition, [object]);
+  if (converting !== undefined) await converting;
   return objectAnswer(core, context, definition, { status: 200, object: asServed(definition, object) });
 }

@@ -21,6 +21,7 @@ import { formVersionOf, tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined } from '../http/pieces.ts';
 import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
+import { convertAhead } from '../kinds/conversion.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion, listKindOf } from '../served.ts';
@@ -52,6 +53,7 @@ export async function readPage(core: Core, options: ListOptions, definition: Res
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
   });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
+  await convertAhead(core, definition, result.objects);
   const objects =
     definition.storedAs === undefined && definition.custom === undefined
       ? result.objects

@@ -16,10 +16,11 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { revisionProblem } from '../http/query-values.ts';
+import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { readLatest } from '../reader.ts';
 import { keyOf, storagePath, subjectOf } from '../served.ts';
-import { asServed, asStored } from '../stored-form.ts';
+import { asServed } from '../stored-form.ts';
 import { trackWriter } from './field-ownership.ts';
 import { isHeld } from './holds.ts';
 import { namesRevision } from './names-revision.ts';
@@ -75,6 +76,8 @@ export async function updateObject(core: Core, context: ResourceContext, update:
       if (update.createInstead === undefined) throw missing(definition, name);
       return { object: await update.createInstead(), created: true };
     }
+    const converting = convertAhead(core, definition, [stored]);
+    if (converting !== undefined) await converting;
     const current = asServed(definition, stored);
     const object = update.change(current.object);
     checkIdentity(object, current.object, context, definition);
@@ -119,7 +122,8 @@ async function admitAndSwap(
   const validating = core.admission.validate(request);
   if (validating !== undefined) await validating;
   const text = encodeStored(object);
-  if (isUnchanged(definition, attempt, text)) return current;
+  if (definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt))
+    return current;
   if (update.dryRun) {
     const given = await core.services.rehearse({ definition, object, old: current.object });
     return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
@@ -130,13 +134,13 @@ async function admitAndSwap(
   return result.outcome === 'done' ? result.object : undefined;
 }
 
-/**
- * Key order does not change the length of JSON text: only what is as long as before needs a closer look. A custom resource that
- * is stored in a form of the past is written anew even if nothing in it changes.
- */
-function isUnchanged(definition: ResourceDefinition, { current, object, stored }: Attempt, text: string): boolean {
-  if (definition.custom !== undefined) return deepEqual(asStored(definition, object), stored.object);
-  return text.length === current.size && deepEqual(object, current.object);
+/** Key order does not change the length of JSON text: only what is as long as before needs a closer look. */
+const isUnchanged = ({ current, object }: Attempt, text: string): boolean =>
+  text.length === current.size && deepEqual(object, current.object);
+
+/** A custom resource that is stored in a form of the past is written anew even if nothing in it changes. */
+async function isKept(core: Core, definition: ResourceDefinition, { object, stored }: Attempt): Promise<boolean> {
+  return deepEqual(await toStored(core, definition, object), stored.object);
 }
 
 function owned(core: Core, update: Update, object: KubeObject, current: CachedObject): KubeObject {

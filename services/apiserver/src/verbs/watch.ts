@@ -16,6 +16,7 @@ import {
 } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { storedNameOf } from '../stored-form.ts';
+import { convertedFrames, waitingFrame } from './converted-frames.ts';
 import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';
 
 export async function watch(
@@ -60,12 +61,14 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const missed = fromNow || noHistory ? [] : cache.since(after);
   if (missed === undefined) return once(expiredFrame(context, after, core.cache.revision));
   const rendering = renderingFor(core, context, opening.definition);
-  const watcher = openWatcher(core, context, { ...opening, rendering, after });
+  const isConverted = opening.definition.custom?.conversion === 'Webhook';
+  const change = isConverted ? waitingFrame : rendering.change;
+  const watcher = openWatcher(core, context, { ...opening, rendering: { ...rendering, change }, after });
   if (fromNow) watcher.offerInitial(cache.list({ selection: options.selection })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
   const offered = { request: context.request, watcher, rendering, after };
   if (options.bookmarks) offerBookmark(core, { ...offered, endsInitial: options.sendInitialEvents === true });
-  return watcher;
+  return isConverted ? convertedFrames(core, context, { definition: opening.definition, watcher, rendering }) : watcher;
 }
 
 interface Following extends Opening {

@@ -6,9 +6,10 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
+import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../served.ts';
-import { asServed, asStored, isShownAsStored } from '../stored-form.ts';
+import { asServed, isShownAsStored } from '../stored-form.ts';
 
 /** What became of one compare-and-swap. `lost` = somebody else was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
@@ -48,7 +49,8 @@ export async function deleteStored(core: Core, definition: ResourceDefinition, s
   const { key, revision } = swap.old;
   const release = core.services.allocate({ definition, object: undefined, old: swap.old.object, avoid: new Set() });
   const { operations } = release instanceof Promise ? await release : release;
-  const stored = asStored(definition, swap.object);
+  const storing = toStored(core, definition, swap.object);
+  const stored = storing instanceof Promise ? await storing : storing;
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };
@@ -75,7 +77,8 @@ async function write(
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const asked = core.services.allocate({ definition, object, old, avoid });
     const allocation = asked instanceof Promise ? await asked : asked;
-    const stored = asStored(definition, allocation.object);
+    const storing = toStored(core, definition, allocation.object);
+    const stored = storing instanceof Promise ? await storing : storing;
     const value = bounded(stored === object && text !== undefined ? text : encodeStored(stored));
     const operation = operationFor(value);
     const operations = allocation.operations.length === 0 ? [operation] : [operation, ...allocation.operations];
@@ -98,10 +101,17 @@ async function write(
 
 const RELEASING = { room: 'releasing' } as const;
 
-function done(core: Core, definition: ResourceDefinition, state: WrittenState, isWhole = false): SwapResult {
+function done(
+  core: Core,
+  definition: ResourceDefinition,
+  state: WrittenState,
+  isWhole = false,
+): SwapResult | Promise<SwapResult> {
   const written = core.cache.stateAfter(state);
   if (isWhole) isShownAsStored(definition, written);
-  return { outcome: 'done', object: asServed(definition, written) };
+  const converting = convertAhead(core, definition, [written]);
+  const result = (): SwapResult => ({ outcome: 'done', object: asServed(definition, written) });
+  return converting === undefined ? result() : converting.then(result);
 }
 
 function bounded(value: string): string {

@@ -27,7 +27,6 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
     validateUpdate: validateCrdUpdate,
     generationChanges: specChanged,
     beginsDeletion: beginCleanup,
-    warnings: (crd) => (crd.spec.conversion?.strategy === 'Webhook' ? [NO_CONVERSION] : []),
     allowUnconditionalUpdate: false,
   },
   status: {
@@ -38,9 +37,6 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
   },
   columns: [nameColumn, createdAtColumn],
 });
-
-const NO_CONVERSION =
-  'this API server does not call conversion webhooks yet: objects are served in the version in which they are stored, and in no other';
 
 const noStatus = (): CustomResourceDefinition['status'] => ({
   acceptedNames: { kind: '', plural: '' },

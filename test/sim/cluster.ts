@@ -1,3 +1,4 @@
+import { formatIncarnation } from '@holdfast/api';
 import { type ApiServer, createApiServer, FENCER, type User } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
@@ -45,7 +46,8 @@ export interface SimClusterOptions {
   readonly logOf?: (party: string) => Log;
   /** Told of every process that begins and ends, like the oracle. */
   readonly observe?: (fact: ProcessFact) => void;
-  /** Planted bugs. */
+  /** Planted bugs. `nodeIncarnations: 'off'`: kubelets do not say which machine they are. */
+  readonly nodeIncarnations?: 'told' | 'off';
   readonly ownershipRule?: 'enforced' | 'off';
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
@@ -66,6 +68,23 @@ interface SimNode {
   readonly runtime: HollowRuntime;
   /** The kubelet's connection; it ends with the kubelet. */
   connection: ContainerRuntime;
+  boots: number;
+}
+
+/** Under which name, and as which machine, a kubelet speaks. */
+interface SimIdentity {
+  readonly name: string;
+  readonly incarnation: string;
+}
+
+const identityOf = (name: string, boot: number): SimIdentity => ({
+  name,
+  incarnation: formatIncarnation({ key: name, machine: name, boot: String(boot) }),
+});
+
+export interface SimTwin {
+  /** In the network, and in the facts of the oracle. */
+  readonly party: string;
 }
 
 interface SimApi {
@@ -135,6 +154,21 @@ export class SimCluster {
     for (const service of this.#api.services) this.background(service.start());
   }
 
+  /**
+   * Another machine joins under the name and with the credential of a node: with a disk of its own (a twin), or with a copy of that of
+   * the node (a clone). Nothing runs on it yet.
+   */
+  joinTwin(name: string, { copiedDisk }: { readonly copiedDisk: boolean }): SimTwin {
+    const party = `${name}-twin`;
+    this.network.join(party);
+    const process = new SimulatedProcess(this.kernel, party);
+    const machine = process.boot(this.#options.logOf?.(party));
+    const runtime = this.#runtimeOn(party);
+    const incarnation = formatIncarnation({ key: copiedDisk ? name : party, machine: party, boot: 'first' });
+    this.background(this.#kubeletOn(machine, runtime.connect(), { name, incarnation }).start());
+    return { party };
+  }
+
   startFencer({ party, holder, configuration, agents }: SimFencerOptions): void {
     const process = new SimulatedProcess(this.kernel, party);
     this.#fencers.set(party, process);
@@ -175,7 +209,8 @@ export class SimCluster {
     this.network.rejoin(name);
     node.connection = node.runtime.connect();
     const machine = node.process.boot(this.#options.logOf?.(name));
-    this.background(this.#kubeletOn(machine, node.connection).start());
+    node.boots += 1;
+    this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots)).start());
   }
 
   /** The answer of a request, while virtual time goes on. */
@@ -238,30 +273,36 @@ export class SimCluster {
   #createNode(name: string): Service {
     const process = new SimulatedProcess(this.kernel, name);
     const machine = process.boot(this.#options.logOf?.(name));
-    // The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet.
-    const hardware = this.#boot(`${name}/machine`);
+    const runtime = this.#runtimeOn(name);
+    const connection = runtime.connect();
+    this.#nodes.set(name, { process, runtime, connection, boots: 1 });
+    return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1));
+  }
+
+  /** The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet. */
+  #runtimeOn(machineName: string): HollowRuntime {
     const observe = (fact: ProcessFact): void => {
       this.oracle.observe(fact);
       this.#options.observe?.(fact);
     };
-    const runtime = createHollowRuntime({ ...hardware, nodeName: name, observe });
-    const connection = runtime.connect();
-    this.#nodes.set(name, { process, runtime, connection });
-    return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection);
+    return createHollowRuntime({ ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe });
   }
 
-  #kubeletOn(machine: SimulatedMachine, runtime: ContainerRuntime): Service {
-    const { name } = machine;
+  #kubeletOn(machine: SimulatedMachine, runtime: ContainerRuntime, identity: SimIdentity): Service {
+    const { name, incarnation } = identity;
     return createKubelet({
       ...machine,
       bus: this.#busFor(machine),
-      client: this.#clientFor(machine, nodeUser(name)),
+      client: this.#clientFor(machine, nodeUser(name), this.#saysWhoItIs ? incarnation : undefined),
       runtime,
-      node: hollowNodeFacts({
-        name,
-        address: `198.18.0.${this.nodeNames.indexOf(name) + 1}`,
-        labels: this.#options.labelsOf?.(name) ?? {},
-      }),
+      node: {
+        ...hollowNodeFacts({
+          name,
+          address: `198.18.0.${this.nodeNames.indexOf(name) + 1}`,
+          labels: this.#options.labelsOf?.(name) ?? {},
+        }),
+        ...(this.#saysWhoItIs ? { incarnation } : {}),
+      },
       network: HOLLOW_PROBE_NETWORK,
     });
   }
@@ -272,7 +313,11 @@ export class SimCluster {
     return found;
   }
 
-  #clientFor(machine: SimulatedMachine, user: string): ApiClient {
+  get #saysWhoItIs(): boolean {
+    return this.#options.nodeIncarnations !== 'off';
+  }
+
+  #clientFor(machine: SimulatedMachine, user: string, incarnation?: string): ApiClient {
     const transport = createSimulatedTransport({
       kernel: this.kernel,
       network: this.network,
@@ -283,7 +328,7 @@ export class SimCluster {
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
     });
-    return createApiClient({ transport, token: user, userAgent: user });
+    return createApiClient({ transport, token: user, userAgent: user, incarnation });
   }
 
   #busFor(machine: SimulatedMachine): Bus {

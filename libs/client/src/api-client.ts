@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { INCARNATION_HEADER, type KubeObject, type ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
@@ -18,6 +18,8 @@ export interface ApiClientOptions {
   /** A function is asked at every request, so that a rotated token is picked up. */
   readonly token?: string | (() => string);
   readonly userAgent: string;
+  /** Which machine a kubelet is, see `NodeIncarnation`. */
+  readonly incarnation?: string | undefined;
 }
 
 /** Shared by all requests without one, and read only. */
@@ -82,12 +84,16 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
 /** Adds what every request of this identity carries and turns answers of 400 and above into `StatusError`. */
 function createSend(options: ApiClientOptions): Send {
-  const { transport, token, userAgent } = options;
+  const { transport, token, userAgent, incarnation } = options;
+  const machine = incarnation === undefined ? {} : { [INCARNATION_HEADER]: incarnation };
   let known: { readonly bearer: string | undefined; readonly headers: Readonly<Record<string, string>> } | undefined;
   const headersOf = (bearer: string | undefined): Readonly<Record<string, string>> => {
     if (known === undefined || known.bearer !== bearer) {
       const authorization = bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
-      known = { bearer, headers: { accept: 'application/json', 'user-agent': userAgent, ...authorization } };
+      known = {
+        bearer,
+        headers: { accept: 'application/json', 'user-agent': userAgent, ...machine, ...authorization },
+      };
     }
     return known.headers;
   };

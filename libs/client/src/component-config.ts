@@ -63,12 +63,13 @@ export async function openComponent(
     name,
     log,
     userAgent = `holdfast-${name}`,
-  }: { readonly name: string; readonly log: Log; readonly userAgent?: string },
+    incarnation,
+  }: { readonly name: string; readonly log: Log; readonly userAgent?: string; readonly incarnation?: string },
 ): Promise<Component> {
   const clock = createSystemClock();
   const random = createSystemRandom();
   const { tracer, ...tracing } = await openTracing(name, settings['tracing-endpoint']);
-  const { client, bus, ...link } = await connectComponent(settings, { clock, log, userAgent, tracer });
+  const { client, bus, ...link } = await connectComponent(settings, { clock, log, userAgent, incarnation, tracer });
   const connection = opened('connection', async () => {
     await link.close();
     await tracing.stop();
@@ -85,14 +86,20 @@ export interface ComponentConnection {
 /** For one identity. */
 export async function connectComponent(
   settings: ComponentSettings,
-  deps: { readonly clock: Clock; readonly log: Log; readonly userAgent: string; readonly tracer?: Tracer | undefined },
+  deps: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly userAgent: string;
+    readonly incarnation?: string | undefined;
+    readonly tracer?: Tracer | undefined;
+  },
 ): Promise<ComponentConnection> {
   const needed = requireSettings(settings, ['api-servers', 'ca-file', 'token-file']);
   const servers = splitList(needed['api-servers']);
   const caPem = readAuthority(needed['ca-file']);
   const transport = createHttpsTransport({ servers, caPem, clock: deps.clock, tracer: deps.tracer });
   const token = createTokenReader(needed['token-file'], deps);
-  const client = createApiClient({ transport, token, userAgent: deps.userAgent });
+  const client = createApiClient({ transport, token, userAgent: deps.userAgent, incarnation: deps.incarnation });
   const bus = await connectBus(settings, deps);
   const close = async (): Promise<void> => {
     await bus?.close();

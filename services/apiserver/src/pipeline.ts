@@ -3,6 +3,7 @@ import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
 import { type Store, StoreHalted } from '@holdfast/store';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
+import { isOfNode, refuseOtherIncarnation } from './authorization/node-incarnation.ts';
 import type { Core } from './core.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
@@ -109,8 +110,14 @@ async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: Req
   return routeAllowed(pipeline, { ...incoming, user }, info);
 }
 
+async function routeOfNode(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  await refuseOtherIncarnation(pipeline.core, incoming, info);
+  return perform(pipeline, incoming, info);
+}
+
 function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   const asked = authorize(pipeline.core.access.authorizers, incoming.user, info);
+  if (isOfNode(incoming.user)) return Promise.resolve(asked).then(() => routeOfNode(pipeline, incoming, info));
   return asked === undefined ? perform(pipeline, incoming, info) : asked.then(() => perform(pipeline, incoming, info));
 }
 

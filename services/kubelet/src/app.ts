@@ -234,6 +234,7 @@ function keepNode(
     pressure: state.pressure,
     volumes: state.attachments,
     onVanished: () => manager.verifyAll(),
+    onDisplaced: () => manager.displaced(),
   });
   return {
     beatSoon: () => agent.beatSoon(),

@@ -1,3 +1,4 @@
+export { readIncarnation } from './adapters/incarnation.ts';
 export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';

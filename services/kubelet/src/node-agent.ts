@@ -1,4 +1,12 @@
-import { type ContainerImage, LEASES, type Lease, NODES, type Node } from '@holdfast/api';
+import {
+  type ContainerImage,
+  LEASES,
+  type Lease,
+  NODE_INCARNATION,
+  NODES,
+  type Node,
+  OTHER_INCARNATION,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { deepEqual, StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
@@ -36,6 +44,8 @@ export interface NodeAgentDeps {
   readonly volumes?: { inUse(): readonly string[]; seen(node: Node): void };
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
   readonly onVanished: () => Promise<void>;
+  /** Another machine has the name now, because this one was given up: nothing may go on under it here. */
+  readonly onDisplaced?: () => void;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -47,6 +57,9 @@ export class NodeAgent {
   #beating: Promise<void> | undefined;
   #wanted = false;
   #stopped = false;
+  /** Known to be bound to this machine. Somebody who takes the name tells by refusing. */
+  #isBound = false;
+  #wasBound = false;
   #lease: Lease | undefined;
   #seen: Node | undefined;
   #reportedAt: number | undefined;
@@ -90,11 +103,23 @@ export class NodeAgent {
         await this.#keepNodeAndLease();
       } catch (error) {
         if (this.#stopped) return;
+        if (isOtherIncarnation(error)) this.#displaced();
         this.#deps.log.warn('node heartbeat failed, will retry', { node: this.#deps.facts.name, error });
         nextMs = NODE_RETRY_MS;
       }
       this.#timer = this.#deps.clock.timer(nextMs, () => this.beatSoon());
     }
+  }
+
+  /** Only who was bound runs pods under the name. */
+  #displaced(): void {
+    if (!this.#wasBound) return;
+    this.#isBound = false;
+    this.#wasBound = false;
+    this.#deps.log.error('another machine has the name of this node: its pods are ended here', {
+      node: this.#deps.facts.name,
+    });
+    this.#deps.onDisplaced?.();
   }
 
   /** The lease says that this kubelet lives, so it is renewed too when the API refuses what the node says of itself. */
@@ -112,12 +137,32 @@ export class NodeAgent {
 
   async #keepNode(): Promise<Node | undefined> {
     const { client, facts, notReady } = this.#deps;
+    await this.#claim();
     // A beat follows as soon as something can be said.
     if (notReady()?.kind === 'starting') return undefined;
     const found = await client.find(NODES, { name: facts.name });
     if (found === undefined) return this.#register();
     this.#seen = found;
     return this.#isSettling() ? found : this.#report(found);
+  }
+
+  /**
+   * Binds an existing Node to this machine, if it is bound to nobody, or to one that is known to be gone. Until then the API shows this
+   * kubelet none of the pods of the node.
+   */
+  async #claim(): Promise<void> {
+    const { client, facts, log } = this.#deps;
+    const { name, incarnation } = facts;
+    if (incarnation === undefined || this.#isBound) return;
+    const found = await client.find(NODES, { name });
+    if (found !== undefined && found.metadata.annotations?.[NODE_INCARNATION] !== incarnation) {
+      const { uid, resourceVersion } = found.metadata;
+      const metadata = { uid, resourceVersion, annotations: { [NODE_INCARNATION]: incarnation } };
+      await client.patch(NODES, { name }, { type: 'merge', body: { metadata } });
+      log.info('the node was claimed', { node: name });
+    }
+    this.#isBound = found !== undefined;
+    this.#wasBound ||= this.#isBound;
   }
 
   /** A node that was ready is not called unready for the moment its kubelet needs after a restart. */
@@ -134,6 +179,7 @@ export class NodeAgent {
   async #register(): Promise<Node | undefined> {
     const { client, facts, log, onVanished } = this.#deps;
     this.#lease = undefined;
+    this.#isBound = false;
     await onVanished();
     this.#seen = await client.create(NODES, newNode(await this.#state()));
     log.info('node registered', { node: facts.name });
@@ -215,6 +261,10 @@ export class NodeAgent {
     }
   }
 }
+
+const isOtherIncarnation = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  error.body.details?.causes?.some(({ reason }) => reason === OTHER_INCARNATION) === true;
 
 const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
 

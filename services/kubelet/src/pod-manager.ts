@@ -83,6 +83,11 @@ export class PodManager {
     this.#deps.onReadiness();
   }
 
+  /** Another machine has the name of this node. The API says nothing more of the pods of here, and takes nothing: they end. */
+  displaced(): void {
+    for (const worker of this.#workers.values()) void worker.end(DISPLACED);
+  }
+
   /** Something of this pod is, or may still come to be, here. */
   has(uid: string): boolean {
     return this.#workers.has(uid);
@@ -254,6 +259,13 @@ export class PodManager {
     return uids;
   }
 }
+
+const DISPLACED_MESSAGE = 'Another machine has the name of the node.';
+const DISPLACED: PodFailure = {
+  reason: 'NodeLost',
+  message: DISPLACED_MESSAGE,
+  event: { type: 'Warning', message: DISPLACED_MESSAGE },
+};
 
 const NO_POD: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] }, status: {} };
 

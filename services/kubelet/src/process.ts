@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
-import { type Clock, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import { type Clock, createIds, createSystemRandom, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
+import { readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
@@ -21,11 +22,13 @@ import type { StaticPodSource } from './static-pods.ts';
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
   const { nodeName: name, nodeLabels: labels, stateDirectory, maxPods } = config;
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
-  const machine = readMachineFacts({ name, labels, stateDirectory, maxPods });
+  const incarnation = readIncarnation(stateDirectory, createIds(createSystemRandom()));
+  const machine = { ...readMachineFacts({ name, labels, stateDirectory, maxPods }), incarnation };
   const { connection, ...tools } = await openComponent(config.component, {
     name: 'kubelet',
     log,
     userAgent: `holdfast-kubelet/${name}`,
+    incarnation,
   });
   const { client, clock } = tools;
   const address = new NodeAddress({ read: machineAddress, clock, log });

@@ -30,7 +30,7 @@ export interface ApiFront {
   readonly https: HttpsServer;
   readonly services: readonly Service[];
   /** A client of this identity that calls the request pipeline directly: same authentication, no network. */
-  readonly clientOf: (user: string) => ApiClient;
+  readonly clientOf: (user: string, incarnation?: string) => ApiClient;
   /** The ways to the kubelets; they add themselves. */
   readonly nodes: DirectNodes;
 }
@@ -54,10 +54,10 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const { https } = entrance;
   entrance.leadTo(apiServer.handle);
   const transport = createDirectTransport(apiServer.handle);
-  const clientOf = (user: string): ApiClient => {
+  const clientOf = (user: string, incarnation?: string): ApiClient => {
     const credential = credentials.get(user);
     invariant(credential !== undefined, 'every component has a credential', { user });
-    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user) });
+    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation });
   };
   return { apiServer, https, services: [apiServer, relay, https], clientOf, nodes };
 }

@@ -16,6 +16,7 @@ import {
   NodeAddress,
   RuntimeError,
   readEvictionConfig,
+  readIncarnation,
   readMachineFacts,
   userRangePool,
 } from '@holdfast/kubelet';
@@ -43,7 +44,8 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const { machine, bus, front, directory, names } = deps;
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
-  const node = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
+  const incarnation = readIncarnation(stateDirectory, machine.ids);
+  const node = { ...readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length }), incarnation };
   const address = new NodeAddress({ ...machine, read: machineAddress });
   const nodeAddress = (): string => address.current();
   const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path] });
@@ -62,7 +64,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),
     dns: names?.dns ?? givenDns(deps),
     api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
-    client: front.clientOf(nodeUser(name)),
+    client: front.clientOf(nodeUser(name), incarnation),
     network: createProbeNetwork(),
   });
   front.nodes.add(name, kubelet.api);
@@ -92,7 +94,9 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
   const start = async (): Promise<void> => {
     const stateDirectory = directory.nodeFolder(name);
     mkdirSync(stateDirectory, { recursive: true });
-    const facts = readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length });
+    const incarnation = readIncarnation(stateDirectory, machine.ids);
+    const sharedBy = deps.nodeNames.real.length;
+    const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), incarnation };
     const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
     const address = new NodeAddress({ ...machine, read: machineAddress });
     const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
@@ -108,7 +112,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       garbage: GARBAGE,
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
-      client: front.clientOf(nodeUser(name)),
+      client: front.clientOf(nodeUser(name), incarnation),
       network: createProbeNetwork(),
     });
     front.nodes.add(name, kubelet.api);

@@ -1,5 +1,6 @@
 import {
   type ContainerImage,
+  NODE_INCARNATION,
   type Node,
   type NodeCondition,
   type NodeStatus,
@@ -12,6 +13,8 @@ import type { PressureCondition } from '../eviction/signals.ts';
 /** What the machine is, as far as it does not change while the kubelet runs. */
 export interface NodeFacts {
   readonly name: string;
+  /** Which machine this is, see `NodeIncarnation`; absent: it does not say. */
+  readonly incarnation?: string;
   /** At the start; see `NodeAddress`. */
   readonly address: string;
   /** Where the API servers reach its kubelet. Absent: by a direct call, and the node reports 0, which means the default port. */
@@ -59,7 +62,11 @@ export function newNode(state: NodeState): Node {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: facts.name, labels: { ...defaultLabels(facts), ...facts.labels } },
+    metadata: {
+      name: facts.name,
+      labels: { ...defaultLabels(facts), ...facts.labels },
+      ...(facts.incarnation === undefined ? {} : { annotations: { [NODE_INCARNATION]: facts.incarnation } }),
+    },
     spec: facts.taints === undefined || facts.taints.length === 0 ? {} : { taints: [...facts.taints] },
     status: nodeStatus(state, undefined),
   };

@@ -1,0 +1,68 @@
+import type { Lease, Node } from '../../generated/types.ts';
+import { fenceOf } from './fence.ts';
+
+/** Annotation of a Node: the incarnation that it is bound to. A Node without it is not bound, as those of other kubelets. */
+export const NODE_INCARNATION = 'holdfast.io/incarnation';
+/** Header of each request of a kubelet of ours: which incarnation it is. */
+export const INCARNATION_HEADER = 'holdfast-incarnation';
+/** Cause in the details of a refusal. */
+export const OTHER_INCARNATION = 'OtherIncarnation';
+
+/** One machine under the name of a node, from one boot to the next. */
+export interface NodeIncarnation {
+  /** Made on the first start and kept in the kubelet's state directory: a copied disk has the same. */
+  readonly key: string;
+  /** Of the hardware, and of the container on it; not on the disk. One machine runs one boot at a time. */
+  readonly machine: string;
+  readonly boot: string;
+}
+
+const PART = '[0-9A-Za-z-]{1,64}';
+const TEXT = new RegExp(`^(${PART})/(${PART})/(${PART})$`);
+
+export const formatIncarnation = ({ key, machine, boot }: NodeIncarnation): string => `${key}/${machine}/${boot}`;
+
+export function parseIncarnation(text: string | undefined): NodeIncarnation | undefined {
+  const [, key, machine, boot] = TEXT.exec(text ?? '') ?? [];
+  return key === undefined || machine === undefined || boot === undefined ? undefined : { key, machine, boot };
+}
+
+export const incarnationOf = ({ metadata }: Node): NodeIncarnation | undefined =>
+  parseIncarnation(metadata.annotations?.[NODE_INCARNATION]);
+
+export interface IncarnationFacts {
+  readonly node: Node | undefined;
+  readonly lease: Lease | undefined;
+  readonly claimed: NodeIncarnation | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * `same`: the Node is that of the claimant, or of nobody. `mayClaim`: it is another's, who is known to be gone. Anything else is the
+ * reason why the claimant may not act under the name of the node.
+ */
+export type IncarnationVerdict =
+  | { readonly kind: 'same' | 'mayClaim' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** A kubelet renews its lease every ten seconds. */
+const LEASE_LIVE_MS = 25_000;
+
+/** Pure. What `docs/decisions/0009-node-incarnation.md` argues for. */
+export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFacts): IncarnationVerdict {
+  const bound = node === undefined ? undefined : incarnationOf(node);
+  if (node === undefined || bound === undefined) return { kind: 'same' };
+  if (claimed === undefined) return refused('the kubelet does not say which machine it is');
+  if (isSame(bound, claimed)) return { kind: 'same' };
+  if (fenceOf(node) === 'node') return { kind: 'mayClaim' };
+  if (bound.key !== claimed.key) return refused('another machine, or a new installation of this one, has this name');
+  if (bound.machine !== claimed.machine)
+    return refused('this disk was copied from, or moved out of, the machine that has this name');
+  const renewedAt = Date.parse(lease?.spec?.renewTime ?? '');
+  if (nowMs - renewedAt < LEASE_LIVE_MS) return refused('an earlier boot of this machine has spoken a moment ago');
+  return { kind: 'mayClaim' };
+}
+
+const refused = (why: string): IncarnationVerdict => ({ kind: 'refused', why });
+
+const isSame = (a: NodeIncarnation, b: NodeIncarnation): boolean => formatIncarnation(a) === formatIncarnation(b);

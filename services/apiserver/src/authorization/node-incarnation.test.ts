@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { INCARNATION_HEADER, NODE_INCARNATION, OTHER_INCARNATION } from '@holdfast/api';
+import type { HttpMethod } from '@holdfast/client';
+import { type Answer, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+
+const NODE = '/api/v1/nodes/a';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const PODS = '/api/v1/namespaces/default/pods';
+const ORIGINAL = 'k-1/m-1/b-1';
+const CLONE = 'k-1/m-2/b-2';
+const TWIN = 'k-2/m-2/b-2';
+const REBOOTED = 'k-1/m-1/b-2';
+
+type Send = (method: HttpMethod, url: string, body?: unknown) => Promise<Answer>;
+
+/** A kubelet of node a, on this machine; none: one that does not say. */
+const kubeletOn =
+  (api: TestApi, incarnation?: string): Send =>
+  (method, url, body) =>
+    api.call(method, url, {
+      as: 'node-a',
+      ...(incarnation === undefined ? {} : { headers: { [INCARNATION_HEADER]: incarnation } }),
+      ...(body === undefined ? {} : { body }),
+    });
+
+const nodeBody = (incarnation?: string) => ({
+  metadata: { name: 'a', ...(incarnation === undefined ? {} : { annotations: { [NODE_INCARNATION]: incarnation } }) },
+});
+
+const leaseBody = (renewTime: string) => ({ metadata: { name: 'a' }, spec: { holderIdentity: 'a', renewTime } });
+
+const claimBody = (incarnation: string) => ({ metadata: { annotations: { [NODE_INCARNATION]: incarnation } } });
+
+/** Node a is bound to the original; pod p runs on it. The lease was renewed so many seconds ago. */
+async function start(t: TestContext, leaseAgoSeconds = 0): Promise<{ api: TestApi; original: Send }> {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const original = kubeletOn(api, ORIGINAL);
+  assert.equal((await original('POST', '/api/v1/nodes', nodeBody(ORIGINAL))).status, 201);
+  const renewTime = new Date(new Date().getTime() - leaseAgoSeconds * 1000).toISOString().replace('Z', '000Z');
+  assert.equal((await original('POST', LEASES, leaseBody(renewTime))).status, 201);
+  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a', containers: [{ name: 'c', image: 'i' }] } };
+  assert.equal((await api.call('POST', PODS, { body: pod })).status, 201);
+  return { api, original };
+}
+
+/** Everything by which a kubelet acts under the name of its node. */
+async function actsOf(send: Send): Promise<readonly Answer[]> {
+  const status = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  return [
+    await send('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Da'),
+    await send('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Da&watch=1&timeoutSeconds=1'),
+    await send('GET', `${PODS}/p`),
+    await send('PATCH', `${NODE}/status`, status),
+    await send('PATCH', NODE, { metadata: { labels: { mine: 'yes' } } }),
+    await send('PATCH', `${LEASES}/a`, { spec: { leaseDurationSeconds: 40 } }),
+    await send('PATCH', `${PODS}/p/status`, { status: { phase: 'Failed' } }),
+    await send('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', { spec: {} }),
+    await send('DELETE', `${PODS}/p`, { gracePeriodSeconds: 0 }),
+  ];
+}
+
+for (const [what, incarnation] of [
+  ['a twin', TWIN],
+  ['a clone with the same key', CLONE],
+  ['a kubelet that does not say who it is', undefined],
+  ['the next boot of a machine that has just spoken', REBOOTED],
+] as const) {
+  test(`[SAFE-31] ${what} sees no pod of the node and writes nothing of it, nor does it claim the node`, async (t) => {
+    const { api, original } = await start(t);
+    const other = kubeletOn(api, incarnation);
+    const acts = [...(await actsOf(other)), await other('PATCH', NODE, claimBody(incarnation ?? TWIN))];
+    for (const answer of acts) {
+      assert.deepEqual(
+        [answer.status, answer.at('reason'), answer.at('details.causes.0.reason')],
+        [403, 'Forbidden', OTHER_INCARNATION],
+      );
+      assert.match(answer.textAt('message'), /bound to another incarnation.*delete the Node, or have it fenced/);
+    }
+    assert.equal((await other('GET', NODE)).status, 200, 'it may look at the Node');
+    assert.equal((await api.call('GET', `${PODS}/p`)).at('status.phase'), 'Pending');
+    assert.equal((await original('PATCH', `${NODE}/status`, { status: {} })).status, 200, 'the first stays');
+  });
+}
+
+test('[SAFE-31] the same machine and boot goes on, and a Node that is bound to nobody is as before', async (t) => {
+  const { api } = await start(t);
+  const statuses = (await actsOf(kubeletOn(api, ORIGINAL))).slice(0, 7).map(({ status }) => status);
+  assert.deepEqual(new Set(statuses), new Set([200]));
+  await api.call('PATCH', NODE, { body: { metadata: { annotations: { [NODE_INCARNATION]: null } } } });
+  assert.equal((await kubeletOn(api)('PATCH', `${NODE}/status`, { status: {} })).status, 200);
+});
+
+const claimAndAct = async (send: Send, incarnation: string): Promise<readonly number[]> => [
+  (await send('PATCH', `${NODE}/status`, { status: {} })).status,
+  (await send('PATCH', NODE, claimBody(incarnation))).status,
+  (await send('PATCH', `${NODE}/status`, { status: {} })).status,
+];
+
+test('[SAFE-31] the next boot of the same machine claims the node once the boot before is silent, and that one is over', async (t) => {
+  const { api, original } = await start(t, 60);
+  assert.deepEqual(await claimAndAct(kubeletOn(api, REBOOTED), REBOOTED), [403, 200, 200]);
+  assert.equal((await original('PATCH', `${PODS}/p/status`, { status: { phase: 'Failed' } })).status, 403);
+});
+
+test('[SAFE-31] another machine claims the node when a user says that the first is off, and when the Node was deleted', async (t) => {
+  const { api, original } = await start(t);
+  const twin = kubeletOn(api, TWIN);
+  const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
+  await api.call('PATCH', NODE, { body: { spec: { taints: [taint] } } });
+  assert.deepEqual(await claimAndAct(twin, TWIN), [403, 200, 200]);
+  assert.equal((await original('PATCH', `${NODE}/status`, { status: {} })).status, 403);
+  assert.equal((await api.call('DELETE', NODE)).status, 200);
+  const third = kubeletOn(api, 'k-3/m-3/b-3');
+  assert.equal((await third('POST', '/api/v1/nodes', nodeBody('k-3/m-3/b-3'))).status, 201);
+  assert.equal((await twin('PATCH', `${NODE}/status`, { status: {} })).status, 403);
+});
+
+test('[SAFE-31] of two machines that claim a node at once one gets it', async (t) => {
+  const { api } = await start(t);
+  const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
+  const tainted = await api.call('PATCH', NODE, { body: { spec: { taints: [taint] } } });
+  const resourceVersion = valueAt(tainted.body, 'metadata.resourceVersion');
+  const claims = [TWIN, CLONE].map((incarnation) => {
+    const body = { metadata: { resourceVersion, annotations: { [NODE_INCARNATION]: incarnation } } };
+    return kubeletOn(api, incarnation)('PATCH', NODE, body);
+  });
+  assert.deepEqual((await Promise.all(claims)).map(({ status }) => status).toSorted(), [200, 409]);
+});

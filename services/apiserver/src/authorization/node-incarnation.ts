@@ -1,0 +1,70 @@
+import {
+  INCARNATION_HEADER,
+  judgeIncarnation,
+  LEASES,
+  NODES,
+  OTHER_INCARNATION,
+  parseIncarnation,
+} from '@holdfast/api';
+import type { ApiRequest } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import type { Core } from '../core.ts';
+import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
+import { nodeOf, type User } from '../identity.ts';
+
+/**
+ * The name of a node is not its identity: a machine that joins under the name and with the credential of another sees none of its pods and
+ * writes nothing of it while the other may live. It may look at the Node and say who it is, nothing else.
+ */
+export async function refuseOtherIncarnation(
+  core: Core,
+  { user, request }: { readonly user: User; readonly request: ApiRequest },
+  info: RequestInfo,
+): Promise<void> {
+  const name = nodeOf(user);
+  if (name === undefined || info.kind === 'path' || isHarmless(info)) return;
+  const verdict = await judge(core, request, name);
+  if (verdict.kind === 'same' || (verdict.kind === 'mayClaim' && isClaim(info))) return;
+  const why = verdict.kind === 'refused' ? verdict.why : 'this machine has not claimed the node yet';
+  throw refusal(name, why);
+}
+
+/** Whether there is anything to look at: most requests are of others, and none of theirs waits. */
+export const isOfNode = (user: User): boolean => nodeOf(user) !== undefined;
+
+/** The cache may lag behind a claim or a deletion: it may let through, it does not refuse. */
+async function judge(core: Core, request: ApiRequest, name: string): Promise<ReturnType<typeof judgeIncarnation>> {
+  const claimed = parseIncarnation(request.headers[INCARNATION_HEADER]);
+  const lease = { namespace: 'kube-node-lease', name };
+  const { reader, clock } = core;
+  const node = reader.cached(NODES, { name });
+  const verdict = judgeIncarnation({ node, lease: reader.cached(LEASES, lease), claimed, nowMs: clock.now() });
+  if (verdict.kind === 'same' && node !== undefined) return verdict;
+  const [freshNode, freshLease] = await Promise.all([reader.fresh(NODES, { name }), reader.fresh(LEASES, lease)]);
+  return judgeIncarnation({ node: freshNode, lease: freshLease, claimed, nowMs: clock.now() });
+}
+
+/** What a node may read of everybody, or say of itself, without doing anything under its name. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'events',
+  'services',
+  'runtimeclasses',
+  'csidrivers',
+  'tokenreviews',
+  'subjectaccessreviews',
+  'certificatesigningrequests',
+]);
+
+const isHarmless = ({ resource, verb }: ResourceRequest): boolean =>
+  HARMLESS.has(resource) || (resource === 'nodes' && verb === 'get');
+
+const isClaim = ({ resource, subresource, verb }: ResourceRequest): boolean =>
+  resource === 'nodes' && subresource === '' && (verb === 'patch' || verb === 'update');
+
+const refusal = (name: string, why: string): StatusError =>
+  new StatusError({
+    code: 403,
+    reason: 'Forbidden',
+    message: `node "${name}" is bound to another incarnation: ${why}; delete the Node, or have it fenced, when the machine that has the name is known to be off`,
+    details: { name, kind: 'nodes', causes: [{ reason: OTHER_INCARNATION, message: why }] },
+  });

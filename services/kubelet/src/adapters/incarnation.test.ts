@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parseIncarnation } from '@holdfast/api';
+import { createIds, createSeededRandom } from '@holdfast/platform';
+import { readIncarnation } from './incarnation.ts';
+
+const ids = createIds(createSeededRandom(1, 'incarnation'));
+
+function folder(t: TestContext): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'holdfast-incarnation-'));
+  t.after(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+test('a kubelet that starts again on its machine is the same incarnation; another disk has another key', (t) => {
+  const disk = folder(t);
+  const first = readIncarnation(disk, ids);
+  assert.equal(readIncarnation(disk, ids), first);
+  const [one, other] = [first, readIncarnation(folder(t), ids)].map(parseIncarnation);
+  assert.ok(one !== undefined && other !== undefined);
+  assert.notEqual(one.key, other.key);
+  assert.deepEqual([one.machine, one.boot], [other.machine, other.boot]);
+});
+
+test('the key is for its owner only, and one that was torn is made anew', (t) => {
+  const disk = folder(t);
+  const first = readIncarnation(disk, ids);
+  const [file = ''] = readdirSync(disk);
+  assert.equal(statSync(path.join(disk, file)).mode & 0o077, 0);
+  writeFileSync(path.join(disk, file), first.slice(0, 10));
+  assert.notEqual(readIncarnation(disk, ids), first);
+});

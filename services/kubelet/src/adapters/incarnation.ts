@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, readlinkSync, renameSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { formatIncarnation } from '@holdfast/api';
+import type { Ids } from '@holdfast/platform';
+
+const KEY_FILE = 'incarnation-key';
+const PID_NAMESPACE = '/proc/self/ns/pid';
+const KEY = /^[0-9a-f-]{36}$/;
+/** Of the firmware, not of the disk. */
+const HARDWARE_FILES = [
+  '/sys/class/dmi/id/product_uuid',
+  '/sys/class/dmi/id/board_serial',
+  '/sys/firmware/devicetree/base/serial-number',
+];
+
+/** Which machine this kubelet runs on, in which boot, with which installation: see `NodeIncarnation`. */
+export function readIncarnation(stateDirectory: string, ids: Ids): string {
+  return formatIncarnation({
+    key: keyOf(stateDirectory, ids),
+    machine: digest(machineParts()),
+    boot: digest(bootParts()),
+  });
+}
+
+/** Where firmware says nothing the id of the installation has to do, which a copied disk has, too. */
+function machineParts(): readonly string[] {
+  const hardware = HARDWARE_FILES.map(readText).filter((text) => text !== '');
+  const firmware = hardware.length === 0 ? [readText('/etc/machine-id')] : hardware;
+  // Containers share the hardware; a host may be given another name at any time, and is still the same.
+  return isContainer() ? [...firmware, hostname()] : firmware;
+}
+
+/** The inode number of the first PID namespace is fixed by the kernel. */
+const HOST_PID_NAMESPACE = 'pid:[4026531836]';
+
+const isContainer = (): boolean => readLink(PID_NAMESPACE) !== HOST_PID_NAMESPACE;
+
+/** A container has boots of its own: its processes end with the first of them, whatever the machine does. */
+const bootParts = (): readonly string[] => [
+  readText('/proc/sys/kernel/random/boot_id'),
+  readLink(PID_NAMESPACE),
+  startOfFirstProcess(readText('/proc/1/stat')),
+];
+
+/** Field 22, counted behind the name, which may hold spaces. */
+const startOfFirstProcess = (stat: string): string => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+
+const digest = (parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+
+/** Durable before anybody hears of it: a key that is lost by a power cut would make this machine a stranger. */
+function keyOf(stateDirectory: string, ids: Ids): string {
+  const file = join(stateDirectory, KEY_FILE);
+  const kept = readText(file);
+  if (KEY.test(kept)) return kept;
+  const made = ids.uuid();
+  const descriptor = openSync(`${file}.new`, 'w', 0o600);
+  try {
+    writeSync(descriptor, `${made}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(`${file}.new`, file);
+  return made;
+}
+
+/** '' where this system does not have it, or does not show it to this user. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return '';
+    throw error;
+  }
+}
+
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return '';
+    throw error;
+  }
+}

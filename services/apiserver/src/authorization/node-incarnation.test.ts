@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { INCARNATION_HEADER, NODE_INCARNATION, OTHER_INCARNATION } from '@holdfast/api';
 import type { HttpMethod } from '@holdfast/client';
+import { createSystemClock, formatMicroTime } from '@holdfast/platform';
 import { type Answer, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
 
 const NODE = '/api/v1/nodes/a';
@@ -38,7 +39,7 @@ async function start(t: TestContext, leaseAgoSeconds = 0): Promise<{ api: TestAp
   t.after(() => api.stop());
   const original = kubeletOn(api, ORIGINAL);
   assert.equal((await original('POST', '/api/v1/nodes', nodeBody(ORIGINAL))).status, 201);
-  const renewTime = new Date(new Date().getTime() - leaseAgoSeconds * 1000).toISOString().replace('Z', '000Z');
+  const renewTime = formatMicroTime(createSystemClock().now() - leaseAgoSeconds * 1000);
   assert.equal((await original('POST', LEASES, leaseBody(renewTime))).status, 201);
   const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a', containers: [{ name: 'c', image: 'i' }] } };
   assert.equal((await api.call('POST', PODS, { body: pod })).status, 201);
@@ -126,5 +127,8 @@ test('[SAFE-31] of two machines that claim a node at once one gets it', async (t
     const body = { metadata: { resourceVersion, annotations: { [NODE_INCARNATION]: incarnation } } };
     return kubeletOn(api, incarnation)('PATCH', NODE, body);
   });
-  assert.deepEqual((await Promise.all(claims)).map(({ status }) => status).toSorted(), [200, 409]);
+  assert.deepEqual(
+    (await Promise.all(claims)).map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 409],
+  );
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { formatMicroTime, parseTime } from '@holdfast/platform';
 import type { Lease, Node, NodeCondition } from '../../generated/types.ts';
 import { FENCED, NODE_FENCED, OUT_OF_SERVICE, STORAGE_FENCED } from './fence.ts';
 import {
@@ -10,7 +11,7 @@ import {
   parseIncarnation,
 } from './incarnation.ts';
 
-const NOW = Date.parse('2026-01-01T00:10:00Z');
+const NOW = parseTime('2026-01-01T00:10:00Z') ?? 0;
 const BOUND: NodeIncarnation = { key: 'k-1', machine: 'm-1', boot: 'b-1' };
 const REBOOTED = { ...BOUND, boot: 'b-2' };
 const CLONE = { ...BOUND, machine: 'm-2', boot: 'b-2' };
@@ -35,8 +36,7 @@ function nodeWith({ bound, taint, fenced }: Sketch): Node {
   } as unknown as Node;
 }
 
-const leaseOf = (agoMs: number): Lease =>
-  ({ spec: { renewTime: new Date(NOW - agoMs).toISOString() } }) as unknown as Lease;
+const leaseOf = (agoMs: number): Lease => ({ spec: { renewTime: formatMicroTime(NOW - agoMs) } }) as unknown as Lease;
 
 function verdict(node: Node | undefined, claimed: NodeIncarnation | undefined, leaseAgoMs?: number): string {
   const lease = leaseAgoMs === undefined ? undefined : leaseOf(leaseAgoMs);

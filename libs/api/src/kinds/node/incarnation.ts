@@ -1,3 +1,4 @@
+import { parseTime } from '@holdfast/platform';
 import type { Lease, Node } from '../../generated/types.ts';
 import { fenceOf } from './fence.ts';
 
@@ -58,7 +59,7 @@ export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFac
   if (bound.key !== claimed.key) return refused('another machine, or a new installation of this one, has this name');
   if (bound.machine !== claimed.machine)
     return refused('this disk was copied from, or moved out of, the machine that has this name');
-  const renewedAt = Date.parse(lease?.spec?.renewTime ?? '');
+  const renewedAt = parseTime(lease?.spec?.renewTime ?? '') ?? Number.NEGATIVE_INFINITY;
   if (nowMs - renewedAt < LEASE_LIVE_MS) return refused('an earlier boot of this machine has spoken a moment ago');
   return { kind: 'mayClaim' };
 }

@@ -8,9 +8,9 @@ import { requestEntityTooLarge } from './status.ts';
  * bytes cost, in every step from here to the answer.
  */
 export function keysOfDocument(value: Json): number {
-  const count = { keys: 0, values: 0 };
-  visit(value, 0, count);
-  return count.keys;
+  const census = new Census();
+  census.visit(value, 0, census.own);
+  return census.own.keys + census.owners.keys;
 }
 
 /** The same where nobody asks for the keys: of a document that was put together here. */
@@ -21,33 +21,42 @@ export function refuseTooManyValues(value: Json): void {
 interface Count {
   keys: number;
   values: number;
+  readonly entriesMax: number;
+  readonly valuesMax: number;
 }
 
-function visit(value: Json, depth: number, count: Count): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > MAX_JSON_DEPTH) throw new JsonSyntaxError('exceeded max depth');
-  if (isJsonArray(value)) {
-    note(count, value.length);
-    for (const item of value) visit(item, depth + 1, count);
-    return;
+const OWNERS = 'managedFields';
+
+class Census {
+  readonly own: Count = { keys: 0, values: 0, entriesMax: MAX_ENTRIES, valuesMax: MAX_VALUES };
+  /** Counted apart: an object that could be made can be sent again with its owners, who name each entry, and what holds the entries. */
+  readonly owners: Count = { keys: 0, values: 0, entriesMax: MAX_ENTRIES + 1, valuesMax: 2 * MAX_VALUES };
+
+  visit(value: Json, depth: number, count: Count): void {
+    if (typeof value !== 'object' || value === null) return;
+    if (depth > MAX_JSON_DEPTH) throw new JsonSyntaxError('exceeded max depth');
+    if (isJsonArray(value)) {
+      note(count, value.length);
+      for (const item of value) this.visit(item, depth + 1, count);
+      return;
+    }
+    let keys = 0;
+    for (const key in value) {
+      keys += 1;
+      if (keys > count.entriesMax) throw tooManyEntries();
+      const child = value[key];
+      if (!isJsonObject(child) && !isJsonArray(child)) continue;
+      this.visit(child, depth + 1, key === OWNERS ? this.owners : count);
+    }
+    count.keys += keys;
+    note(count, keys);
   }
-  let keys = 0;
-  for (const key in value) {
-    keys += 1;
-    if (keys > MAX_ENTRIES) throw tooManyEntries();
-    const child = value[key];
-    if (isJsonObject(child) || isJsonArray(child)) visit(child, depth + 1, count);
-  }
-  count.keys += keys;
-  note(count, keys);
 }
 
 function note(count: Count, entries: number): void {
-  if (entries > MAX_ENTRIES) throw tooManyEntries();
+  if (entries > count.entriesMax) throw tooManyEntries();
   count.values += entries;
-  if (count.values > MAX_VALUES) {
-    throw requestEntityTooLarge(`limit is ${MAX_VALUES} values in one document`);
-  }
+  if (count.values > count.valuesMax) throw requestEntityTooLarge(`limit is ${MAX_VALUES} values in one document`);
 }
 
 export const tooManyEntries = (): Error =>

@@ -29,21 +29,13 @@ export function addressRange(network: string): Range {
 
 export const isWithin = (range: Range, value: number): boolean => value >= range.first && value <= range.last;
 
-/** The next free value from a place in the unreserved part on; then the reserved part; `undefined` when all are taken. */
-export function pickFree(range: Range, place: number, isTaken: (value: number) => boolean): number | undefined {
+/** All values, from a place in the unreserved part on; then the reserved part. */
+export function* valuesFrom(range: Range, place: number): Generator<number> {
   const open = range.first + range.reserved;
   const count = range.last - open + 1;
-  for (let i = 0; i < count; i++) {
-    const value = open + ((place + i) % count);
-    if (!isTaken(value)) return value;
-  }
-  for (let value = range.first; value < open; value++) if (!isTaken(value)) return value;
-  return undefined;
+  for (let i = 0; i < count; i++) yield open + ((place + i) % count);
+  for (let value = range.first; value < open; value++) yield value;
 }
-
-/** Where a search goes on behind a value that it found. */
-export const placeAfter = (range: Range, value: number): number =>
-  Math.max(0, value - (range.first + range.reserved) + 1);
 
 export function addressNumber(text: string): number | undefined {
   const parts = text.split('.');

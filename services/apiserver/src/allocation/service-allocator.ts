@@ -14,7 +14,7 @@ import {
   oldClaimsOf,
 } from './claims.ts';
 import { isHeadless, settleFamilies } from './ip-families.ts';
-import { addressText, NODE_PORTS, pickFree, placeAfter, type Range } from './ranges.ts';
+import { addressText, NODE_PORTS, type Range, valuesFrom } from './ranges.ts';
 import {
   allocationFailure,
   needsHealthPort,
@@ -147,8 +147,8 @@ interface Choice {
   readonly chosen: Set<StoreKey>;
   /** What the service has already. */
   readonly held: ReadonlySet<StoreKey>;
-  /** Where to go on looking: what was looked at before is taken. */
-  place?: number;
+  /** What was not looked at yet: all before it is taken. */
+  readonly left?: Generator<number>;
 }
 
 function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): void {
@@ -170,14 +170,11 @@ function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): voi
 function fillNodePorts(deps: ServiceAllocatorDeps, { spec }: Service, choice: Choice): void {
   const known = new Map<number, { readonly nodePort: number; readonly protocols: Set<string | undefined> }>();
   // Ports of one service may stand side by side: a search from a new place for each takes long when few are left.
-  const rest: Choice = { ...choice };
+  const left = candidates(deps.ids, NODE_PORTS);
   for (const port of spec.ports ?? []) {
     const shared = known.get(port.port);
     if (!port.nodePort && shared !== undefined && !shared.protocols.has(port.protocol)) port.nodePort = shared.nodePort;
-    if (!port.nodePort) {
-      port.nodePort = pick(deps, NODE_PORT, rest);
-      rest.place = placeAfter(NODE_PORTS, port.nodePort);
-    }
+    port.nodePort ||= pick(deps, NODE_PORT, { ...choice, left });
     const entry = known.get(port.port) ?? { nodePort: port.nodePort, protocols: new Set() };
     entry.protocols.add(port.protocol);
     known.set(port.port, entry);
@@ -204,13 +201,17 @@ function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind
     const key = keyOf(value);
     return choice.avoid.has(key) || choice.chosen.has(key) || choice.held.has(key) || cache.byKey(key) !== undefined;
   };
-  // Spreads what several apiservers pick at the same time, so that they seldom meet.
-  const place = choice.place ?? Number.parseInt(ids.uuid().slice(0, 8), 16);
-  const value = pickFree(range, place, isTaken);
-  if (value === undefined) throw rangeIsFull(what);
-  choice.chosen.add(keyOf(value));
-  return value;
+  for (const value of choice.left ?? candidates(ids, range)) {
+    if (isTaken(value)) continue;
+    choice.chosen.add(keyOf(value));
+    return value;
+  }
+  throw rangeIsFull(what);
 }
+
+/** Spreads what several apiservers pick at the same time, so that they seldom meet. */
+const candidates = (ids: Ids, range: Range): Generator<number> =>
+  valuesFrom(range, Number.parseInt(ids.uuid().slice(0, 8), 16));
 
 const rangeIsFull = (what: string): StatusError => allocationFailure(`failed to allocate a ${what}: range is full`);
 

@@ -33,22 +33,31 @@ export function readReview(
   const schema = schemaFor(of.group, of.version, of.kind);
   invariant(schema !== undefined, 'every review has a field table', { kind: of.kind });
   const text = bodyText(context.request);
-  const { value: sent, duplicates } = parseDocument(text, bodyFormat(context.request), of.kind);
+  const { value, duplicates } = parseDocument(text, bodyFormat(context.request), of.kind);
+  const sent = withoutOwners(value);
   const refused = (why: string): StatusError =>
     badRequest(`${of.kind} in version "${of.version}" cannot be handled as a ${of.kind}: ${why}`);
   const isOther = others.some((each) => each === sent['apiVersion']);
   const document = isOther ? { ...sent, apiVersion: groupVersion(of) } : sent;
   try {
-    const { value, unknownFields } = decodeWithSchema(asJson(asKind(document, of)), schema);
+    const { value: decoded, unknownFields } = decodeWithSchema(asJson(asKind(document, of)), schema);
     const options = readWriteOptions(context, 'CreateOptions');
     reportStrict(context, options, [...duplicates, ...unknownFields], (why) =>
       refused(`strict decoding error: ${why}`),
     );
-    return asKind(value, of);
+    return asKind(decoded, of);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw refused(error.message);
   }
+}
+
+/** A review is not stored: whoever owns fields of it owns nothing, and is not looked at. */
+function withoutOwners(document: JsonObject): JsonObject {
+  const { metadata } = document;
+  if (!isJsonObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return document;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...document, metadata: rest };
 }
 
 export interface ReviewAnswer {

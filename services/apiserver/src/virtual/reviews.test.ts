@@ -113,3 +113,23 @@ test('what somebody may do is listed, with what is not known of it', async () =>
   assert.deepEqual(await rulesOf(asNobody), [false, false, lost]);
   assert.deepEqual(await rulesOf(asNode), [false, true, `[${nodes}, ${lost}]`]);
 });
+
+test('owners of fields that a review names are overlooked', async () => {
+  const stranger = {
+    manager: 'stranger',
+    operation: 'Apply',
+    apiVersion: 'v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:spec': {} },
+  };
+  const spec = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };
+  const body = { metadata: { managedFields: [stranger, 'none at all'] }, spec };
+  const headers = { 'user-agent': 'me/1' };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const answer = await api.call('POST', path, { as: 'nobody', body, headers });
+  assert.equal(answer.status, 201);
+  assert.deepEqual(
+    [answer.textAt('metadata.managedFields.0.manager'), answer.at('metadata.managedFields.1')],
+    ['me', undefined],
+  );
+});

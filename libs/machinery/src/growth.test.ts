@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Json, JsonObject } from './json.ts';
+import { MAX_UPDATE_MANAGERS } from './limits.ts';
+import { trackUpdate } from './managed-fields/track.ts';
+import { applyStrategicMergePatch } from './strategic-merge.ts';
+import { configMap, pod } from './testing-schemas.ts';
+
+const SMALL = 2_500;
+const TIMES_LARGER = 4;
+/** Linear work grows 4 times, quadratic work 16 times. */
+const RATIO_MAX = 10;
+
+const RUNS = 6;
+/** What the clock of a thread tells apart. */
+const TICK_US = 4_000;
+
+/** Time of this thread on a core: that of other programs does not count. */
+function microseconds(work: () => unknown): number {
+  const began = process.threadCpuUsage();
+  for (let run = 0; run < RUNS; run += 1) work();
+  const { user, system } = process.threadCpuUsage(began);
+  return Math.max(TICK_US, user + system);
+}
+
+function growsInStep(make: (size: number) => () => unknown): void {
+  const ratio = (): number => microseconds(make(SMALL * TIMES_LARGER)) / microseconds(make(SMALL));
+  // Once may be a coincidence: rubbish was collected just then.
+  const least = Math.min(ratio(), ratio(), ratio());
+  assert.ok(least < RATIO_MAX, `${least} times the cost`);
+}
+
+const fieldsOf = (index: number): JsonObject => ({ 'f:data': { [`f:k${index}`]: {} } });
+const entry = (index: number, operation: string): JsonObject => ({
+  manager: `m${index}`,
+  operation,
+  apiVersion: 'v1',
+  fieldsType: 'FieldsV1',
+  fieldsV1: fieldsOf(index),
+});
+const many = (size: number, make: (index: number) => Json): readonly Json[] =>
+  Array.from({ length: size }, (_, index) => make(index));
+
+function objectOwnedBy(size: number, operation: string): JsonObject {
+  const data = Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, 'v']));
+  return { metadata: { name: 'c', managedFields: many(size, (index) => entry(index, operation)) }, data };
+}
+
+for (const operation of ['Update', 'Apply']) {
+  test(`thousands of owners by ${operation} cost as much as there are`, () => {
+    growsInStep((size) => {
+      const live = objectOwnedBy(size, operation);
+      const updated = { ...live, data: { other: 'v' } };
+      return () => trackUpdate({ manager: 'me', apiVersion: 'v1', live, updated, schema: configMap() });
+    });
+  });
+}
+
+test('of thousands of owners by update the oldest are one, who owns all that they owned', () => {
+  const live = objectOwnedBy(100, 'Update');
+  const updated = { ...live, data: { ...(live['data'] as JsonObject), other: 'v' } };
+  const tracked = trackUpdate({ manager: 'me', apiVersion: 'v1', live, updated, schema: configMap() });
+  const entries = (tracked['metadata'] as JsonObject)['managedFields'] as readonly JsonObject[];
+  assert.equal(entries.length, MAX_UPDATE_MANAGERS);
+});
+
+test('thousands of deletions by a strategic merge cost as much as there are', () => {
+  growsInStep((size) => {
+    const containers = many(size, (index) => ({ name: `c${index}` }));
+    const deletions = many(size, (index) => ({ name: `c${index}`, $patch: 'delete' }));
+    const live: JsonObject = { spec: { containers } };
+    return () => applyStrategicMergePatch(live, { spec: { containers: deletions } }, pod());
+  });
+});

@@ -9,7 +9,7 @@ test('addresses of machines elsewhere may be forwarded to, private ones among th
     assert.equal(isGlobalUnicast(address), true, address);
 });
 
-test('[CVE-2020-8561] addresses of this machine, of its link and of groups are refused in every way to write them', () => {
+test('[CVE-2020-8562] addresses of this machine, of its link and of groups are refused in every way to write them', () => {
   const loopback = ['127.0.0.1', '127.1.2.3', '::1', '0:0:0:0:0:0:0:1', '::127.0.0.1', '::ffff:127.0.0.1'];
   const embedded = ['::ffff:7f00:1', '64:ff9b::7f00:1', '64:ff9b::127.0.0.1', '64:ff9b:1::7f00:1', '2002:7f00:1::'];
   const metadata = ['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', '2002:a9fe:a9fe::1'];

@@ -139,7 +139,7 @@ test('a proxy that reaches nobody says why', async (t) => {
   );
 });
 
-test('[CVE-2020-8561] loopback addresses are reached for pods of own nodes alone, not where somebody wrote them', async (t) => {
+test('[CVE-2020-8562] loopback addresses are reached for pods of own nodes alone, not where somebody wrote them', async (t) => {
   const port = await startProgram(t);
   const api = await startApi(t);
   await makePod(api, DEFAULT, 'own');

@@ -26,7 +26,7 @@ import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
 import { createCatalog } from './endpoints/catalog.ts';
-import type { HealthCheck } from './endpoints/health.ts';
+import { type HealthCheck, isHealthPath } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
 import { asAccepted } from './http/accepted-form.ts';
@@ -49,6 +49,7 @@ import { createReader, type ObjectReader } from './reader.ts';
 import type { KnownState } from './relay/index.ts';
 import { createTokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
+import { Turns } from './turns/turns.ts';
 
 export interface ApiServerDeps {
   readonly store: Store;
@@ -107,6 +108,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     try {
       const found = authenticate(core.access.authenticators, request);
       const user = found instanceof Promise ? await found : found;
+      const turn = isHealthPath(request.path) ? undefined : core.turns.begin(user);
+      if (turn !== undefined) await turn;
       return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
     } catch (error) {
       return warnings.attach(asRead(request, await asAccepted(request, errorAnswer(error, deps.log))));
@@ -195,6 +198,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const metrics = createApiMetrics({ store, cache, kinds, writeGate });
   const nodes = deps.nodes?.(reader);
   return {
+    turns: new Turns(clock),
     store,
     cache,
     kinds,

@@ -15,6 +15,7 @@ import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
 import type { ObjectReader } from './reader.ts';
+import type { Turns } from './turns/turns.ts';
 
 /** What every verb needs. */
 export interface Core {
@@ -30,6 +31,8 @@ export interface Core {
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;
+  /** Who works on this thread. */
+  readonly turns: Turns;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -125,6 +125,16 @@ export const HTTP1_UNANSWERED_MAX = 250;
 /** Writes at one time; more are told to come back, so that a store that is slow is not buried. */
 export const WRITES_IN_FLIGHT_MAX = 1_024;
 
+/** Of these, so many are kept for the components of the system, and one user has at most half of the others. */
+export const WRITES_RESERVED = 128;
+
+/** Work of one turn of the event loop on requests; whoever comes later in it waits for another turn. */
+export const TURN_MS = 10;
+
+/** Requests of one user that wait for a turn; more are told to come back. Of a component of the system many come at once. */
+export const WAITING_PER_USER_MAX = 512;
+export const WAITING_PER_SYSTEM_FLOW_MAX = 16_384;
+
 /** Events inform people about what has just happened; they are removed after this. */
 export const EVENT_KEEP_MS = 60 * 60_000;
 

@@ -137,7 +137,7 @@ function performReady(
   if (info.kind === 'path') return answerPath(common, request, checks);
   refuseHalted(common.store);
   const core = inRoom[roomOf(incoming.user, info)];
-  return core.writeGate.pass(info.verb, () =>
+  return core.writeGate.pass(info.verb, incoming.user, () =>
     hasProtobufBody(request) && isReadable(core, info)
       ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))
       : answerResource(core, incoming, info),

@@ -11,3 +11,31 @@ test('a warning of any text is a header that can be written, in UTF-8', () => {
   validateHeaderValue('warning', header);
   assert.equal(Buffer.from(header, 'latin1').toString(), '299 - "unknown field \\"größe 日\\"  \\\\"');
 });
+
+function headerOf(texts: readonly string[]): string {
+  const warnings = new Warnings();
+  for (const text of texts) warnings.add(text);
+  return Buffer.from(
+    warnings.attach({ status: 200, headers: {}, body: { kind: 'empty' } }).headers['warning'] ?? '',
+    'latin1',
+  ).toString();
+}
+
+const count = (header: string): number => header.split('299 - ').length - 1;
+
+test('warnings of 4,096 characters together are told whole', () => {
+  const texts = ['a', 'b'].map((letter) => letter.repeat(2_048));
+  assert.equal(headerOf(texts), `299 - "${texts[0]}", 299 - "${texts[1]}"`);
+});
+
+test('warnings that are longer together are cut to 256 characters each, also those that came before', () => {
+  const header = headerOf(['a'.repeat(4_000), '\u{1f600}'.repeat(300), 'short']);
+  assert.equal(header, `299 - "${'a'.repeat(256)}", 299 - "${'\u{1f600}'.repeat(256)}", 299 - "short"`);
+});
+
+test('a request with a hundred thousand warnings has a header of some kilobytes', () => {
+  const header = headerOf(Array.from({ length: 100_000 }, (_, n) => `unknown field "spec.${'x'.repeat(300)}${n}"`));
+  assert.ok(header.length < 8_192, `${header.length} bytes`);
+  const short = headerOf(Array.from({ length: 100_000 }, (_, n) => `unknown field "spec.f${n}"`));
+  assert.ok(count(short) > 100 && short.length < 8_192, `${count(short)} warnings, ${short.length} bytes`);
+});

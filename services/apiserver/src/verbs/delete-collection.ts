@@ -18,7 +18,7 @@ export async function removeCollection(
 ): Promise<ApiResponse> {
   const listOptions = readListOptions(context.request.query, context.info, definition);
   const { options, dryRun } = readDeleteOptions(context);
-  const page = await readPage(core, listOptions, definition);
+  const page = await readPage(core, listOptions, definition, context.user);
   const removeOne = async ({ namespace, name }: CachedObject): Promise<void> => {
     try {
       await deleteObject(core, context, { definition, target: { namespace, name }, options, dryRun });

@@ -9,6 +9,7 @@ import { convertAhead } from '../kinds/conversion.ts';
 import { catchUp } from '../reader.ts';
 import { keyOf } from '../served.ts';
 import { asServed } from '../stored-form.ts';
+import { yamlAnswer } from './long-lists.ts';
 import { missing } from './write-results.ts';
 
 export async function get(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
@@ -21,5 +22,7 @@ export async function get(core: Core, context: ResourceContext, definition: Reso
   if (object === undefined) throw missing(definition, name);
   const converting = convertAhead(core, definition, [object]);
   if (converting !== undefined) await converting;
+  const { form, encoding } = context.representation;
+  if (form === 'object' && encoding === 'yaml') return yamlAnswer(core, context, asServed(definition, object).object);
   return objectAnswer(core, context, definition, { status: 200, object: asServed(definition, object) });
 }

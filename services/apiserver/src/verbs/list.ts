@@ -1,14 +1,6 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse, JsonPieces } from '@holdfast/client';
-import {
-  badRequest,
-  deepFreeze,
-  expired,
-  type FormVersion,
-  partialObjectMetadata,
-  StatusError,
-  type Table,
-} from '@holdfast/machinery';
+import { badRequest, deepFreeze, expired, StatusError, type Table } from '@holdfast/machinery';
 import type { StoreKey } from '@holdfast/store';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListResult } from '../cache/resource-cache.ts';
@@ -17,20 +9,21 @@ import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { otherForm } from '../http/negotiation.ts';
-import { formVersionOf, tableFor, valueAnswer } from '../http/object-answer.ts';
 import { inPieces, joined } from '../http/pieces.ts';
 import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { convertAhead } from '../kinds/conversion.ts';
+import type { User } from '../identity.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion, listKindOf } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
+import { partialListAnswer, tableAnswer, yamlAnswer } from './long-lists.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const options = readListOptions(context.request.query, context.info, definition);
   await core.lineage.admit(context.request);
-  const page = await readPage(core, options, definition);
+  const page = await readPage(core, options, definition, context.user);
   const seen = core.lineage.headers(context.request, page.revision);
   const answer = await listAnswer(core, context, definition, page);
   return { ...answer, headers: { ...answer.headers, ...seen } };
@@ -43,8 +36,16 @@ export interface Page extends ListResult {
 }
 
 /** One page of a list at the revision the options ask for. */
-export async function readPage(core: Core, options: ListOptions, definition: ResourceDefinition): Promise<Page> {
+export async function readPage(
+  core: Core,
+  options: ListOptions,
+  definition: ResourceDefinition,
+  user: User,
+): Promise<Page> {
   const start = await startOf(core, options);
+  // Many that waited for the same revision go on at the same time.
+  const turn = core.turns.goOn(user);
+  if (turn !== undefined) await turn;
   const stored = storedNameOf(definition);
   const result = core.cache.resource(stored.group, stored.plural).list({
     selection: options.selection,
@@ -122,14 +123,14 @@ export function listAnswer(
   const metadata = listMetadata(page);
   switch (representation.form) {
     case 'table':
-      return valueAnswer(context, 200, tableFor(core, context, definition, { objects: page.objects, metadata }));
+      return tableAnswer(core, context, definition, { objects: page.objects, metadata });
     case 'partial':
       throw otherForm('PartialObjectMetadata', definition);
     case 'partial list':
-      return valueAnswer(context, 200, partialList(page.objects, metadata, formVersionOf(context)));
+      return partialListAnswer(core, context, { objects: page.objects, metadata });
     case 'object':
-      if (definition.custom !== undefined) return customListAnswer(context, definition, page, metadata);
-      if (representation.encoding === 'yaml') return valueAnswer(context, 200, listValue(definition, page, metadata));
+      if (definition.custom !== undefined) return customListAnswer(core, context, definition, page);
+      if (representation.encoding === 'yaml') return yamlAnswer(core, context, listValue(definition, page, metadata));
       if (representation.encoding === 'protobuf') {
         const value = (): unknown => listValue(definition, page, metadata);
         return protobufListAnswer({ definition, objects: page.objects, metadata, value });
@@ -149,14 +150,14 @@ export function listAnswer(
 
 /** Its items say what they are, and its metadata that nothing follows. */
 function customListAnswer(
+  core: Core,
   context: ResourceContext,
   definition: ResourceDefinition,
   page: Page,
-  known: ListMetadata,
-): ApiResponse {
-  const metadata = { continue: '', ...known };
+): ApiResponse | Promise<ApiResponse> {
+  const metadata = { continue: '', ...listMetadata(page) };
   const value = (): unknown => listValue(definition, page, metadata);
-  if (context.representation.encoding === 'yaml') return valueAnswer(context, 200, value());
+  if (context.representation.encoding === 'yaml') return yamlAnswer(core, context, value());
   const items = page.objects.map(({ bytes }) => ({ bytes, metadataAt: WHOLE_ITEM }));
   const head = JSON.stringify({ kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata });
   const list = { head: Buffer.from(`${head.slice(0, -1)},"items":[`), items, tail: LIST_END };
@@ -179,15 +180,6 @@ function listMetadata(page: Page): ListMetadata {
       ? {}
       : { continue: encodeContinue({ revision: page.revision, after: page.lastKey, since: page.since }) }),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
-  };
-}
-
-function partialList(objects: readonly CachedObject[], metadata: ListMetadata, apiVersion: FormVersion): unknown {
-  return {
-    kind: 'PartialObjectMetadataList',
-    apiVersion,
-    metadata,
-    items: objects.map((object) => partialObjectMetadata(object.object, apiVersion)),
   };
 }
 

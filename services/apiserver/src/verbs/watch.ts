@@ -30,6 +30,8 @@ export async function watch(
   refuseTooMany(core);
   await core.lineage.admit(context.request, options.resourceVersion);
   await waitForStart(core, options);
+  const turn = core.turns.goOn(context.user);
+  if (turn !== undefined) await turn;
   return {
     status: 200,
     headers: { 'content-type': context.representation.contentType },

@@ -1,0 +1,96 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { FairQueue, type Flow, type Level } from './fair-queue.ts';
+
+const user = (key: string, level: Level = 'workload'): Flow => ({ level, key });
+
+/** Takes until nobody waits; every item costs what it says. */
+function drain(queue: FairQueue<number>, most = Number.POSITIVE_INFINITY): Flow[] {
+  const served: Flow[] = [];
+  for (let next = queue.next(); next !== undefined; next = queue.next()) {
+    served.push(next.flow);
+    queue.charge(next.flow, next.item);
+    if (served.length >= most) break;
+  }
+  return served;
+}
+
+test('a user who sends much is served after one item of every other', () => {
+  const queue = new FairQueue<number>();
+  for (let n = 0; n < 100; n++) queue.push(user('greedy'), 10);
+  queue.push(user('a'), 1);
+  queue.push(user('b'), 1);
+  const names = drain(queue, 5).map(({ key }) => key);
+  assert.ok(names.indexOf('a') <= 2 && names.indexOf('b') <= 2, names.join());
+});
+
+test('a user who has just been given much waits behind others who come at the same time', () => {
+  const queue = new FairQueue<number>();
+  queue.charge(user('greedy'), 500);
+  queue.push(user('greedy'), 1);
+  queue.push(user('a'), 1);
+  assert.deepEqual(
+    drain(queue).map(({ key }) => key),
+    ['a', 'greedy'],
+  );
+});
+
+test('whoever was away for long has saved nothing up', () => {
+  const queue = new FairQueue<number>();
+  for (let n = 0; n < 50; n++) queue.push(user('a'), 1);
+  drain(queue, 40);
+  for (let n = 0; n < 20; n++) queue.push(user('late'), 1);
+  const names = drain(queue, 10).map(({ key }) => key);
+  assert.ok(names.filter((name) => name === 'a').length >= 4, names.join());
+});
+
+test('the system goes first, and leaves something to others however much it sends', () => {
+  const queue = new FairQueue<number>();
+  for (let n = 0; n < 1_000; n++) {
+    queue.push(user('system:node:a', 'system'), 1);
+    queue.push(user('a'), 1);
+  }
+  const served = drain(queue, 100);
+  assert.equal(served[0]?.level, 'system');
+  const system = served.filter(({ level }) => level === 'system').length;
+  assert.ok(system >= 75 && system <= 85, `${system} of 100`);
+});
+
+test('a system that has worked for hours is not kept waiting for it', () => {
+  const queue = new FairQueue<number>();
+  queue.charge(user('system:node:a', 'system'), 1e9);
+  for (let n = 0; n < 10; n++) queue.push(user('a'), 1);
+  queue.push(user('system:node:a', 'system'), 1);
+  assert.equal(drain(queue, 1)[0]?.level, 'system');
+});
+
+test('property: nothing is lost or doubled, and among users who always wait nobody is given more than one item ahead', () => {
+  const sends = fc.array(fc.record({ key: fc.integer({ min: 0, max: 4 }), cost: fc.integer({ min: 1, max: 20 }) }), {
+    minLength: 1,
+    maxLength: 200,
+  });
+  fc.assert(
+    fc.property(sends, (sent) => {
+      const queue = new FairQueue<number>();
+      const left = new Map<string, number>();
+      for (const { key, cost } of sent) {
+        queue.push(user(`u${key}`), cost);
+        left.set(`u${key}`, (left.get(`u${key}`) ?? 0) + 1);
+      }
+      const given = new Map([...left.keys()].map((key) => [key, 0]));
+      for (let next = queue.next(); next !== undefined; next = queue.next()) {
+        const { flow, item } = next;
+        queue.charge(flow, item);
+        left.set(flow.key, (left.get(flow.key) ?? 0) - 1);
+        const before = given.get(flow.key) ?? 0;
+        for (const [other, count] of left) {
+          if (count > 0) assert.ok(before <= (given.get(other) ?? 0), `${flow.key} before ${other}`);
+        }
+        given.set(flow.key, before + item);
+      }
+      assert.ok([...left.values()].every((count) => count === 0));
+      assert.equal(queue.size, 0);
+    }),
+  );
+});

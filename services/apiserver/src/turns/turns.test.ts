@@ -1,0 +1,80 @@
+import { strict as assert } from 'node:assert';
+import { beforeEach, test } from 'node:test';
+import { StatusError } from '@holdfast/machinery';
+import { type Clock, createSystemClock, nextTurn } from '@holdfast/platform';
+import { TURN_MS, WAITING_PER_USER_MAX } from '../limits.ts';
+import { Turns } from './turns.ts';
+
+const GREEDY = { name: 'greedy', groups: [] };
+const OTHER = { name: 'other', groups: [] };
+const NODE = { name: 'system:node:a', groups: ['system:nodes'] };
+
+let now: number;
+let turns: Turns;
+let order: string[];
+beforeEach(() => {
+  now = 0;
+  order = [];
+  const clock: Clock = { ...createSystemClock(), monotonic: () => now };
+  turns = new Turns(clock);
+});
+
+/** A request that keeps the thread for so long. */
+async function request(user: { name: string; groups: string[] }, ms: number): Promise<void> {
+  const turn = turns.begin(user);
+  if (turn !== undefined) await turn;
+  now += ms;
+  order.push(user.name);
+}
+
+test('while a turn is short everybody begins at once', async () => {
+  for (let n = 0; n < 100; n++) {
+    assert.equal(turns.begin(n % 2 === 0 ? GREEDY : OTHER), undefined);
+    now += TURN_MS / 200;
+  }
+  await nextTurn();
+  assert.equal(turns.waiting, 0);
+});
+
+test('of many long requests of one user no other user waits for more than the one that has begun', async () => {
+  const all = Array.from({ length: 30 }, () => request(GREEDY, 500));
+  all.push(request(OTHER, 1), request(NODE, 1));
+  await Promise.all(all);
+  assert.deepEqual(order.slice(0, 3), ['greedy', 'system:node:a', 'other']);
+  assert.equal(order.length, 32);
+});
+
+test('whoever comes while many wait is let in between', async () => {
+  const all = Array.from({ length: 10 }, () => request(GREEDY, 500));
+  await nextTurn();
+  const before = order.length;
+  all.push(request(OTHER, 1));
+  await Promise.all(all);
+  assert.ok(order.indexOf('other') <= before + 1, order.join());
+});
+
+test('long work gives way between its parts', async () => {
+  const work = async (): Promise<void> => {
+    for (let part = 0; part < 20; part++) {
+      const turn = turns.goOn(GREEDY);
+      if (turn !== undefined) await turn;
+      now += TURN_MS;
+      order.push('part');
+    }
+  };
+  const all = [work(), request(OTHER, 1)];
+  await Promise.all(all);
+  assert.ok(order.indexOf('other') <= 2, order.join());
+});
+
+test('a user of whom too many wait is told to come back; work that has begun, and others, are not', async () => {
+  const all = Array.from({ length: WAITING_PER_USER_MAX + 1 }, () => request(GREEDY, 20));
+  assert.throws(
+    () => turns.begin(GREEDY),
+    (error) => error instanceof StatusError && error.code === 429 && error.body.details?.retryAfterSeconds === 1,
+  );
+  const waits = [turns.goOn(GREEDY), turns.begin(OTHER)];
+  assert.ok(waits.every((each) => each instanceof Promise));
+  await Promise.all([...all, ...waits]);
+  assert.equal(turns.waiting, 0);
+});

@@ -1,0 +1,97 @@
+import { StatusError } from '@holdfast/machinery';
+import type { Clock } from '@holdfast/platform';
+import { afterThisTurn } from '@holdfast/platform/event-loop';
+import { isSystemComponent, type User } from '../identity.ts';
+import { TURN_MS, WAITING_PER_SYSTEM_FLOW_MAX, WAITING_PER_USER_MAX } from '../limits.ts';
+import { FairQueue, type Flow } from './fair-queue.ts';
+
+/** One level for the system, one for all others; every user is a flow. */
+export const flowOf = (user: User): Flow => ({
+  level: isSystemComponent(user) ? 'system' : 'workload',
+  key: user.name,
+});
+
+/**
+ * Who works on the thread of requests. While a turn of the event loop is short everybody begins at once. When it has lasted for a while,
+ * whoever comes then, and whoever has more to do, waits for a turn of their own, and users take turns.
+ */
+export class Turns {
+  readonly #clock: Clock;
+  readonly #queue = new FairQueue<() => void>();
+  #isOpen = false;
+  #began = 0;
+  /** For whom the turn is: the last who began in it. */
+  #current: User | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Requests, and parts of such, that wait. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** For a request that begins: `undefined` when it may at once. Throws 429 when too many of the same user wait. */
+  begin(user: User): Promise<void> | undefined {
+    return this.#mayGoOn(user) ? undefined : this.#wait(user, true);
+  }
+
+  /** For long work, between its parts: `undefined` while nobody has to be let in. */
+  goOn(user: User): Promise<void> | undefined {
+    return this.#mayGoOn(user) ? undefined : this.#wait(user, false);
+  }
+
+  #mayGoOn(user: User): boolean {
+    if (!this.#isOpen) {
+      if (this.#queue.size > 0) return false;
+      this.#open(user);
+      return true;
+    }
+    if (this.#queue.size > 0 && user !== this.#current) return false;
+    if (this.#clock.monotonic() - this.#began >= TURN_MS) return false;
+    this.#current = user;
+    return true;
+  }
+
+  #wait(user: User, isNew: boolean): Promise<void> {
+    const flow = flowOf(user);
+    if (isNew && this.#queue.lengthOf(flow) >= mostWaiting(flow)) throw tooManyWaiting();
+    return new Promise((resolve) => {
+      this.#queue.push(flow, () => {
+        this.#open(user);
+        resolve();
+      });
+    });
+  }
+
+  #open(user: User): void {
+    this.#isOpen = true;
+    this.#current = user;
+    this.#began = this.#clock.monotonic();
+    afterThisTurn(this.#close);
+  }
+
+  readonly #close = (): void => {
+    this.#isOpen = false;
+    const cost = this.#clock.monotonic() - this.#began;
+    if (this.#current !== undefined && cost >= CHARGED_FROM_MS) this.#queue.charge(flowOf(this.#current), cost);
+    this.#current = undefined;
+    this.#queue.next()?.item();
+  };
+}
+
+/** Less is not worth the bookkeeping. */
+const CHARGED_FROM_MS = 0.5;
+
+const mostWaiting = ({ level }: Flow): number =>
+  level === 'system' ? WAITING_PER_SYSTEM_FLOW_MAX : WAITING_PER_USER_MAX;
+
+/** In the words of flow control. */
+const tooManyWaiting = (): StatusError =>
+  new StatusError({
+    code: 429,
+    reason: 'TooManyRequests',
+    message: 'too many requests, please try again later.',
+    details: { retryAfterSeconds: 1 },
+  });

@@ -107,6 +107,12 @@ export const CONNECTIONS_MAX = 16_384;
 /** Bytes of request bodies held at one time; beyond it the largest that is not complete is told to come back. */
 export const BODY_BYTES_IN_FLIGHT_MAX = 256 * 1024 * 1024;
 
+/**
+ * Bytes of long answers (lists, logs, watches, exec, proxied ones) on their way to their clients, all together. It is divided among the
+ * answers that are open, so that those that nobody reads hold up nobody.
+ */
+export const ANSWER_BYTES_IN_FLIGHT_MAX = 32 * 1024 * 1024;
+
 /** A watch or a long answer whose client takes nothing for this long is cut off. */
 export const WATCH_WRITE_STALL_MS = 30_000;
 

@@ -2,7 +2,9 @@ import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
 import { describeError, InFlight, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
+import { ANSWER_BYTES_IN_FLIGHT_MAX } from '../limits.ts';
 import { discard, type LongBody, longBody, shortBody } from './answer-bodies.ts';
+import { AnswerShare } from './chunk-window.ts';
 import { Exchange } from './exchange.ts';
 import { ForwardedConnection } from './forwarded-connection.ts';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
@@ -19,6 +21,7 @@ export interface AnsweringDeps {
 export class Answering {
   readonly #deps: AnsweringDeps;
   readonly #open = new InFlight<Exchange>();
+  readonly #share = new AnswerShare(ANSWER_BYTES_IN_FLIGHT_MAX);
   #isStopping = false;
 
   constructor(deps: AnsweringDeps) {
@@ -75,7 +78,7 @@ export class Answering {
   }
 
   #begin(message: RequestMessage, body: Buffer | undefined): void {
-    const exchange = new Exchange();
+    const exchange = new Exchange(this.#share);
     if (this.#isStopping) exchange.abort(STOPPING);
     this.#open.set(message.id, exchange);
     void this.#answer(message, body, exchange);
@@ -93,6 +96,7 @@ export class Answering {
       outbox.push({ kind: 'cut', id });
     }
     exchange.isAnswered = true;
+    exchange.window.done();
     if (exchange.isGone || exchange.lent === 0) this.#open.delete(id);
   }
 

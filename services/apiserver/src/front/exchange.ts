@@ -1,11 +1,11 @@
-import { ChunkWindow } from './chunk-window.ts';
+import { type AnswerShare, ChunkWindow } from './chunk-window.ts';
 import type { ForwardedConnection } from './forwarded-connection.ts';
 
 const CLIENT_GONE = new Error('the client has gone');
 
 /** What is known of one request until it was answered. */
 export class Exchange {
-  readonly window = new ChunkWindow();
+  readonly window: ChunkWindow;
   connection: ForwardedConnection | undefined;
   isGone = false;
   /** The last word was said. */
@@ -15,6 +15,10 @@ export class Exchange {
   release: ((piece: Uint8Array) => void) | undefined;
   #reason: Error | undefined;
   #controller: AbortController | undefined;
+
+  constructor(share: AnswerShare) {
+    this.window = new ChunkWindow(share);
+  }
 
   /** Made only for whoever asks: few requests last long enough. */
   get signal(): AbortSignal {

@@ -200,7 +200,6 @@ describe('exactness', () => {
 /** The methods of a store as plain functions. */
 function bound(store: ReturnType<typeof createMemoryStore>): ReturnType<typeof createMemoryStore> {
   return {
-    ...store,
     get: (key) => store.get(key),
     list: (prefix, options) => store.list(prefix, options),
     write: (operations, options) => store.write(operations, options),
@@ -212,6 +211,7 @@ function bound(store: ReturnType<typeof createMemoryStore>): ReturnType<typeof c
     halt: (reason) => store.halt(reason),
     haltedBy: () => store.haltedBy(),
     compact: (upTo) => store.compact(upTo),
+    usage: () => store.usage(),
     health: () => store.health(),
     close: () => store.close(),
   };

@@ -18,7 +18,13 @@ const groups = ['system:masters', 'system:authenticated'];
 const api = createApiServer({
   ...machine,
   store: createMemoryStore({ limits: storeLimits(undefined) }),
-  tokens: new Map([['admin', { name: 'admin', groups }]]),
+  tokens: new Map([
+    ['admin', { name: 'admin', groups }],
+    ['editor', { name: 'editor', groups: ['system:authenticated'] }],
+    ['nobody', { name: 'nobody', groups: ['system:authenticated'] }],
+    ['reader', { name: 'reader', groups }],
+    ['node-a', { name: 'system:node:a', groups: ['system:nodes', 'system:authenticated'] }],
+  ]),
 });
 const { limits, ...tls } = setup;
 const https = createHttpsServer({ handle: api.handle, ...machine, host: '127.0.0.1', port: 0, tls, limits });

@@ -1,0 +1,131 @@
+import { Agent, request } from 'node:https';
+import { createSystemClock } from '@holdfast/platform';
+import type { AbusedApi } from '../../support/abused-api.ts';
+import type { HostileRequest, PlainRequest } from '../corpus.ts';
+
+/** A hostile request against a live server, and what others wait for meanwhile. */
+export interface Played {
+  readonly name: string;
+  readonly statuses: readonly number[];
+  /** The longest that another user waited for a GET, and a node for its heartbeat. */
+  readonly longestGetMs: number;
+  readonly longestHeartbeatMs: number;
+  /** What the two were served meanwhile. */
+  readonly served: number;
+}
+
+const clock = createSystemClock();
+const CONFIG_MAP = '/api/v1/namespaces/default/configmaps/bystander';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const PAUSE_MS = 2;
+const ANSWER_WITHIN_MS = 60_000;
+
+/** What a user below the administrator can send: an administrator may install a webhook that stops everybody, and so may one of Kubernetes. */
+export const playable = (corpus: readonly HostileRequest[]): readonly HostileRequest[] =>
+  corpus.filter(({ sender }) => sender !== 'admin');
+
+/** What attackers and bystanders need. */
+export async function prepare(api: AbusedApi): Promise<void> {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'editor' }];
+  const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
+  const bystander = { metadata: { name: 'bystander' } };
+  const lease = { metadata: { name: 'a' }, spec: { holderIdentity: 'a', leaseDurationSeconds: 40 } };
+  await made(api.call('POST', bindings, JSON.stringify({ metadata: { name: 'editor' }, roleRef, subjects })));
+  await made(api.call('POST', '/api/v1/namespaces/default/configmaps', JSON.stringify(bystander)));
+  await made(api.call('POST', '/api/v1/nodes', JSON.stringify({ metadata: { name: 'a' } })));
+  await made(api.call('POST', LEASES, JSON.stringify(lease)));
+}
+
+async function made(call: ReturnType<AbusedApi['call']>): Promise<void> {
+  const { status, text } = await call;
+  if (status !== 201) throw new Error(`${status}: ${text}`);
+}
+
+export async function play(api: AbusedApi, hostile: HostileRequest): Promise<Played> {
+  // A connection each, so that nobody waits for another one's bytes.
+  const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+  const [attacker = agents[0], reader, node] = agents;
+  try {
+    for (const each of hostile.before ?? []) await send(api, each, { token: 'admin', agent: attacker });
+    let isDone = false;
+    const until = (): boolean => isDone;
+    const gets = bystander(until, () =>
+      send(api, { method: 'GET', path: CONFIG_MAP }, { token: 'reader', agent: reader }),
+    );
+    const beats = bystander(until, () => send(api, heartbeat(), { token: 'node-a', agent: node }));
+    const { atOnce = 1, sender, staysOpen } = hostile;
+    const all = Array.from({ length: atOnce }, () => send(api, hostile, { token: sender, agent: attacker, staysOpen }));
+    const statuses = await Promise.all(all);
+    isDone = true;
+    const [get, beat] = await Promise.all([gets, beats]);
+    const served = get.served + beat.served;
+    return { name: hostile.name, statuses, longestGetMs: get.longestMs, longestHeartbeatMs: beat.longestMs, served };
+  } finally {
+    for (const agent of agents) agent.destroy();
+  }
+}
+
+const heartbeat = (): PlainRequest => ({
+  method: 'PATCH',
+  path: `${LEASES}/a`,
+  headers: { 'content-type': 'application/merge-patch+json' },
+  body: () => JSON.stringify({ spec: { renewTime: `${new Date(clock.now()).toISOString().slice(0, -1)}000Z` } }),
+});
+
+async function bystander(until: () => boolean, act: () => Promise<number>) {
+  let longestMs = 0;
+  let served = 0;
+  while (served === 0 || !until()) {
+    const began = clock.monotonic();
+    const status = await act();
+    if (status !== 200) throw new Error(`a bystander got ${status}`);
+    longestMs = Math.max(longestMs, clock.monotonic() - began);
+    served += 1;
+    await clock.sleep(PAUSE_MS);
+  }
+  return { longestMs, served };
+}
+
+interface Sending {
+  readonly token: string;
+  readonly agent: Agent | undefined;
+  /** Its answer does not end: the first bytes are enough. */
+  readonly staysOpen?: true | undefined;
+}
+
+/** The status of the answer, whose bytes are thrown away. */
+function send(api: AbusedApi, { method, path, headers, body }: PlainRequest, sending: Sending): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const text = body?.();
+  const length = text === undefined ? {} : { 'content-length': `${Buffer.byteLength(text)}` };
+  const sent = request(
+    {
+      host: '127.0.0.1',
+      port: api.port,
+      ca: api.ca,
+      agent: sending.agent,
+      method,
+      path,
+      headers: { authorization: `Bearer ${sending.token}`, ...length, ...headers },
+      timeout: ANSWER_WITHIN_MS,
+    },
+    (response) => {
+      const status = response.statusCode ?? 0;
+      if (sending.staysOpen === true) {
+        resolve(status);
+        sent.destroy();
+      }
+      response
+        .resume()
+        .once('end', () => resolve(status))
+        .once('error', reject);
+    },
+  );
+  sent.once('timeout', () =>
+    sent.destroy(new Error(`no answer within ${ANSWER_WITHIN_MS} ms: ${method} ${path.slice(0, 80)}`)),
+  );
+  sent.once('error', reject);
+  sent.end(text);
+  return promise;
+}

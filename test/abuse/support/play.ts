@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:https';
-import { createSystemClock } from '@holdfast/platform';
+import { createSystemClock, formatMicroTime } from '@holdfast/platform';
 import type { AbusedApi } from '../../support/abused-api.ts';
 import type { HostileRequest, PlainRequest } from '../corpus.ts';
 
@@ -70,7 +70,7 @@ const heartbeat = (): PlainRequest => ({
   method: 'PATCH',
   path: `${LEASES}/a`,
   headers: { 'content-type': 'application/merge-patch+json' },
-  body: () => JSON.stringify({ spec: { renewTime: `${new Date(clock.now()).toISOString().slice(0, -1)}000Z` } }),
+  body: () => JSON.stringify({ spec: { renewTime: formatMicroTime(clock.now()) } }),
 });
 
 async function bystander(until: () => boolean, act: () => Promise<number>) {

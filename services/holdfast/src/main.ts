@@ -9,8 +9,7 @@ else await runForPerson();
 
 async function start(): Promise<void> {
   limitHeap();
-  // Keys, tokens and everything that pods wrote: what others may read says so itself.
-  process.umask(0o077);
+  process.umask(0o077); // Keys and tokens: what others may read says so itself.
   // Loaded only now: most of what a start allocates are modules.
   const { explainFailure, startCommand } = await import('./start-command.ts');
   let stop = (): Promise<void> => Promise.resolve();

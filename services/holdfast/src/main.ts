@@ -10,7 +10,6 @@ else await runForPerson();
 async function start(): Promise<void> {
   limitHeap();
   process.umask(0o077); // Keys and tokens: what others may read says so itself.
-  // Loaded only now: most of what a start allocates are modules.
   const { explainFailure, startCommand } = await import('./start-command.ts');
   let stop = (): Promise<void> => Promise.resolve();
   let firstSignalAt: number | undefined;

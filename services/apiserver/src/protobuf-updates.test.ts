@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { decodeProtobufObject } from '@holdfast/api/protobuf';
-import { requestOf, startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
+import { createSystemClock } from '@holdfast/platform';
+import { type Answer, requestOf, startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
 import { PROTOBUF } from './testing/protobuf.ts';
 
 let api: TestApi;
@@ -127,9 +128,22 @@ interface Place {
   readonly name?: string | undefined;
 }
 
+const clock = createSystemClock();
+
+/** The server itself writes the status of a definition; after that it rests. */
+async function established(url: string): Promise<Answer> {
+  for (;;) {
+    const read = await api.call('GET', url);
+    const conditions = (read.at('status.conditions') ?? []) as readonly { type: string; status: string }[];
+    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return read;
+    await clock.sleep(1);
+  }
+}
+
 async function isUnchanged({ url, object, name = 'x' }: Place): Promise<void> {
-  const created = await api.call('POST', url, { body: { metadata: { name }, ...object } });
-  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const made = await api.call('POST', url, { body: { metadata: { name }, ...object } });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const created = url.endsWith('/customresourcedefinitions') ? await established(`${url}/${name}`) : made;
   const read = await send('GET', `${url}/${name}`);
   const written = decodeProtobufObject(await send('PUT', `${url}/${name}`, read));
   assert.equal(valueAt(written, 'metadata.resourceVersion'), created.at('metadata.resourceVersion'));

@@ -201,10 +201,12 @@ function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind
     const key = keyOf(value);
     return choice.avoid.has(key) || choice.chosen.has(key) || choice.held.has(key) || cache.byKey(key) !== undefined;
   };
-  for (const value of choice.left ?? candidates(ids, range)) {
-    if (isTaken(value)) continue;
-    choice.chosen.add(keyOf(value));
-    return value;
+  const left = choice.left ?? candidates(ids, range);
+  // Not `for`: leaving such a loop ends the walk, and the next port goes on with it.
+  for (let step = left.next(); step.done !== true; step = left.next()) {
+    if (isTaken(step.value)) continue;
+    choice.chosen.add(keyOf(step.value));
+    return step.value;
   }
   throw rangeIsFull(what);
 }

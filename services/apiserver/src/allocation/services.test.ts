@@ -289,3 +289,13 @@ test('the lower end of a range is used last', () => {
   assert.deepEqual([values[0], values.at(-16), values.at(-1)], [range.first + 16 + 5, range.first, range.first + 15]);
   assert.deepEqual(new Set(values).size, range.last - range.first + 1);
 });
+
+test('each port of a service gets a node port of its own, in one walk', async () => {
+  const ports = [80, 81, 82].map((port) => ({ name: `p${port}`, port }));
+  const made = await api.call('POST', SERVICES, {
+    body: { metadata: { name: 'many' }, spec: { type: 'NodePort', ports } },
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const given = (made.at('spec.ports') as readonly { nodePort: number }[]).map(({ nodePort }) => nodePort);
+  assert.equal(new Set(given).size, 3);
+});

@@ -40,3 +40,37 @@ test('versions and subresources that nobody serves make no series of their own',
     'apiserver_request_total{verb="GET",group="",version="",resource="other",subresource="",scope="",code="404"} 3',
   ]);
 });
+
+test('[CVE-2020-8552] what strangers put into requests makes no series, however many they send', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+  const scan = async (from: number, to: number): Promise<number> => {
+    for (let at = from; at < to; at++) {
+      const pods = `/api/v1/namespaces/n${at}/pods`;
+      const urls = [
+        `/x${at}`,
+        `/api/v${at}/pods`,
+        `/api/v1/kind${at}`,
+        `/apis/g${at}.example.com/v1/things`,
+        `/apis/apps/v${at}/deployments/d`,
+        `${pods}?labelSelector=l${at}=v${at}&fieldSelector=metadata.name=f${at}`,
+        `${pods}/p${at}`,
+        `${pods}/p${at}/sub${at}`,
+        `${pods}/p${at}/status/${at}`,
+      ];
+      for (const url of urls) {
+        for (const as of ['anonymous', 'nobody', `stranger-${at}`]) {
+          for (const method of methods) await api.call(method, url, { as, headers: { 'user-agent': `agent-${at}` } });
+        }
+      }
+    }
+    const { body } = await api.call('GET', '/metrics');
+    return String(body)
+      .split('\n')
+      .filter((line) => !line.startsWith('#')).length;
+  };
+  await scan(0, 1);
+  const after = await scan(1, 2);
+  assert.equal(await scan(2, 12), after);
+});

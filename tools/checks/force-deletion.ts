@@ -24,6 +24,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   // Tests of force deletion itself: who may, what it says, what happens then.
   'libs/api/src/protobuf/protobuf.test.ts': 'the number 0 survives the encoding',
   'libs/client/src/api-client.test.ts': 'the number 0 survives the request',
+  'services/apiserver/src/authorization/node-incarnation.test.ts': 'a displaced machine is refused whatever it asks for',
   'services/apiserver/src/deletion.test.ts': 'what it does to the object',
   'services/apiserver/src/lifecycle-guarantees.test.ts': 'who is refused',
   'services/apiserver/src/pod-ownership.test.ts': 'who is refused, who is warned',
@@ -49,6 +50,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
     'a user releases a name whose node is silent',
   'services/controller-manager/src/stale-cache.test.ts': 'a pod goes while the caches are frozen; there is no node',
   'test/e2e/javascript-client.test.ts': 'the pod is bound to a node that does not exist',
+  'test/integration/component-rights.test.ts': 'the pods end at once, so that the run is short; the nodes are hollow',
   'test/integration/bus-faults.test.ts': 'random deletions without any node',
   'test/integration/scheduler.test.ts': 'the nodes exist in the API only',
 

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { RecentMap } from '@holdfast/platform';
 
-type Engine = typeof import('@bufbuild/re2');
+type Engine = typeof import('re2js');
 
 let loaded: Engine | undefined;
 
 /** Loaded for the first pattern: every service reads the kinds, and few ever see a definition. */
-const engine = (): Engine => (loaded ??= createRequire(import.meta.url)('@bufbuild/re2') as Engine);
+const engine = (): Engine => (loaded ??= createRequire(import.meta.url)('re2js') as Engine);
 
 /** Compiling takes a time that grows with the square of the length. */
 export const PATTERN_CHARS_MAX = 4_096;
@@ -33,7 +33,7 @@ function compile(pattern: string): Compiled {
   if (pattern.length > PATTERN_CHARS_MAX) return { problem: `may not be longer than ${PATTERN_CHARS_MAX} characters` };
   const { RE2JS, RE2JSException } = engine();
   try {
-    const expression = new RE2JS(pattern);
+    const expression = RE2JS.compile(pattern);
     const states = pattern.length + (pattern.includes('{') ? REPEATED_MAX : 0);
     return { matches: (text) => text.length * states <= MATCH_WORK_MAX && expression.test(text) };
   } catch (error) {

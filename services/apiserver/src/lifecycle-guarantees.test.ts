@@ -205,6 +205,7 @@ test('[SAFE-35] the guarantees are written down for users, each with what it mea
     ['At most one, and where not', [/StatefulSet/, /at most one/i, /ReplicaSet.*two/is, /Deployment/]],
     ['Force deletion', [/gracePeriodSeconds: 0/, /two instances/i, /data/i, /finalizer/i]],
     ['Deleting a Node', [/processes have ended/i, /pod garbage collector/i, /StatefulSet/]],
+    ['A machine under the name of another', [/OtherIncarnation/, /not started a second time/, /kubectl delete node/]],
     ['Shared volumes', [/not safe/i, /ReadWriteOnce/]],
     ['What else', [/Kubernetes 1\.32/, /never moved/i, /earlier versions/i]],
   ];

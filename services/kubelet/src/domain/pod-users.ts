@@ -4,7 +4,7 @@ import type { ProcessUser, RuntimeAbilities } from '../runtime/port.ts';
 import { ContainerConfigError } from './environment.ts';
 import { supplementalGroups } from './sandbox-isolation.ts';
 
-/** docs/decisions/0009-users-of-process-pods.md says why. */
+/** docs/decisions/0010-users-of-process-pods.md says why. */
 const ROOT = 0;
 /** Above the ids of people, services and container managers, and below those that the kernel and systemd keep. */
 export const FIRST_POD_USER = 0x7000_0000;

@@ -44,6 +44,12 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/PersistentVolume':
     'binder, protection while bound; disks without a lock of their own are attached to one node at a time; kept when released, because nothing here deletes data',
   'v1/PersistentVolumeClaim': 'binder, protection while a pod uses it; made for ephemeral volumes; never resized',
+  'apiextensions.k8s.io/v1/CustomResourceDefinition': 'its kind is served ([what works](extending.md))',
+  'admissionregistration.k8s.io/v1/MutatingWebhookConfiguration': 'its webhooks are called before objects are stored',
+  'admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration': 'its webhooks are called before objects are stored',
+  'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy':
+    'judges requests where it is bound; its types are not checked',
+  'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding': 'puts a policy to work: denies and warns',
   'v1/Endpoints': 'follow services and their pods; those that users write are mirrored into slices',
   'discovery.k8s.io/v1/EndpointSlice': 'follow services and their pods, or Endpoints that users write',
 };

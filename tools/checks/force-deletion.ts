@@ -24,7 +24,8 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   // Tests of force deletion itself: who may, what it says, what happens then.
   'libs/api/src/protobuf/protobuf.test.ts': 'the number 0 survives the encoding',
   'libs/client/src/api-client.test.ts': 'the number 0 survives the request',
-  'services/apiserver/src/authorization/node-incarnation.test.ts': 'a displaced machine is refused whatever it asks for',
+  'services/apiserver/src/authorization/node-incarnation.test.ts':
+    'a displaced machine is refused whatever it asks for',
   'services/apiserver/src/deletion.test.ts': 'what it does to the object',
   'services/apiserver/src/lifecycle-guarantees.test.ts': 'who is refused',
   'services/apiserver/src/pod-ownership.test.ts': 'who is refused, who is warned',

@@ -6,6 +6,7 @@ import { type ClusterDns, hostsFile, podNames, resolvConf } from './domain/netwo
 import { messagePath, terminationMessage } from './domain/termination-message.ts';
 import type { Owner } from './domain/volume-owner.ts';
 import { MESSAGE_LOG_READ_BYTES, MESSAGE_MAX_BYTES } from './limits.ts';
+import { nodeFilesOf } from './runtime/pod-directories.ts';
 import type { ContainerStatus, Mount, SandboxStatus } from './runtime/port.ts';
 
 export interface ContainerFilesRequest {
@@ -23,8 +24,6 @@ export interface ContainerFilesRequest {
 
 const SHARED_FILE_MODE = 0o666;
 const READABLE_FILE_MODE = 0o644;
-/** No volume can have this name. */
-const OWN_FILES = '.node';
 
 /** What a container finds at well-known paths although no volume names it: its names, its resolver, its last words. */
 export async function containerFiles(request: ContainerFilesRequest): Promise<readonly Mount[]> {
@@ -36,7 +35,7 @@ export async function containerFiles(request: ContainerFilesRequest): Promise<re
 
 async function hosts({ pod, podIp, path, nodeHostname, dns, owner }: ContainerFilesRequest): Promise<Mount> {
   const machineText = pod.spec.hostNetwork === true ? await readMachineText('/etc/hosts') : '';
-  const source = join(path, OWN_FILES, 'hosts');
+  const source = join(nodeFilesOf(path), 'hosts');
   const text = hostsFile(pod, podIp, podNames(pod, nodeHostname, dns), machineText);
   await writeOnce(source, text, { mode: READABLE_FILE_MODE, owner });
   return { source, target: '/etc/hosts', readOnly: false };
@@ -45,7 +44,7 @@ async function hosts({ pod, podIp, path, nodeHostname, dns, owner }: ContainerFi
 async function resolver({ pod, path, dns, owner }: ContainerFilesRequest): Promise<Mount | undefined> {
   const text = resolvConf(pod, dns, await readMachineText('/etc/resolv.conf'));
   if (text === undefined) return undefined;
-  const source = join(path, OWN_FILES, 'resolv.conf');
+  const source = join(nodeFilesOf(path), 'resolv.conf');
   await writeOnce(source, text, { mode: READABLE_FILE_MODE, owner });
   return { source, target: '/etc/resolv.conf', readOnly: false };
 }
@@ -57,7 +56,7 @@ async function message({ container, restartCount, path, owner }: ContainerFilesR
 }
 
 const messageFile = (path: string, { name, restartCount }: { name: string; restartCount: number }): string =>
-  join(path, OWN_FILES, `${name}-${restartCount}`, 'termination-log');
+  join(nodeFilesOf(path), `${name}-${restartCount}`, 'termination-log');
 
 /** The last words of containers that ended, read once each. */
 export class LastWords {

@@ -58,6 +58,9 @@ function unmountOwn(path: string, subPaths: string): void {
 const SUB_PATHS = 'sub-paths';
 const SUB_PATH = new RegExp(`/[^/]+/${SUB_PATHS}/`);
 const subPathsOf = (podDirectory: string): string => join(podDirectory, SUB_PATHS);
+/** Files that the node gives to the containers of a pod: hosts, resolver, last words. No volume can have this name. */
+export const nodeFilesOf = (volumesPath: string): string => join(volumesPath, '.node');
+
 export const subPathTarget = (volumesPath: string, container: string, index: number): string =>
   join(dirname(volumesPath), SUB_PATHS, container, String(index));
 

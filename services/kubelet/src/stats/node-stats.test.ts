@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import { createMachineProbe } from '../adapters/machine-probe.ts';
+import { containerFiles } from '../container-files.ts';
+import { exceededLimit } from '../eviction/local-limits.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { cpuTicks, ownKibibytes, usageOf } from '../runtime/process/usage.ts';
 import { podOf } from '../test-support/pod-world.ts';
@@ -68,10 +70,42 @@ test('containers, their logs and the volumes of a pod come together', async () =
   const [walked] = (await stats.sample({ disk: true })).pods;
   assert.ok(walked !== undefined);
   assert.deepEqual(walked.volumes, { scratch: { bytes: 32, inodes: 1 } });
-  assert.deepEqual([podMemory(walked), podDisk(walked), walked.processes], [2_048, { bytes: 42, inodes: 2 }, 3]);
+  assert.deepEqual([podMemory(walked), podDisk(walked), walked.processes], [2_048, { bytes: 74, inodes: 3 }, 3]);
   const [quick] = (await stats.sample({ disk: false })).pods;
   assert.ok(quick !== undefined);
   assert.deepEqual([podMemory(quick), podDisk(quick)], [2_048, undefined], 'files are only walked when asked for');
+});
+
+test('[CVE-2020-8557] what a pod writes to its /etc/hosts counts against its limit of storage', async (t) => {
+  const volumesPath = mkdtempSync(join(tmpdir(), 'holdfast-hosts-'));
+  t.after(() => rmSync(volumesPath, { recursive: true }));
+  const container = { name: 'main', image: 'i', resources: { limits: { 'ephemeral-storage': '1Mi' } } };
+  const pod = podOf({ containers: [container] });
+  const dns = { domain: 'cluster.local', servers: [] };
+  const files = { pod, container, restartCount: 0, podIp: '', path: volumesPath, nodeHostname: 'n', dns };
+  const written = await containerFiles(files);
+  const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };
+  const sandbox = { id: 's', config, state: 'ready', createdAt: 0, ip: '', containers: [], volumesPath } as const;
+  const clock = createSystemClock();
+  const runtime = {
+    ...createHollowRuntime({ clock, random: createSeededRandom(1, 'hosts'), startDelayMs: { min: 0, max: 0 } }),
+    list: () => Promise.resolve([sandbox]),
+  };
+  const stats = createNodeStats({ runtime, clock, pods: () => [pod], machine: createMachineProbe(volumesPath) });
+  const exceeded = async (): Promise<string | undefined> => {
+    const [sample] = (await stats.sample({ disk: true })).pods;
+    assert.ok(sample !== undefined);
+    return exceededLimit(sample)?.signal;
+  };
+  assert.equal(await exceeded(), undefined);
+  for (const target of ['/etc/hosts', '/dev/termination-log']) {
+    const file = written.find((each) => each.target === target)?.source ?? '';
+    const before = readFileSync(file);
+    writeFileSync(file, Buffer.alloc(2 * 1024 ** 2, 1));
+    assert.equal(await exceeded(), 'ephemeralpodfs.limit', target);
+    writeFileSync(file, before);
+  }
+  assert.equal(await exceeded(), undefined);
 });
 
 test('processes belong to the container of their mark, and of their session when they wiped it', () => {

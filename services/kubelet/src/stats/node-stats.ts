@@ -1,5 +1,6 @@
 import type { Pod } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
+import { nodeFilesOf } from '../runtime/pod-directories.ts';
 import type { ContainerRuntime, ContainerStatus, ContainerUsage, SandboxStatus } from '../runtime/port.ts';
 import { createImageDisk } from './image-disk.ts';
 import type { ContainerSample, DiskSample, DiskUse, MachineSample, NodeStats, PodSample } from './port.ts';
@@ -52,11 +53,14 @@ interface Measured {
 async function samplePod(pod: Pod, { sandbox, used, walk }: Measured): Promise<PodSample> {
   const running = sandbox.containers.filter(({ state }) => state === 'running');
   const containers = await Promise.all(running.map((each) => sampleContainer(each, used, walk)));
+  const { volumesPath } = sandbox;
+  const nodeFiles = volumesPath === undefined ? undefined : await walk?.diskUse(nodeFilesOf(volumesPath));
   const processes = used.map(({ processes: count }) => count).filter((count) => count !== undefined);
   return {
     pod,
     containers,
     volumes: await volumesOf(pod, sandbox, walk),
+    ...(nodeFiles === undefined ? {} : { nodeFiles }),
     ...(processes.length === 0 ? {} : { processes: processes.reduce((sum, count) => sum + count, 0) }),
   };
 }

@@ -37,6 +37,8 @@ export interface PodSample {
   readonly containers: readonly ContainerSample[];
   /** By the name of the volume, of those that lie on this node's disk and end with the pod. */
   readonly volumes: Readonly<Record<string, DiskUse>>;
+  /** Files of the node that containers may write to, such as `/etc/hosts`. */
+  readonly nodeFiles?: DiskUse;
   readonly processes?: number;
 }
 
@@ -66,9 +68,10 @@ export const podMemory = ({ containers }: PodSample): number | undefined =>
 export const podCpu = ({ containers }: PodSample): number | undefined =>
   sumOf(containers.map(({ cpuNanoseconds }) => cpuNanoseconds));
 
-/** Logs and volumes; `undefined` where nobody looked. */
-export function podDisk({ containers, volumes }: PodSample): DiskUse | undefined {
-  const parts = [...containers.flatMap(({ logs }) => logs ?? []), ...Object.values(volumes)];
+/** Logs, volumes and files of the node; `undefined` where nobody looked. */
+export function podDisk({ containers, volumes, nodeFiles }: PodSample): DiskUse | undefined {
+  const logs = containers.flatMap((each) => each.logs ?? []);
+  const parts = [...logs, ...Object.values(volumes), ...(nodeFiles === undefined ? [] : [nodeFiles])];
   if (parts.length === 0) return undefined;
   return {
     bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),

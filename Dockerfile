@@ -6,5 +6,8 @@ ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.
-RUN test -d node_modules/.pnpm || npx --yes "pnpm@$(node -p 'require("./scripts/toolchain.json").pnpm')" \
-      install --prod --frozen-lockfile --filter '{services/**}...'
+# npm refuses a pnpm with another hash than the one in scripts/toolchain.json.
+RUN test -d node_modules/.pnpm || { node scripts/lock-pnpm.mjs /tmp/pnpm \
+      && (cd /tmp/pnpm && npm ci --no-audit --no-fund --loglevel=error) \
+      && CI=true /tmp/pnpm/node_modules/.bin/pnpm install --prod --frozen-lockfile --filter '{services/**}...' \
+      && rm -rf /tmp/pnpm; }

@@ -1,14 +1,14 @@
 // The door of `npm start`, `npm test`, `npm run holdfast` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
-// beyond Node: it must work before anything is installed.
+// beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { PNPM_PACKAGES, pinned, withoutHash, writeLock } from './pinned-packages.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const pinned = JSON.parse(readFileSync(path.join(root, 'scripts', 'toolchain.json'), 'utf8'));
 const PROGRAMS = {
   start: ['services/holdfast/src/main.ts', 'start'],
   test: ['tools/test/main.ts'],
@@ -41,9 +41,6 @@ const NODE_FLAGS = [
 /** One pool of memory for all threads: what one of them has freed another may use. With a pool for each, a server holds 12 MB more. */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 
-/** What its own package.json says: npm believes the lock file. */
-const PNPM_PARTS = { hasInstallScript: true, bin: { pnpm: 'pnpm' } };
-
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
 if (program === undefined)
@@ -68,34 +65,24 @@ function pinnedNode() {
 
 /** Installs exactly these packages. npm refuses what has another hash than the one in toolchain.json. */
 function bring(folder, packages, env) {
-  const [unknown] = Object.keys(packages).filter((name) => pinned.integrity[name] === undefined);
+  const unknown = withoutHash(packages);
   if (unknown !== undefined) {
     fail(
       `scripts/toolchain.json has no hash of ${unknown} ${packages[unknown]}, so it is not brought from the registry`,
       unknown.startsWith('node-') ? `Install Node ${pinned.node} and start this with it.` : 'Add its hash there.',
     );
   }
-  const locked = Object.entries(packages).map(([name, version]) => [
-    `node_modules/${name}`,
-    { version, integrity: pinned.integrity[name], ...(name === 'pnpm' ? PNPM_PARTS : {}) },
-  ]);
-  const root = { name: 'toolchain', version: '0.0.0', private: true, dependencies: packages };
-  const lock = { name: 'toolchain', version: '0.0.0', lockfileVersion: 3, requires: true };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(root)}\n`);
-  const text = JSON.stringify({ ...lock, packages: { '': root, ...Object.fromEntries(locked) } });
-  writeFileSync(path.join(folder, 'package-lock.json'), `${text}\n`);
+  writeLock(folder, packages);
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], folder, env);
 }
 
-/** The pinned pnpm, beside the pinned Node. Its program is a package of its own for each platform. */
+/** The pinned pnpm, beside the pinned Node. */
 function pinnedPnpm(env) {
   const folder = path.join(root, '.toolchain', 'pnpm');
   const program = path.join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'pnpm.cmd' : 'pnpm');
   const own = path.join(folder, 'node_modules', 'pnpm');
   if (existsSync(program) && existsSync(own) && versionOf(own) === pinned.pnpm) return program;
-  const platform = `${process.platform}-${process.arch}`;
-  bring(folder, { pnpm: pinned.pnpm, [`@pnpm/exe.${platform}`]: pinned.pnpm }, env);
+  bring(folder, PNPM_PACKAGES, env);
   return program;
 }
 

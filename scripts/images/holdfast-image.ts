@@ -1,11 +1,18 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from './docker.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const TOOLCHAIN = 'scripts/toolchain.json';
-const FILES = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'Dockerfile', 'test/package.json', TOOLCHAIN];
+const TOOLCHAIN = ['scripts/lock-pnpm.mjs', 'scripts/pinned-packages.mjs', 'scripts/toolchain.json'];
+const FILES = [
+  'package.json',
+  'pnpm-lock.yaml',
+  'pnpm-workspace.yaml',
+  'Dockerfile',
+  'test/package.json',
+  ...TOOLCHAIN,
+];
 const SOURCES = ['libs', 'services', 'scripts/sources'];
 
 /** `holdfast:dev` of the sources as they are now. The dependencies are installed out here, so the build needs no network. */
@@ -33,7 +40,6 @@ function belongsToImage(file: string): boolean {
 }
 
 function installDependencies(context: string): void {
-  const { pnpm } = JSON.parse(readFileSync(path.join(root, TOOLCHAIN), 'utf8'));
   const flags = [
     '--prod',
     '--frozen-lockfile',
@@ -44,5 +50,17 @@ function installDependencies(context: string): void {
   ];
   const searchPath = `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH']}`;
   const env = { ...process.env, CI: 'true', PATH: searchPath };
-  run('npx', ['--yes', `pnpm@${pnpm}`, 'install', ...flags], { cwd: context, env });
+  const toolchain = mkdtempSync(path.join(tmpdir(), 'holdfast-pnpm-'));
+  try {
+    run(pinnedPnpm(toolchain, env), ['install', ...flags], { cwd: context, env });
+  } finally {
+    rmSync(toolchain, { recursive: true, force: true });
+  }
+}
+
+/** npm refuses a pnpm with another hash than the one in scripts/toolchain.json. What npm has in its cache it does not ask for. */
+function pinnedPnpm(folder: string, env: NodeJS.ProcessEnv): string {
+  run(process.execPath, [path.join(root, 'scripts/lock-pnpm.mjs'), folder]);
+  run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env });
+  return path.join(folder, 'node_modules', '.bin', 'pnpm');
 }

@@ -24,7 +24,8 @@ function newCheckout(
     mkdirSync(at(folder), { recursive: true });
   const door = readFileSync(path.join(SCRIPTS, 'front-door.mjs'), 'utf8');
   writeFileSync(at('scripts/front-door.mjs'), door.replace('PAUSE_MS = 3_000', 'PAUSE_MS = 1'));
-  copyFileSync(path.join(SCRIPTS, 'toolchain.json'), at('scripts/toolchain.json'));
+  for (const name of ['toolchain.json', 'pinned-packages.mjs', 'lock-pnpm.mjs'])
+    copyFileSync(path.join(SCRIPTS, name), at('scripts', name));
   if (wanted.node !== undefined)
     writeFileSync(
       at('scripts/toolchain.json'),
@@ -46,6 +47,14 @@ ${then}
   writeFileSync(at('bin/pnpm'), program(':'));
   for (const name of ['npm', 'pnpm']) chmodSync(at('bin', name), 0o755);
   return {
+    lockPnpm: (...args: readonly string[]) => {
+      const { status, stderr } = spawnSync(process.execPath, [at('scripts/lock-pnpm.mjs'), ...args], {
+        encoding: 'utf8',
+        timeout: DEADLINE_MS,
+      });
+      return { status, stderr };
+    },
+    at,
     start: () => {
       const environment = `PATH=${at('bin')}:/usr/bin:/bin`;
       const command = [environment, process.execPath, at('scripts/front-door.mjs'), 'start'];
@@ -105,4 +114,19 @@ test('what has no hash is not brought', (t) => {
     stderr,
     /toolchain.json has no hash of node-\S+ 99.0.0, .*\n {2}Install Node 99.0.0 and start this with it/,
   );
+});
+
+test('images are built with the pinned pnpm, and nothing is fetched by its version alone', (t) => {
+  const { lockPnpm, at } = newCheckout(t, [], { node: '99.0.0' });
+  assert.deepEqual(lockPnpm(at('pnpm')), { status: 0, stderr: '' });
+  const { packages } = JSON.parse(readFileSync(at('pnpm/package-lock.json'), 'utf8'));
+  assert.equal(packages['node_modules/pnpm'].integrity, 'sha512-pnpm');
+  assert.equal(packages[`node_modules/@pnpm/exe.${PLATFORM}`].integrity, 'sha512-exe');
+  assert.match(lockPnpm().stderr, /no folder is given/);
+  const unpinned = newCheckout(t, [], { node: '99.0.0', integrity: {} });
+  const refused = unpinned.lockPnpm(unpinned.at('pnpm'));
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /toolchain.json has no hash of pnpm 1.0.0/);
+  for (const file of ['../Dockerfile', 'images/holdfast-image.ts', 'front-door.mjs'])
+    assert.doesNotMatch(readFileSync(path.join(SCRIPTS, file), 'utf8'), /\b(?:npx|npm install)\b/, file);
 });

@@ -108,16 +108,140 @@ test('a filter in the body that differs from the one that was allowed is refused
     },
   });
   const reply = await thief.request(
-    '$JS.API.CONSUMER.CREATE.K8S_EV.thief.k8s.ev.pods.*.node-1.>',
+    '$JS.API.CONSUMER.CREATE.K8S_EV.node-node-1-0.k8s.ev.pods.*.node-1.>',
     JSON.stringify({
       stream_name: 'K8S_EV',
-      config: { name: 'thief', deliver_subject: deliverTo, filter_subject: 'k8s.ev.pods.>', ack_policy: 'none' },
+      config: {
+        name: 'node-node-1-0',
+        deliver_subject: deliverTo,
+        filter_subject: 'k8s.ev.pods.>',
+        ack_policy: 'none',
+      },
     }),
     { timeout: 30_000 },
   );
   assert.match(reply.string(), /"error"/);
   await thief.flush();
   assert.deepEqual(loot, []);
+});
+
+const OWN_FILTER = 'k8s.ev.pods.*.node-1.>';
+/** What the permissions name; a constant of its own, so that another bound has to be meant. */
+const NODE_CONSUMERS = 8;
+
+/** Asks for a consumer as a hostile client would; what the server says does not matter. */
+function demandConsumer(client: NatsConnection, name: string, config: object): void {
+  const body = { stream_name: 'K8S_EV', config: { filter_subject: OWN_FILTER, ack_policy: 'none', ...config } };
+  client.publish(`$JS.API.CONSUMER.CREATE.K8S_EV.${name}.${OWN_FILTER}`, JSON.stringify(body));
+}
+
+async function consumerCount(apiserver: NatsConnection): Promise<number> {
+  const reply = await apiserver.request('$JS.API.STREAM.INFO.K8S_EV');
+  return JSON.parse(reply.string()).state.consumer_count;
+}
+
+function allNamesAreTaken(apiserver: NatsConnection): Promise<boolean> {
+  return eventually(
+    async () => (await consumerCount(apiserver)) === NODE_CONSUMERS,
+    'each name of the node has a consumer',
+  );
+}
+
+/** Durable consumers under every name that node-1 may use. */
+async function occupyAllNames(client: NatsConnection, apiserver: NatsConnection): Promise<void> {
+  for (let slot = 0; slot < NODE_CONSUMERS; slot++) {
+    const name = `node-node-1-${slot}`;
+    demandConsumer(client, name, { durable_name: name, deliver_subject: '_INBOX_node-node-1.loot' });
+  }
+  await allNamesAreTaken(apiserver);
+}
+
+test('a node credential creates at most eight consumers, whatever kind and names it asks for', async () => {
+  await using server = await startServer();
+  await using apiserver = busOf(server, APISERVER);
+  await using observer = await rogue(server, APISERVER);
+  await using hostile = await rogue(server, NODE_1);
+  await apiserver.retained?.position();
+  const inbox = '_INBOX_node-node-1.loot';
+  hostile.subscribe(inbox, { callback: () => {} });
+  for (let i = 0; i < 200; i++) {
+    const deliver_subject = inbox;
+    for (const name of [`node-node-1-${i}`, `other-${i}`, `node-node=2E2-${i}`]) {
+      demandConsumer(hostile, name, { durable_name: name, deliver_subject });
+      demandConsumer(hostile, name, { name, deliver_subject });
+      demandConsumer(hostile, name, { name, inactive_threshold: 86_400e9 });
+    }
+    demandConsumer(hostile, `node-node-1-${i % NODE_CONSUMERS}`, { name: `free-${i}`, deliver_subject });
+    demandConsumer(hostile, `node-node-1-${i % NODE_CONSUMERS}`, { durable_name: `free-${i}`, deliver_subject });
+    hostile.publish('$JS.API.CONSUMER.CREATE.K8S_EV', JSON.stringify({ stream_name: 'K8S_EV', config: {} }));
+  }
+  await hostile.flush();
+  // Answered after the requests before it.
+  await hostile.request('$JS.API.CONSUMER.INFO.K8S_EV.node-node-1-0');
+  await allNamesAreTaken(observer);
+});
+
+test('abandoned consumers under all names of a node do not keep its kubelet from subscribing', async () => {
+  await using server = await startServer();
+  await using apiserver = busOf(server, APISERVER);
+  await using observer = await rogue(server, APISERVER);
+  await apiserver.retained?.position();
+  await using hostile = await rogue(server, NODE_1);
+  await occupyAllNames(hostile, observer);
+  await using node = busOf(server, NODE_1);
+  const own = await collect(node, nodePodsPattern('node-1'), { after: 0 });
+  await publishAll(apiserver, [message(1, { subject: podOn('node-1') })]);
+  await eventually(() => own.received.length === 1, 'its pod arrives');
+  await allNamesAreTaken(observer);
+});
+
+test('consumers that somebody keeps alive under all names of a node give way to its kubelet', async () => {
+  await using server = await startServer();
+  await using apiserver = busOf(server, APISERVER);
+  await using observer = await rogue(server, APISERVER);
+  await apiserver.retained?.position();
+  await using hostile = await rogue(server, NODE_1);
+  hostile.subscribe('_INBOX_node-node-1.loot', { callback: () => {} });
+  await occupyAllNames(hostile, observer);
+  await using node = busOf(server, NODE_1);
+  const own = await collect(node, nodePodsPattern('node-1'), { after: 0 });
+  await publishAll(apiserver, [message(1, { subject: podOn('node-1') })]);
+  await eventually(() => own.received.length === 1, 'its pod arrives');
+});
+
+test('[TEST-10] two kubelet processes of one node get every change once, through reconnects and restarts', async () => {
+  await using server = await startServer();
+  await using apiserver = busOf(server, APISERVER);
+  await using observer = await rogue(server, APISERVER);
+  await apiserver.retained?.position();
+  const interruptions: number[] = [];
+  const follow = (bus: ReturnType<typeof busOf>): ReturnType<typeof collect> =>
+    collect(bus, nodePodsPattern('node-1'), { after: 0, onInterruption: () => interruptions.push(1) });
+  await using one = busOf(server, NODE_1);
+  await using other = busOf(server, NODE_1);
+  const both = [await follow(one), await follow(other)];
+  await publishAll(apiserver, [message(1, { subject: podOn('node-1') })]);
+  // A kubelet that is restarted over and over: each leaves a consumer behind.
+  for (let restart = 0; restart < 2 * NODE_CONSUMERS; restart++) {
+    await using brief = busOf(server, NODE_1);
+    const seen = await follow(brief);
+    await eventually(() => seen.received.length === 1, 'a process that restarts gets the pods');
+  }
+  assert.ok((await consumerCount(observer)) <= NODE_CONSUMERS);
+  await server.restart();
+  await eventually(async () => {
+    await apiserver.publish([message(2, { subject: podOn('node-1') })]).catch(() => undefined);
+    return (await apiserver.retained?.position().catch(() => undefined))?.last === 2;
+  }, 'the change is stored');
+  await eventually(() => both.every(({ received }) => received.length === 2), 'both get it');
+  assert.deepEqual(
+    both.map((each) => each.revisions()),
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  );
+  assert.deepEqual(interruptions, []);
 });
 
 const FORBIDDEN_TO_NODES: readonly [string, string][] = [

@@ -34,5 +34,11 @@ export const NATS_PING_INTERVAL_MS = 5_000;
 export const CONSUMER_HEARTBEAT_MS = 5_000;
 export const CONSUMER_SILENCE_MS = 12_000;
 
+/** A consumer that nobody listens to ends after this; its name is free again. */
+export const CONSUMER_INACTIVE_MS = 5_000;
+
+/** Consumers that the credential of one node can create: one for each kubelet process, and room for what lost connections left behind. */
+export const NODE_CONSUMERS_MAX = 8;
+
 export const NATS_RETRY_FIRST_MS = 100;
 export const NATS_RETRY_LONGEST_MS = 5_000;

@@ -1,4 +1,4 @@
-import { CONSUMER_HEARTBEAT_MS, STREAM_MAX_AGE_MS, STREAM_MAX_BYTES } from '../limits.ts';
+import { CONSUMER_HEARTBEAT_MS, CONSUMER_INACTIVE_MS, STREAM_MAX_AGE_MS, STREAM_MAX_BYTES } from '../limits.ts';
 import { BusUnavailable, OutOfPlace } from '../port.ts';
 import { STREAM_SUBJECTS } from './wire.ts';
 
@@ -6,6 +6,7 @@ import { STREAM_SUBJECTS } from './wire.ts';
 export const STREAM = 'K8S_EV';
 
 const NANOSECONDS = 1_000_000;
+const CONSUMER_NOT_FOUND = 10014;
 const STREAM_NOT_FOUND = 10059;
 const STREAM_EXISTS_DIFFERENTLY = 10058;
 const WRONG_LAST_SEQUENCE = 10071;
@@ -112,12 +113,33 @@ export async function createConsumer(
       max_deliver: 1,
       flow_control: true,
       idle_heartbeat: CONSUMER_HEARTBEAT_MS * NANOSECONDS,
+      inactive_threshold: CONSUMER_INACTIVE_MS * NANOSECONDS,
       replay_policy: 'instant',
       mem_storage: true,
       num_replicas: 1,
     },
   });
   return { after: integer(record(record(reply)['delivered'])['stream_seq']) };
+}
+
+/** Whether there is a consumer of this name, and somebody who listens to what it delivers. */
+export async function consumerStanding(request: Request, name: string): Promise<'absent' | 'heard' | 'unheard'> {
+  try {
+    const reply = record(await call(request, `CONSUMER.INFO.${STREAM}.${name}`, {}));
+    return reply['push_bound'] === true ? 'heard' : 'unheard';
+  } catch (error) {
+    if (error instanceof JetStreamRefusal && error.code === CONSUMER_NOT_FOUND) return 'absent';
+    throw error;
+  }
+}
+
+/** A consumer that is not there counts as deleted. */
+export async function deleteConsumer(request: Request, name: string): Promise<void> {
+  try {
+    await call(request, `CONSUMER.DELETE.${STREAM}.${name}`, {});
+  } catch (error) {
+    if (!(error instanceof JetStreamRefusal) || error.code !== CONSUMER_NOT_FOUND) throw error;
+  }
 }
 
 /** Reads the acknowledgement of a publish and answers the sequence it took. */

@@ -11,6 +11,7 @@ import {
   type Subscription,
 } from '../port.ts';
 import { HEARTBEAT_SUBJECT, matchesSubject, subjectToken } from '../subjects.ts';
+import { consumerNamesOf } from './consumer-names.ts';
 import { HeaderLines, headerLine } from './header-lines.ts';
 import {
   decodeAcknowledgement,
@@ -188,7 +189,8 @@ class NatsBus implements Bus {
   #follow(patterns: readonly string[], after: number | undefined, handlers: Handlers): Followed {
     const { clock, log } = this.#options;
     const filter = wireFilter(patterns);
-    const deps = { clock, log, inboxPrefix: this.#inboxPrefix, after, requestOn, ...handlers };
+    const consumerNames = consumerNamesOf(this.#options.user ?? 'anyone');
+    const deps = { clock, log, inboxPrefix: this.#inboxPrefix, consumerNames, after, requestOn, ...handlers };
     const stream = filter === undefined ? undefined : new StreamSubscription({ ...deps, filter });
     let stopListening = (): void => {};
     return {

@@ -1,6 +1,7 @@
 import { unreachable } from '@holdfast/platform';
 import { NATS_MAX_PAYLOAD_BYTES } from '../limits.ts';
 import { HEARTBEAT_SUBJECT, nodePodsPattern, subjectToken } from '../subjects.ts';
+import { consumerNamesOf, nodeUserName } from './consumer-names.ts';
 import { STREAM } from './jetstream-api.ts';
 import { inboxPrefixOf } from './nats-bus.ts';
 import { RESTART_SUBJECT, STREAM_SUBJECTS, SYSTEM_SUBJECTS, wireFilter } from './wire.ts';
@@ -27,7 +28,7 @@ export interface NatsServerConfig {
 }
 
 export function natsUserName(role: NatsRole): string {
-  return role.kind === 'node' ? `node-${role.nodeName}` : role.kind;
+  return role.kind === 'node' ? nodeUserName(role.nodeName) : role.kind;
 }
 
 /** Configuration of a NATS server (2.9 or later) that gives every role exactly what it needs. JSON is valid there. */
@@ -75,19 +76,19 @@ function permissionsOf(role: NatsRole): Permissions {
     case 'apiserver':
       return {
         publish: {
-          allow: [...STREAM_SUBJECTS, SYSTEM_SUBJECTS, ...streamOperations(), consumersOf('>'), flowControl],
+          allow: [...STREAM_SUBJECTS, SYSTEM_SUBJECTS, ...streamOperations(), consumersOf('*', '>'), flowControl],
         },
         subscribe: { allow: [inbox, SYSTEM_SUBJECTS] },
       };
     case 'scheduler':
     case 'controller-manager':
       return {
-        publish: { allow: [consumersOf('>'), flowControl] },
+        publish: { allow: [consumersOf('*', '>'), flowControl] },
         subscribe: { allow: [inbox, HEARTBEAT_SUBJECT, RESTART_SUBJECT] },
       };
     case 'node':
       return {
-        publish: { allow: [consumersOf(ownPods(role.nodeName)), flowControl] },
+        publish: { allow: [...nodeConsumers(role), flowControl] },
         subscribe: { allow: [inbox, HEARTBEAT_SUBJECT, RESTART_SUBJECT] },
       };
     default:
@@ -96,8 +97,18 @@ function permissionsOf(role: NatsRole): Permissions {
 }
 
 /** The server refuses a consumer whose filter is another one than the request's subject says. */
-function consumersOf(filter: string): string {
-  return `$JS.API.CONSUMER.CREATE.${STREAM}.*.${filter}`;
+function consumersOf(name: string, filter: string): string {
+  return `$JS.API.CONSUMER.CREATE.${STREAM}.${name}.${filter}`;
+}
+
+/** A fixed set of names, which bounds the consumers that a stolen credential can create. The server takes the name of the subject, not of the body. */
+function nodeConsumers(role: NatsRole & { readonly kind: 'node' }): readonly string[] {
+  const names = consumerNamesOf(natsUserName(role)) ?? [];
+  return names.flatMap((name) => [
+    consumersOf(name, ownPods(role.nodeName)),
+    `$JS.API.CONSUMER.INFO.${STREAM}.${name}`,
+    `$JS.API.CONSUMER.DELETE.${STREAM}.${name}`,
+  ]);
 }
 
 function ownPods(nodeName: string): string {

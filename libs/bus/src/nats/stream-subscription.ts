@@ -2,14 +2,17 @@ import type { Clock, Log, Timer } from '@holdfast/platform';
 import type { Msg, NatsConnection, Subscription as NatsSubscription } from 'nats';
 import { createInbox, nuid } from 'nats';
 import { CONSUMER_SILENCE_MS, NATS_RETRY_FIRST_MS, NATS_RETRY_LONGEST_MS } from '../limits.ts';
-import type { BusMessage } from '../port.ts';
-import { createConsumer, type Request } from './jetstream-api.ts';
+import { type BusMessage, BusUnavailable } from '../port.ts';
+import { freeName } from './consumer-names.ts';
+import { createConsumer, deleteConsumer, type Request } from './jetstream-api.ts';
 import { decodeChange } from './wire.ts';
 
 export interface StreamSubscriptionDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly inboxPrefix: string;
+  /** The names that this user's consumers can have; `undefined`: any. */
+  readonly consumerNames: readonly string[] | undefined;
   readonly filter: string;
   readonly after: number | undefined;
   readonly requestOn: (connection: NatsConnection) => Request;
@@ -34,6 +37,8 @@ export class StreamSubscription {
   #silence: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = NATS_RETRY_FIRST_MS;
+  /** Which name is taken from its consumer next, when none becomes free. */
+  #nextVictim = 0;
   /** Arrived before the answer that says where the consumer starts. */
   #early: Msg[] | undefined;
 
@@ -54,7 +59,9 @@ export class StreamSubscription {
       const { filter, after } = this.#deps;
       const request = this.#deps.requestOn(connection);
       const from = this.#position ?? after;
-      const consumer = await createConsumer(request, { name: nuid.next(), filter, inbox, after: from });
+      const name = await this.#chooseName(request);
+      if (generation !== this.#generation) return;
+      const consumer = await createConsumer(request, { name, filter, inbox, after: from });
       if (generation === this.#generation) this.#begin(generation, consumer.after);
     } catch (error) {
       if (generation === this.#generation) this.#tryLater(connection, error);
@@ -71,6 +78,20 @@ export class StreamSubscription {
     this.#inbox = undefined;
     this.#connection = undefined;
     this.#early = undefined;
+  }
+
+  /** A consumer that goes on after its process died is waited for; one that stays must give way, or nothing would arrive for ever. */
+  async #chooseName(request: Request): Promise<string> {
+    const { consumerNames } = this.#deps;
+    if (consumerNames === undefined) return nuid.next();
+    const free = await freeName(request, consumerNames);
+    if (free !== undefined) return free;
+    const victim = consumerNames[this.#nextVictim];
+    if (victim === undefined || this.#retryMs < NATS_RETRY_LONGEST_MS)
+      throw new BusUnavailable(`all ${consumerNames.length} consumer names of this node are in use`);
+    this.#nextVictim = (this.#nextVictim + 1) % consumerNames.length;
+    await deleteConsumer(request, victim);
+    return victim;
   }
 
   #begin(generation: number, startsAfter: number): void {

@@ -19,11 +19,13 @@ let api: TestApi;
 let server: Server;
 let url: string;
 let respond: Respond;
+let redirectTo: string | undefined;
 let reviews: Review[];
 
 beforeEach(async () => {
   api = await startTestApi();
   reviews = [];
+  redirectTo = undefined;
   respond = () => ({ allowed: true });
   server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
     const chunks: Buffer[] = [];
@@ -31,6 +33,10 @@ beforeEach(async () => {
     request.on('end', () => {
       const review = JSON.parse(Buffer.concat(chunks).toString()) as Review;
       reviews.push(review);
+      if (redirectTo !== undefined) {
+        response.writeHead(307, { location: redirectTo }).end();
+        return;
+      }
       const answer = respond(review);
       if (answer === undefined) return;
       const body =
@@ -236,6 +242,41 @@ describe('validating webhooks', () => {
     const { request } = reviews[0] as Review;
     assert.deepEqual([request['operation'], request['subResource'], request['name']], ['CONNECT', 'attach', 'p']);
     assert.deepEqual(request.object, { kind: 'PodAttachOptions', apiVersion: 'v1', stdin: true, container: 'c' });
+  });
+
+  test('[CVE-2020-8561] lead the server nowhere else: what they redirect to is not asked', async () => {
+    await hook('validating', 'redirecting');
+    redirectTo = `${url}/elsewhere`;
+    const refused = await create('a');
+    assert.equal(refused.status, 500);
+    assert.match(refused.textAt('message'), /the server rejected our request for an unknown reason \(status 307\)/);
+    assert.equal(reviews.length, 1);
+  });
+
+  test('that answer without an end are cut off', async () => {
+    await hook('validating', 'endless');
+    respond = () => ' '.repeat(3 * 1024 * 1024 + 1);
+    assert.match((await create('a')).textAt('message'), /the answer has more than 3145728 bytes/);
+  });
+
+  test('[CVE-2021-25735] see the fields of a Node as they are stored, not as they are to be', async () => {
+    await hook('validating', 'nodes', { rules: [{ ...RULES[0], resources: ['nodes', 'nodes/status'] }] });
+    const labels = { zone: 'a' };
+    const spec = { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] };
+    await api.call('POST', '/api/v1/nodes', { body: { metadata: { name: 'n', labels }, spec } });
+    const node = await api.call('GET', '/api/v1/nodes/n');
+    const wanted = { ...(node.body as object), spec: {}, metadata: { name: 'n', labels: { zone: 'b' } } };
+    assert.equal((await api.call('PUT', '/api/v1/nodes/n', { body: wanted })).status, 200);
+    await api.call('PATCH', '/api/v1/nodes/n/status', { body: { status: { capacity: { cpu: '9' } } } });
+    const told = reviews.slice(1).map(({ request }) => request['oldObject'] as Record<string, object>);
+    assert.deepEqual(
+      told.map((old) => [Reflect.get(old['metadata'] ?? {}, 'labels'), old['spec']]),
+      [
+        [labels, node.at('spec')],
+        [{ zone: 'b' }, {}],
+      ],
+    );
+    assert.equal(Reflect.get(told[1]?.['status'] ?? {}, 'capacity'), undefined);
   });
 
   test('nobody is locked out of their configuration', async () => {

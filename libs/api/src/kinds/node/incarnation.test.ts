@@ -68,6 +68,18 @@ test('the next boot of the same machine waits until the boot before has been sil
   assert.equal(verdict(nodeWith({ bound: BOUND }), REBOOTED), 'mayClaim');
 });
 
+test('a lease that a clock which was ahead renewed in the future does not keep the next boot out', () => {
+  const table = [
+    [-5_000, 'refused'],
+    [-24_000, 'refused'],
+    [-26_000, 'mayClaim'],
+    [-60 * 60_000, 'mayClaim'],
+  ] as const;
+  for (const [agoMs, expected] of table) {
+    assert.equal(verdict(nodeWith({ bound: BOUND }), REBOOTED, agoMs), expected, `renewed ${agoMs} ms ago`);
+  }
+});
+
 test('once a user or a confirmed fence says that the machine is off, another one may claim the node', () => {
   const gone = [
     nodeWith({ bound: BOUND, taint: OUT_OF_SERVICE }),

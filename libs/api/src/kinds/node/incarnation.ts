@@ -60,7 +60,9 @@ export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFac
   if (bound.machine !== claimed.machine)
     return refused('this disk was copied from, or moved out of, the machine that has this name');
   const renewedAt = parseTime(lease?.spec?.renewTime ?? '') ?? Number.NEGATIVE_INFINITY;
-  if (nowMs - renewedAt < LEASE_LIVE_MS) return refused('an earlier boot of this machine has spoken a moment ago');
+  // A clock that was ahead may have renewed the lease far in the future: nobody waits for that time to come.
+  if (Math.abs(nowMs - renewedAt) < LEASE_LIVE_MS)
+    return refused('an earlier boot of this machine has spoken a moment ago');
   return { kind: 'mayClaim' };
 }
 

@@ -163,7 +163,7 @@ test('[EXP-10] logs: the whole, the last lines, the life before, following to th
   const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => node.address });
   const transport = createDirectTransport(api.handle);
   const client = createApiClient({ transport, token: 'node-n1', userAgent: 'kubelet' });
-  const network = createProbeNetwork();
+  const network = createProbeNetwork(clock);
   const kubelet = createKubelet({ client, runtime, network, node, clock, random, ids: createIds(random), log });
   const read = async (request: Partial<LogRequest>): Promise<string> => {
     const blocks = await kubelet.logs({ namespace: 'default', podName: 'talks', ...request });

@@ -40,7 +40,7 @@ async function startNode(t: TestContext): Promise<World> {
     token: 'node-n1',
     userAgent: 'kubelet',
   });
-  const network = createProbeNetwork();
+  const network = createProbeNetwork(clock);
   const kubelet = createKubelet({ client, runtime, network, node, clock, random, ids: createIds(random), log });
   t.after(async () => {
     await kubelet.stop();

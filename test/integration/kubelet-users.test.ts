@@ -43,7 +43,7 @@ async function createWorld(t: TestContext): Promise<World | undefined> {
     const node = { ...readMachineFacts({ name: 'n1', stateDirectory }), address: '127.0.0.1' };
     const runtime = createProcessRuntime({ stateDirectory, clock, log, nodeAddress: () => node.address });
     const userRanges = userRangePool();
-    const parts = { client, runtime, network: createProbeNetwork(), node, userRanges };
+    const parts = { client, runtime, network: createProbeNetwork(clock), node, userRanges };
     const kubelet = createKubelet({ ...parts, clock, random, ids: createIds(random), log });
     life = { kubelet, runtime };
     await kubelet.start();

@@ -69,7 +69,8 @@ async function followRedirects(
   let url = new URL(first);
   let sent = headers;
   for (let asked = 1; ; asked++) {
-    const left = Math.max(1, endsAt - clock.monotonic());
+    // Whole milliseconds: events with the same words are counted as one.
+    const left = Math.max(1, Math.ceil(endsAt - clock.monotonic()));
     const answer = await network.httpGet({ url: asked === 1 ? first : url.href, headers: sent, timeoutMs: left });
     const { location = '', status } = answer;
     if (!FOLLOWED.has(status) || location === '' || !URL.canParse(location, url.href)) return answer;

@@ -40,7 +40,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
-  const network = createProbeNetwork();
+  const network = createProbeNetwork(clock);
   const staticPods = await openStaticPods(config, { clock, log });
   const { dns } = config;
   const probe = createMachineProbe(stateDirectory);

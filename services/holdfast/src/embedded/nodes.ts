@@ -65,7 +65,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     dns: names?.dns ?? givenDns(deps),
     api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
     client: front.clientOf(nodeUser(name), incarnation),
-    network: createProbeNetwork(),
+    network: createProbeNetwork(machine.clock),
   });
   front.nodes.add(name, kubelet.api);
   return {
@@ -113,7 +113,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
       client: front.clientOf(nodeUser(name), incarnation),
-      network: createProbeNetwork(),
+      network: createProbeNetwork(machine.clock),
     });
     front.nodes.add(name, kubelet.api);
     running.push({ stop: () => endPods(runtime, config.store.kind === 'memory') }, kubelet);

@@ -9,7 +9,7 @@ import { createProbeNetwork } from './probe-network.ts';
 
 const NEVER_USED = {} as ContainerRuntime;
 const clock = createSystemClock();
-const deps = { runtime: NEVER_USED, clock, network: createProbeNetwork() };
+const deps = { runtime: NEVER_USED, clock, network: createProbeNetwork(clock) };
 
 type Answer = (stream: ServerHttp2Stream, asked: Buffer) => void;
 

@@ -1,28 +1,40 @@
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import type { Clock } from '@holdfast/platform';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
 import type { HttpAnswer, ProbeNetwork } from '../probe-network.ts';
 import { grpcHealth } from './grpc-health.ts';
 
-export function createProbeNetwork(): ProbeNetwork {
-  return { httpGet, connect: connectTo, grpcHealth };
+export function createProbeNetwork(clock: Clock): ProbeNetwork {
+  return { httpGet: (request) => httpGet(clock, request), connect: connectTo, grpcHealth };
 }
 
-function httpGet({ url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0]): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
-    const options = { method: 'GET', headers, agent: false };
-    const onResponse = (response: IncomingMessage): void => {
-      readAnswer(response).then(resolve, reject);
-    };
-    // As everywhere: the certificate of a pod is not checked by its probe.
-    const sent = url.startsWith('https:')
-      ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
-      : nodeHttp().request(url, options, onResponse);
-    sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)));
-    sent.on('error', reject);
-    sent.end();
+async function httpGet(
+  clock: Clock,
+  { url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0],
+): Promise<HttpAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+  const options = { method: 'GET', headers, agent: false };
+  const onResponse = (response: IncomingMessage): void => {
+    readAnswer(response).then(resolve, reject);
+  };
+  // As everywhere: the certificate of a pod is not checked by its probe.
+  const sent = url.startsWith('https:')
+    ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
+    : nodeHttp().request(url, options, onResponse);
+  sent.on('error', reject);
+  // A deadline for the whole exchange: a server that sends a byte now and then is never idle.
+  const deadline = clock.timer(timeoutMs, () => {
+    reject(new Error(`no answer within ${timeoutMs} ms`));
+    sent.destroy();
   });
+  sent.end();
+  try {
+    return await promise;
+  } finally {
+    deadline.cancel();
+  }
 }
 
 /** Only the text of a redirect is ever told. */

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
+import { createProbeNetwork } from './probe-network.ts';
+
+const clock = createSystemClock();
+const network = createProbeNetwork(clock);
+
+const REDIRECT = 'HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 1000\r\n\r\n';
+const DRIP_MS = 10;
+const TIMEOUT_MS = 100;
+
+/** Writes `beginning`, then one byte at a time, far past the time-out, and closes the connection. */
+async function drip(socket: Socket, beginning: string): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  socket.write(beginning);
+  for (let bytes = 0; bytes < 100 && !socket.destroyed; bytes++) {
+    await clock.sleep(DRIP_MS);
+    socket.write('x');
+  }
+  socket.destroy();
+}
+
+async function askDripping(beginning: string): Promise<void> {
+  const dripping: Promise<void>[] = [];
+  const server = createServer((socket) => dripping.push(drip(socket, beginning)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  try {
+    await network.httpGet({ url: `http://127.0.0.1:${address.port}/`, headers: {}, timeoutMs: TIMEOUT_MS });
+  } finally {
+    server.close();
+    await Promise.all(dripping);
+  }
+}
+
+for (const [part, beginning] of [
+  ['body of a redirect', REDIRECT],
+  ['headers', 'HTTP/1.1 200 OK\r\nx-slow: '],
+] as const) {
+  test(`[PROBE-05] an HTTP probe times out although a byte of the ${part} arrives now and then`, async () => {
+    await assert.rejects(askDripping(beginning), { message: `no answer within ${TIMEOUT_MS} ms` });
+  });
+}

@@ -172,3 +172,26 @@ test('[CVE-2020-8562] loopback addresses are reached for pods of own nodes alone
   });
   assert.equal(loopback.status, 422);
 });
+
+test('[CVE-2018-1002105] only an answer 101 joins the connections of a client and a backend', async (t) => {
+  const offered = 'Connection: Upgrade\r\nUpgrade: websocket';
+  const server = createServer();
+  server.on('upgrade', ({ url = '' }, socket) => {
+    const head = url === '/yes' ? 'HTTP/1.1 101 Switching Protocols' : 'HTTP/1.1 403 Forbidden\r\nContent-Length: 2';
+    socket.end(`${head}\r\n${offered}\r\n\r\nno`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const api = await startApi(t);
+  await makePod(api, DEFAULT, 'own');
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+  const ask = async (path: string): Promise<readonly [number, boolean]> => {
+    const { raw } = await api.call('GET', `${DEFAULT}/pods/own:${address.port}/proxy${path}`, { headers });
+    return [raw.status, raw.upgrade !== undefined];
+  };
+  assert.deepEqual(await ask('/no'), [403, false]);
+  assert.deepEqual(await ask('/yes'), [101, true]);
+});

@@ -78,6 +78,7 @@ export class ContainerStarter {
             hostIp: () => node.address,
             node: () => admission.node(),
             onFailure,
+            onForeign: (pod, message) => tell(pod, { type: 'Warning', reason: 'VolumeNotWritable', message }),
           });
     this.#images = this.#createImages();
   }

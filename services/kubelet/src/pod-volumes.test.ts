@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,16 +12,28 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Container, KubeObject, PersistentVolume, Pod, Volume, VolumeMount } from '@holdfast/api';
+import type {
+  Container,
+  KubeObject,
+  PersistentVolume,
+  Pod,
+  PodSecurityContext,
+  Volume,
+  VolumeMount,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSystemClock, formatTime } from '@holdfast/platform';
+import { FIRST_POD_USER } from './domain/pod-users.ts';
+import { ownerOf, tokenUser } from './domain/volume-owner.ts';
 import { VOLUME_REFRESH_MS } from './limits.ts';
 import { type ContainerVolumes, PodVolumes } from './pod-volumes.ts';
 import { eventually } from './runtime/contract.ts';
+import type { RuntimeAbilities } from './runtime/port.ts';
 
 const system = createSystemClock();
 
@@ -58,7 +73,13 @@ interface World {
   readonly api: Api;
   readonly path: string;
   readonly failures: string[];
-  readonly prepare: (volume: Omit<Volume, 'name'>, mount?: Partial<VolumeMount>) => Promise<ContainerVolumes>;
+  readonly foreign: string[];
+  /** `securityContext`: what is made belongs to the users of the pod. */
+  readonly prepare: (
+    volume: Omit<Volume, 'name'>,
+    mount?: Partial<VolumeMount>,
+    securityContext?: PodSecurityContext,
+  ) => Promise<ContainerVolumes>;
   readonly read: (file: string) => string;
   readonly refresh: () => void;
   readonly offer: (change: Pod['metadata']) => void;
@@ -70,20 +91,23 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
   const path = mkdtempSync(join(tmpdir(), 'holdfast-volumes-'));
   const api = new Api();
   const failures: string[] = [];
+  const foreign: string[] = [];
   let refresh = (): void => assert.fail('nothing is refreshed');
   const timer = (delayMs: number, fire: () => void) => {
     assert.equal(delayMs, VOLUME_REFRESH_MS);
     refresh = fire;
     return { cancel: () => {} };
   };
+  const abilities: RuntimeAbilities = { mounts, user: 'any' };
   const volumes = new PodVolumes({
     client: api.client(),
     clock: { ...system, timer },
-    abilities: { mounts, user: 'any' },
+    abilities,
     allocatable: { cpu: '4' },
     hostIp: () => '192.0.2.1',
     node: () => ({ name: 'n1', labels: { zone: 'a' } }),
     onFailure: (_pod, message) => failures.push(message),
+    onForeign: (_pod, message) => foreign.push(message),
   });
   let pod: Pod;
   try {
@@ -91,7 +115,8 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
       api,
       path,
       failures,
-      prepare: (volume, mount = {}) => {
+      foreign,
+      prepare: (volume, mount = {}, securityContext) => {
         const container: Container = {
           name: 'c',
           image: 'i',
@@ -102,10 +127,18 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
           apiVersion: 'v1',
           kind: 'Pod',
           metadata: METADATA,
-          spec: { containers: [container], volumes: [{ name: 'v', ...volume }] },
+          spec: {
+            containers: [container],
+            volumes: [{ name: 'v', ...volume }],
+            ...(securityContext === undefined ? {} : { securityContext }),
+          },
           status: { phase: 'Pending' },
         };
-        return volumes.prepare({ pod, path, podIp: '198.51.100.1' }, container, { ROLE: 'db' });
+        const owners =
+          securityContext === undefined
+            ? {}
+            : { owner: ownerOf(pod, abilities, undefined), tokenUser: tokenUser(pod, abilities, undefined) };
+        return volumes.prepare({ pod, path, podIp: '198.51.100.1', ...owners }, container, { ROLE: 'db' });
       },
       read: (file) => readFileSync(join(path, 'v', file), 'utf8'),
       refresh: () => refresh(),
@@ -266,6 +299,63 @@ test('[POD-25] a claim leads to the directory of the volume that it is bound to'
     bindClaim(api, { local: { path: directory }, nodeAffinity: required('b') });
     await assert.rejects(prepare(claim), /NodeAffinity check failed for volume "pv-1"/);
   }));
+
+const ownersOf = (path: string): readonly [number, number, string] => {
+  const { uid, gid, mode } = statSync(path);
+  return [uid, gid, (mode & 0o7777).toString(8)];
+};
+const CLAIM = { persistentVolumeClaim: { claimName: 'data' } };
+/** Only root may give files away. */
+const testAsRoot = (title: string, run: () => Promise<void>): void => {
+  if (process.getuid?.() === 0) test(title, run);
+};
+
+testAsRoot('a directory that is made for a claim belongs to the user and the group of its pod', () =>
+  inWorld(async ({ api, path, prepare, foreign }) => {
+    const made = async (name: string, securityContext: PodSecurityContext, mount: Partial<VolumeMount> = {}) => {
+      bindClaim(api, { hostPath: { path: join(path, name), type: 'DirectoryOrCreate' } });
+      await prepare(CLAIM, mount, securityContext);
+      return ownersOf(join(path, name));
+    };
+    assert.deepEqual(await made('user', { runAsUser: 61_234 }), [61_234, 61_234, '755']);
+    assert.deepEqual(await made('group', { runAsUser: 61_234, fsGroup: 62_000 }), [61_234, 62_000, '2775']);
+    const [uid, gid, mode] = await made('none', {});
+    assert.deepEqual([uid >= FIRST_POD_USER, gid, mode], [true, uid, '755']);
+    await made('sub', { runAsUser: 61_234, fsGroup: 62_000 }, { subPath: 'a/b' });
+    assert.deepEqual(ownersOf(join(path, 'sub/a/b')), [61_234, 62_000, '2775']);
+    assert.deepEqual(foreign, []);
+  }),
+);
+
+testAsRoot(
+  'a directory of root that a claim finds becomes the pod’s when it is empty; else an event says what to do',
+  () =>
+    inWorld(async ({ api, path, prepare, foreign }) => {
+      const found = async (name: string, prepareIt: (directory: string) => void) => {
+        const directory = join(path, name);
+        mkdirSync(directory);
+        prepareIt(directory);
+        bindClaim(api, { hostPath: { path: directory, type: '' } });
+        await prepare(CLAIM, {}, { runAsUser: 61_234 });
+        await prepare(CLAIM, {}, { runAsUser: 61_234 });
+        return ownersOf(directory);
+      };
+      assert.deepEqual(await found('empty', () => {}), [61_234, 61_234, '755']);
+      assert.deepEqual(await found('of-other', (directory) => chownSync(directory, 61_000, 61_000)), [
+        61_000,
+        61_000,
+        '755',
+      ]);
+      assert.deepEqual(await found('open', (directory) => chmodSync(directory, 0o777)), [0, 0, '777']);
+      assert.deepEqual(foreign, []);
+      assert.deepEqual(await found('used', (directory) => writeFileSync(join(directory, 'f'), '')), [0, 0, '755']);
+      assert.equal(foreign.length, 1);
+      assert.match(
+        foreign[0] ?? '',
+        /runs as user 61234 and cannot write .*: run "chown -R 61234:61234 .*used" on the node/,
+      );
+    }),
+);
 
 test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps the pod waiting', () =>
   inWorld(async ({ api, path, prepare }) => {

@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
 import { type OpenSubPath, openSubPath } from './adapters/sub-path.ts';
-import { makeEmptyDirectory, makeMemoryDirectory, useHostPath, writeVolume } from './adapters/volume-directory.ts';
+import {
+  adoptDirectory,
+  makeEmptyDirectory,
+  makeMemoryDirectory,
+  useHostPath,
+  writeVolume,
+} from './adapters/volume-directory.ts';
 import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
 import { ContainerConfigError, expandSubPath } from './domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from './domain/refusals.ts';
@@ -15,7 +21,7 @@ import {
   type VolumeSource,
   volumeReferences,
 } from './domain/volume-files.ts';
-import type { Owner } from './domain/volume-owner.ts';
+import { claimOwner, type Owner } from './domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from './limits.ts';
 import { readBytes } from './referenced-data.ts';
 import { subPathTarget } from './runtime/pod-directories.ts';
@@ -29,6 +35,8 @@ export interface PodVolumesDeps extends ClaimDeps {
   readonly hostIp: () => string;
   /** Files of a running pod could not be brought up to date; they stay as they were. */
   readonly onFailure: (pod: Pod, message: string) => void;
+  /** The pod cannot write a volume, because its files belong to root. */
+  readonly onForeign?: (pod: Pod, message: string) => void;
 }
 
 /** The directory of the pod's volumes and what the pod is now. */
@@ -57,6 +65,8 @@ export class PodVolumes {
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
   /** Where the claims of the pod lead to, by volume. */
   readonly #claimed = new Map<string, string>();
+  /** Directories of claims that the pod cannot write: each is told once. */
+  readonly #told = new Set<string>();
   /** One writer at a time. */
   #last: Promise<void> = Promise.resolve();
   #place: VolumePlace | undefined;
@@ -161,13 +171,26 @@ export class PodVolumes {
         refuseForeign(place, 'persistentVolumeClaim');
         const claimed = await findClaimed(this.#deps, place.pod, source);
         this.#claimed.set(name, claimed.path);
-        return useHostPath(claimed.path, claimed.type, place.owner);
+        const owner = claimOwner(this.#deps.abilities, place);
+        await useHostPath(claimed.path, claimed.type, owner);
+        if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
+        return;
       }
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
       case 'files':
         return this.#writeFiles(place, name, source);
     }
+  }
+
+  /** Only where pods are processes: a container's root may write what is root's. */
+  async #adopt(pod: Pod, path: string, owner: Owner): Promise<void> {
+    if (this.#deps.abilities.isolation === true || (await adoptDirectory(path, owner)) || this.#told.has(path)) return;
+    this.#told.add(path);
+    this.#deps.onForeign?.(
+      pod,
+      `The pod runs as user ${owner.uid} and cannot write ${path}, which belongs to root: run "chown -R ${owner.uid}:${owner.gid} ${path}" on the node`,
+    );
   }
 
   async #makeEmpty(directory: string, { inMemory, sizeLimit }: EmptyDir, owner: Owner | undefined): Promise<void> {

@@ -170,8 +170,34 @@ export async function useHostPath(path: string, type: string, owner?: Owner): Pr
   const check = HOST_PATH_CHECKS.get(type);
   if (check === undefined) throw new VolumeError(`hostPath type ${JSON.stringify(type)} is not known`);
   await check(path);
-  if (isNew) await chown(path, owner.uid, owner.gid);
+  if (isNew) await giveClaimed(path, owner);
 }
+
+/** The group writes, and new files belong to it, where the pod names one. */
+async function giveClaimed(path: string, owner: Owner): Promise<void> {
+  await chown(path, owner.uid, owner.gid);
+  if (owner.group && (await stat(path)).isDirectory()) await chmod(path, GROUP_WRITES | INHERIT_GROUP);
+}
+
+const GROUP_WRITES = 0o775;
+const OF_GROUP = 0o020;
+const OF_OTHERS = 0o002;
+
+/**
+ * A directory that existed before its claim had a user: an empty one of root becomes the pod's. `false`: it is root's and has files, so
+ * the pod cannot write it. Every other owner was chosen by somebody.
+ */
+export async function adoptDirectory(path: string, owner: Owner): Promise<boolean> {
+  const found = await stat(path);
+  const isWritable =
+    owner.uid === ROOT || (found.mode & OF_OTHERS) !== 0 || (found.gid === owner.gid && (found.mode & OF_GROUP) !== 0);
+  if (!found.isDirectory() || found.uid !== ROOT || isWritable) return true;
+  if ((await readdir(path)).length > 0) return false;
+  await giveClaimed(path, owner);
+  return true;
+}
+
+const ROOT = 0;
 
 async function makeFile(path: string): Promise<void> {
   if (await exists(path)) return;

@@ -42,6 +42,20 @@ export function tokenUser(pod: Pod, abilities: RuntimeAbilities, range: UserRang
   return user === undefined ? undefined : (range?.firstId ?? ROOT) + user;
 }
 
+/**
+ * Who a directory of a claim belongs to: the one user of the pod, and the group that the pod names. `undefined`: there is no such user and no
+ * such group, or this node cannot change owners.
+ */
+export function claimOwner(
+  abilities: RuntimeAbilities,
+  { owner, tokenUser: user }: { readonly owner?: Owner | undefined; readonly tokenUser?: number | undefined },
+): Owner | undefined {
+  if (abilities.user !== 'any' || (owner === undefined && user === undefined)) return undefined;
+  const uid = user ?? owner?.uid ?? ROOT;
+  const group = owner?.group === true;
+  return { uid, gid: group ? owner.gid : uid, group, isShifted: owner?.isShifted === true };
+}
+
 const GROUP_READS = 0o040;
 
 export const ownedFileMode = (mode: number, owner: Owner | undefined): number =>

@@ -1,4 +1,14 @@
-import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  type Stats,
+} from 'node:fs';
 
 /** Linux' `O_PATH`, the same number everywhere; Node has no name for it. */
 const O_PATH = 0o10000000;
@@ -7,7 +17,7 @@ const ANYTHING = O_PATH | constants.O_NOFOLLOW;
 const INHERIT_GROUP = 0o2000;
 
 export interface BeneathOptions {
-  /** Mode of directories that are made where they are missing. The group of a directory that gives its group away is kept. */
+  /** Mode of directories that are made where they are missing. Their owners are those of the directory around. */
   readonly make?: number;
   /** Before each name is looked up. */
   readonly beforeStep?: (name: string) => void;
@@ -57,12 +67,18 @@ function step(
   const opened = openStep(path, name, isLast && !isMade);
   try {
     if (fstatSync(opened).isSymbolicLink()) throw new BeneathError(`${JSON.stringify(name)} is a link`);
-    if (isMade) chmodSync(descriptorPath(opened), make | (fstatSync(directory).mode & INHERIT_GROUP));
+    if (isMade) giveAs(fstatSync(directory), opened, make);
     return opened;
   } catch (error) {
     closeSync(opened);
     throw error;
   }
+}
+
+/** Whoever may write the directory around it may write it. */
+function giveAs(around: Stats, made: number, mode: number): void {
+  if (process.getuid?.() === 0) chownSync(descriptorPath(made), around.uid, around.gid);
+  chmodSync(descriptorPath(made), mode | (around.mode & INHERIT_GROUP));
 }
 
 function openStep(path: string, name: string, mayBeFile: boolean): number {

@@ -1,6 +1,7 @@
 import { createSilentLog } from '@holdfast/platform';
 import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
+import type { CustomKinds } from '../common/custom-kinds.ts';
 import { nameOf } from '../common/meta.ts';
 import { ApiModel } from './api-model.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
@@ -24,9 +25,15 @@ export class DrivenController {
   readonly #world: World;
   readonly errors: unknown[] = [];
 
-  constructor(world: World, definition: ControllerDefinition, informers = world.api.informers) {
+  constructor(
+    world: World,
+    definition: ControllerDefinition,
+    informers = world.api.informers,
+    customKinds?: CustomKinds,
+  ) {
     this.#world = world;
-    this.#loops = definition.create(contextOf(world, definition.component, informers)).map((loop) => {
+    const context = contextOf(world, definition.component, informers);
+    this.#loops = definition.create({ ...context, ...(customKinds && { customKinds }) }).map((loop) => {
       const due = new Set(loop.initialKeys());
       this.#stops.push(...loop.wake((key) => due.add(key)));
       return { loop, due, later: new Map<string, number>() };

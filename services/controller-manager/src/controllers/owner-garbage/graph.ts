@@ -13,6 +13,14 @@ export interface Node {
 }
 
 const pathOf = ({ group, version, plural }: ResourceRef): string => `${group}/${version}/${plural}`;
+/** How a reference names the kind of an owner. */
+const ownerNameOf = ({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
+  `${apiVersion} ${kind}`;
+const ownerNameIn = (resource: ResourceRef): string =>
+  ownerNameOf({ apiVersion: apiVersionOf(resource), kind: resource.kind });
+const ownerNamesOf = (kind: CustomKindRef): readonly string[] =>
+  kind.versions.map((version) => ownerNameIn({ ...kind, version }));
+
 export const workKey = ({ resource, key }: Node): string => `${pathOf(resource)} ${key}`;
 
 /** Who owns whom, read from the caches of all kinds; absence is only believed when the API says so. */
@@ -29,20 +37,20 @@ export class OwnershipGraph {
   constructor(context: ControllerContext, resources: readonly ResourceRef[]) {
     this.#context = context;
     this.#byPath = new Map(resources.map((resource) => [pathOf(resource), resource]));
-    this.#byKind = new Map(resources.map((resource) => [`${apiVersionOf(resource)} ${resource.kind}`, resource]));
+    this.#byKind = new Map(resources.map((resource) => [ownerNameIn(resource), resource]));
   }
 
   add(kind: CustomKindRef, cache: Informer<KubeObject>): void {
     this.#customCaches.set(kind, cache);
     this.#byPath.set(pathOf(kind), kind);
-    for (const version of kind.versions) this.#byKind.set(`${apiVersionOf({ ...kind, version })} ${kind.kind}`, kind);
+    for (const name of ownerNamesOf(kind)) this.#byKind.set(name, kind);
     this.#caches = undefined;
   }
 
   remove(kind: CustomKindRef): void {
     this.#customCaches.delete(kind);
     this.#byPath.delete(pathOf(kind));
-    for (const version of kind.versions) this.#byKind.delete(`${apiVersionOf({ ...kind, version })} ${kind.kind}`);
+    for (const name of ownerNamesOf(kind)) this.#byKind.delete(name);
     this.#caches = undefined;
   }
 
@@ -63,13 +71,30 @@ export class OwnershipGraph {
   dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
     // Asked for every object that goes, of which few own anything.
     const found: (Node & { readonly object: KubeObject })[] = [];
-    this.#caches ??= Array.from(this.#byPath.values(), (resource) => [resource, this.#cacheOf(resource)]);
-    for (const [resource, cache] of this.#caches) {
+    for (const [resource, cache] of this.#allCaches()) {
       for (const object of cache.byIndex('owner', ownerUid)) {
         found.push({ resource, object, key: keyIn(resource, object) });
       }
     }
     return found;
+  }
+
+  /** Objects that name an owner of the kind, in any of its versions. Looks at every known object: asked once for each new kind. */
+  dependentsOfKind(kind: CustomKindRef): readonly (Node & { readonly object: KubeObject })[] {
+    const names = new Set(ownerNamesOf(kind));
+    const isDependent = ({ metadata }: KubeObject): boolean =>
+      metadata.ownerReferences?.some((owner) => names.has(ownerNameOf(owner))) === true;
+    return this.#allCaches().flatMap(([resource, cache]) =>
+      cache
+        .list()
+        .filter(isDependent)
+        .map((object) => ({ resource, object, key: keyIn(resource, object) })),
+    );
+  }
+
+  #allCaches(): readonly (readonly [ResourceRef, Informer<KubeObject>])[] {
+    this.#caches ??= Array.from(this.#byPath.values(), (resource) => [resource, this.#cacheOf(resource)]);
+    return this.#caches;
   }
 
   /** Both wait for their dependents, and the dependent waits, perhaps through others, for this very owner: neither would ever end. */
@@ -88,7 +113,7 @@ export class OwnershipGraph {
 
   /** The node that a reference names; undefined for a kind that is not served. */
   ownerNode(dependent: KubeObject, owner: OwnerReference): Node | undefined {
-    const resource = this.#byKind.get(`${owner.apiVersion} ${owner.kind}`);
+    const resource = this.#byKind.get(ownerNameOf(owner));
     if (resource === undefined) return undefined;
     const namespace = namespaceOf(dependent);
     return { resource, key: resource.namespaced && namespace !== '' ? `${namespace}/${owner.name}` : owner.name };

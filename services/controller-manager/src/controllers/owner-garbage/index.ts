@@ -1,7 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer, InformerChange } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
@@ -44,20 +44,25 @@ function createLoop(context: ControllerContext, resources: readonly ResourceRef[
         cache.onChange((change) => {
           for (const node of affected(graph, resource, change)) enqueue(workKey(node));
         });
-      return [
-        ...resources.map((resource) => follow(resource, informers.of(resource))),
-        customKinds.follow((kind, cache) => {
-          graph.add(kind, cache);
-          for (const object of cache.list()) {
-            if (isOfInterest(object)) enqueue(workKey({ resource: kind, key: keyIn(kind, object) }));
-          }
-          const unfollow = follow(kind, cache);
-          return () => {
-            unfollow();
-            graph.remove(kind);
-          };
-        }),
-      ];
+      let isStarting = true;
+      const add = (kind: CustomKindRef, cache: Informer<KubeObject>): (() => void) => {
+        graph.add(kind, cache);
+        for (const object of cache.list()) {
+          if (isOfInterest(object)) enqueue(workKey({ resource: kind, key: keyIn(kind, object) }));
+        }
+        // Passes before took owners of the kind for present; before the start there were none, and everything is due.
+        for (const node of isStarting ? [] : graph.dependentsOfKind(kind)) {
+          if (isOfInterest(node.object) && !isAtRest(graph, node.object)) enqueue(workKey(node));
+        }
+        const unfollow = follow(kind, cache);
+        return () => {
+          unfollow();
+          graph.remove(kind);
+        };
+      };
+      const stops = [...resources.map((resource) => follow(resource, informers.of(resource))), customKinds.follow(add)];
+      isStarting = false;
+      return stops;
     },
     reconcile: async (work) => {
       const node = graph.parse(work);

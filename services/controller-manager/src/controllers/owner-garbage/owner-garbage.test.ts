@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceRef } from '@holdfast/api';
+import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceRef } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
+import type { CustomKindRef, CustomKinds } from '../../common/custom-kinds.ts';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { OWNERS_ASKED_PER_PASS } from '../../limits.ts';
 import { deployment, pod, replicaSet } from '../../testing/builders.ts';
@@ -268,4 +269,81 @@ test('an object that names a thousand owners costs a bounded number of questions
   }
   assert.ok(most <= OWNERS_ASKED_PER_PASS + 1, `${most} questions`);
   assert.ok(world.api.list(PODS).every(isTerminating), 'it has followed its owners');
+});
+
+const WIDGETS: CustomKindRef = {
+  group: 'example.com',
+  version: 'v2',
+  versions: ['v1', 'v2'],
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: true,
+};
+
+/** A controller that has started; `fill` tells it of Widgets, whose cache is filled later than all others. */
+function startedBeforeWidgets(world: World): { readonly controller: DrivenController; readonly fill: () => void } {
+  const filled: (() => void)[] = [];
+  const kinds: CustomKinds = {
+    list: () => [WIDGETS],
+    follow: (subscribe) => {
+      filled.push(() => void subscribe(WIDGETS, world.api.cache(WIDGETS)));
+      return () => {};
+    },
+  };
+  const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
+  const controller = new DrivenController(world, definition, world.api.informers, kinds);
+  return { controller, fill: () => filled.forEach((each) => each()) };
+}
+
+function putConfigMap(world: World, name: string, owner: { readonly apiVersion: string; readonly uid: string }): void {
+  const ownerReferences = [{ ...owner, kind: 'Widget', name: owner.uid }];
+  world.api.put<KubeObject>(CONFIG_MAPS, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name, ownerReferences },
+  });
+}
+
+function putWidget(world: World, uid: string, metadata: KubeObject['metadata'] = {}): void {
+  world.api.put<KubeObject>(WIDGETS, {
+    apiVersion: 'example.com/v2',
+    kind: 'Widget',
+    metadata: { namespace: 'default', name: uid, uid, ...metadata },
+  });
+}
+
+test('dependents of a custom resource that has gone follow it once its kind is known', async () => {
+  const world = createWorld();
+  putWidget(world, 'alive');
+  putConfigMap(world, 'of-v1', { apiVersion: 'example.com/v1', uid: 'gone' });
+  putConfigMap(world, 'of-v2', { apiVersion: 'example.com/v2', uid: 'gone' });
+  putConfigMap(world, 'of-living', { apiVersion: 'example.com/v1', uid: 'alive' });
+  putConfigMap(world, 'of-unserved', { apiVersion: 'example.com/v3', uid: 'gone' });
+  const { controller, fill } = startedBeforeWidgets(world);
+  await controller.settle();
+  assert.equal(world.api.list(CONFIG_MAPS).length, 4, 'nobody can tell yet');
+  fill();
+  await controller.settle();
+  assert.deepEqual(world.api.list(CONFIG_MAPS).map(nameOf).sort(), ['of-living', 'of-unserved']);
+  assert.equal(world.api.reads.get, 1, 'one question for the owner that is gone, none for the one that is there');
+});
+
+test('dependents of one custom kind in another, both known at the start, follow their owners', async () => {
+  const world = createWorld();
+  const gadgets: CustomKindRef = { ...WIDGETS, kind: 'Gadget', plural: 'gadgets' };
+  const ownedBy = (kind: string) => ({
+    ownerReferences: [{ apiVersion: 'example.com/v1', kind, name: 'o', uid: 'o' }],
+  });
+  putWidget(world, 'widget', ownedBy('Gadget'));
+  const gadget = { name: 'gadget', namespace: 'default', ...ownedBy('Widget') };
+  world.api.put<KubeObject>(gadgets, { apiVersion: 'example.com/v2', kind: 'Gadget', metadata: gadget });
+  const kinds: CustomKinds = {
+    list: () => [WIDGETS, gadgets],
+    follow: (subscribe) => {
+      const ends = [WIDGETS, gadgets].map((kind) => subscribe(kind, world.api.cache(kind)));
+      return () => ends.forEach((end) => end());
+    },
+  };
+  await new DrivenController(world, collector, world.api.informers, kinds).settle();
+  assert.deepEqual([...world.api.list(WIDGETS), ...world.api.list(gadgets)], []);
 });

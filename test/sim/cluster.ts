@@ -6,7 +6,13 @@ import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, createApiClient } from '@holdfast/client';
 import { type ControllerManagerDeps, createControllerManager } from '@holdfast/controller-manager';
 import { createFencer, type FenceAgent, type FencerConfiguration } from '@holdfast/fencer';
-import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
+import {
+  type BoundIncarnation,
+  type ContainerRuntime,
+  createKubelet,
+  HOLLOW_PROBE_NETWORK,
+  hollowNodeFacts,
+} from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
@@ -66,6 +72,8 @@ export interface SimFencerOptions {
 interface SimNode {
   readonly process: SimulatedProcess;
   readonly runtime: HollowRuntime;
+  /** On the disk of the machine. */
+  readonly bound: BoundIncarnation;
   /** The kubelet's connection; it ends with the kubelet. */
   connection: ContainerRuntime;
   boots: number;
@@ -81,6 +89,16 @@ const identityOf = (name: string, boot: number): SimIdentity => ({
   name,
   incarnation: formatIncarnation({ key: name, machine: name, boot: String(boot) }),
 });
+
+function createBound(): BoundIncarnation {
+  let kept: string | undefined;
+  return {
+    read: () => kept,
+    write: (incarnation) => {
+      kept = incarnation;
+    },
+  };
+}
 
 export interface SimTwin {
   /** In the network, and in the facts of the oracle. */
@@ -165,7 +183,7 @@ export class SimCluster {
     const machine = process.boot(this.#options.logOf?.(party));
     const runtime = this.#runtimeOn(party);
     const incarnation = formatIncarnation({ key: copiedDisk ? name : party, machine: party, boot: 'first' });
-    this.background(this.#kubeletOn(machine, runtime.connect(), { name, incarnation }).start());
+    this.background(this.#kubeletOn(machine, runtime.connect(), { name, incarnation }, createBound()).start());
     return { party };
   }
 
@@ -210,7 +228,17 @@ export class SimCluster {
     node.connection = node.runtime.connect();
     const machine = node.process.boot(this.#options.logOf?.(name));
     node.boots += 1;
-    this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots)).start());
+    this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
+  }
+
+  /** The kubelet alone is killed and starts again; the machine and its containers go on. */
+  restartKubelet(name: string): void {
+    const node = this.#machineOf(name);
+    node.process.crash();
+    this.background(node.connection.close());
+    node.connection = node.runtime.connect();
+    const machine = node.process.boot(this.#options.logOf?.(name));
+    this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
 
   /** The answer of a request, while virtual time goes on. */
@@ -275,8 +303,9 @@ export class SimCluster {
     const machine = process.boot(this.#options.logOf?.(name));
     const runtime = this.#runtimeOn(name);
     const connection = runtime.connect();
-    this.#nodes.set(name, { process, runtime, connection, boots: 1 });
-    return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1));
+    const bound = createBound();
+    this.#nodes.set(name, { process, runtime, bound, connection, boots: 1 });
+    return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1), bound);
   }
 
   /** The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet. */
@@ -288,7 +317,12 @@ export class SimCluster {
     return createHollowRuntime({ ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe });
   }
 
-  #kubeletOn(machine: SimulatedMachine, runtime: ContainerRuntime, identity: SimIdentity): Service {
+  #kubeletOn(
+    machine: SimulatedMachine,
+    runtime: ContainerRuntime,
+    identity: SimIdentity,
+    bound: BoundIncarnation,
+  ): Service {
     const { name, incarnation } = identity;
     return createKubelet({
       ...machine,
@@ -304,6 +338,7 @@ export class SimCluster {
         ...(this.#saysWhoItIs ? { incarnation } : {}),
       },
       network: HOLLOW_PROBE_NETWORK,
+      bound,
     });
   }
 

@@ -87,6 +87,26 @@ for (const seed of SEEDS) {
     assert.ok(party.startsWith(node));
   });
 
+  test(`[SAFE-31] [SAFE-17] as before, and the kubelet of the old machine starts again out of reach: it still ends what runs there (seed ${seed})`, async () => {
+    const scene = await setScene(seed);
+    const { cluster, world, node } = scene;
+    cluster.cutFromMasters(node);
+    cluster.joinTwin(node, { copiedDisk: false });
+    await cluster.kernel.runFor(2 * MINUTE_MS);
+    cluster.oracle.release(PET.namespace, PET.name);
+    await cluster.ask(cluster.admin.delete(NODES, { name: node }));
+    await world.until('the other machine is the node, and the pet runs', 5 * MINUTE_MS, () => {
+      return world.readyNodes().includes(node) && livesOf(scene).some((place) => place !== node);
+    });
+    cluster.restartKubelet(node);
+    await cluster.kernel.runFor(MINUTE_MS);
+    assert.ok(livesOf(scene).includes(node), 'the container outlives its kubelet');
+    cluster.network.rejoin(node);
+    await world.until('the old machine has ended its pet', 5 * MINUTE_MS, () => !livesOf(scene).includes(node));
+    assert.equal(livesOf(scene).length, 1);
+    assert.ok(world.readyNodes().includes(node), 'the other machine stays');
+  });
+
   test(`[SAFE-31] a machine that lost its power boots again and is the node it was, without anybody's help (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, node } = scene;

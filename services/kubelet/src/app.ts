@@ -24,7 +24,7 @@ import { keptLives } from './garbage/decide-containers.ts';
 import type { GarbagePolicy } from './garbage/policy.ts';
 import type { NodeAddress } from './node-address.ts';
 import { createNodeAdmission } from './node-admission.ts';
-import { NodeAgent } from './node-agent.ts';
+import { type BoundIncarnation, NodeAgent } from './node-agent.ts';
 import { createNodeApi } from './node-api.ts';
 import { type LogRequest, podLogs } from './pod-logs.ts';
 import { PodManager } from './pod-manager.ts';
@@ -50,6 +50,8 @@ export interface KubeletDeps {
   readonly node: NodeFacts;
   /** Absent: the node keeps the address of `node`. */
   readonly address?: NodeAddress | undefined;
+  /** Which incarnation of `node` was bound from here. Absent: containers do not outlive the kubelet. */
+  readonly bound?: BoundIncarnation | undefined;
   /** Absent: nobody knows the names of services. */
   readonly dns?: ClusterDns | undefined;
   /** Where pods reach the API that cannot reach the address of its service. */
@@ -206,7 +208,7 @@ type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
 
 /** The Node object says how the container runtime is, too. */
 function keepNode(
-  { client, clock, log, node: facts, runtime, address }: KubeletDeps,
+  { client, clock, log, node: facts, runtime, address, bound }: KubeletDeps,
   manager: PodManager,
   state: {
     readonly pressure: () => readonly PressureCondition[];
@@ -234,7 +236,10 @@ function keepNode(
     pressure: state.pressure,
     volumes: state.attachments,
     onVanished: () => manager.verifyAll(),
-    onDisplaced: () => manager.displaced(),
+    onDisplaced: () => {
+      manager.displaced().catch((error: unknown) => log.error('pods of a displaced machine not ended', { error }));
+    },
+    bound,
   });
   return {
     beatSoon: () => agent.beatSoon(),

@@ -1,4 +1,4 @@
-export { readIncarnation } from './adapters/incarnation.ts';
+export { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
@@ -12,6 +12,7 @@ export { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from './eviction/threshold
 export { DEFAULT_GARBAGE_POLICY } from './garbage/policy.ts';
 export { hollowNodeFacts } from './hollow-facts.ts';
 export { NodeAddress } from './node-address.ts';
+export type { BoundIncarnation } from './node-agent.ts';
 export type { LogRequest } from './pod-logs.ts';
 export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './probe-network.ts';
 export {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KubeObject, NODES, type Node } from '@holdfast/api';
+import { type KubeObject, NODE_INCARNATION, NODES, type Node, OTHER_INCARNATION } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
+import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
 import { newNode } from './domain/node-status.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
@@ -106,4 +106,83 @@ test('a report that always loses is tried again later, and the lease says meanwh
   assert.equal(asked.filter((what) => what === 'report').length, NODE_STATUS_TRIES);
   assert.equal(asked.at(-1), 'lease');
   assert.equal(waitsMs, NODE_RETRY_MS);
+});
+
+interface Boundness {
+  readonly incarnation: string;
+  /** On the disk when the kubelet starts. */
+  readonly kept?: string;
+  /** Of the Node in the API. */
+  readonly nodeOf: string | undefined;
+}
+
+const REFUSED = new StatusError({
+  code: 403,
+  reason: 'Forbidden',
+  message: 'bound to another incarnation',
+  details: { causes: [{ reason: OTHER_INCARNATION, message: 'another machine' }] },
+});
+
+/** A kubelet that starts; the API lets nobody but the incarnation of the Node write. */
+async function startedAs({
+  incarnation,
+  kept,
+  nodeOf,
+}: Boundness): Promise<{ ended: number; kept: string | undefined }> {
+  let ended = 0;
+  let onDisk = kept;
+  const own = { ...facts, incarnation };
+  const made = newNode({ facts: own, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const node = { ...made, metadata: { ...made.metadata, annotations: { [NODE_INCARNATION]: nodeOf ?? '' } } };
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === NODES.plural && nodeOf !== undefined ? node : undefined),
+    patch: () => (nodeOf === undefined || nodeOf === incarnation ? given(node) : Promise.reject(REFUSED)),
+    create: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts: own,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+    onDisplaced: () => ended++,
+    bound: {
+      read: () => onDisk,
+      write: (text) => {
+        onDisk = text;
+      },
+    },
+  });
+  agent.start();
+  await clock.advance(3 * NODE_RETRY_MS);
+  await agent.stop();
+  return { ended, kept: onDisk };
+}
+
+test('[SAFE-31] a kubelet that was restarted and is displaced meanwhile ends what the kubelet before it ran, once', async () => {
+  const found = await startedAs({ incarnation: 'k/m/b-1', kept: 'k/m/b-1', nodeOf: 'x/y/z' });
+  assert.equal(found.ended, 1);
+});
+
+test('[SAFE-31] a rebooted machine, a clone and a machine that was never bound end nothing when they are refused', async () => {
+  for (const [incarnation, kept] of [
+    ['k/m/b-2', 'k/m/b-1'],
+    ['k/m-2/b-1', 'k/m/b-1'],
+    ['k/m/b-1', undefined],
+  ] as const) {
+    const found = await startedAs({ incarnation, nodeOf: 'x/y/z', ...(kept === undefined ? {} : { kept }) });
+    assert.deepEqual(found, { ended: 0, kept });
+  }
+});
+
+test('[SAFE-31] who is bound, by a claim or by registering, is kept on disk', async () => {
+  for (const nodeOf of ['k/m/b-2', undefined]) {
+    const { kept } = await startedAs({ incarnation: 'k/m/b-2', kept: 'k/m/b-1', nodeOf });
+    assert.equal(kept, 'k/m/b-2');
+  }
 });

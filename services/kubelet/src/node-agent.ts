@@ -27,6 +27,13 @@ export interface NotReady {
   readonly reason: string;
 }
 
+/** Which incarnation was bound from this installation: containers outlive the kubelet, what it has in memory does not. */
+export interface BoundIncarnation {
+  read(): string | undefined;
+  /** Durable when it returns. */
+  write(incarnation: string): void;
+}
+
 export interface NodeAgentDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -46,6 +53,8 @@ export interface NodeAgentDeps {
   readonly onVanished: () => Promise<void>;
   /** Another machine has the name now, because this one was given up: nothing may go on under it here. */
   readonly onDisplaced?: () => void;
+  /** Absent: nothing that runs here outlives the kubelet. */
+  readonly bound?: BoundIncarnation | undefined;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -59,7 +68,9 @@ export class NodeAgent {
   #stopped = false;
   /** Known to be bound to this machine. Somebody who takes the name tells by refusing. */
   #isBound = false;
-  #wasBound = false;
+  /** Pods of the name may run here: this kubelet, or one before it in the same boot of this machine, was bound. */
+  #wasBound: boolean;
+  #isRecorded: boolean;
   #lease: Lease | undefined;
   #seen: Node | undefined;
   #reportedAt: number | undefined;
@@ -68,6 +79,10 @@ export class NodeAgent {
 
   constructor(deps: NodeAgentDeps) {
     this.#deps = deps;
+    const { bound, facts } = deps;
+    // The whole of it, with the boot: a machine that was rebooted, or a clone, runs nothing of the one that was bound.
+    this.#wasBound = facts.incarnation !== undefined && bound?.read() === facts.incarnation;
+    this.#isRecorded = this.#wasBound;
   }
 
   start(): void {
@@ -111,7 +126,7 @@ export class NodeAgent {
     }
   }
 
-  /** Only who was bound runs pods under the name. */
+  /** A machine that was never bound in this boot runs no pods under the name. */
   #displaced(): void {
     if (!this.#wasBound) return;
     this.#isBound = false;
@@ -153,6 +168,7 @@ export class NodeAgent {
   async #claim(): Promise<void> {
     const { client, facts, log } = this.#deps;
     const { name, incarnation } = facts;
+    if (this.#isBound) this.#record();
     if (incarnation === undefined || this.#isBound) return;
     const found = await client.find(NODES, { name });
     if (found !== undefined && found.metadata.annotations?.[NODE_INCARNATION] !== incarnation) {
@@ -161,8 +177,26 @@ export class NodeAgent {
       await client.patch(NODES, { name }, { type: 'merge', body: { metadata } });
       log.info('the node was claimed', { node: name });
     }
-    this.#isBound = found !== undefined;
-    this.#wasBound ||= this.#isBound;
+    if (found !== undefined) this.#bind();
+  }
+
+  #bind(): void {
+    if (this.#deps.facts.incarnation === undefined) return;
+    this.#isBound = true;
+    this.#wasBound = true;
+    this.#record();
+  }
+
+  /** A full disk is no reason to be called dead: the next beat tries again. */
+  #record(): void {
+    const { bound, facts, log } = this.#deps;
+    if (this.#isRecorded || bound === undefined || facts.incarnation === undefined) return;
+    try {
+      bound.write(facts.incarnation);
+      this.#isRecorded = true;
+    } catch (error) {
+      log.warn('cannot record that this machine is bound to the node, will retry', { node: facts.name, error });
+    }
   }
 
   /** A node that was ready is not called unready for the moment its kubelet needs after a restart. */
@@ -182,6 +216,7 @@ export class NodeAgent {
     this.#isBound = false;
     await onVanished();
     this.#seen = await client.create(NODES, newNode(await this.#state()));
+    this.#bind();
     log.info('node registered', { node: facts.name });
     return this.#report(this.#seen);
   }

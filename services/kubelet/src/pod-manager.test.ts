@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject, Pod, PodStatus } from '@holdfast/api';
 import type { ApiClient, Informer, InformerChange, KubeList } from '@holdfast/client';
-import { conflict, MODIFIED_CONCURRENTLY, notFound } from '@holdfast/machinery';
+import { conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
 import { NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import { PodManager } from './pod-manager.ts';
@@ -19,6 +19,8 @@ class VirtualNode {
   readonly processes: string[] = [];
   readonly statuses: { readonly uid: string; readonly phase: string | undefined }[] = [];
   runtimeIsAway = false;
+  /** Another machine has the name: the API shows no pod. */
+  isRefused = false;
   /** The runtime takes ten seconds to say what it has of this pod. */
   slowUid: string | undefined;
   readonly #clock = createVirtualClock();
@@ -31,6 +33,7 @@ class VirtualNode {
     startDelayMs: { min: 0, max: 0 },
     observe: ({ kind, podUid }) => this.processes.push(`${podUid} ${kind === 'started' ? 'began' : 'ended'}`),
   });
+  readonly #informerStop = Promise.withResolvers<void>();
   #version = 10;
   #manager = this.#boot();
 
@@ -99,6 +102,7 @@ class VirtualNode {
   }
 
   async stop(): Promise<void> {
+    this.#informerStop.resolve();
     await this.#manager.stop();
   }
 
@@ -158,7 +162,7 @@ class VirtualNode {
       name: 'pods',
       start: refuse,
       stop: refuse,
-      synced: () => Promise.resolve(),
+      synced: () => (this.isRefused ? this.#informerStop.promise : Promise.resolve()),
       get: refuse,
       list: () => [...this.#stored.values()],
       count: refuse,
@@ -186,6 +190,7 @@ class VirtualNode {
       bind: refuse,
       evict: refuse,
       list: async <T extends KubeObject>(_resource: unknown, selection?: { fieldSelector?: string }) => {
+        if (this.isRefused) throw REFUSED;
         const name = /metadata\.name=([^,]*)/.exec(selection?.fieldSelector ?? '')?.[1];
         const items = [...this.#stored.values()].filter((pod) => name === undefined || pod.metadata.name === name);
         const page: KubeList<T> = {
@@ -219,6 +224,8 @@ class VirtualNode {
     return this.#stored.get(name) ?? assert.fail('it was written');
   }
 }
+
+const REFUSED = new StatusError({ code: 403, reason: 'Forbidden', message: 'bound to another incarnation' });
 
 const changed = (name: string) => conflict({ group: '', resource: 'pods', name }, MODIFIED_CONCURRENTLY);
 
@@ -369,4 +376,19 @@ test('[SAFE-32] a cache that lost sight of a pod ends nothing: the API is asked'
     node.loseSight('web');
     await node.run(30);
     assert.deepEqual(node.processes, ['one began']);
+  }));
+
+test('[SAFE-31] [SAFE-17] a displaced kubelet that was restarted ends what its runtime runs, though the API shows it no pod', () =>
+  inNode(async (node) => {
+    node.put('u1', 'web');
+    node.start();
+    await node.run(30);
+    assert.deepEqual(node.alive, ['u1']);
+    node.isRefused = true;
+    await node.restartKubelet();
+    await node.run(30);
+    assert.deepEqual(node.alive, ['u1'], 'the container outlives its kubelet');
+    void node.manager.displaced();
+    await node.run(120);
+    assert.deepEqual(node.alive, []);
   }));

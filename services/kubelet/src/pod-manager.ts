@@ -83,9 +83,13 @@ export class PodManager {
     this.#deps.onReadiness();
   }
 
-  /** Another machine has the name of this node. The API says nothing more of the pods of here, and takes nothing: they end. */
-  displaced(): void {
-    for (const worker of this.#workers.values()) void worker.end(DISPLACED);
+  /**
+   * Another machine has the name of this node. The API says nothing more of the pods of here, and takes nothing: they end. A kubelet that
+   * was restarted since then never gets a list of pods from the API, so the runtime is asked first.
+   */
+  async displaced(): Promise<void> {
+    await this.#adoptLocal();
+    for (const worker of this.#workers.values()) void worker.displace(DISPLACED);
   }
 
   /** Something of this pod is, or may still come to be, here. */

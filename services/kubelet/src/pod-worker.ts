@@ -134,6 +134,12 @@ export class PodWorker {
     });
   }
 
+  /** As `end`, on a machine that the API answers nothing: a pod whose object is not known is ended as if it were gone. */
+  displace(failure: PodFailure): Promise<void> {
+    if (this.#knowledge.kind === 'unverified') this.#knowledge = { kind: 'absent' };
+    return this.end(failure);
+  }
+
   #tellEnd(): void {
     if (this.active() !== undefined && !this.#ended) return;
     for (const resolve of this.#endings.splice(0)) resolve();

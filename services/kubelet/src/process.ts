@@ -3,7 +3,7 @@ import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
 import { type Clock, createIds, createSystemRandom, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
-import { readIncarnation } from './adapters/incarnation.ts';
+import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
@@ -56,6 +56,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     userRanges,
     ownIds: userRangePool(),
     machine: probe,
+    bound: boundRecord(stateDirectory),
   };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();

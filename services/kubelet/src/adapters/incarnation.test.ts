@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseIncarnation } from '@holdfast/api';
 import { createIds, createSeededRandom } from '@holdfast/platform';
-import { readIncarnation } from './incarnation.ts';
+import { boundRecord, readIncarnation } from './incarnation.ts';
 
 const ids = createIds(createSeededRandom(1, 'incarnation'));
 
@@ -32,4 +32,13 @@ test('the key is for its owner only, and one that was torn is made anew', (t) =>
   assert.equal(statSync(path.join(disk, file)).mode & 0o077, 0);
   writeFileSync(path.join(disk, file), first.slice(0, 10));
   assert.notEqual(readIncarnation(disk, ids), first);
+});
+
+test('the next kubelet of the machine finds which incarnation was bound', (t) => {
+  const disk = folder(t);
+  assert.equal(boundRecord(disk).read(), undefined);
+  boundRecord(disk).write('k/m/b-1');
+  boundRecord(disk).write('k/m/b-2');
+  assert.equal(boundRecord(disk).read(), 'k/m/b-2');
+  assert.equal(readdirSync(disk).length, 1);
 });

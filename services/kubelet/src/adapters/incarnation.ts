@@ -4,8 +4,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatIncarnation } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
+import type { BoundIncarnation } from '../node-agent.ts';
 
 const KEY_FILE = 'incarnation-key';
+const BOUND_FILE = 'incarnation-bound';
 const PID_NAMESPACE = '/proc/self/ns/pid';
 const KEY = /^[0-9a-f-]{36}$/;
 /** Of the firmware, not of the disk. */
@@ -56,15 +58,28 @@ function keyOf(stateDirectory: string, ids: Ids): string {
   const kept = readText(file);
   if (KEY.test(kept)) return kept;
   const made = ids.uuid();
+  writeDurably(file, made);
+  return made;
+}
+
+/** Beside the key; a kubelet that starts again finds which incarnation its containers were started under. */
+export function boundRecord(stateDirectory: string): BoundIncarnation {
+  const file = join(stateDirectory, BOUND_FILE);
+  return {
+    read: () => readText(file) || undefined,
+    write: (incarnation) => writeDurably(file, incarnation),
+  };
+}
+
+function writeDurably(file: string, text: string): void {
   const descriptor = openSync(`${file}.new`, 'w', 0o600);
   try {
-    writeSync(descriptor, `${made}\n`);
+    writeSync(descriptor, `${text}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
   renameSync(`${file}.new`, file);
-  return made;
 }
 
 /** '' where this system does not have it, or does not show it to this user. */

@@ -1,7 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import type { ControllerContext } from '../../common/context.ts';
-import type { CustomKindRef } from '../../common/custom-kinds.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
@@ -147,7 +147,9 @@ export class OwnershipGraph {
   ): Promise<readonly { readonly resource: ResourceRef; readonly object: KubeObject }[]> {
     const namespace = namespaceOf(owner);
     const found: { resource: ResourceRef; object: KubeObject }[] = [];
-    for (const resource of this.#byPath.values()) {
+    // Lists need no cache: kinds whose cache is not filled yet are asked too.
+    const { customKinds = NO_CUSTOM_KINDS } = this.#context;
+    for (const resource of new Set([...this.#byPath.values(), ...customKinds.list()])) {
       if (namespace !== '' && !resource.namespaced) continue;
       const { items } = await this.#context.client.list(resource, namespace === '' ? {} : { namespace });
       for (const object of items) {

@@ -328,6 +328,25 @@ test('dependents of a custom resource that has gone follow it once its kind is k
   assert.equal(world.api.reads.get, 1, 'one question for the owner that is gone, none for the one that is there');
 });
 
+test('orphan: custom resources whose cache is not filled yet lose the reference and live on', async () => {
+  const world = createWorld();
+  const name = { namespace: 'default', name: 'owner' };
+  const owner: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...name, uid: 'owner' } };
+  world.api.put<KubeObject>(CONFIG_MAPS, owner);
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'owner' }];
+  putWidget(world, 'kept', { ownerReferences });
+  await world.api.client('user').delete(CONFIG_MAPS, name, { propagationPolicy: 'Orphan' });
+  const { controller, fill } = startedBeforeWidgets(world);
+  await controller.settle();
+  assert.deepEqual(world.api.list(CONFIG_MAPS), []);
+  fill();
+  await controller.settle();
+  assert.deepEqual(
+    world.api.list<KubeObject>(WIDGETS).map(({ metadata }) => [metadata.name, metadata.ownerReferences]),
+    [['kept', undefined]],
+  );
+});
+
 test('dependents of one custom kind in another, both known at the start, follow their owners', async () => {
   const world = createWorld();
   const gadgets: CustomKindRef = { ...WIDGETS, kind: 'Gadget', plural: 'gadgets' };

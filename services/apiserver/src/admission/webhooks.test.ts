@@ -232,6 +232,15 @@ describe('validating webhooks', () => {
     assert.match((await create('a')).headers['warning'] ?? '', /mind the gap/);
   });
 
+  test('what is absent matches no object selector', async () => {
+    await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'skipped', labels: { skip: '1' } } } });
+    await hook('validating', 'others', {
+      objectSelector: { matchExpressions: [{ key: 'skip', operator: 'DoesNotExist' }] },
+    });
+    assert.equal((await api.call('DELETE', `${CONFIG_MAPS}/skipped`)).status, 200);
+    assert.equal(reviews.length, 0);
+  });
+
   test('connections to pods can be refused', async () => {
     const pods = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/attach'] }];
     await hook('validating', 'attach', { rules: pods });
@@ -338,6 +347,31 @@ describe('mutating webhooks', () => {
     assert.equal(made.at('unknown'), undefined);
     assert.deepEqual(made.at('metadata.labels'), { a: 'b' });
     assert.equal(Array.isArray(made.at('metadata.managedFields')), true);
+  });
+
+  for (const [path, value] of [
+    ['/kind', 'Secret'],
+    ['/apiVersion', 'v2'],
+    ['/metadata/namespace', 'kube-system'],
+  ]) {
+    test(`may not change ${path}`, async () => {
+      await hook('mutating', 'moves');
+      respond = () => patchAnswer({ op: 'replace', path, value });
+      const refused = await create('m', { x: '1' });
+      assert.equal(refused.status, 500);
+      assert.match(refused.textAt('message'), /the patch changes apiVersion, kind or namespace$/);
+    });
+  }
+
+  test('do not stop the garbage collector, whatever else they write', async () => {
+    await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'held', finalizers: ['example.com/f'] } } });
+    await hook('mutating', 'notes');
+    respond = () => patchAnswer({ op: 'add', path: '/metadata/annotations', value: { seen: 'yes' } });
+    const released = await api.call('PATCH', `${CONFIG_MAPS}/held`, {
+      as: 'manager',
+      body: { metadata: { finalizers: null } },
+    });
+    assert.equal(released.status, 200, JSON.stringify(released.body));
   });
 
   test('what they make is validated like what clients send', async () => {

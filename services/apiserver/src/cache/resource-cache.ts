@@ -91,7 +91,7 @@ export class ResourceCache {
     }
     const event = new CacheEvent(change.kind, current, previous);
     this.#ring.push(event);
-    for (const watcher of this.watchers.candidates(event)) watcher.offer(event);
+    for (const watcher of this.watchers.candidates(event)) offerTo(watcher, event);
   }
 
   /** Events after `revision`; `undefined` when they are no longer all known. */
@@ -179,5 +179,14 @@ export class ResourceCache {
     const deletedSince = [...overlay].filter(([key, old]) => old !== undefined && this.#objects.get(key) === undefined);
     if (deletedSince.length === 0) return live;
     return [...live, ...deletedSince.map(([key]) => key)].sort();
+  }
+}
+
+/** A watch that cannot judge a change ends, and looks again; the others go on. */
+function offerTo(watcher: Watcher, event: CacheEvent): void {
+  try {
+    watcher.offer(event);
+  } catch {
+    watcher.cut();
   }
 }

@@ -10,6 +10,7 @@ import {
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,
+  type StatusError,
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { Selection } from '../cache/selection.ts';
@@ -90,12 +91,21 @@ function combined(
 ): Selection['matches'] {
   if (labels.empty && fields.empty) return undefined;
   if (fields.empty) return (object) => labels.matches(object.metadata.labels ?? {});
+  // Names are the same in every version: nothing has to be converted for them.
+  const isOfMetadata = fields.requirements.every(({ field }) => field.startsWith('metadata.'));
+  if (!isOfMetadata && definition.custom?.conversion === 'Webhook' && !isIndexed(definition))
+    throw notSelectable(definition);
   return (object) => {
     if (!labels.matches(object.metadata.labels ?? {})) return false;
-    const shown = shownObject(definition, object);
+    const shown = isOfMetadata ? object : shownObject(definition, object);
     return fields.matches((field) => readField(shown, field, definition));
   };
 }
+
+const notSelectable = ({ version }: ResourceDefinition): StatusError =>
+  badRequest(
+    `objects cannot be selected by fields in version ${version}: they are stored in another one, and a webhook converts them`,
+  );
 
 function readField(object: KubeObject, field: string, definition: ResourceDefinition): string {
   if (field === 'metadata.name') return object.metadata.name ?? '';

@@ -115,7 +115,7 @@ class Controller implements DefinitionController {
 
   async #look(name: string): Promise<void> {
     const { core } = this.#deps;
-    const all = this.#all().map((object) => object.mutableCopy() as CustomResourceDefinition);
+    const all = this.#all().map(({ object }) => object as CustomResourceDefinition);
     const crd = all.find(({ metadata }) => metadata.name === name);
     const rivals = all.filter((each) => each !== crd);
     if (crd === undefined) {

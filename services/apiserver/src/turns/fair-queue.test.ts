@@ -94,3 +94,14 @@ test('property: nothing is lost or doubled, and among users who always wait nobo
     }),
   );
 });
+
+test('what was served is let go while its user keeps waiting', () => {
+  const queue = new FairQueue<number>();
+  queue.push(user('a'), 0);
+  for (let n = 0; n < 1_000; n++) {
+    queue.push(user('a'), n);
+    queue.next();
+  }
+  assert.equal(queue.size, 1);
+  assert.ok(queue.keptOf(user('a')) < 200, `${queue.keptOf(user('a'))} items are kept`);
+});

@@ -30,6 +30,9 @@ class LevelQueue<T> {
   virtual = 0;
 }
 
+/** So many items that were taken are let go together. */
+const COMPACTED_FROM = 64;
+
 /** Debts are forgotten when they are so many. */
 const DEBTS_MAX = 1_024;
 
@@ -58,6 +61,11 @@ export class FairQueue<T> {
     const spent = Math.max(queue.virtual, queue.debts.get(key) ?? 0);
     queue.debts.delete(key);
     queue.waiting.set(key, { items: [item], head: 0, spent });
+  }
+
+  /** Items that are held in memory for a flow, those that were taken included. */
+  keptOf({ level, key }: Flow): number {
+    return this.#levels[level].waiting.get(key)?.items.length ?? 0;
   }
 
   next(): { readonly flow: Flow; readonly item: T } | undefined {
@@ -95,6 +103,10 @@ export class FairQueue<T> {
     const [key, waiting] = first;
     const item = waiting.items[waiting.head++];
     queue.size -= 1;
+    if (waiting.head >= COMPACTED_FROM && 2 * waiting.head >= waiting.items.length) {
+      waiting.items.splice(0, waiting.head);
+      waiting.head = 0;
+    }
     queue.virtual = Math.max(queue.virtual, waiting.spent);
     if (waiting.head === waiting.items.length) this.#rest(queue, key, waiting);
     return item === undefined ? undefined : { flow: { level, key }, item };

@@ -78,3 +78,29 @@ test('a user of whom too many wait is told to come back; work that has begun, an
   await Promise.all([...all, ...waits]);
   assert.equal(turns.waiting, 0);
 });
+
+test('a user of many short requests lets others in', async () => {
+  let now = 0;
+  const turns = new Turns({ ...createSystemClock(), monotonic: () => now });
+  const run = async (name: string, ms: number): Promise<void> => {
+    const waiting = turns.begin({ name, groups: [] });
+    if (waiting !== undefined) await waiting;
+    now += ms;
+  };
+  let served = 0;
+  let isOver = false;
+  const floods = Array.from({ length: 20 }, async () => {
+    while (!isOver) {
+      await run('flood', 0.4);
+      served += 1;
+      await createSystemClock().sleep(0);
+    }
+  });
+  await run('long', 100);
+  while (served < 50) await createSystemClock().sleep(1);
+  const before = served;
+  await run('other', 0.4);
+  isOver = true;
+  await Promise.all(floods);
+  assert.ok(served - before < 1_000, `${served - before} short requests were served first`);
+});

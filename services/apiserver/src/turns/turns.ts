@@ -75,7 +75,9 @@ export class Turns {
   readonly #close = (): void => {
     this.#isOpen = false;
     const cost = this.#clock.monotonic() - this.#began;
-    if (this.#current !== undefined && cost >= CHARGED_FROM_MS) this.#queue.charge(flowOf(this.#current), cost);
+    // While others wait every turn counts: a user of many short requests would stay the one that was given least.
+    if (this.#current !== undefined && (cost >= CHARGED_FROM_MS || this.#queue.size > 0))
+      this.#queue.charge(flowOf(this.#current), Math.max(cost, CHARGED_FROM_MS));
     this.#current = undefined;
     this.#queue.next()?.item();
   };

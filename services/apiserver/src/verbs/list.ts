@@ -54,7 +54,10 @@ export async function readPage(
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
   });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
-  await convertAhead(core, definition, result.objects);
+  // The cache goes on while a webhook converts: the revision is that of the objects.
+  const revision = start.atRevision ?? core.cache.revision;
+  const converting = convertAhead(core, definition, result.objects);
+  if (converting !== undefined) await converting;
   const objects =
     definition.storedAs === undefined && definition.custom === undefined
       ? result.objects
@@ -62,7 +65,7 @@ export async function readPage(
   return {
     ...result,
     objects,
-    revision: start.atRevision ?? core.cache.revision,
+    revision,
     since: start.since ?? core.clock.now(),
   };
 }

@@ -16,7 +16,12 @@ export interface Scope {
   readonly objectSelector?: LabelSelectorObject | undefined;
 }
 
+/** What rules ask about: known before the object is looked at. */
+export type Place = Pick<Attributes, 'definition' | 'operation' | 'subresource' | 'name'>;
+
 export interface Matcher {
+  /** Whether a rule names the request. Cheap: most requests concern no webhook. */
+  readonly concerns: (place: Place) => boolean;
   readonly matches: (attributes: Attributes) => boolean;
   /** May look the namespace up in the store. Asked last. */
   readonly matchesNamespace: (attributes: Attributes) => boolean | Promise<boolean>;
@@ -30,17 +35,19 @@ export interface MatchingDeps {
 export function createMatcher(scope: Scope, { reader, kinds }: MatchingDeps): Matcher {
   const objects = compileLabelSelector(scope.objectSelector ?? {});
   const namespaces = compileLabelSelector(scope.namespaceSelector ?? {});
-  const versionsOf = (attributes: Attributes): readonly string[] =>
+  const versionsOf = (attributes: Place): readonly string[] =>
     scope.matchPolicy === 'Exact'
       ? [attributes.definition.version]
       : [attributes.definition.version, ...otherVersionsOf(kinds, attributes.definition)];
-  const fits = (rules: readonly Rule[], attributes: Attributes): boolean =>
-    rules.some((rule) => ruleFits(rule, attributes, versionsOf(attributes)));
+  const fits = (rules: readonly Rule[], attributes: Place): boolean =>
+    rules.some((rule) => ruleFits(rule, attributes, () => versionsOf(attributes)));
+  const concerns = (place: Place): boolean => scope.rules === undefined || fits(scope.rules, place);
   return {
+    concerns,
     matches: (attributes) =>
-      (scope.rules === undefined || fits(scope.rules, attributes)) &&
+      concerns(attributes) &&
       !fits(scope.excludeRules ?? [], attributes) &&
-      (objects.matches(labelsOf(attributes.object)) || matchesOld(objects, attributes)),
+      (objects.empty || hasLabels(objects, attributes.object) || hasLabels(objects, attributes.oldObject)),
     matchesNamespace: (attributes) => namespaceFits(namespaces, attributes, reader),
   };
 }
@@ -52,19 +59,20 @@ function otherVersionsOf(kinds: Kinds, { group, plural }: Attributes['definition
   return allResources().flatMap((each) => (each.group === group && each.plural === plural ? each.version : []));
 }
 
-function matchesOld(selector: LabelSelectorMatcher, { oldObject }: Attributes): boolean {
-  return oldObject !== null && selector.matches(labelsOf(oldObject));
+/** What is not there, or has no metadata, such as options of a connection, matches no selector. */
+function hasLabels(selector: LabelSelectorMatcher, object: Attributes['object']): boolean {
+  return object !== null && Object.hasOwn(object, 'metadata') && selector.matches(labelsOf(object));
 }
 
-function ruleFits(rule: Rule, attributes: Attributes, versions: readonly string[]): boolean {
+function ruleFits(rule: Rule, attributes: Place, versions: () => readonly string[]): boolean {
   const { definition, operation, subresource, name } = attributes;
   return (
     has(rule.operations, operation) &&
     has(rule.apiGroups, definition.group) &&
-    versions.some((version) => has(rule.apiVersions, version)) &&
     (rule.resources ?? []).some((pattern) => resourceFits(pattern, definition.plural, subresource)) &&
     scopeFits(rule.scope, attributes) &&
-    ((rule.resourceNames ?? []).length === 0 || rule.resourceNames?.includes(name) === true)
+    ((rule.resourceNames ?? []).length === 0 || rule.resourceNames?.includes(name) === true) &&
+    (has(rule.apiVersions, definition.version) || versions().some((version) => has(rule.apiVersions, version)))
   );
 }
 
@@ -81,7 +89,7 @@ function resourceFits(pattern: string, plural: string, subresource: string): boo
 }
 
 /** A Namespace is an object of the cluster, though requests name it as their namespace. */
-function scopeFits(scope: string | undefined, { definition }: Attributes): boolean {
+function scopeFits(scope: string | undefined, { definition }: Place): boolean {
   if (scope === undefined || scope === '*') return true;
   return scope === (definition.namespaced ? 'Namespaced' : 'Cluster');
 }

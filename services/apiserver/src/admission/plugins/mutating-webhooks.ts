@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
-import { type JsonObject, StatusError } from '@holdfast/machinery';
+import { isJsonObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import { decodeStoredForm } from '../../verbs/decode-body.ts';
 import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
@@ -16,7 +17,7 @@ export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
     name: 'MutatingAdmissionWebhook',
     handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
     admit: async (request) => {
-      for (const hook of source.all()) await invoke(hook, request, deps);
+      for (const hook of source.all()) if (hook.matcher.concerns(request)) await invoke(hook, request, deps);
     },
     connect: (attributes, warn) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, { deps, warn })),
   };
@@ -49,7 +50,9 @@ async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: Ad
   heed(hook, answer, request.warn);
   const { object } = request;
   if (answer.patch !== undefined && object !== undefined && attributes.object !== null) {
-    replaceBy(object, request.definition, applied(hook, attributes.object, answer.patch));
+    const json = applied(hook, attributes.object, answer.patch);
+    refuseOtherIdentity(hook, attributes, json);
+    replaceBy(object, request.definition, json);
   }
   const after = JSON.stringify(attributesOf(request).object);
   invocation.seen.set(hook.id, after);
@@ -63,6 +66,19 @@ function applied(hook: CompiledWebhook, object: JsonObject, patch: Parameters<ty
     const why = error instanceof StatusError ? error.body.message : String(error);
     throw callFailed(hook.webhook.name, `received invalid webhook response: ${why}`);
   }
+}
+
+/** A webhook may change what an object says, not what or where it is: it would be stored under a key that is not its own. */
+function refuseOtherIdentity(hook: CompiledWebhook, { object }: Attributes, json: JsonObject): void {
+  const [before, after] = [object, json].map((each) => {
+    const metadata = each?.['metadata'];
+    return [each?.['apiVersion'], each?.['kind'], isJsonObject(metadata) ? metadata['namespace'] : null];
+  });
+  if (isDeepStrictEqual(before, after)) return;
+  throw callFailed(
+    hook.webhook.name,
+    'received invalid webhook response: the patch changes apiVersion, kind or namespace',
+  );
 }
 
 /** Puts what a webhook made of an object in its place. Who owns its fields is not for webhooks to say. */

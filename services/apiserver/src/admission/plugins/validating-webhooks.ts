@@ -13,7 +13,10 @@ export function createValidatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
   return {
     name: 'ValidatingAdmissionWebhook',
     handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
-    validate: (request) => review(attributesOf(request), request.warn),
+    validate: (request) => {
+      const hooks = source.all().filter(({ matcher }) => matcher.concerns(request));
+      return hooks.length === 0 ? undefined : reviewAll(hooks, attributesOf(request), { deps, warn: request.warn });
+    },
     connect: (attributes, warn) => (source.isEmpty ? undefined : review(attributes, warn)),
   };
 }

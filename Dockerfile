@@ -3,6 +3,8 @@
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
+# Nobody here is `node`: pods of a process node may not run as users of the machine, and 1000 is what many of them name.
+RUN if getent passwd node; then userdel --remove node; fi
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.

@@ -112,10 +112,9 @@ function unpack(archive: string, rootfs: string): void {
 /** What the scripts of the base packages would have written. */
 function completeRootfs(rootfs: string): void {
   const write = (file: string, text: string): void => writeFileSync(path.join(rootfs, file), text);
-  write('etc/passwd', 'root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\n');
-  write('etc/group', 'root:x:0:\nnode:x:1000:\n');
+  write('etc/passwd', 'root:x:0:0:root:/root:/bin/bash\n');
+  write('etc/group', 'root:x:0:\n');
   write('etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n');
-  mkdirSync(path.join(rootfs, 'home/node'), { recursive: true });
   if (!readdirSync(path.join(rootfs, 'usr/bin')).includes('sh')) symlinkSync('dash', path.join(rootfs, 'usr/bin/sh'));
   run('chmod', ['1777', path.join(rootfs, 'tmp')]);
 }

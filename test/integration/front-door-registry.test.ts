@@ -130,3 +130,8 @@ test('images are built with the pinned pnpm, and nothing is fetched by its versi
   for (const file of ['../Dockerfile', 'images/holdfast-image.ts', 'front-door.mjs'])
     assert.doesNotMatch(readFileSync(path.join(SCRIPTS, file), 'utf8'), /\b(?:npx|npm install)\b/, file);
 });
+
+test('images have no user of id 1000, whom pods of a process node could not be', () => {
+  assert.match(readFileSync(path.join(SCRIPTS, '../Dockerfile'), 'utf8'), /^RUN .*userdel --remove node/m);
+  assert.doesNotMatch(readFileSync(path.join(SCRIPTS, 'images/stand-ins.ts'), 'utf8'), /:x:1000:/);
+});

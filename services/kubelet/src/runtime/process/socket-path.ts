@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
 
 /** In the state directory, or, where that path is too long for a socket, in a directory of this user under the temporary one. */
+/** An id without an entry in `/etc/passwd` is as good as any. */
+const userId = (): number => process.getuid?.() ?? userInfo().uid;
+
 export function socketPath(stateDirectory: string): string {
   const inside = join(stateDirectory, 'supervisor.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;
-  const directory = join(tmpdir(), `holdfast-${userInfo().uid}`);
+  const directory = join(tmpdir(), `holdfast-${userId()}`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return join(directory, `${directoryHash(stateDirectory)}.sock`);
 }
@@ -18,7 +21,7 @@ export function socketPath(stateDirectory: string): string {
  * so whoever can bind it knows that no other supervisor serves this directory.
  */
 export function lockAddress(stateDirectory: string): string {
-  return `\0holdfast-supervisor-${userInfo().uid}-${directoryHash(stateDirectory)}`;
+  return `\0holdfast-supervisor-${userId()}-${directoryHash(stateDirectory)}`;
 }
 
 function directoryHash(stateDirectory: string): string {

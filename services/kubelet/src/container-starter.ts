@@ -204,6 +204,7 @@ export class ContainerStarter {
       await this.#ensureAttached(pod);
       const image = await this.#images?.ensure(pod, container);
       const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;
+      if (!hasOwnUsers) this.#deps.ranges.name(pod, container, runtime.abilities);
       const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes), hasOwnUsers };
       const config = await containerConfig(this.#configDeps(place), pod, container, life);
       const id = await runtime.createContainer(sandboxId, config);

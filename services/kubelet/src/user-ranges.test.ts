@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import type { Container, Pod } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
 import { userRangePool } from './domain/user-ranges.ts';
 import { createHollowRuntime } from './runtime/hollow/index.ts';
-import type { ContainerRuntime, SandboxStatus } from './runtime/port.ts';
+import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from './runtime/port.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { UserRanges } from './user-ranges.ts';
 
@@ -88,4 +88,40 @@ test('[USERNS-08] a pod that asks for users of its own is never run in those of 
     new UserRanges(undefined).of(wish, able, ''),
     /feature gate "UserNamespacesSupport" is disabled/,
   );
+});
+
+const PROCESSES: RuntimeAbilities = { mounts: true, user: 'any' };
+const asUser = (uid: string, runAsUser: number): Pod => {
+  const pod = podOf(uid);
+  return { ...pod, spec: { ...pod.spec, securityContext: { runAsUser } } };
+};
+const main: Container = { name: 'c', image: 'i', resources: {} };
+
+test('a pod without a range may not name ids of a pod that has one', async () => {
+  const ranges = new UserRanges(userRangePool());
+  await firstIdOf(ranges, 'a');
+  const refused = /container "c" cannot run with id 65541: it belongs to another pod of this node/;
+  assert.throws(() => ranges.name(asUser('b', 65_541), main, PROCESSES), refused);
+  const debug = { ...main, securityContext: { runAsUser: 65_541 } };
+  assert.throws(() => ranges.name(podOf('b'), debug, PROCESSES), refused);
+  ranges.name(asUser('b', 65_541), main, { ...PROCESSES, isolation: true });
+  ranges.release('a');
+  ranges.name(asUser('b', 65_541), main, PROCESSES);
+});
+
+test('ids that a pod without a range names become no other pod’s until it is gone, also over a restart', async () => {
+  const ranges = new UserRanges(userRangePool());
+  ranges.name(asUser('a', 100_000), main, PROCESSES);
+  assert.equal(await firstIdOf(ranges, 'b'), 131_072);
+  ranges.release('a');
+  assert.equal(await firstIdOf(ranges, 'c'), 65_536);
+  const restarted = new UserRanges(userRangePool());
+  const { config, ...sandbox } = sandboxOf('a', 0);
+  const { userRange: _none, ...bare } = config;
+  const user = { uid: 100_000, gid: 5 };
+  const containers = [
+    { id: 'c', config: { name: 'c', image: 'i', command: [], args: [], env: {}, restartCount: 0, user } },
+  ].map((each) => ({ ...each, sandboxId: 's-a', state: 'running' as const, createdAt: 0 }));
+  restarted.hold([{ ...sandbox, config: bare, containers }]);
+  assert.equal(await firstIdOf(restarted, 'b'), 131_072);
 });

@@ -76,6 +76,22 @@ test('ids that a pod names are its own where it can have users of its own', () =
   assert.equal(chosenUser(podOf({ hostUsers: false }), container(), within).uid, 0);
 });
 
+test('ids that no user namespace has are ids of the machine', () => {
+  for (const securityContext of [{ runAsUser: 100_000 }, { runAsUser: 5, fsGroup: USER_RANGE_LENGTH }])
+    assert.equal(prefersOwnUsers(podOf({ securityContext }), PROCESSES), false);
+  assert.ok(prefersOwnUsers(podOf({ securityContext: { runAsUser: USER_RANGE_LENGTH - 1 } }), PROCESSES));
+  const far = podOf({ securityContext: { runAsUser: 100_000, runAsGroup: 100_000 } });
+  assert.deepEqual(chosenUser(far, container(), plain), { uid: 100_000, gid: 100_000 });
+});
+
+test('a privileged ephemeral container is root alone: the other containers of its pod stay who they are', () => {
+  const debug = { ...container({ privileged: true }), name: 'debug' };
+  const pod = podOf({ ephemeralContainers: [debug] });
+  assert.equal(asksForMachine(pod), false);
+  assert.equal(chosenUser(pod, container(), plain).uid, podUserId(pod));
+  assert.deepEqual(chosenUser(pod, debug, plain), { uid: 0, gid: 0 });
+});
+
 test('where it cannot, ids of root, of the machine and of other pods are refused', () => {
   const refused: readonly (readonly [PodSecurityContext, RegExp])[] = [
     [{ runAsUser: 0 }, /user 0: that is root of this machine/],

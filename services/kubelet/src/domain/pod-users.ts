@@ -3,6 +3,7 @@ import type { Container, Pod } from '@holdfast/api';
 import type { ProcessUser, RuntimeAbilities } from '../runtime/port.ts';
 import { ContainerConfigError } from './environment.ts';
 import { supplementalGroups } from './sandbox-isolation.ts';
+import { USER_RANGE_LENGTH } from './user-ranges.ts';
 
 /** docs/decisions/0010-users-of-process-pods.md says why. */
 const ROOT = 0;
@@ -18,22 +19,33 @@ const allOf = ({ spec }: Pod): readonly Container[] => [
   ...(spec.ephemeralContainers ?? []),
 ];
 
-/** Pods that the Pod Security Standard `baseline` refuses: whoever may create them may have the machine. */
-export const asksForMachine = (pod: Pod): boolean =>
-  (pod.spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined) ||
-  allOf(pod).some(({ securityContext }) => securityContext?.privileged === true);
+const isPrivileged = ({ securityContext }: Container): boolean => securityContext?.privileged === true;
+
+/**
+ * Pods that the Pod Security Standard `baseline` refuses: whoever may create them may have the machine. An ephemeral container is added
+ * to a pod that runs: it changes nothing for the others.
+ */
+export const asksForMachine = ({ spec }: Pod): boolean =>
+  (spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined) ||
+  [...spec.containers, ...(spec.initContainers ?? [])].some(isPrivileged);
 
 const hasClaim = ({ spec }: Pod): boolean =>
   (spec.volumes ?? []).some(
     ({ persistentVolumeClaim, ephemeral }) => (persistentVolumeClaim ?? ephemeral) !== undefined,
   );
 
-const namesIds = (pod: Pod): boolean => {
-  const { runAsUser, runAsGroup, fsGroup, supplementalGroups: groups = [] } = pod.spec.securityContext ?? {};
-  const shared = [runAsUser, runAsGroup, fsGroup, ...groups];
-  const own = allOf(pod).flatMap(({ securityContext: each }) => [each?.runAsUser, each?.runAsGroup]);
-  return [...shared, ...own].some((id) => id !== undefined);
-};
+/** All ids that the pod names for itself and for these containers. */
+export function idsOf({ spec }: Pod, containers: readonly Container[]): readonly number[] {
+  const { runAsUser, runAsGroup, fsGroup, supplementalGroups: groups = [] } = spec.securityContext ?? {};
+  const own = containers.flatMap(({ securityContext: each }) => [each?.runAsUser, each?.runAsGroup]);
+  return [runAsUser, runAsGroup, fsGroup, ...groups, ...own].filter((id) => id !== undefined);
+}
+
+/** A user namespace has no other ids. */
+function namesOwnIds(pod: Pod): boolean {
+  const ids = idsOf(pod, allOf(pod));
+  return ids.length > 0 && ids.every((id) => id < USER_RANGE_LENGTH);
+}
 
 /** Its processes would be users of this machine: the runtime may choose them and separates nothing itself. */
 const sharesUsers = (abilities: RuntimeAbilities): boolean => abilities.user === 'any' && abilities.isolation !== true;
@@ -43,7 +55,11 @@ const sharesUsers = (abilities: RuntimeAbilities): boolean => abilities.user ===
  * Claims keep their owners, and a namespace would not show them.
  */
 export const prefersOwnUsers = (pod: Pod, abilities: RuntimeAbilities | undefined): boolean =>
-  abilities !== undefined && sharesUsers(abilities) && namesIds(pod) && !asksForMachine(pod) && !hasClaim(pod);
+  abilities !== undefined && sharesUsers(abilities) && namesOwnIds(pod) && !asksForMachine(pod) && !hasClaim(pod);
+
+/** The ids of this container are ids of the machine, and nobody vouches for them: they must not be those of another pod. */
+export const mustNotBeForeign = (pod: Pod, container: Container, abilities: RuntimeAbilities | undefined): boolean =>
+  abilities !== undefined && sharesUsers(abilities) && !asksForMachine(pod) && !isPrivileged(container);
 
 /** The id that a pod has when it names none. Pods with claims of one namespace share theirs: the next one finds what the last one wrote. */
 export function podUserId(pod: Pod): number {
@@ -68,10 +84,11 @@ export function chosenUser(
 ): ProcessUser {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
-  const fallback = defaultUserId(pod, abilities, hasOwnUsers) ?? ROOT;
+  const mayHaveMachine = asksForMachine(pod) || isPrivileged(container);
+  const fallback = (isPrivileged(container) ? undefined : defaultUserId(pod, abilities, hasOwnUsers)) ?? ROOT;
   const groups = supplementalGroups(pod);
   const named = { uid: own?.runAsUser ?? shared?.runAsUser, gid: own?.runAsGroup ?? shared?.runAsGroup };
-  if (!hasOwnUsers && !asksForMachine(pod)) refuseIdsOfMachine(container, { ...named, groups }, abilities);
+  if (!hasOwnUsers && !mayHaveMachine) refuseIdsOfMachine(container, { ...named, groups }, abilities);
   const uid = named.uid ?? fallback;
   const gid = named.gid ?? (hasOwnUsers && named.uid !== undefined ? ROOT : fallback);
   return { uid, gid, ...(groups.length === 0 ? {} : { groups }) };

@@ -44,6 +44,12 @@ export function freeRange(pool: UserRangePool, taken: Iterable<UserRange>): User
   return undefined;
 }
 
+/** The ranges that ids of the machine lie in, but for the machine's own. */
+export function rangesAround(ids: readonly number[]): readonly UserRange[] {
+  const first = ids.filter((id) => id >= FIRST_POD_ID).map((id) => id - (id % USER_RANGE_LENGTH));
+  return [...new Set(first)].map((firstId) => ({ firstId, length: USER_RANGE_LENGTH }));
+}
+
 /** Outside, of an id inside; `undefined`: no such id inside. */
 export function hostIdOf(range: UserRange, id: number): number | undefined {
   return Number.isInteger(id) && id >= 0 && id < range.length ? range.firstId + id : undefined;

@@ -241,7 +241,7 @@ export interface SandboxStatus {
 
 export interface ContainerStatus {
   readonly id: ContainerId;
-  readonly config: Pick<ContainerConfig, 'name' | 'image' | 'restartCount'>;
+  readonly config: Pick<ContainerConfig, 'name' | 'image' | 'restartCount' | 'user'>;
   /** Digest or id of the image it was made of. */
   readonly imageId?: string;
   /** `exited` is only said when every process of the container is confirmed gone. */

@@ -32,10 +32,10 @@ export const UNPACK_ENVIRONMENT = [
   `while [ "$holdfast_i" -lt "$${PLAIN}" ]; do eval "export \\"\\$${PLAIN}_$holdfast_i\\"; unset ${PLAIN}_$holdfast_i"; holdfast_i=$((holdfast_i+1)); done`,
 ].join('\n');
 
-/** After the last look at the command itself: `env` takes its place in `"$@"` where a shell cannot set a variable. */
+/** After the last look at the command itself: `env` takes its place in `"$@"` where a shell cannot set a variable, whose name may begin with `-`. */
 export const ADD_SPECIAL = (env: string): string =>
   [
     'holdfast_env=',
-    `while [ "$${SPECIAL}" -gt 0 ]; do ${SPECIAL}=$((${SPECIAL}-1)); eval "set -- \\"\\$${SPECIAL}_$${SPECIAL}\\" \\"\\$@\\"; unset ${SPECIAL}_$${SPECIAL}"; holdfast_env=${env}; done`,
+    `while [ "$${SPECIAL}" -gt 0 ]; do ${SPECIAL}=$((${SPECIAL}-1)); eval "set -- \\"\\$${SPECIAL}_$${SPECIAL}\\" \\"\\$@\\"; unset ${SPECIAL}_$${SPECIAL}"; holdfast_env='${env} --'; done`,
     `unset holdfast_i ${PLAIN} ${SPECIAL}`,
   ].join('\n');

@@ -140,10 +140,10 @@ export class SupervisedState {
   }
 
   #status(record: ContainerRecord): ContainerStatus {
-    const { name, image, restartCount } = record.config;
+    const { name, image, restartCount, user } = record.config;
     return {
       id: record.id,
-      config: { name, image, restartCount },
+      config: { name, image, restartCount, ...(user === undefined ? {} : { user }) },
       state: record.state,
       createdAt: record.createdAt,
       ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),

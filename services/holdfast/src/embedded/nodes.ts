@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import path from 'node:path';
 import {
   type ClusterDns,
   type ContainerRuntime,
@@ -48,7 +49,8 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const node = { ...readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length }), incarnation };
   const address = new NodeAddress({ ...machine, read: machineAddress });
   const nodeAddress = (): string => address.current();
-  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path] });
+  const above = [path.dirname(stateDirectory), directory.path];
+  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path], above });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) deps.cautions.add(caution);
   const kubelet = createKubelet({

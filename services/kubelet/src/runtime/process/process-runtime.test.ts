@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -267,6 +276,22 @@ test('an image that is only a shell runs its arguments, and a shell without any'
     await runtime.startContainer(bare);
     assert.equal((await exited(runtime, bare)).exitCode, 0, 'a shell without input ends well');
   }));
+
+test('users of pods may pass through the folders of the server only where nothing can be mounted', async (t) => {
+  const server = mkdtempSync(join(tmpdir(), 'holdfast-server-'));
+  t.after(() => rmSync(server, { recursive: true, force: true }));
+  const nodes = join(server, 'nodes');
+  mkdirSync(nodes, { mode: 0o700 });
+  const modes = async (mounts: boolean): Promise<readonly string[]> => {
+    const stateDirectory = join(nodes, `mounts-${mounts}`);
+    const abilities = { mounts, user: 'any' } as const;
+    const options = { clock, log: createSilentLog(), nodeAddress: () => '', stateDirectory, abilities };
+    await createProcessRuntime({ ...options, above: [nodes, server] }).close();
+    return [server, nodes, stateDirectory].map((folder) => (statSync(folder).mode & 0o777).toString(8));
+  };
+  assert.deepEqual(await modes(true), ['700', '700', '700']);
+  assert.deepEqual(await modes(false), ['711', '711', '711']);
+});
 
 const volumeOf = async (runtime: ProcessRuntime, name: string): Promise<string> => {
   assert.ok(runtime.abilities?.mounts, 'needs unshare, setpriv and mount (util-linux), and the right to use them');

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
@@ -36,6 +36,8 @@ export interface ProcessRuntimeOptions {
   readonly logs?: LogLimits | undefined;
   /** What no pod may see beside the state directory: the server's own files. Those that do not exist are left out. */
   readonly hidden?: readonly string[];
+  /** Directories of the server above the state directory: users of pods may pass there where nothing can be mounted. */
+  readonly above?: readonly string[];
   /** Default: what a trial shows. */
   readonly abilities?: RuntimeAbilities;
 }
@@ -151,16 +153,20 @@ function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): R
   keepLogLimits(stateDirectory, options);
   const detected = detectAbilities();
   const abilities = options.abilities ?? detected.abilities;
-  openWays(stateDirectory, abilities);
+  openWays(stateDirectory, abilities, options.above);
   keepIsolation(stateDirectory, options, detected.hidesProcesses);
   return abilities;
 }
 
 /** Without mounts a pod finds its own directories where they lie: other users may pass there, but not look around. */
-function openWays(stateDirectory: string, { mounts, user }: RuntimeAbilities): void {
+function openWays(stateDirectory: string, { mounts, user }: RuntimeAbilities, above: readonly string[] = []): void {
   if (user !== 'any') return;
   for (const path of [stateDirectory, join(stateDirectory, 'pods')]) chmodSync(path, mounts ? 0o700 : 0o711);
+  if (mounts) return;
+  for (const path of above) chmodSync(path, (statSync(path).mode & 0o7777) | MAY_PASS);
 }
+
+const MAY_PASS = 0o011;
 
 /** Where containers of this project keep their keys. */
 const CREDENTIALS_DIRECTORY = '/etc/holdfast';

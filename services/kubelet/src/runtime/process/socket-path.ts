@@ -4,10 +4,10 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
 
-/** In the state directory, or, where that path is too long for a socket, in a directory of this user under the temporary one. */
 /** An id without an entry in `/etc/passwd` is as good as any. */
 const userId = (): number => process.getuid?.() ?? userInfo().uid;
 
+/** In the state directory, or, where that path is too long for a socket, in a directory of this user under the temporary one. */
 export function socketPath(stateDirectory: string): string {
   const inside = join(stateDirectory, 'supervisor.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;

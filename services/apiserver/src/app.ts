@@ -67,6 +67,11 @@ export interface ApiServerDeps {
   readonly serviceAccounts?: ServiceAccountOptions;
   /** Present: the way to the kubelets, for logs and streams of pods. */
   readonly nodes?: (reader: ObjectReader) => NodeGateway;
+  /**
+   * Nodes whose kubelets run in this process, where this is the only API server of the store: no other machine can have their names, and
+   * `refuseOtherIncarnation` does not ask which one they are.
+   */
+  readonly ownNodes?: ReadonlySet<string>;
   /** Default: those of Kubernetes 1.32. */
   readonly features?: Features;
   /** Evaluates the rules of custom resources. Default: the engine of `@holdfast/cel`, loaded with the first rule. */
@@ -215,6 +220,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
     serviceLevels: createServiceLevels(),
     tracer,
     nodes,
+    ownNodes: deps.ownNodes ?? new Set(),
     features: deps.features ?? DEFAULT_FEATURES,
     rules,
     clock,

@@ -40,6 +40,8 @@ export interface Core {
   readonly openApi: OpenApiDocuments;
   /** Absent: this server has no way to kubelets. */
   readonly nodes: NodeGateway | undefined;
+  /** Bound to this process, whatever incarnation their Node names. */
+  readonly ownNodes: ReadonlySet<string>;
   readonly features: Features;
   readonly rules: RuleEngine;
   readonly webhooks: WebhookCaller;

@@ -93,6 +93,18 @@ test('[SAFE-31] the same machine and boot goes on, and a Node that is bound to n
   assert.equal((await kubeletOn(api)('PATCH', `${NODE}/status`, { status: {} })).status, 200);
 });
 
+test('a kubelet in the process of the only API server goes on with a Node that was bound before, and others do not', async (t) => {
+  for (const [name, expected] of [
+    ['a', 200],
+    ['b', 403],
+  ] as const) {
+    const api = await startTestApi({ ownNodes: new Set([name]) });
+    t.after(() => api.stop());
+    assert.equal((await kubeletOn(api, ORIGINAL)('POST', '/api/v1/nodes', nodeBody(ORIGINAL))).status, 201);
+    assert.equal((await kubeletOn(api)('PATCH', `${NODE}/status`, { status: {} })).status, expected, name);
+  }
+});
+
 const claimAndAct = async (send: Send, incarnation: string): Promise<readonly number[]> => [
   (await send('PATCH', `${NODE}/status`, { status: {} })).status,
   (await send('PATCH', NODE, claimBody(incarnation))).status,

@@ -22,7 +22,7 @@ export async function refuseOtherIncarnation(
   info: RequestInfo,
 ): Promise<void> {
   const name = nodeOf(user);
-  if (name === undefined || info.kind === 'path' || isHarmless(info)) return;
+  if (name === undefined || info.kind === 'path' || isHarmless(info) || core.ownNodes.has(name)) return;
   const verdict = await judge(core, request, name);
   if (verdict.kind === 'same' || (verdict.kind === 'mayClaim' && isClaim(info))) return;
   const why = verdict.kind === 'refused' ? verdict.why : 'this machine has not claimed the node yet';

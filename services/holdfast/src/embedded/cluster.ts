@@ -13,6 +13,7 @@ import { DataDirectory } from './data-directory.ts';
 import { withFailuresExplained } from './data-directory-failure.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import type { Machine } from './machine.ts';
+import { ownNodes } from './node-identity.ts';
 import { openBus } from './open-bus.ts';
 import { beginStore } from './open-store.ts';
 import type { Progress } from './progress.ts';
@@ -77,6 +78,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
       clientCa: pki.caCertificate,
+      ownNodes: ownNodes(config.store.kind, nodeNames.all),
     });
     const components = import('./components.ts');
     components.catch(() => {});

@@ -22,6 +22,8 @@ export interface ApiFrontDeps {
   readonly serviceAccountKey: string;
   /** PEM of the authority that signs client certificates. */
   readonly clientCa: string;
+  /** See `ApiServerDeps`. */
+  readonly ownNodes: ReadonlySet<string>;
 }
 
 /** The apiserver with its relay and its HTTPS port, and a way in for the components of this process. */
@@ -49,6 +51,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,
+    ownNodes: deps.ownNodes,
   });
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;

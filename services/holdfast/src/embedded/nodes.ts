@@ -17,7 +17,6 @@ import {
   NodeAddress,
   RuntimeError,
   readEvictionConfig,
-  readIncarnation,
   readMachineFacts,
   userRangePool,
 } from '@holdfast/kubelet';
@@ -28,6 +27,7 @@ import { type Service, stopInReverse } from '@holdfast/platform';
 import { nodeUser } from '../pki/credentials.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
+import { nodeIdentity } from './node-identity.ts';
 
 /** How long the processes of all pods get to end when the cluster is stopped. */
 const SHUTDOWN_GRACE_MS = 5_000;
@@ -45,8 +45,8 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const { machine, bus, front, directory, names } = deps;
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
-  const incarnation = readIncarnation(stateDirectory, machine.ids);
-  const node = { ...readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length }), incarnation };
+  const { bound, ...identity } = nodeIdentity(deps.config.store.kind, stateDirectory, machine.ids);
+  const node = { ...readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length }), ...identity };
   const address = new NodeAddress({ ...machine, read: machineAddress });
   const nodeAddress = (): string => address.current();
   const above = [path.dirname(stateDirectory), directory.path];
@@ -58,6 +58,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     bus,
     runtime,
     node,
+    bound,
     address,
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
@@ -66,7 +67,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),
     dns: names?.dns ?? givenDns(deps),
     api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
-    client: front.clientOf(nodeUser(name), incarnation),
+    client: front.clientOf(nodeUser(name), identity.incarnation),
     network: createProbeNetwork(machine.clock),
   });
   front.nodes.add(name, kubelet.api);
@@ -96,9 +97,9 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
   const start = async (): Promise<void> => {
     const stateDirectory = directory.nodeFolder(name);
     mkdirSync(stateDirectory, { recursive: true });
-    const incarnation = readIncarnation(stateDirectory, machine.ids);
+    const { bound, ...identity } = nodeIdentity(config.store.kind, stateDirectory, machine.ids);
     const sharedBy = deps.nodeNames.real.length;
-    const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), incarnation };
+    const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), ...identity };
     const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
     const address = new NodeAddress({ ...machine, read: machineAddress });
     const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
@@ -108,13 +109,14 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       bus,
       runtime,
       node: { ...facts, runtimeName },
+      bound,
       address,
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
       garbage: GARBAGE,
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
-      client: front.clientOf(nodeUser(name), incarnation),
+      client: front.clientOf(nodeUser(name), identity.incarnation),
       network: createProbeNetwork(machine.clock),
     });
     front.nodes.add(name, kubelet.api);

@@ -28,7 +28,7 @@ test('a kubelet that starts again on its machine is the same incarnation; anothe
 test('the key is for its owner only, and one that was torn is made anew', (t) => {
   const disk = folder(t);
   const first = readIncarnation(disk, ids);
-  const [file = ''] = readdirSync(disk);
+  const file = 'incarnation-key';
   assert.equal(statSync(path.join(disk, file)).mode & 0o077, 0);
   writeFileSync(path.join(disk, file), first.slice(0, 10));
   assert.notEqual(readIncarnation(disk, ids), first);
@@ -41,4 +41,16 @@ test('the next kubelet of the machine finds which incarnation was bound', (t) =>
   boundRecord(disk).write('k/m/b-2');
   assert.equal(boundRecord(disk).read(), 'k/m/b-2');
   assert.equal(readdirSync(disk).length, 1);
+});
+
+test('a kubelet that runs as root from now on is on the same machine; one that was root from the start tells clones apart', (t) => {
+  const machineOn = (disk: string, firmware: readonly string[]): string | undefined =>
+    parseIncarnation(readIncarnation(disk, ids, () => firmware))?.machine;
+  const disk = folder(t);
+  const asUser = machineOn(disk, []);
+  assert.equal(machineOn(disk, ['uuid-1']), asUser);
+  const ofRoot = folder(t);
+  const asRoot = machineOn(ofRoot, ['uuid-1']);
+  assert.equal(machineOn(ofRoot, ['uuid-1']), asRoot);
+  assert.notEqual(machineOn(ofRoot, ['uuid-2']), asRoot);
 });

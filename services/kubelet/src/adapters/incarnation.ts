@@ -8,6 +8,7 @@ import type { BoundIncarnation } from '../node-agent.ts';
 
 const KEY_FILE = 'incarnation-key';
 const BOUND_FILE = 'incarnation-bound';
+const SOURCE_FILE = 'incarnation-machine';
 const PID_NAMESPACE = '/proc/self/ns/pid';
 const KEY = /^[0-9a-f-]{36}$/;
 /** Of the firmware, not of the disk. */
@@ -18,20 +19,28 @@ const HARDWARE_FILES = [
 ];
 
 /** Which machine this kubelet runs on, in which boot, with which installation: see `NodeIncarnation`. */
-export function readIncarnation(stateDirectory: string, ids: Ids): string {
+export function readIncarnation(stateDirectory: string, ids: Ids, firmware = readFirmware): string {
   return formatIncarnation({
     key: keyOf(stateDirectory, ids),
-    machine: digest(machineParts()),
+    machine: digest(machineParts(stateDirectory, firmware())),
     boot: digest(bootParts()),
   });
 }
 
-/** Where firmware says nothing the id of the installation has to do, which a copied disk has, too. */
-function machineParts(): readonly string[] {
-  const hardware = HARDWARE_FILES.map(readText).filter((text) => text !== '');
-  const firmware = hardware.length === 0 ? [readText('/etc/machine-id')] : hardware;
+const readFirmware = (): readonly string[] => HARDWARE_FILES.map(readText).filter((text) => text !== '');
+
+/**
+ * Where firmware says nothing the id of the installation has to do, which a copied disk has, too. Firmware speaks to root only: what the
+ * first start used is kept, so that a machine whose kubelet runs as root from now on is still the same.
+ */
+function machineParts(stateDirectory: string, firmware: readonly string[]): readonly string[] {
+  const file = join(stateDirectory, SOURCE_FILE);
+  const kept = readText(file);
+  const source = kept === '' && firmware.length > 0 ? 'firmware' : kept;
+  if (kept === '') writeDurably(file, source === 'firmware' ? source : 'machine-id');
+  const parts = source === 'firmware' && firmware.length > 0 ? firmware : [readText('/etc/machine-id')];
   // Containers share the hardware; a host may be given another name at any time, and is still the same.
-  return isContainer() ? [...firmware, hostname()] : firmware;
+  return isContainer() ? [...parts, hostname()] : parts;
 }
 
 /** The inode number of the first PID namespace is fixed by the kernel. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { partsOf } from '../header-values.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
@@ -190,6 +191,10 @@ test('[CVE-2018-1002105] only an answer 101 joins the connections of a client an
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   const ask = async (path: string): Promise<readonly [number, boolean]> => {
     const { raw } = await api.call('GET', `${DEFAULT}/pods/own:${address.port}/proxy${path}`, { headers });
+    // Whoever takes the connection ends it; nobody else would.
+    const client = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
+    raw.upgrade?.(client, new Uint8Array());
+    client.destroy();
     return [raw.status, raw.upgrade !== undefined];
   };
   assert.deepEqual(await ask('/no'), [403, false]);

@@ -253,7 +253,7 @@ test('redis: an attempt that arrives after its deadline is not executed', async 
   const redis = intrude(t, server.url);
   const key = 'core/pods/default/a';
   const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
-  const parameters = ['1', clock.now() - 1, 1, 'late', 1, 1, 'c', '', '{}', key, 'default/a'];
+  const parameters = ['1', clock.now() - 1, 1, 0, 'late', 'only', 1, 0, 'c', '', '{}', key, 'default/a'];
   const reply: unknown = await redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
   assert.ok(Array.isArray(reply) && reply[0] === 'EXPIRED', JSON.stringify(reply));
   assert.deepEqual(await store.get(key), { revision: 0, object: undefined });
@@ -265,10 +265,12 @@ test('redis: a late packet cannot execute a create that was answered with "exist
   const key = 'core/pods/default/a';
   await store.write([{ kind: 'create', key, value: '"first"' }]);
   const redis = intrude(t, server.url);
-  const attempt = (which: 'only' | 'first' | 'again', id = 'late'): Promise<unknown> => {
+  const attempt = async (which: 'only' | 'first' | 'again', id = 'late'): Promise<unknown> => {
     const keys = ['{k8s}:m', '{k8s}:h', '{k8s}:w:7', '{k8s}:w:6', `{k8s}:o:${key}`, '{k8s}:i:core/pods'];
-    const parameters = ['1', clock.now() + 5_000, 1, id, which, 1, 'c', '', '"late"', key, 'default/a'];
-    return redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
+    const parameters = ['1', clock.now() + 5_000, 1, 0, id, which, 1, 0, 'c', '', '"late"', key, 'default/a'];
+    const answers: unknown = await redis.eval(COMMIT.source, keys.length, ...keys, ...parameters);
+    // The last is the size of the store.
+    return Array.isArray(answers) ? answers.slice(0, -1) : answers;
   };
   assert.deepEqual(await attempt('again'), [['DONE', 'EXISTS 0 1']]);
   assert.deepEqual(await attempt('again', 'later'), [['DONE', 'EXISTS 0 1']]);

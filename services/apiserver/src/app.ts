@@ -4,8 +4,6 @@ import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } 
 import { type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
-import { createHttpsWebhookCaller } from './admission/dynamic/https-webhook-caller.ts';
-import type { WebhookCaller } from './admission/dynamic/webhook-caller.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
 import { tokenWarning } from './authentication/bearer-token.ts';
@@ -47,6 +45,8 @@ import { createOpenApiDocuments } from './openapi/documents.ts';
 import { answer, type Pipeline } from './pipeline.ts';
 import { createReader, type ObjectReader } from './reader.ts';
 import type { KnownState } from './relay/index.ts';
+import { createHttpsWebhookCaller } from './service-calls/https-caller.ts';
+import type { WebhookCaller } from './service-calls/port.ts';
 import { createTokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
 import { Turns } from './turns/turns.ts';

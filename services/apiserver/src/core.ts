@@ -3,7 +3,6 @@ import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
-import type { WebhookCaller } from './admission/dynamic/webhook-caller.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
@@ -15,6 +14,7 @@ import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
 import type { ObjectReader } from './reader.ts';
+import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
 
 /** What every verb needs. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WebhookCallError } from './admission/dynamic/webhook-caller.ts';
+import { WebhookCallError } from './service-calls/port.ts';
 import { CORALS, coral, coralDefinition, define, schemaWith } from './testing/custom.ts';
 import { startTestApi, type TestApi } from './testing/fixture.ts';
 

@@ -6,8 +6,8 @@ import type { User } from '../identity.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import type { ObjectReader } from '../reader.ts';
 import { subjectOf } from '../served.ts';
+import type { WebhookCaller } from '../service-calls/port.ts';
 import type { Attributes } from './dynamic/attributes.ts';
-import type { WebhookCaller } from './dynamic/webhook-caller.ts';
 
 /** One write on its way to the store. */
 export interface AdmissionRequest {

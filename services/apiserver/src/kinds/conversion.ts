@@ -12,12 +12,12 @@ import {
   type JsonObject,
   unclassifiedError,
 } from '@holdfast/machinery';
-import { WebhookCallError } from '../admission/dynamic/webhook-caller.ts';
-import { targetOf } from '../admission/dynamic/webhook-target.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import { CONVERSION_BATCH_OBJECTS, CONVERSION_TIMEOUT_MS } from '../limits.ts';
+import { WebhookCallError } from '../service-calls/port.ts';
+import { targetOf } from '../service-calls/webhook-target.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../stored-form.ts';
 
 /** Has to be waited for before `asServed` shows these; `undefined` where no webhook is needed. */

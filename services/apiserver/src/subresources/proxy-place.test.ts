@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createIds } from '@holdfast/platform';
 import { createSeededRandom } from '@holdfast/platform/random';
-import { anyPlace } from './proxy-place.ts';
+import { anyPlace } from '../service-calls/service-place.ts';
 
 const endpoints = {
   apiVersion: 'v1',

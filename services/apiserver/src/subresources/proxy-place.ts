@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
-import type { Ids } from '@holdfast/platform';
 import type { Core } from '../core.ts';
 import { isGlobalUnicast } from '../global-unicast.ts';
+import { anyPlace, isOnThisMachine, mayReach, type NetPlace } from '../service-calls/service-place.ts';
 
 /** `[scheme:]name[:port]` */
 export interface ProxyTarget {
@@ -14,10 +13,8 @@ export interface ProxyTarget {
   readonly text: string;
 }
 
-export interface Place {
+export interface Place extends NetPlace {
   readonly scheme: 'http' | 'https';
-  readonly host: string;
-  readonly port: number;
 }
 
 export function readTarget(plural: string, text: string): ProxyTarget {
@@ -34,7 +31,7 @@ export async function podPlace(core: Core, namespace: string, { scheme, name, po
   const pod: Pod | undefined = await core.reader.fresh(PODS, { namespace, name });
   if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
   const host = pod.status?.podIP ?? '';
-  if (!isGlobalUnicast(host) && !isOnThisMachine(core, pod)) throw badRequest('address not allowed');
+  if (!isGlobalUnicast(host) && !isOnThisMachine(core.nodes, pod)) throw badRequest('address not allowed');
   const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
   const chosen = port === '' ? ports[0] : ports.find((each) => each.name === port);
   return { scheme, host, port: chosen?.containerPort ?? numberOf(port, scheme) };
@@ -57,42 +54,6 @@ export async function servicePlace(core: Core, namespace: string, target: ProxyT
   throw noService(
     `no endpoints available for service "${(endpoints.subsets ?? []).length === 0 ? name : target.text}"`,
   );
-}
-
-/** Requests are spread over all who serve, without keeping account of them. */
-export function anyPlace(
-  { subsets = [] }: Endpoints,
-  portName: string,
-  ids: Pick<Ids, 'uuid'>,
-  isAllowed: (address: EndpointAddress) => boolean = ({ ip }) => isGlobalUnicast(ip),
-): Omit<Place, 'scheme'> | undefined {
-  const places = subsets.flatMap((subset) => placesOf(subset, portName, isAllowed));
-  return places[Number.parseInt(ids.uuid().slice(0, 8), 16) % places.length];
-}
-
-type Subset = NonNullable<Endpoints['subsets']>[number];
-
-type EndpointAddress = NonNullable<Subset['addresses']>[number];
-
-/** Pods of nodes in this process have addresses of this machine. What somebody only wrote into the endpoints is not reached. */
-function mayReach(core: Core, namespace: string, { ip, targetRef }: EndpointAddress): boolean {
-  if (isGlobalUnicast(ip)) return true;
-  const pod =
-    targetRef?.kind === 'Pod' ? core.reader.cached(PODS, { namespace, name: targetRef.name ?? '' }) : undefined;
-  return pod !== undefined && pod.status?.podIP === ip && isOnThisMachine(core, pod);
-}
-
-const isOnThisMachine = (core: Core, { spec, status }: Pod): boolean =>
-  isIP(status?.podIP ?? '') !== 0 && core.nodes?.sharesMachine?.(spec?.nodeName ?? '') === true;
-
-function placesOf(
-  { addresses = [], ports = [] }: Subset,
-  portName: string,
-  isAllowed: (address: EndpointAddress) => boolean,
-): readonly Omit<Place, 'scheme'>[] {
-  const port = ports.find((each) => (each.name ?? '') === portName)?.port;
-  if (port === undefined) return [];
-  return addresses.filter(isAllowed).map(({ ip }) => ({ host: ip, port }));
 }
 
 /** Endpoints know ports by name; without one a port is meant that has none. */

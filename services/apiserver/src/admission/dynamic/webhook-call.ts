@@ -2,12 +2,12 @@ import { badRequest, forbiddenError, StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import { WEBHOOK_TIMEOUT_SECONDS_DEFAULT } from '../../limits.ts';
 import type { ObjectReader } from '../../reader.ts';
+import { WebhookCallError, type WebhookCaller } from '../../service-calls/port.ts';
+import { targetOf } from '../../service-calls/webhook-target.ts';
 import type { Attributes } from './attributes.ts';
 import type { CompiledWebhook } from './compiled-webhooks.ts';
 import type { RequestValues } from './request-values.ts';
 import { callFailed, denial, InvalidAnswer, type ReviewAnswer, readAnswer, reviewBody } from './review.ts';
-import { WebhookCallError, type WebhookCaller } from './webhook-caller.ts';
-import { targetOf } from './webhook-target.ts';
 
 export interface CallDeps {
   readonly reader: ObjectReader;

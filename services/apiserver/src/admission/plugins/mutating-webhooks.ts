@@ -41,10 +41,9 @@ async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: Ad
   const attributes = attributesOf(request);
   const invocation = invocationOf(request);
   const before = JSON.stringify(attributes.object);
-  if (invocation.isSecondRound) {
-    if (hook.webhook.reinvocationPolicy !== 'IfNeeded' || invocation.seen.get(hook.id) === before) return;
-  }
   if (!(await isWanted(hook, attributes, new RequestValues(attributes, deps)))) return;
+  if (invocation.isSecondRound && !isCalledAgain(hook, invocation.seen.get(hook.id), before)) return;
+  invocation.seen.set(hook.id, before);
   const answer = await callWebhook(hook, attributes, deps);
   if (answer === undefined) return;
   heed(hook, answer, request.warn);
@@ -58,6 +57,10 @@ async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: Ad
   invocation.seen.set(hook.id, after);
   if (after !== before) invocation.latest = after;
 }
+
+/** The second round is for webhooks of the first that want to see what others changed; no webhook is called in it for the first time. */
+const isCalledAgain = ({ webhook }: CompiledWebhook, seen: string | undefined, now: string): boolean =>
+  webhook.reinvocationPolicy === 'IfNeeded' && seen !== undefined && seen !== now;
 
 function applied(hook: CompiledWebhook, object: JsonObject, patch: Parameters<typeof patched>[1]): JsonObject {
   try {

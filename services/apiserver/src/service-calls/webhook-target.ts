@@ -1,7 +1,8 @@
 import { ENDPOINTS, SERVICES, type WebhookClientConfig } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
-import type { ObjectReader } from '../../reader.ts';
-import { WebhookCallError, type WebhookTarget } from './webhook-caller.ts';
+import type { ObjectReader } from '../reader.ts';
+import { type CallTarget, WebhookCallError } from './port.ts';
+import { type NetPlace, placeOf } from './service-place.ts';
 
 const DEFAULT_PORT = 443;
 
@@ -10,7 +11,7 @@ export async function targetOf(
   config: Readonly<WebhookClientConfig>,
   { reader, ids }: { readonly reader: ObjectReader; readonly ids: Ids },
   query = '',
-): Promise<WebhookTarget> {
+): Promise<CallTarget> {
   const ca = config.caBundle === undefined || config.caBundle === '' ? {} : { ca: pemOf(config.caBundle) };
   if (config.service === undefined) return { url: withQuery(config.url ?? '', query), ...ca };
   const { namespace, name, path = '', port = DEFAULT_PORT } = config.service;
@@ -30,22 +31,15 @@ function pemOf(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** A text says why there is none. */
+/** Whoever serves needs the key of a certificate that fits, so any address will do. A text says why there is none. */
 async function endpointOf(
   { namespace, name, port }: { namespace: string; name: string; port: number },
   reader: ObjectReader,
   ids: Ids,
-): Promise<{ host: string; port: number } | string> {
-  const service = await reader.fresh(SERVICES, { namespace, name });
-  if (service === undefined) return `service ${JSON.stringify(name)} not found`;
-  const servicePort = (service.spec?.ports ?? []).find((each) => each.port === port);
-  if (servicePort === undefined) return `no service port ${port} found for service ${JSON.stringify(name)}`;
-  const endpoints = await reader.fresh(ENDPOINTS, { namespace, name });
-  const places = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
-    const found = ports.find((each) => (each.name ?? '') === (servicePort.name ?? ''));
-    return found === undefined ? [] : addresses.map(({ ip }) => ({ host: ip, port: found.port }));
-  });
-  // Spread over all that serve, without keeping account of them.
-  const chosen = places[Number.parseInt(ids.uuid().slice(0, 8), 16) % places.length];
-  return chosen ?? `no endpoints available for service ${JSON.stringify(name)}`;
+): Promise<NetPlace | string> {
+  const [service, endpoints] = await Promise.all([
+    reader.fresh(SERVICES, { namespace, name }),
+    reader.fresh(ENDPOINTS, { namespace, name }),
+  ]);
+  return placeOf({ name, port, service, endpoints }, ids, () => true);
 }

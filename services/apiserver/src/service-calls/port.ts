@@ -1,11 +1,13 @@
-/** Where a webhook is: an address, or a service of the cluster. */
-export interface WebhookTarget {
-  /** With scheme, host and path; without the time-out. */
+/** Where somebody is called over TLS: at an address, or as a service of the cluster. */
+export interface CallTarget {
+  /** With scheme, host and path. */
   readonly url: string;
   /** Where to connect when that is not what the address says. */
   readonly connectTo?: { readonly host: string; readonly port: number };
   /** PEM. Absent: the authorities that the machine trusts. */
   readonly ca?: string;
+  /** True: any certificate will do. */
+  readonly insecure?: boolean;
 }
 
 /**
@@ -13,7 +15,7 @@ export interface WebhookTarget {
  * failed: no connection, a certificate that does not fit, a status other than 200, an answer that is too long, a time-out.
  */
 export interface WebhookCaller {
-  readonly call: (target: WebhookTarget, body: string, timeoutMs: number) => Promise<string>;
+  readonly call: (target: CallTarget, body: string, timeoutMs: number) => Promise<string>;
 }
 
 export class WebhookCallError extends Error {

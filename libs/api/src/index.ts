@@ -7,6 +7,7 @@ export type * from './kind-info.ts';
 export * from './kinds/node/fence.ts';
 export * from './kinds/node/incarnation.ts';
 export { NO_NODE_INFO } from './kinds/node/node-info.ts';
+export * from './kinds/node/promise.ts';
 export {
   isVolumeInUse,
   needsAttach,

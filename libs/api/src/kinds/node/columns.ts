@@ -2,6 +2,7 @@ import { ageColumn, NONE, nameColumn, textColumn, wide } from '../../columns/col
 import type { Node } from '../../generated/types.ts';
 import type { Column } from '../../resource.ts';
 import { FENCED } from './fence.ts';
+import { isSelfFenced } from './promise.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
@@ -29,6 +30,7 @@ function statusOf(node: Readonly<Node>): string {
   const fenced = node.status.conditions?.find((condition) => condition.type === FENCED)?.status;
   if (fenced === 'Unknown') words.push('Fencing');
   if (fenced === 'True') words.push('Fenced');
+  if (isSelfFenced(node)) words.push('SelfFenced');
   return words.join(',');
 }
 

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Lease, Pod } from '../../generated/types.ts';
+import {
+  isCovered,
+  isExclusive,
+  promiseOf,
+  SELF_FENCING,
+  SELF_FENCING_BROKEN,
+  SELF_FENCING_HOLDER,
+} from './promise.ts';
+
+const lease = (annotations: Record<string, string>, leaseDurationSeconds?: number): Lease => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'n', namespace: 'kube-node-lease', annotations },
+  spec: { ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }) },
+});
+
+const pod = (change: { metadata?: Pod['metadata']; spec?: Partial<Pod['spec']> }): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: change.metadata ?? {},
+  spec: { containers: [], ...change.spec },
+  status: {},
+});
+
+const owner = (kind: string, controller: boolean, apiVersion = 'apps/v1') => ({
+  ownerReferences: [{ apiVersion, kind, name: 'x', uid: 'u', controller }],
+});
+
+test('a lease states a promise by its policy and its duration, and nothing else does', () => {
+  assert.equal(promiseOf(undefined), undefined);
+  assert.equal(promiseOf(lease({}, 40)), undefined);
+  assert.equal(promiseOf(lease({ [SELF_FENCING]: 'constructor' }, 8)), undefined);
+  assert.equal(promiseOf(lease({ [SELF_FENCING]: 'exclusive' })), undefined);
+  assert.deepEqual(promiseOf(lease({ [SELF_FENCING]: 'exclusive', [SELF_FENCING_HOLDER]: 'm/b' }, 8)), {
+    policy: 'exclusive',
+    holder: 'm/b',
+    durationMs: 8000,
+    isBroken: false,
+  });
+  assert.equal(promiseOf(lease({ [SELF_FENCING]: 'all', [SELF_FENCING_BROKEN]: 'x' }, 8))?.isBroken, true);
+});
+
+test('exclusive are pods that a StatefulSet controls and pods that use a claim', () => {
+  assert.ok(isExclusive(pod({ metadata: owner('StatefulSet', true) })));
+  assert.ok(!isExclusive(pod({ metadata: owner('StatefulSet', false) })));
+  assert.ok(!isExclusive(pod({ metadata: owner('StatefulSet', true, 'example.com/v1') })));
+  assert.ok(!isExclusive(pod({ metadata: owner('ReplicaSet', true) })));
+  assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } })));
+  assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', ephemeral: {} }] } })));
+  assert.ok(!isExclusive(pod({ spec: { volumes: [{ name: 'v', emptyDir: {} }] } })));
+});
+
+test('a policy for all covers every pod but those of the machine itself', () => {
+  const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
+  assert.ok(isCovered('all', pod({})));
+  assert.ok(!isCovered('exclusive', pod({})));
+  assert.ok(!isCovered('all', pod({ metadata: mirror })));
+});

@@ -1,0 +1,61 @@
+import type { Lease, Node, Pod } from '../../generated/types.ts';
+
+/** Annotation of a node's lease: which pods the node promises to end when it has not reached the API for the lease's duration. */
+export const SELF_FENCING = 'holdfast.io/self-fencing';
+/** Annotation beside it: the machine and the boot that promised. */
+export const SELF_FENCING_HOLDER = 'holdfast.io/self-fencing-holder';
+/** Annotation that the control plane sets when it has waited out the promise. The next promise of the node removes it. */
+export const SELF_FENCING_BROKEN = 'holdfast.io/self-fencing-broken';
+
+/** Condition of a node, by its kubelet: it has a watchdog and promises. */
+export const SELF_FENCING_CONDITION = 'SelfFencing';
+/** Condition of a node, by the control plane: the promise is waited out, exclusive pods of the node are dead. */
+export const SELF_FENCED = 'SelfFenced';
+
+export const NODE_LEASES_NAMESPACE = 'kube-node-lease';
+
+/** `exclusive`: see `isExclusive`. `all`: every pod of the node. */
+export type SelfFencingPolicy = 'exclusive' | 'all';
+
+export interface NodePromise {
+  readonly policy: SelfFencingPolicy;
+  readonly holder: string;
+  readonly durationMs: number;
+  readonly isBroken: boolean;
+}
+
+/** Undefined: the node promises nothing. */
+export function promiseOf(lease: Lease | undefined): NodePromise | undefined {
+  const annotations = lease?.metadata.annotations ?? {};
+  const policy = annotations[SELF_FENCING];
+  const seconds = lease?.spec?.leaseDurationSeconds ?? 0;
+  if ((policy !== 'exclusive' && policy !== 'all') || seconds <= 0) return undefined;
+  return {
+    policy,
+    holder: annotations[SELF_FENCING_HOLDER] ?? '',
+    durationMs: seconds * 1000,
+    isBroken: annotations[SELF_FENCING_BROKEN] !== undefined,
+  };
+}
+
+/** Must never run twice: a StatefulSet owns its name, or it uses a claim that another node could use next. */
+export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
+  const isOwned = (metadata.ownerReferences ?? []).some(
+    ({ kind, apiVersion, controller }) =>
+      controller === true && kind === 'StatefulSet' && apiVersion.startsWith('apps/'),
+  );
+  const usesClaim = (spec?.volumes ?? []).some(
+    ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
+  );
+  return isOwned || usesClaim;
+}
+
+const MIRROR = 'kubernetes.io/config.mirror';
+
+/** Whether the watchdog of a node with this policy ends the pod. Pods of the machine's own files are never released. */
+export const isCovered = (policy: SelfFencingPolicy, pod: Pick<Pod, 'metadata' | 'spec'>): boolean =>
+  pod.metadata.annotations?.[MIRROR] === undefined && (policy === 'all' || isExclusive(pod));
+
+/** What the control plane tells of the node. What is released is decided by the lease, never by this. */
+export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === SELF_FENCED && value === 'True');

@@ -14,7 +14,7 @@ const lease = (annotations: Record<string, string>, leaseDurationSeconds?: numbe
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
   metadata: { name: 'n', namespace: 'kube-node-lease', annotations },
-  spec: { ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }) },
+  spec: leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds },
 });
 
 const pod = (change: { metadata?: Pod['metadata']; spec?: Partial<Pod['spec']> }): Pod => ({
@@ -23,10 +23,6 @@ const pod = (change: { metadata?: Pod['metadata']; spec?: Partial<Pod['spec']> }
   metadata: change.metadata ?? {},
   spec: { containers: [], ...change.spec },
   status: {},
-});
-
-const owner = (kind: string, controller: boolean, apiVersion = 'apps/v1') => ({
-  ownerReferences: [{ apiVersion, kind, name: 'x', uid: 'u', controller }],
 });
 
 test('a lease states a promise by its policy and its duration, and nothing else does', () => {
@@ -43,11 +39,12 @@ test('a lease states a promise by its policy and its duration, and nothing else 
   assert.equal(promiseOf(lease({ [SELF_FENCING]: 'all', [SELF_FENCING_BROKEN]: 'x' }, 8))?.isBroken, true);
 });
 
-test('exclusive are pods that a StatefulSet controls and pods that use a claim', () => {
-  assert.ok(isExclusive(pod({ metadata: owner('StatefulSet', true) })));
-  assert.ok(!isExclusive(pod({ metadata: owner('StatefulSet', false) })));
-  assert.ok(!isExclusive(pod({ metadata: owner('StatefulSet', true, 'example.com/v1') })));
-  assert.ok(!isExclusive(pod({ metadata: owner('ReplicaSet', true) })));
+test('exclusive are pods whose name is their identity, and pods that use a claim', () => {
+  const metadata = { name: 'db-0' };
+  assert.ok(isExclusive(pod({ metadata, spec: { hostname: 'db-0' } })));
+  assert.ok(!isExclusive(pod({ metadata, spec: { hostname: 'db-1' } })));
+  assert.ok(!isExclusive(pod({ metadata })));
+  assert.ok(!isExclusive(pod({})));
   assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } })));
   assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', ephemeral: {} }] } })));
   assert.ok(!isExclusive(pod({ spec: { volumes: [{ name: 'v', emptyDir: {} }] } })));

@@ -38,16 +38,15 @@ export function promiseOf(lease: Lease | undefined): NodePromise | undefined {
   };
 }
 
-/** Must never run twice: a StatefulSet owns its name, or it uses a claim that another node could use next. */
+/**
+ * Must never run twice: its name is its identity, as a StatefulSet gives it, or it uses a claim that another node could use next. Both are
+ * parts of the spec that never change, so that the node and the control plane, cut off from each other, mean the same pods.
+ */
 export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
-  const isOwned = (metadata.ownerReferences ?? []).some(
-    ({ kind, apiVersion, controller }) =>
-      controller === true && kind === 'StatefulSet' && apiVersion.startsWith('apps/'),
-  );
   const usesClaim = (spec?.volumes ?? []).some(
     ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
   );
-  return isOwned || usesClaim;
+  return usesClaim || (spec?.hostname !== undefined && spec.hostname === metadata.name);
 }
 
 const MIRROR = 'kubernetes.io/config.mirror';

@@ -120,10 +120,15 @@ const FORMS: readonly HostileRequest[] = [
     }),
   ]),
   reading('one object as YAML', `${CONFIG_MAPS}/large-0`, { headers: { accept: 'application/yaml' }, before: LARGE }),
-  reading('lists as YAML at once', `${CONFIG_MAPS}?limit=500`, {
+  reading('lists as YAML at once', `${CONFIG_MAPS}?limit=500&labelSelector=tier=b`, {
     headers: { accept: 'application/yaml' },
     before: MANY,
     atOnce: 30,
+  }),
+  reading('long lists as YAML at once', `${CONFIG_MAPS}?limit=3`, {
+    headers: { accept: 'application/yaml' },
+    before: LARGE,
+    atOnce: 20,
   }),
   reading('an indented list', `${CONFIG_MAPS}?pretty=true`, { before: MANY }),
   reading('OpenAPI as YAML', '/openapi/v2', { headers: { accept: 'application/yaml' }, sender: 'nobody' }),

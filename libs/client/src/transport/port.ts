@@ -63,8 +63,11 @@ export type ResponseBody =
     }
   /** Watch frames until the server ends the stream or the request's signal aborts. */
   | { readonly kind: 'watch'; readonly frames: AsyncIterable<WatchFrame> }
-  /** Bytes as they come (logs), until the source ends or the request's signal aborts; `content-type` is a header. */
-  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> };
+  /**
+   * Bytes as they come (logs), until the source ends or the request's signal aborts; `content-type` is a header. `isDocument`: a long
+   * document that is made while it is sent, so that no more of it is in memory than the client takes; it may be compressed.
+   */
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array>; readonly isDocument?: true };
 
 export interface WatchFrame {
   /** `{"type":...,"object":...}\n`, encoded once and shared by every watcher. */

@@ -5,6 +5,8 @@ export interface LongBody {
   readonly headers: Readonly<Record<string, string>>;
   readonly chunks: AsyncIterable<Uint8Array | WatchFrame> | Iterable<Uint8Array>;
   readonly release?: ((piece: Uint8Array) => void) | undefined;
+  /** It has no known length and may be compressed all the same. */
+  readonly isDocument?: true | undefined;
 }
 
 /** A body that leaves piece by piece: a slow client holds a few pieces of it and not a copy of everything. */
@@ -13,7 +15,7 @@ export function longBody(body: ResponseBody, method: string): LongBody | undefin
     case 'watch':
       return { headers: {}, chunks: method === 'HEAD' ? [] : body.frames };
     case 'stream':
-      return { headers: {}, chunks: method === 'HEAD' ? [] : body.chunks };
+      return { headers: {}, chunks: method === 'HEAD' ? [] : body.chunks, isDocument: body.isDocument };
     case 'json':
       return longDocument(body.pieces?.() ?? whole(body.bytes()), method);
     case 'text':

@@ -117,7 +117,8 @@ export class Answering {
     if (exchange.isGone) return this.#drop(id, body);
     const long = longBody(body, method);
     if (long === undefined) return outbox.push({ kind: 'answer', id, status, headers }, shortBody(body));
-    outbox.push({ kind: 'begin', id, status, headers: { ...headers, ...long.headers } });
+    const { isDocument = false } = long;
+    outbox.push({ kind: 'begin', id, status, headers: { ...headers, ...long.headers }, isDocument });
     const sent = this.#sendChunks(id, long, exchange);
     return method === 'HEAD' ? sent.then(() => discard(body)) : sent;
   }

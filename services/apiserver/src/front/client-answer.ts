@@ -71,10 +71,10 @@ export class ClientAnswer implements Asker {
   }
 
   /** The client of a quiet watch must learn that it is open before the first event. */
-  begin(status: number, headers: Headers): void {
+  begin(status: number, headers: Headers, isDocument = false): void {
     this.#begun();
     const { gzip = false, headOnly } = this.#options;
-    const compresses = gzip && !headOnly && isCompressed(headers);
+    const compresses = gzip && !headOnly && (isDocument || isCompressed(headers));
     const raw = this.#head(status, compresses ? compressedHeaders(headers) : headers);
     if (raw instanceof Http2ServerResponse) raw.writeHead(raw.statusCode);
     else raw.flushHeaders();

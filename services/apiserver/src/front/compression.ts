@@ -8,7 +8,7 @@ type Headers = Readonly<Record<string, string>>;
 export const takesGzip = (accepted: string | undefined): boolean =>
   accepted?.split(',').some((each) => each.trim() === 'gzip') === true;
 
-/** Watches and logs have no length: they are sent as they come. What a client keeps by its hash is the same for everybody. */
+/** Watches and logs have no length: they are sent as they come. (A document that is made while it is sent says so by itself.) What a client keeps by its hash is the same for everybody. */
 export const isCompressed = ({ 'content-length': length = '0', etag }: Headers): boolean =>
   Number(length) > COMPRESSED_OVER_BYTES && etag === undefined;
 

@@ -73,8 +73,8 @@ interface Head extends About {
 export type PipelineMessage =
   /** A whole answer; its body is carried. */
   | (Head & { readonly kind: 'answer' })
-  /** An answer whose body comes in chunks. */
-  | (Head & { readonly kind: 'begin' })
+  /** An answer whose body comes in chunks. `isDocument`: it has an end, and may be compressed, though its length may not be known. */
+  | (Head & { readonly kind: 'begin'; readonly isDocument: boolean })
   /** `also`: others that are sent the same bytes, as the watchers of one change are. */
   | (About & { readonly kind: 'chunk'; readonly also: number[] })
   /** A chunk whose memory is moved, to be returned. */

@@ -8,7 +8,7 @@ import type { Outbox } from './outbox.ts';
 /** Whoever asked, as the answer comes in: `answer`, or `begin` with chunks and an `end`, or `upgrade`; `cut` ends any of them. */
 export interface Asker {
   answer(status: number, headers: Headers, body: Buffer): void;
-  begin(status: number, headers: Headers): void;
+  begin(status: number, headers: Headers, isDocument: boolean): void;
   upgrade(status: number, headers: Headers): void;
   chunk(bytes: Buffer): void;
   /** To be returned when it was sent. */
@@ -99,7 +99,7 @@ export class RemotePipeline {
       case 'taken':
         return asker.taken(message.bytes);
       case 'begin':
-        return asker.begin(message.status, message.headers);
+        return asker.begin(message.status, message.headers, message.isDocument);
       case 'upgrade':
         return asker.upgrade(message.status, message.headers);
       case 'finish':

@@ -64,10 +64,10 @@ class Upgrade implements Asker {
     this.#refuse().answer(status, headers, body);
   }
 
-  begin(status: number, headers: Readonly<Record<string, string>>): void {
+  begin(status: number, headers: Readonly<Record<string, string>>, isDocument: boolean): void {
     const refusal = this.#refuse();
     if (this.#question !== undefined) refusal.asks(this.#question);
-    refusal.begin(status, headers);
+    refusal.begin(status, headers, isDocument);
   }
 
   upgrade(status: number, headers: Readonly<Record<string, string>>): void {

@@ -72,6 +72,21 @@ export interface ProtobufList {
   readonly value: () => unknown;
 }
 
+/** A member of a list, made for this request: what stands before its content, and its content. */
+export function encodedMember(member: unknown): Buffer {
+  const content = typeof member === 'object' && member !== null ? encoder().encodeContent(member) : undefined;
+  if (content === undefined) throw notAcceptable(['application/json', 'application/yaml']);
+  return Buffer.concat([encoder().itemHead(content.length), content]);
+}
+
+/** What stands before and behind members of so many bytes. `head` is the list without them. */
+export function protobufEnvelope(
+  head: { readonly kind: string; readonly apiVersion: string; readonly metadata: object },
+  length: number,
+): { readonly head: Buffer; readonly tail: Buffer } {
+  return encoder().listEnvelope(head, head.metadata, length);
+}
+
 /** So many take about four milliseconds; then others have their turn. */
 const ENCODED_AT_ONCE = 100;
 

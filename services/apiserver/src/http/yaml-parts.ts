@@ -11,15 +11,39 @@ export function* yamlParts(value: unknown): Generator<string> {
   else yield* partsOfMap(Object.entries(value as object).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function* partsOfList(items: readonly unknown[]): Generator<string> {
+/** The same for an object one member of which is a list whose items are made when their turn comes. */
+export function* yamlPartsOfMembers(head: object, { name, members }: NamedMembers): Generator<string> {
+  const others = Object.entries(head).filter(([key]) => key !== name);
+  const before = others.filter(([key]) => key < name);
+  const after = others.filter(([key]) => key > name);
+  if (before.length > 0) yield* yamlParts(Object.fromEntries(before));
+  let isEmpty = true;
+  for (const part of partsOfList(members)) {
+    if (isEmpty) yield `${name}:\n`;
+    isEmpty = false;
+    yield part;
+  }
+  if (isEmpty) yield `${name}: []\n`;
+  if (after.length > 0) yield* yamlParts(Object.fromEntries(after));
+}
+
+export interface NamedMembers {
+  readonly name: string;
+  readonly members: Iterable<unknown>;
+}
+
+function* partsOfList(items: Iterable<unknown>): Generator<string> {
   let gathered: unknown[] = [];
+  let cost = 0;
   for (const item of items) {
     if (isSmall(item)) {
       gathered.push(item);
-      if (gathered.length < VALUES_AT_ONCE) continue;
+      cost += costOf(item);
+      if (cost < VALUES_AT_ONCE) continue;
     }
     if (gathered.length > 0) yield stringifyYaml(gathered);
     gathered = [];
+    cost = 0;
     if (!isSmall(item)) yield* withDash(yamlParts(item));
   }
   if (gathered.length > 0) yield stringifyYaml(gathered);
@@ -36,14 +60,17 @@ function* withDash(parts: Iterable<string>): Generator<string> {
 
 function* partsOfMap(entries: readonly (readonly [string, unknown])[]): Generator<string> {
   let gathered: (readonly [string, unknown])[] = [];
+  let cost = 0;
   const printed = (): string => stringifyYaml(Object.fromEntries(gathered));
   for (const entry of entries) {
     if (isSmall(entry[1])) {
       gathered.push(entry);
-      if (gathered.length < VALUES_AT_ONCE) continue;
+      cost += costOf(entry[1]);
+      if (cost < VALUES_AT_ONCE) continue;
     }
     if (gathered.length > 0) yield printed();
     gathered = [];
+    cost = 0;
     if (!isSmall(entry[1])) yield* partsOfEntry(entry);
   }
   if (gathered.length > 0) yield printed();
@@ -64,6 +91,17 @@ function* partsOfEntry([key, value]: readonly [string, unknown]): Generator<stri
 const EMPTY = ': null\n';
 
 const indented = (lines: string): string => lines.replace(/^(?=[^\n])/gm, INDENT);
+
+/** Of a small value, in values: a long text takes the time of several. */
+function costOf(value: unknown): number {
+  if (typeof value === 'string') return 1 + value.length / CHARS_PER_VALUE;
+  if (typeof value !== 'object' || value === null) return 1;
+  let cost = 1;
+  for (const key in value) cost += costOf((value as Readonly<Record<string, unknown>>)[key]);
+  return cost;
+}
+
+const CHARS_PER_VALUE = 500;
 
 function isSmall(value: unknown): boolean {
   return countUpTo(value, VALUES_AT_ONCE) < VALUES_AT_ONCE;

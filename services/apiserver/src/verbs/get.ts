@@ -23,6 +23,6 @@ export async function get(core: Core, context: ResourceContext, definition: Reso
   const converting = convertAhead(core, definition, [object]);
   if (converting !== undefined) await converting;
   const { form, encoding } = context.representation;
-  if (form === 'object' && encoding === 'yaml') return yamlAnswer(core, context, asServed(definition, object).object);
+  if (form === 'object' && encoding === 'yaml') return yamlAnswer(core, context, asServed(definition, object));
   return objectAnswer(core, context, definition, { status: 200, object: asServed(definition, object) });
 }

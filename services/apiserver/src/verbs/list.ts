@@ -18,7 +18,7 @@ import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion, listKindOf } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
-import { partialListAnswer, tableAnswer, yamlAnswer } from './long-lists.ts';
+import { partialListAnswer, tableAnswer, yamlListAnswer } from './long-lists.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const options = readListOptions(context.request.query, context.info, definition);
@@ -133,7 +133,7 @@ export function listAnswer(
       return partialListAnswer(core, context, { objects: page.objects, metadata });
     case 'object':
       if (definition.custom !== undefined) return customListAnswer(core, context, definition, page);
-      if (representation.encoding === 'yaml') return yamlAnswer(core, context, listValue(definition, page, metadata));
+      if (representation.encoding === 'yaml') return yamlList(core, context, definition, { page, metadata });
       if (representation.encoding === 'protobuf') {
         const value = (): unknown => listValue(definition, page, metadata);
         return protobufListAnswer({ definition, objects: page.objects, metadata, value });
@@ -151,6 +151,16 @@ export function listAnswer(
   }
 }
 
+function yamlList(
+  core: Core,
+  context: ResourceContext,
+  definition: ResourceDefinition,
+  { page, metadata }: { readonly page: Page; readonly metadata: ListMetadata },
+): ApiResponse | Promise<ApiResponse> {
+  const head = { kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata };
+  return yamlListAnswer(core, context, head, page.objects);
+}
+
 /** Its items say what they are, and its metadata that nothing follows. */
 function customListAnswer(
   core: Core,
@@ -160,7 +170,7 @@ function customListAnswer(
 ): ApiResponse | Promise<ApiResponse> {
   const metadata = { continue: '', ...listMetadata(page) };
   const value = (): unknown => listValue(definition, page, metadata);
-  if (context.representation.encoding === 'yaml') return yamlAnswer(core, context, value());
+  if (context.representation.encoding === 'yaml') return yamlList(core, context, definition, { page, metadata });
   const items = page.objects.map(({ bytes }) => ({ bytes, metadataAt: WHOLE_ITEM }));
   const head = JSON.stringify({ kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata });
   const list = { head: Buffer.from(`${head.slice(0, -1)},"items":[`), items, tail: LIST_END };

@@ -1,86 +1,183 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
-import { deepFreeze, partialObjectMetadata } from '@holdfast/machinery';
+import { partialObjectMetadata } from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { textAnswer, textJsonAnswer } from '../http/answers.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { formVersionOf, type TableContent, tableFor, valueAnswer } from '../http/object-answer.ts';
-import { yamlParts } from '../http/yaml-parts.ts';
-import { mapInTurns } from '../turns/map-in-turns.ts';
+import { PIECE_BYTES } from '../http/pieces.ts';
+import { encodedMember, protobufEnvelope } from '../http/protobuf.ts';
+import { type NamedMembers, yamlParts, yamlPartsOfMembers } from '../http/yaml-parts.ts';
 
-/** Lists that are made anew for each client. A long one is made in turns with others: of objects parts, of texts parts. */
+/**
+ * Lists that are made anew for each client. A long one is made while it is sent, in turns with others: its members are parsed, and their
+ * text is made, when the client takes what precedes them. So the memory of an answer does not grow with the list.
+ */
 
-/** Objects whose rows, or partial objects, are made in one go. */
+/** Objects whose rows, or partial objects, are made in one go, and the bytes of these at most. */
 const OBJECTS_AT_ONCE = 25;
+const OBJECT_BYTES_AT_ONCE = 256 * 1024;
 
 interface ListContent {
   readonly objects: readonly CachedObject[];
   readonly metadata: TableContent['metadata'];
 }
 
-export async function tableAnswer(
+type Answer = ApiResponse | Promise<ApiResponse>;
+
+export function tableAnswer(
   core: Core,
   context: ResourceContext,
   definition: ResourceDefinition,
   { objects, metadata }: ListContent,
-): Promise<ApiResponse> {
-  const tables = await mapInTurns(inTurnsOf(core, context), partsOf(objects), (part) =>
-    tableFor(core, context, definition, { objects: part, metadata }),
-  );
-  const rows = tables.flatMap((table) => table.rows);
-  const [first] = tables;
-  return membersAnswer(core, context, { ...first, rows: [] }, { name: 'rows', members: rows });
+): Answer {
+  if (isShort(objects)) return valueAnswer(context, 200, tableFor(core, context, definition, { objects, metadata }));
+  const head = tableFor(core, context, definition, { objects: [], metadata });
+  const rowsOf = (part: readonly CachedObject[]): readonly unknown[] =>
+    tableFor(core, context, definition, { objects: part, metadata }).rows;
+  return membersAnswer(core, context, head, { name: 'rows', members: inParts(objects, rowsOf) });
 }
 
-export async function partialListAnswer(
-  core: Core,
-  context: ResourceContext,
-  { objects, metadata }: ListContent,
-): Promise<ApiResponse> {
+export function partialListAnswer(core: Core, context: ResourceContext, { objects, metadata }: ListContent): Answer {
   const apiVersion = formVersionOf(context);
-  const parts = await mapInTurns(inTurnsOf(core, context), partsOf(objects), (part) =>
-    part.map((object) => partialObjectMetadata(object.object, apiVersion)),
-  );
   const head = { kind: 'PartialObjectMetadataList', apiVersion, metadata };
-  return membersAnswer(core, context, head, { name: 'items', members: parts.flat() });
+  const partials = (part: readonly CachedObject[]): readonly unknown[] =>
+    part.map((each) => partialObjectMetadata(each.object, apiVersion));
+  if (isShort(objects)) return valueAnswer(context, 200, { ...head, items: partials(objects) });
+  return membersAnswer(core, context, head, { name: 'items', members: inParts(objects, partials) });
 }
 
-/** A value that may be large, in YAML. */
-export async function yamlAnswer(core: Core, context: ResourceContext, value: unknown): Promise<ApiResponse> {
-  const parts = await mapInTurns(inTurnsOf(core, context), yamlParts(value), (part) => part);
-  return textAnswer(200, parts.join(''), context.representation.contentType);
-}
-
-interface Members {
-  /** The last member of the whole. */
-  readonly name: 'items' | 'rows';
-  readonly members: readonly unknown[];
-}
-
-async function membersAnswer(
+/** A list of whole objects in YAML. `head` is the list without its items. */
+export function yamlListAnswer(
   core: Core,
   context: ResourceContext,
-  head: object,
-  { name, members }: Members,
-): Promise<ApiResponse> {
-  const { encoding, contentType } = context.representation;
-  const whole = { ...head, [name]: members };
-  if (encoding === 'yaml') return yamlAnswer(core, context, whole);
-  if (encoding === 'protobuf' || members.length <= OBJECTS_AT_ONCE) return valueAnswer(context, 200, whole);
-  const texts = await mapInTurns(inTurnsOf(core, context), members, (member) => JSON.stringify(member));
+  head: ListHead,
+  objects: readonly CachedObject[],
+): Answer {
+  const whole = (part: readonly CachedObject[]): readonly unknown[] => part.map((each) => each.object);
+  if (isShort(objects)) return valueAnswer(context, 200, { ...head, items: whole(objects) });
+  return membersAnswer(core, context, head, { name: 'items', members: inParts(objects, whole) });
+}
+
+/** One object in YAML. */
+export function yamlAnswer(core: Core, context: ResourceContext, object: CachedObject): ApiResponse {
+  if (isShort([object])) return valueAnswer(context, 200, object.object);
+  return documentAnswer(core, context, textsOf(yamlParts(object.object)));
+}
+
+function isShort(objects: readonly CachedObject[]): boolean {
+  if (objects.length > OBJECTS_AT_ONCE) return false;
+  let bytes = 0;
+  for (const { size } of objects) bytes += size;
+  return bytes < PIECE_BYTES;
+}
+
+interface Repeatable<T> {
+  /** Each iteration makes its members anew. */
+  [Symbol.iterator](): Iterator<T>;
+}
+
+function inParts<R>(
+  objects: readonly CachedObject[],
+  make: (part: readonly CachedObject[]) => readonly R[],
+): Repeatable<R> {
+  return {
+    *[Symbol.iterator]() {
+      for (let start = 0; start < objects.length; ) {
+        const end = endOfPart(objects, start);
+        yield* make(objects.slice(start, end));
+        start = end;
+      }
+    },
+  };
+}
+
+/** At least one object. */
+function endOfPart(objects: readonly CachedObject[], start: number): number {
+  let bytes = 0;
+  let end = start;
+  while (end < objects.length && end - start < OBJECTS_AT_ONCE && bytes < OBJECT_BYTES_AT_ONCE) {
+    bytes += objects[end]?.size ?? 0;
+    end += 1;
+  }
+  return end;
+}
+
+type ListHead = Parameters<typeof protobufEnvelope>[0];
+
+/** `named` is the last member of the head in JSON. */
+function membersAnswer(core: Core, context: ResourceContext, head: ListHead, named: NamedMembers): Answer {
+  const { encoding } = context.representation;
+  if (encoding === 'protobuf') return protobufAnswer(core, context, head, named);
+  const texts = encoding === 'yaml' ? yamlPartsOfMembers(head, named) : jsonPartsOfMembers(head, named);
+  return documentAnswer(core, context, textsOf(texts));
+}
+
+function* jsonPartsOfMembers(head: object, { name, members }: NamedMembers): Generator<string> {
   const empty = JSON.stringify({ ...head, [name]: [] });
-  const text = (): string => `${empty.slice(0, -EMPTY_END.length)}${texts.join(',')}${EMPTY_END}`;
-  return textJsonAnswer(200, text, () => deepFreeze(whole), contentType);
+  yield empty.slice(0, -EMPTY_END.length);
+  let comma = '';
+  for (const member of members) {
+    yield `${comma}${JSON.stringify(member)}`;
+    comma = ',';
+  }
+  yield EMPTY_END;
 }
 
 const EMPTY_END = ']}';
 
-const inTurnsOf = ({ turns }: Core, { user }: ResourceContext) => ({ turns, user });
-
-/** At least one part, so that there is always a first table. */
-function* partsOf(objects: readonly CachedObject[]): Generator<readonly CachedObject[]> {
-  for (let start = 0; start === 0 || start < objects.length; start += OBJECTS_AT_ONCE) {
-    yield objects.slice(start, start + OBJECTS_AT_ONCE);
+/** The length stands at the beginning: what is encoded first for its length is encoded again when it is sent. */
+async function protobufAnswer(
+  core: Core,
+  context: ResourceContext,
+  head: ListHead,
+  { members }: NamedMembers,
+): Promise<ApiResponse> {
+  let length = 0;
+  for (const member of members) {
+    length += encodedMember(member).length;
+    const turn = core.turns.goOn(context.user);
+    if (turn !== undefined) await turn;
   }
+  const envelope = protobufEnvelope(head, length);
+  const parts = function* (): Generator<Uint8Array> {
+    yield envelope.head;
+    for (const member of members) yield encodedMember(member);
+    yield envelope.tail;
+  };
+  const answer = documentAnswer(core, context, parts());
+  const total = envelope.head.length + length + envelope.tail.length;
+  return { ...answer, headers: { ...answer.headers, 'content-length': String(total) } };
+}
+
+function* textsOf(parts: Iterable<string>): Generator<Uint8Array> {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+const documentAnswer = (core: Core, context: ResourceContext, parts: Iterable<Uint8Array>): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': context.representation.contentType },
+  body: { kind: 'stream', chunks: gathered(core, context, parts), isDocument: true },
+});
+
+/** Others have their turns between parts. Small parts leave together. */
+async function* gathered(
+  { turns }: Core,
+  { user }: ResourceContext,
+  parts: Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    waiting.push(part);
+    bytes += part.length;
+    if (bytes >= PIECE_BYTES) {
+      yield Buffer.concat(waiting, bytes);
+      waiting = [];
+      bytes = 0;
+    }
+    const turn = turns.goOn(user);
+    if (turn !== undefined) await turn;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
 }

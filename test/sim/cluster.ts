@@ -31,6 +31,7 @@ import {
   SimulatedProcess,
   SimulationKernel,
 } from '@holdfast/testing';
+import { type Commit, CommittedState } from './committed.ts';
 import { recordCommits } from './recording-store.ts';
 
 /** Revisions that an adoption leaves out. */
@@ -116,6 +117,8 @@ export class SimCluster {
   readonly kernel: SimulationKernel;
   readonly network: SimulatedNetwork;
   readonly oracle: AtMostOneOracle;
+  /** What the store holds. */
+  readonly committed = new CommittedState();
   readonly nodeNames: readonly string[];
   /** A user's client, on the apiserver's own machine. */
   readonly admin: ApiClient;
@@ -167,6 +170,7 @@ export class SimCluster {
     const { ids } = this.#boot('restored-store');
     const copy = createMemoryStore({ ids, lineage });
     await copyUpTo(store, revision, copy);
+    this.committed.replace((await copy.list('')).objects);
     this.#api = this.#createApi(adopted ? await this.#adopt(copy) : copy);
     this.network.rejoin(API_PARTY);
     for (const service of this.#api.services) this.background(service.start());
@@ -274,12 +278,16 @@ export class SimCluster {
 
   #createApi(data: Store): SimApi {
     const machine = this.#boot(API_PARTY);
-    const recorded = recordCommits(data, this.kernel);
+    const recorded = recordCommits(data, this.kernel, (commit) => this.#committed(commit));
     const store = this.#options.storeOf?.(recorded) ?? recorded;
     const ownershipRule = this.#options.ownershipRule ?? 'enforced';
     const server = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
     const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: server.knownState });
     return { store, server, services: [server, relay] };
+  }
+
+  #committed(commit: Commit): void {
+    this.committed.apply(commit);
   }
 
   #createScheduler(): Service {
@@ -312,6 +320,7 @@ export class SimCluster {
   #runtimeOn(machineName: string): HollowRuntime {
     const observe = (fact: ProcessFact): void => {
       this.oracle.observe(fact);
+      this.committed.touch();
       this.#options.observe?.(fact);
     };
     return createHollowRuntime({ ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe });

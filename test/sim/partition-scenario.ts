@@ -61,7 +61,7 @@ async function cutOff(
   cluster.network.isolate(lost);
   await world.until('the node is given up and the Deployment recovers elsewhere', EVICTION_DEADLINE_MS, () => {
     const elsewhere = world.pods('web').filter((pod) => pod.spec.nodeName !== lost && isReady(pod));
-    return elsewhere.length === REPLICAS && world.pod('db-1').metadata.deletionTimestamp !== undefined;
+    return elsewhere.length === REPLICAS && world.findPod('db-1')?.metadata.deletionTimestamp !== undefined;
   });
   await cluster.kernel.runFor(MINUTE_MS);
   const waiting = world.pod('db-1');

@@ -1,8 +1,12 @@
 import type { Store } from '@holdfast/store';
 import type { SimulationKernel } from '@holdfast/testing';
+import type { Commit } from './committed.ts';
 
-/** Folds every commit into the trace hash: two runs that agree on it wrote the same objects at the same times. */
-export function recordCommits(store: Store, kernel: SimulationKernel): Store {
+/**
+ * Folds every commit into the trace hash: two runs that agree on it wrote the same objects at the same times. `observe` is told of
+ * each commit, in the order of the store.
+ */
+export function recordCommits(store: Store, kernel: SimulationKernel, observe: (commit: Commit) => void): Store {
   const recording: Store = {
     get: (key) => store.get(key),
     list: (prefix, options) => store.list(prefix, options),
@@ -19,11 +23,9 @@ export function recordCommits(store: Store, kernel: SimulationKernel): Store {
     close: () => store.close(),
     write: async (operations, options) => {
       const result = await store.write(operations, options);
-      for (const operation of operations) {
-        kernel.record(
-          `${result.outcome} ${operation.kind} ${operation.key} ${'value' in operation ? operation.value : ''}`,
-        );
-      }
+      for (const { kind, key, value } of operations) kernel.record(`${result.outcome} ${kind} ${key} ${value}`);
+      if (result.outcome !== 'committed') return result;
+      operations.forEach((operation, i) => observe({ revision: result.firstRevision + i, operation }));
       return result;
     },
   };

@@ -1,4 +1,4 @@
-import type { Bus } from '@holdfast/bus';
+import { type Bus, type BusMessage, HEARTBEAT_SUBJECT } from '@holdfast/bus';
 import type { SimulatedNetwork } from './network.ts';
 
 /** The party name of the bus server on the simulated network. */
@@ -14,6 +14,11 @@ export function createSimulatedBus(options: {
   onError: (error: unknown) => void;
 }): Bus {
   const { network, party, hub, alive, onError } = options;
+  const receive = (message: BusMessage, deliver: () => void): void => {
+    const label = `${message.subject} ${message.revision}`;
+    network.sendDatagram({ from: BUS_PARTY, to: party, label, deliver });
+  };
+  const receiveBeat = beatsTogether(receive);
   return {
     publish: (messages) => {
       const deliver = (): void => {
@@ -30,15 +35,28 @@ export function createSimulatedBus(options: {
           const deliver = (): void => {
             if (alive()) subscription.onMessage(message);
           };
-          network.sendDatagram({
-            from: BUS_PARTY,
-            to: party,
-            label: `${message.subject} ${message.revision}`,
-            deliver,
-          });
+          if (message.subject === HEARTBEAT_SUBJECT) receiveBeat(message, deliver);
+          else receive(message, deliver);
         },
       }),
     health: () => [],
     close: () => Promise.resolve(),
+  };
+}
+
+/** One heartbeat reaches all subscriptions of a party in one datagram: they are most of what a quiet cluster sends. */
+function beatsTogether(receive: (message: BusMessage, deliver: () => void) => void): typeof receive {
+  const underWay = new WeakMap<BusMessage, (() => void)[]>();
+  return (message, deliver) => {
+    const waiting = underWay.get(message);
+    if (waiting !== undefined) {
+      waiting.push(deliver);
+      return;
+    }
+    const all = [deliver];
+    underWay.set(message, all);
+    receive(message, () => {
+      for (const each of all) each();
+    });
   };
 }

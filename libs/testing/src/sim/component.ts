@@ -63,7 +63,13 @@ export class SimulatedProcess {
         pending = false;
         fire();
       };
-      this.#kernel.schedule({ delayMs, label: `timer ${this.name}`, fire: expire, wanted: () => pending && alive() });
+      this.#kernel.schedule({
+        delayMs,
+        label: `timer ${this.name}`,
+        owner: this.name,
+        fire: expire,
+        wanted: () => pending && alive(),
+      });
       return {
         cancel: () => {
           pending = false;

@@ -34,6 +34,8 @@ export class SimulationFailure extends Error {
 export interface ScheduleOptions {
   readonly delayMs: number;
   readonly label: string;
+  /** Whose event it is: a process, or a link. The order of events at one time is drawn from a stream of their owner. */
+  readonly owner?: string;
   readonly fire: () => void;
   readonly wanted?: () => boolean;
 }
@@ -47,7 +49,7 @@ export class SimulationKernel {
   readonly #heap = new EventHeap();
   readonly #trace = new TraceHash();
   readonly #oracles: Oracle[] = [];
-  readonly #ties: Random;
+  readonly #ties = new Map<string, Random>();
   #nowTicks = 0;
   #sequence = 0;
   #steps = 0;
@@ -56,7 +58,6 @@ export class SimulationKernel {
 
   constructor(seed: number) {
     this.seed = seed;
-    this.#ties = createSeededRandom(seed, 'kernel/ties');
   }
 
   /** Virtual milliseconds since the run began. */
@@ -80,13 +81,22 @@ export class SimulationKernel {
     const atTicks = this.#nowTicks + delayTicks;
     this.#heap.push({
       atTicks,
-      tieBreak: this.#ties.int(0x4000_0000),
+      tieBreak: this.#tiesOf(options.owner ?? '').int(0x4000_0000),
       sequence: this.#sequence++,
       label: options.label,
       fire: options.fire,
       wanted: options.wanted ?? (() => true),
     });
     return atTicks / TICKS_PER_MS;
+  }
+
+  /** A stream per owner: an event that one of them no longer has changes nothing for the others. */
+  #tiesOf(owner: string): Random {
+    const known = this.#ties.get(owner);
+    if (known !== undefined) return known;
+    const ties = this.random(`ties of ${owner}`);
+    this.#ties.set(owner, ties);
+    return ties;
   }
 
   /** Folds a fact (a commit, a delivered message, a container that started) into the trace hash. */

@@ -16,14 +16,14 @@ const GOOD_LINK: LinkQuality = { minLatencyMs: 0.2, maxLatencyMs: 2, loss: 0, du
 /** Every ordered pair of parties has a link of its own, so one-way cuts are as easy as whole ones. */
 export class SimulatedNetwork {
   readonly #kernel: SimulationKernel;
-  readonly #random: Random;
+  /** A stream per link: what is sent on one of them changes nothing for the others. */
+  readonly #randoms = new Map<string, Random>();
   readonly #blocked = new Set<string>();
   readonly #quality = new Map<string, LinkQuality>();
   readonly #parties = new Set<string>();
 
   constructor(kernel: SimulationKernel) {
     this.#kernel = kernel;
-    this.#random = kernel.random('network');
   }
 
   join(party: string): void {
@@ -79,17 +79,21 @@ export class SimulatedNetwork {
     lost?: () => void;
     notBeforeMs?: number;
   }): number {
-    const quality = this.#quality.get(link(options.from, options.to)) ?? GOOD_LINK;
+    const path = link(options.from, options.to);
+    const random = this.#randomOf(path);
+    const quality = this.#quality.get(path) ?? GOOD_LINK;
     const span = quality.maxLatencyMs - quality.minLatencyMs;
-    const latency = quality.minLatencyMs + this.#random.float() * span;
+    const latency = quality.minLatencyMs + random.float() * span;
     // Strictly after: events at the same time happen in an order that the seed draws.
     const delayMs = Math.max(latency, (options.notBeforeMs ?? 0) - this.#kernel.elapsedMs + TICK_MS);
-    const lostNow = this.isBlocked(options.from, options.to) || this.#random.float() < quality.loss;
+    const isLost = random.float() < quality.loss;
+    const lostNow = this.#blocked.has(path) || isLost;
     const arrivesAtMs = this.#kernel.schedule({
       delayMs,
-      label: `${options.from}>${options.to} ${options.label}`,
+      label: `${path} ${options.label}`,
+      owner: path,
       fire: () => {
-        if (lostNow || this.isBlocked(options.from, options.to)) options.lost?.();
+        if (lostNow || this.#blocked.has(path)) options.lost?.();
         else options.deliver();
       },
     });
@@ -98,9 +102,18 @@ export class SimulatedNetwork {
 
   /** A message without a connection: may also arrive twice, and out of order. */
   sendDatagram(options: { from: string; to: string; label: string; deliver: () => void }): void {
-    const quality = this.#quality.get(link(options.from, options.to)) ?? GOOD_LINK;
-    const copies = this.#random.float() < quality.duplication ? 2 : 1;
+    const path = link(options.from, options.to);
+    const quality = this.#quality.get(path) ?? GOOD_LINK;
+    const copies = this.#randomOf(path).float() < quality.duplication ? 2 : 1;
     for (let copy = 0; copy < copies; copy++) this.send(options);
+  }
+
+  #randomOf(path: string): Random {
+    const known = this.#randoms.get(path);
+    if (known !== undefined) return known;
+    const random = this.#kernel.random(`network/${path}`);
+    this.#randoms.set(path, random);
+    return random;
   }
 }
 

@@ -1,0 +1,61 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { type Revision, resourcePrefix, type StoredObject, type WriteOperation } from '@holdfast/store';
+
+/** One object change that the store has taken, in the order of the store. */
+export interface Commit {
+  readonly revision: Revision;
+  readonly operation: WriteOperation;
+}
+
+interface Entry {
+  readonly revision: Revision;
+  readonly value: string;
+  object?: KubeObject;
+}
+
+/** What the store holds, kept beside it: tests look here as often as they like without asking the API. */
+export class CommittedState {
+  readonly #entries = new Map<string, Entry>();
+  #version = 0;
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  apply({ revision, operation }: Commit): void {
+    this.#version++;
+    if (operation.kind === 'delete') this.#entries.delete(operation.key);
+    else this.#entries.set(operation.key, { revision, value: operation.value });
+  }
+
+  /** Other data were put in place. */
+  replace(objects: readonly StoredObject[]): void {
+    this.#version++;
+    this.#entries.clear();
+    for (const { key, revision, value } of objects) this.#entries.set(key, { revision, value });
+  }
+
+  /** Something else happened that somebody may wait for. */
+  touch(): void {
+    this.#version++;
+  }
+
+  list<T extends KubeObject>(resource: ResourceRef<T>): readonly T[] {
+    const prefix = resourcePrefix(resource.group, resource.plural);
+    const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix)).toSorted();
+    return keys.map((key) => this.#objectAt(key) as T);
+  }
+
+  #objectAt(key: string): KubeObject | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.object ??= withRevision(JSON.parse(entry.value) as KubeObject, entry.revision);
+    return entry.object;
+  }
+}
+
+const withRevision = (object: KubeObject, revision: Revision): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(revision) },
+});

@@ -122,6 +122,48 @@ for (const as of ['pod-gc', 'fencer']) {
   });
 }
 
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+
+const promises = (isBroken: boolean) => ({
+  metadata: {
+    name: 'a',
+    annotations: {
+      'holdfast.io/self-fencing': 'exclusive',
+      ...(isBroken ? { 'holdfast.io/self-fencing-broken': '2026-01-01T00:00:00Z' } : {}),
+    },
+  },
+  spec: { holderIdentity: 'a', leaseDurationSeconds: 8 },
+});
+
+const watchdogCases = [
+  ['its promise is broken, the pod is exclusive and its deletion is stored', { isBroken: true }, 200],
+  ['the promise holds', { isBroken: false }, 403],
+  ['the promise says nothing of such a pod', { isBroken: true, hostname: 'other' }, 403],
+  ['nobody has asked for the end of the pod', { isBroken: true, isAsked: false }, 403],
+] as const;
+for (const [title, { isBroken, ...change }, status] of watchdogCases) {
+  test(`[FENCE-07] [FENCE-13] pod garbage collection and a node with a watchdog: ${title}`, async () => {
+    const { hostname, isAsked } = { hostname: 'p', isAsked: true, ...change };
+    const scene = await boundPod({ hostname });
+    const { api } = scene;
+    assert.equal((await api.call('POST', LEASES, { body: promises(isBroken) })).status, 201);
+    if (isAsked) await api.call('DELETE', `${PODS}/p`, { as: 'manager', body: {} });
+    assert.equal(await forceDelete(scene, 'manager'), 403, 'a controller never');
+    assert.equal(await forceDelete(scene, 'pod-gc'), status);
+    await api.stop();
+  });
+}
+
+test('a node does not say of itself that its promise was waited out', async () => {
+  const { api } = await boundPod();
+  const body = { status: { conditions: [{ type: 'SelfFenced', status: 'True' }] } };
+  const of = (as: string) => api.call('PATCH', '/api/v1/nodes/a/status', { as, body });
+  assert.equal((await of('node-a')).status, 403);
+  assert.equal((await of('admin')).status, 200);
+  assert.equal((await of('node-a')).status, 200, 'what is there already');
+  await api.stop();
+});
+
 test('a pod without a node may be removed by controllers', async () => {
   const api = await startTestApi();
   await api.call('POST', PODS, { body: podBody('p') });

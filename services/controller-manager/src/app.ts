@@ -16,7 +16,11 @@ import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metr
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
-import { NODE_MONITOR_GRACE_SECONDS_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
+import {
+  CLOCK_RATE_PER_MILLE_DEFAULT,
+  NODE_MONITOR_GRACE_SECONDS_DEFAULT,
+  TERMINATED_POD_THRESHOLD_DEFAULT,
+} from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
 import { selectControllers } from './selection.ts';
 
@@ -45,6 +49,8 @@ type Clients = Readonly<Record<Exclude<ControllerIdentity, 'certificates'>, ApiC
 
 export interface ControllerManagerSettings {
   readonly nodeMonitorGraceSeconds: number;
+  /** By how much the clocks of two machines may differ in rate, in per mille. */
+  readonly clockRatePerMille: number;
   readonly terminatedPodThreshold: number;
   /** `*`, names, and names with a minus in front. */
   readonly controllers: readonly string[];
@@ -59,6 +65,7 @@ export interface ControllerManagerSettings {
 
 const DEFAULTS: ControllerManagerSettings = {
   nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS_DEFAULT,
+  clockRatePerMille: CLOCK_RATE_PER_MILLE_DEFAULT,
   terminatedPodThreshold: TERMINATED_POD_THRESHOLD_DEFAULT,
   controllers: ['*'],
   leaderElection: false,
@@ -87,6 +94,7 @@ class ControllerManager implements Service {
     const resources = deps.resources ?? allResources();
     const all = allControllers({
       nodeMonitorGraceMs: this.#settings.nodeMonitorGraceSeconds * 1000,
+      clockRate: this.#settings.clockRatePerMille / 1000,
       terminatedPodThreshold: this.#settings.terminatedPodThreshold,
       podEviction: deps.podEviction ?? createGracefulEviction,
       rootCa: this.#settings.rootCa,

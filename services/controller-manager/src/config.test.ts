@@ -13,6 +13,7 @@ test('defaults are those of Kubernetes 1.32', () => {
   const config = readControllerManagerConfig({ argv: [], env: NEEDED });
   assert.deepEqual(config?.settings, {
     nodeMonitorGraceSeconds: 50,
+    clockRatePerMille: 10,
     terminatedPodThreshold: 12_500,
     controllers: ['*'],
     leaderElection: false,
@@ -56,6 +57,7 @@ test('an authority is described whole or not at all', () => {
 
 const ALL = allControllers({
   nodeMonitorGraceMs: 50_000,
+  clockRate: 0.01,
   terminatedPodThreshold: 0,
   podEviction: createGracefulEviction,
   autoscaling: AUTOSCALING_DEFAULTS,

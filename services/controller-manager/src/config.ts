@@ -4,6 +4,7 @@ import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
 import {
+  CLOCK_RATE_PER_MILLE_DEFAULT,
   NODE_MONITOR_GRACE_SECONDS_DEFAULT,
   NODE_MONITOR_GRACE_SECONDS_MIN,
   TERMINATED_POD_THRESHOLD_DEFAULT,
@@ -30,6 +31,13 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     help: 'silence after which the readiness of a node is unknown; kubelets speak every 10 s',
     default: NODE_MONITOR_GRACE_SECONDS_DEFAULT,
     min: NODE_MONITOR_GRACE_SECONDS_MIN,
+  },
+  'clock-rate-per-mille': {
+    kind: 'integer',
+    help: 'by how much the clocks of two machines may differ in rate; promises of nodes are waited out longer by it',
+    default: CLOCK_RATE_PER_MILLE_DEFAULT,
+    min: 0,
+    max: 500,
   },
   'terminated-pod-threshold': {
     kind: 'integer',
@@ -99,6 +107,7 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
     logLevel: logLevelOf(settings),
     settings: {
       nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
+      clockRatePerMille: settings['clock-rate-per-mille'],
       terminatedPodThreshold: settings['terminated-pod-threshold'],
       controllers: settings.controllers.split(',').map((name) => name.trim()),
       leaderElection: settings['leader-elect'],

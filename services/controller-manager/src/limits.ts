@@ -58,6 +58,25 @@ export const NODE_STARTUP_GRACE_MS = 60_000;
 /** A judge that slept longer than this between two looks knows nothing about the nodes and starts all timers again. */
 export const NODE_MONITOR_STALL_MS = 3 * NODE_MONITOR_PERIOD_MS;
 
+/** How often the leases of nodes that promise are looked at. */
+export const PROMISE_LOOK_MS = 500;
+
+/** Without a look at the promises for this long every wait begins anew. */
+export const PROMISE_STALL_MS = 6 * PROMISE_LOOK_MS;
+
+/** After the lease of a node: for the kill of what it promised to end, and for pauses of who kills. */
+export const PROMISE_MARGIN_MS = 2_000;
+
+/** The largest accepted difference between the rates of two clocks, in per mille. */
+export const CLOCK_RATE_PER_MILLE_DEFAULT = 10;
+
+/** A node that promises is heard every two seconds, another one every ten: without anybody heard for longer nobody is judged. */
+export const PROMISE_HEARD_MS = 5_000;
+export const PROMISE_HEARD_OTHER_MS = 20_000;
+
+/** What lost against another writer of a node is told again so soon. */
+export const PROMISE_RETRY_MS = 250;
+
 /** In one zone the NoExecute taint reaches one more node per this time: 0.1 per second. */
 export const NODE_EVICTION_INTERVAL_MS = 10_000;
 

@@ -28,13 +28,18 @@ import { replicaSetController } from './controllers/replicaset/index.ts';
 import { replicationController } from './controllers/replication-controller/index.ts';
 import { resourceQuotaController } from './controllers/resource-quota/index.ts';
 import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
+import { type SelfFencingSettings, selfFencingController } from './controllers/self-fencing/index.ts';
 import { serviceAccountController } from './controllers/service-account/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
 import { ttlAfterFinishedController } from './controllers/ttl-after-finished/index.ts';
 import { volumeBindingController } from './controllers/volume-binding/index.ts';
 import { volumeProtectionController } from './controllers/volume-protection/index.ts';
 
-export interface ControllerSettings extends NodeLifecycleSettings, RootCaSettings, AutoscalerSettings {
+export interface ControllerSettings
+  extends NodeLifecycleSettings,
+    SelfFencingSettings,
+    RootCaSettings,
+    AutoscalerSettings {
   readonly terminatedPodThreshold: number;
   /** Absent: requests wait for somebody to approve them. */
   readonly approving?: ApprovingSettings | undefined;
@@ -56,6 +61,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   ttlAfterFinishedController,
   horizontalPodAutoscalerController(settings),
   nodeLifecycleController(settings),
+  selfFencingController(settings),
   podGarbageController(settings),
   ownerGarbageController(settings),
   namespaceController(settings),

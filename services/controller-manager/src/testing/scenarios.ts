@@ -75,6 +75,7 @@ const RESOURCES: readonly ResourceRef[] = [
 /** Every controller that works on these kinds. */
 export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
   nodeMonitorGraceMs: 50_000,
+  clockRate: 0.01,
   terminatedPodThreshold: 12_500,
   podEviction: createGracefulEviction,
   autoscaling: AUTOSCALING_DEFAULTS,

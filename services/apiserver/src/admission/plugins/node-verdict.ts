@@ -1,4 +1,4 @@
-import { FENCED, FENCING_PREFIX, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE } from '@holdfast/api';
+import { FENCED, FENCING_PREFIX, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE, SELF_FENCED } from '@holdfast/api';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodeNode } from '../decode.ts';
@@ -22,6 +22,9 @@ export const createNodeVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
     if (request.user.name === FENCER) return waitForAgent(request);
     if (request.operation === 'DELETE') throw refusal(request, 'delete a Node');
     if (verdictOf(request.object) !== verdictOf(request.old)) throw refusal(request, `change the condition ${FENCED}`);
+    if (nodeOf(request.user) !== undefined && saysSelfFenced(request.object) !== saysSelfFenced(request.old)) {
+      throw refusal(request, `change the condition ${SELF_FENCED}`);
+    }
     if (isOutOfService(request.object) && !isOutOfService(request.old)) {
       throw refusal(request, `set the taint ${OUT_OF_SERVICE}`);
     }
@@ -51,6 +54,9 @@ function conditionIn(object: AdmissionRequest['object'], type: string): NodeCond
   const conditions = object === undefined ? [] : (decodeNode(object).status?.conditions ?? []);
   return conditions.find((condition) => condition.type === type);
 }
+
+const saysSelfFenced = (object: AdmissionRequest['object']): string | undefined =>
+  conditionIn(object, SELF_FENCED)?.status;
 
 /** Of every condition of the type: who reads it may look at the first or at any. */
 function verdictOf(object: AdmissionRequest['object']): string {

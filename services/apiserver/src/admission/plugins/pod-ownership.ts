@@ -1,12 +1,16 @@
 import {
   hasTaint,
+  isCovered,
   isFinishedPhase,
   isNodeReady,
   isPodFinished,
   isTerminating,
+  LEASES,
+  NODE_LEASES_NAMESPACE,
   NODES,
   OUT_OF_SERVICE,
   type Pod,
+  promiseOf,
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
@@ -100,13 +104,25 @@ function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string)
 async function nodeCannotRun(deps: AdmissionDeps, pod: Pod, isFencer: boolean): Promise<boolean> {
   const node = await deps.reader.fresh(NODES, { name: pod.spec?.nodeName ?? '' });
   if (node === undefined) return true;
-  return hasTaint(node, OUT_OF_SERVICE) && (isFencer || (!isNodeReady(node) && isTerminating(pod)));
+  if (hasTaint(node, OUT_OF_SERVICE) && (isFencer || (!isNodeReady(node) && isTerminating(pod)))) return true;
+  return !isFencer && isEndedByWatchdog(deps, pod);
+}
+
+/**
+ * The promise of its node is broken, and the deletion was stored before this look at the lease: a kubelet that promises again reads
+ * the pod after that, and starts nothing of it. The order is the proof, see `docs/decisions/0011-self-fencing.md`.
+ */
+async function isEndedByWatchdog({ reader }: AdmissionDeps, pod: Pod): Promise<boolean> {
+  if (!isTerminating(pod)) return false;
+  const lease = await reader.fresh(LEASES, { namespace: NODE_LEASES_NAMESPACE, name: pod.spec?.nodeName ?? '' });
+  const promise = promiseOf(lease);
+  return promise?.isBroken === true && isCovered(promise.policy, pod);
 }
 
 function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error {
   const node = pod.spec?.nodeName ?? '';
   const condition = mayProve
-    ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE} while the pod is terminating`
+    ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE}, or past its promise to end the pod, while the pod is terminating`
     : 'delete it with a grace period and wait';
   return forbiddenError(
     subjectOfRequest(request),

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  type Lease,
   type Node,
   type PersistentVolume,
   type PersistentVolumeAttachment,
   type PersistentVolumeUser,
   type Pod,
+  SELF_FENCING,
+  SELF_FENCING_BROKEN,
   volumeInUse,
 } from '@holdfast/api';
 import fc from 'fast-check';
@@ -108,7 +111,7 @@ function applied(
     case 'nothing':
       return status.attachment;
     case 'ask-node':
-      return isReleased(nodeOf(decision.nodeName), 'data') ? undefined : status.attachment;
+      return isReleased(nodeOf(decision.nodeName), undefined, 'data') ? undefined : status.attachment;
     case 'attach':
     case 'change-users':
       return decision.attachment;
@@ -170,5 +173,19 @@ test('whatever the order in which the pods are listed: the decision is the same'
 });
 
 test('whatever else a node uses: it has let go when it is gone or fenced, or does not name this volume', () => {
-  fc.assert(fc.property(nodeState, (state) => assert.equal(isReleased(toNode('a', state), 'data'), !mayUse(state))));
+  fc.assert(
+    fc.property(nodeState, (state) => assert.equal(isReleased(toNode('a', state), undefined, 'data'), !mayUse(state))),
+  );
+});
+
+test('[FENCE-07] a node whose promise is broken has let go, one that only promises has not', () => {
+  const using = toNode('a', { exists: true, fenced: false, uses: ['data'] });
+  const promise = (broken: boolean): Lease => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { annotations: { [SELF_FENCING]: 'exclusive', ...(broken ? { [SELF_FENCING_BROKEN]: 'x' } : {}) } },
+    spec: { leaseDurationSeconds: 8 },
+  });
+  assert.equal(isReleased(using, promise(false), 'data'), false);
+  assert.equal(isReleased(using, promise(true), 'data'), true);
 });

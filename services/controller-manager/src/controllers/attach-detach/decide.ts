@@ -2,11 +2,13 @@ import {
   fenceOf,
   isPodFinished,
   isVolumeInUse,
+  type Lease,
   type Node,
   type PersistentVolume,
   type PersistentVolumeAttachment,
   type PersistentVolumeUser,
   type Pod,
+  promiseOf,
   sidecarsOf,
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
@@ -64,8 +66,9 @@ function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: nu
 }
 
 /** Whether nothing on the node can be writing to the volume: by its own word, or because somebody vouches for its end. */
-export function isReleased(node: Node | undefined, volumeName: string): boolean {
-  if (node === undefined) return true;
+export function isReleased(node: Node | undefined, lease: Lease | undefined, volumeName: string): boolean {
+  // Who uses a claim is exclusive: the watchdog of the node has ended it.
+  if (node === undefined || promiseOf(lease)?.isBroken === true) return true;
   return fenceOf(node) === 'node' || !isVolumeInUse(volumeName, node.status.volumesInUse ?? []);
 }
 

@@ -1,5 +1,8 @@
 import {
   fenceOf,
+  isSelfFenced,
+  LEASES,
+  NODE_LEASES_NAMESPACE,
   NODES,
   type Node,
   needsAttach,
@@ -78,9 +81,11 @@ const isConcerned = (volume: PersistentVolume): boolean =>
 /** A heartbeat says nothing of volumes. */
 const saysMore = ({ object, old }: InformerChange<Node>): boolean =>
   !isSame(
-    [object?.status.volumesInUse, object?.metadata.uid, object === undefined ? '' : fenceOf(object)],
-    [old?.status.volumesInUse, old?.metadata.uid, old === undefined ? '' : fenceOf(old)],
+    [object?.status.volumesInUse, object?.metadata.uid, object === undefined ? '' : vouchesOf(object)],
+    [old?.status.volumesInUse, old?.metadata.uid, old === undefined ? '' : vouchesOf(old)],
   );
+
+const vouchesOf = (node: Node): string => `${fenceOf(node)} ${isSelfFenced(node)}`;
 
 /** Every write names the revision of the volume that was decided on: of two controllers one is refused and looks again. */
 async function pass(context: ControllerContext, volume: PersistentVolume, told: Told): Promise<ReconcileResult> {
@@ -105,8 +110,10 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       return {};
     }
     case 'ask-node': {
-      const node = await client.find(NODES, { name: decision.nodeName });
-      if (!isReleased(node, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };
+      const name = decision.nodeName;
+      const lease = await client.find(LEASES, { namespace: NODE_LEASES_NAMESPACE, name });
+      const node = await client.find(NODES, { name });
+      if (!isReleased(node, lease, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };
       told.forget(nameOf(volume));
       await write(context, volume, undefined);
       return {};

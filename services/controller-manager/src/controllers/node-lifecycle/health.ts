@@ -1,6 +1,7 @@
 import {
   isNodeReady,
   isPodReady,
+  isSelfFenced,
   type Node,
   type NodeCondition,
   type Pod,
@@ -103,8 +104,9 @@ export function forgetNode({ hearing, zones }: HealthMemory, name: string): bool
   return zones.isFullDisruption !== before;
 }
 
+/** A promise that is waited out counts as silence, however short. */
 const judge = ({ hearing }: HealthMemory, node: Node, now: number): Node =>
-  hearing.isSilent(nameOf(node)) ? withUnknownConditions(node, now) : node;
+  hearing.isSilent(nameOf(node)) || isSelfFenced(node) ? withUnknownConditions(node, now) : node;
 
 function nodeWrite(
   memory: HealthMemory,

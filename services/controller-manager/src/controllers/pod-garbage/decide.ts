@@ -1,4 +1,13 @@
-import { hasTaint, isNodeReady, isPodFinished, type Node, OUT_OF_SERVICE, type Pod } from '@holdfast/api';
+import {
+  hasTaint,
+  isCovered,
+  isNodeReady,
+  isPodFinished,
+  type Node,
+  type NodePromise,
+  OUT_OF_SERVICE,
+  type Pod,
+} from '@holdfast/api';
 import { compareText, createdAt, isTerminating, keyOf, nameOf } from '../../common/meta.ts';
 import { withPodCondition } from '../../common/pods.ts';
 
@@ -7,11 +16,13 @@ export interface PodGarbageSnapshot {
   readonly nodes: readonly Node[];
   /** Nodes proven absent by a live answer in this pass. */
   readonly absentNodes: ReadonlySet<string>;
+  /** What a node promises, if it does. */
+  readonly promiseOf: (node: string) => NodePromise | undefined;
   /** Finished pods that may stay; 0 or less keeps all. Never switches the other causes off. */
   readonly terminatedPodThreshold: number;
 }
 
-export type CollectionCause = 'terminated' | 'orphaned' | 'unscheduled-terminating' | 'out-of-service';
+export type CollectionCause = 'terminated' | 'orphaned' | 'unscheduled-terminating' | 'out-of-service' | 'self-fenced';
 
 export interface CollectPod {
   readonly type: 'collect-pod';
@@ -28,6 +39,7 @@ export function decide(snapshot: PodGarbageSnapshot, now: number): readonly Coll
     ['orphaned', snapshot.pods.filter((pod) => snapshot.absentNodes.has(nodeOf(pod)))],
     ['unscheduled-terminating', snapshot.pods.filter((pod) => isTerminating(pod) && nodeOf(pod) === '')],
     ['out-of-service', outOfService(snapshot)],
+    ['self-fenced', snapshot.pods.filter((pod) => isEndedByWatchdog(pod, snapshot))],
   ];
   const seen = new Set<string>();
   return causes.flatMap(([cause, pods]) =>
@@ -62,6 +74,12 @@ function beyondThreshold({ pods, terminatedPodThreshold }: PodGarbageSnapshot): 
 function outOfService({ pods, nodes }: PodGarbageSnapshot): readonly Pod[] {
   const dead = new Set(nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE)).map(nameOf));
   return pods.filter((pod) => isTerminating(pod) && dead.has(nodeOf(pod)));
+}
+
+/** Its end was asked for, and its node has broken contact for longer than its watchdog lets it live. */
+export function isEndedByWatchdog(pod: Pod, { promiseOf }: Pick<PodGarbageSnapshot, 'promiseOf'>): boolean {
+  const promise = nodeOf(pod) === '' || !isTerminating(pod) ? undefined : promiseOf(nodeOf(pod));
+  return promise?.isBroken === true && isCovered(promise.policy, pod);
 }
 
 function marked(pod: Pod, cause: CollectionCause, now: number): Pod | undefined {

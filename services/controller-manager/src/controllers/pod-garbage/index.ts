@@ -1,9 +1,9 @@
-import { NODES, PODS } from '@holdfast/api';
+import { LEASES, NODE_LEASES_NAMESPACE, NODES, type NodePromise, PODS, promiseOf } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';
 import { POD_GC_BATCH_PODS, POD_GC_NODE_QUARANTINE_MS, POD_GC_PERIOD_MS } from '../../limits.ts';
-import { type CollectPod, decide } from './decide.ts';
+import { type CollectPod, decide, isEndedByWatchdog } from './decide.ts';
 import { decideQuarantine, type Quarantine } from './quarantine.ts';
 
 const EVERYTHING = 'all pods';
@@ -14,17 +14,27 @@ export const podGarbageController = (settings: { readonly terminatedPodThreshold
   component: 'pod-garbage-collector',
   identity: 'podGc',
   isMandatory: true,
-  watches: [PODS, NODES],
+  watches: [PODS, NODES, LEASES],
   create: (context) => [createLoop(context, settings)],
 });
 
 function createLoop(context: ControllerContext, settings: { readonly terminatedPodThreshold: number }): Loop {
   let quarantine: Quarantine = new Map();
+  const promise = (name: string): NodePromise | undefined =>
+    promiseOf(context.informers.of(LEASES).get({ namespace: NODE_LEASES_NAMESPACE, name }));
   return {
     name: 'pod-garbage-collector',
     workers: 1,
     initialKeys: () => [EVERYTHING],
-    wake: () => [],
+    // Somebody waits for these; everything else has time until the next look.
+    wake: (enqueue) => [
+      context.informers.of(PODS).onChange(({ object }) => {
+        if (object !== undefined && isEndedByWatchdog(object, { promiseOf: promise })) enqueue(EVERYTHING);
+      }),
+      context.informers.of(LEASES).onChange(({ object, old }) => {
+        if (promiseOf(object)?.isBroken === true && promiseOf(old)?.isBroken !== true) enqueue(EVERYTHING);
+      }),
+    ],
     reconcile: async () => {
       const pods = context.informers.of(PODS).list();
       const nodes = context.informers.of(NODES).list();
@@ -38,7 +48,7 @@ function createLoop(context: ControllerContext, settings: { readonly terminatedP
       );
       quarantine = decision.next;
       const absentNodes = await provenAbsent(context, decision.due);
-      const actions = decide({ pods, nodes, absentNodes, ...settings }, context.clock.now());
+      const actions = decide({ pods, nodes, absentNodes, promiseOf: promise, ...settings }, context.clock.now());
       const failure = await inParallel(actions.slice(0, POD_GC_BATCH_PODS), (action) => collect(context, action));
       if (failure !== undefined) context.log.warn('some pods could not be collected', { error: failure });
       return { requeueAfterMs: POD_GC_PERIOD_MS };

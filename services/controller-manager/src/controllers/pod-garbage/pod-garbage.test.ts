@@ -170,7 +170,10 @@ test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node 
         const pods = podSpecs.map((p) =>
           pod({ name: p.name, ...(p.terminating ? DELETED : {}) }, { phase: p.phase }, { nodeName: p.node }),
         );
-        const actions = decide({ pods, nodes, absentNodes: new Set(['gone']), terminatedPodThreshold }, NOW);
+        const actions = decide(
+          { pods, nodes, absentNodes: new Set(['gone']), promiseOf: () => undefined, terminatedPodThreshold },
+          NOW,
+        );
         assert.equal(new Set(actions.map((action) => nameOf(action.pod))).size, actions.length, 'each pod once');
         for (const { pod: ended, marked, cause } of actions) {
           const on = nodeSpecs.find((n) => n.name === ended.spec.nodeName);

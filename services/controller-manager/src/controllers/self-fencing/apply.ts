@@ -1,0 +1,80 @@
+import {
+  isCovered,
+  LEASES,
+  type Lease,
+  NODE_LEASES_NAMESPACE,
+  NODES,
+  type Node,
+  PODS,
+  type Pod,
+  promiseOf,
+  SELF_FENCED,
+  SELF_FENCING_BROKEN,
+} from '@holdfast/api';
+import { formatTime } from '@holdfast/platform';
+import type { ControllerContext } from '../../common/context.ts';
+import { isTerminating, keyOf, nameOf, targetOf, uidOf } from '../../common/meta.ts';
+import { withPodCondition } from '../../common/pods.ts';
+import { inParallel, unlessChanged } from '../../common/writes.ts';
+
+export const leaseOf = (context: ControllerContext, name: string): Lease | undefined =>
+  context.informers.of(LEASES).get({ namespace: NODE_LEASES_NAMESPACE, name });
+
+/** Against the revision that was waited out: a renewal that was committed meanwhile wins. */
+export async function breakPromise({ client, clock, log }: ControllerContext, lease: Lease): Promise<void> {
+  const annotations = { ...lease.metadata.annotations, [SELF_FENCING_BROKEN]: formatTime(clock.now()) };
+  const broken = { ...lease, metadata: { ...lease.metadata, annotations } };
+  if ((await unlessChanged(() => client.update(LEASES, broken))) === undefined) return;
+  log.warn('a node has not renewed its promise: what it covers is dead by now', { node: nameOf(lease) });
+}
+
+/** What follows from a lease, as often as it takes: the Node says so, and the exclusive pods of a broken one are asked to go. */
+export async function follow(context: ControllerContext, name: string): Promise<void> {
+  const node = context.informers.of(NODES).get({ name });
+  const promise = promiseOf(leaseOf(context, name));
+  if (node === undefined) return;
+  await tellNode(context, node, promise?.isBroken === true);
+  if (promise?.isBroken !== true) return;
+  const pods = context.informers.of(PODS).byIndex('node', name);
+  const leaving = pods.filter((pod) => isCovered(promise.policy, pod) && !isTerminating(pod));
+  const failure = await inParallel(leaving, (pod) => evict(context, pod, name));
+  if (failure !== undefined) throw failure;
+}
+
+async function tellNode({ client, clock, events }: ControllerContext, node: Node, isBroken: boolean): Promise<void> {
+  const conditions = node.status.conditions ?? [];
+  const old = conditions.find(({ type }) => type === SELF_FENCED);
+  const status = isBroken ? 'True' : 'False';
+  if (old?.status === status || (old === undefined && !isBroken)) return;
+  const now = formatTime(clock.now());
+  const next = { type: SELF_FENCED, status, ...TEXTS[status], lastHeartbeatTime: now, lastTransitionTime: now };
+  const others = conditions.filter(({ type }) => type !== SELF_FENCED);
+  const told = { ...node, status: { ...node.status, conditions: [...others, next] } };
+  if ((await unlessChanged(() => client.updateStatus(NODES, told))) === undefined) return;
+  const { reason, message } = TEXTS[status];
+  events.event(node, { type: isBroken ? 'Warning' : 'Normal', reason, message });
+}
+
+const TEXTS = {
+  True: {
+    reason: 'PromiseWaitedOut',
+    message: 'the node did not renew its promise: its watchdog has ended its exclusive pods, they may run elsewhere',
+  },
+  False: { reason: 'PromiseRenewed', message: 'the node promises again, after its exclusive pods were confirmed dead' },
+} as const;
+
+/** Asks for a graceful end. Nobody on the node can confirm it; the pod garbage collector does, by the broken promise. */
+async function evict({ client, clock, events }: ControllerContext, pod: Pod, node: string): Promise<void> {
+  const marked = await unlessChanged(() => client.updateStatus(PODS, markLost(pod, node, clock.now())));
+  if (marked === undefined) return;
+  const message = `Marking for deletion Pod ${keyOf(pod)}: its node was lost, and the node's watchdog has ended it`;
+  events.event(pod, { type: 'Normal', reason: 'SelfFencingEviction', message });
+  await unlessChanged(() => client.delete(PODS, targetOf(pod), { uid: uidOf(pod) }));
+}
+
+function markLost(pod: Pod, node: string, now: number): Pod {
+  const why = { reason: 'DeletionBySelfFencing', message: `Node ${node} did not renew its promise` };
+  const target = withPodCondition(pod, { type: 'DisruptionTarget', status: 'True', ...why }, now);
+  const message = `Node ${node} sends no heartbeats; its watchdog has ended the pod`;
+  return withPodCondition(target, { type: 'NodeDown', status: 'True', reason: 'NodePartitioned', message }, now);
+}

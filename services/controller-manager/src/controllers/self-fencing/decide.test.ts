@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Lease, SELF_FENCING, SELF_FENCING_BROKEN } from '@holdfast/api';
+import fc from 'fast-check';
+import { decidePromises, NEW_PROMISE_MEMORY, type PromiseMemory, waitMs } from './decide.ts';
+
+const LIMITS = { clockRate: 0.01, marginMs: 2_000, stallMs: 3_000, heardPromisingMs: 5_000, heardOtherMs: 20_000 };
+const D_MS = 8_000;
+const WAIT_MS = waitMs(D_MS, LIMITS);
+const LOOK_MS = 500;
+
+function lease(
+  name: string,
+  revision: number,
+  annotations: Record<string, string> = { [SELF_FENCING]: 'exclusive' },
+): Lease {
+  const metadata = { name, uid: name, namespace: 'kube-node-lease', resourceVersion: String(revision), annotations };
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { leaseDurationSeconds: D_MS / 1000 } };
+}
+
+/** Looks every half second; says when each node's promise was first found waited out. */
+function watch(leasesAt: (ms: number) => readonly Lease[], untilMs: number, options = { fromMs: 0 }) {
+  let memory: PromiseMemory = NEW_PROMISE_MEMORY;
+  const due = new Map<string, number>();
+  for (let ms = options.fromMs; ms <= untilMs; ms += LOOK_MS) {
+    const decision = decidePromises(memory, leasesAt(ms), ms, LIMITS);
+    memory = decision.memory;
+    for (const { metadata } of decision.due) if (!due.has(metadata.name ?? '')) due.set(metadata.name ?? '', ms);
+  }
+  return due;
+}
+
+/** Renews every 2 s until `lastMs`. */
+const renewing = (name: string, lastMs: number) => (ms: number) =>
+  lease(name, 1 + Math.floor(Math.min(ms, lastMs) / 2_000));
+const alive = renewing('b', Number.POSITIVE_INFINITY);
+
+test('[FENCE-06] a promise is waited out only when its last revision was seen for longer than lease, clock rate and margin', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 20_000 }), (lastMs) => {
+      const lost = renewing('a', lastMs);
+      const due = watch((ms) => [lost(ms), alive(ms)], lastMs + 20_000);
+      const lastRenewal = Math.floor(lastMs / 2_000) * 2_000;
+      const at = due.get('a');
+      assert.ok(at !== undefined && at - lastRenewal > WAIT_MS, `${at} after ${lastRenewal}`);
+      assert.ok(at - lastRenewal <= WAIT_MS + 2 * LOOK_MS, 'and then at the next look');
+      assert.equal(due.has('b'), false);
+    }),
+  );
+});
+
+test('[FENCE-06] whatever the rates of two clocks within the accepted difference, the node is past its deadline before the wait ends', () => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: LIMITS.clockRate, noNaN: true }),
+      fc.integer({ min: 0, max: 5_000 }),
+      fc.integer({ min: 0, max: 5_000 }),
+      (rate, onTheWayMs, unseenMs) => {
+        // The node sends at 0; its clock is the slower one. It is committed, and seen by the control plane later.
+        const deadMs = D_MS * (1 + rate);
+        const brokenMs = onTheWayMs + unseenMs + WAIT_MS;
+        assert.ok(deadMs + LIMITS.marginMs <= brokenMs);
+      },
+    ),
+  );
+});
+
+test('a process that is new waits anew, whatever the lease says of time', () => {
+  const lost = lease('a', 1);
+  assert.ok((watch((ms) => [lost, alive(ms)], 1_020_000, { fromMs: 1_000_000 }).get('a') ?? 0) > 1_000_000 + WAIT_MS);
+});
+
+test('a process that was stopped waits anew', () => {
+  const first = decidePromises(NEW_PROMISE_MEMORY, [lease('a', 1), lease('b', 1)], 0, LIMITS);
+  const later = decidePromises(first.memory, [lease('a', 1), lease('b', 2)], 60_000, LIMITS);
+  assert.deepEqual(later.due, []);
+  const soon = decidePromises(later.memory, [lease('a', 1), lease('b', 3)], 60_500, LIMITS);
+  assert.deepEqual(soon.due, []);
+});
+
+test('[SAFE-33] when nobody is heard no promise is broken, and every wait begins anew with the first who is heard', () => {
+  const outage = (name: string) => (ms: number) => (ms < 40_000 ? lease(name, 1) : renewing(name, Infinity)(ms));
+  const [a, b, c] = ['a', 'b', 'c'].map(outage);
+  const late = (ms: number): Lease => (ms < 44_000 || c === undefined ? lease('c', 1) : c(ms));
+  const due = watch((ms) => [a?.(ms), b?.(ms), late(ms)].filter((each) => each !== undefined), 80_000);
+  assert.deepEqual([...due.keys()], []);
+});
+
+test('a node that promises nothing, and one whose promise is broken already, are left alone', () => {
+  const plain = lease('a', 1, {});
+  const broken = lease('c', 1, { [SELF_FENCING]: 'exclusive', [SELF_FENCING_BROKEN]: 'x' });
+  assert.deepEqual([...watch((ms) => [plain, broken, alive(ms)], 60_000).keys()], []);
+});
+
+test('a lease that was made anew is another one, also at the same revision', () => {
+  const first = decidePromises(NEW_PROMISE_MEMORY, [lease('a', 1), lease('b', 1)], 0, LIMITS);
+  let memory = first.memory;
+  for (let ms = 500; ms <= WAIT_MS; ms += LOOK_MS)
+    memory = decidePromises(memory, [lease('a', 1), alive(ms)], ms, LIMITS).memory;
+  const other = lease('a', 1);
+  const again = { ...other, metadata: { ...other.metadata, uid: 'another' } };
+  assert.deepEqual(decidePromises(memory, [again, alive(WAIT_MS + 400)], WAIT_MS + 400, LIMITS).due, []);
+});

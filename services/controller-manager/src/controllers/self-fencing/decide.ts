@@ -1,0 +1,80 @@
+import { type Lease, promiseOf } from '@holdfast/api';
+import { nameOf, uidOf } from '../../common/meta.ts';
+
+/** Times are this process' own monotonic milliseconds. */
+export interface PromiseLimits {
+  /** The largest difference between the rates of two clocks, as a share. */
+  readonly clockRate: number;
+  /** For the kill, and for pauses of who kills. */
+  readonly marginMs: number;
+  /** Without a look for this long nothing is known of what happened meanwhile. */
+  readonly stallMs: number;
+  /** A node is heard when its lease changed within this time: twice what it takes between two renewals. */
+  readonly heardPromisingMs: number;
+  readonly heardOtherMs: number;
+}
+
+interface SeenLease {
+  readonly stamp: string;
+  /** When this revision was seen first: after it was committed, which is after it was sent. */
+  readonly sinceMs: number;
+}
+
+export interface PromiseMemory {
+  readonly seen: ReadonlyMap<string, SeenLease>;
+  readonly lookedAtMs: number | undefined;
+  /** Nobody was heard at the last look: it may be this process that hears nothing. */
+  readonly wasBlind: boolean;
+}
+
+export const NEW_PROMISE_MEMORY: PromiseMemory = { seen: new Map(), lookedAtMs: undefined, wasBlind: false };
+
+export interface PromiseDecision {
+  readonly memory: PromiseMemory;
+  /** Promises that are waited out. Each is broken by a compare-and-swap on this very revision. */
+  readonly due: readonly Lease[];
+}
+
+/**
+ * Which promises are waited out. Waits begin anew when this process is new, was stopped, or hears somebody again after it heard nobody:
+ * that is no matter of safety, which the compare-and-swap gives, but a node that could not be heard is not to lose its pods for it.
+ */
+export function decidePromises(
+  memory: PromiseMemory,
+  leases: readonly Lease[],
+  nowMs: number,
+  limits: PromiseLimits,
+): PromiseDecision {
+  const stalled = memory.lookedAtMs !== undefined && nowMs - memory.lookedAtMs > limits.stallMs;
+  const looked = leases.map((lease) => {
+    const stamp = `${uidOf(lease)} ${lease.metadata.resourceVersion ?? ''}`;
+    const before = memory.seen.get(nameOf(lease));
+    return { lease, stamp, sinceMs: before?.stamp === stamp ? before.sinceMs : nowMs };
+  });
+  const isBlind = !looked.some(({ lease, sinceMs }) => nowMs - sinceMs <= heardWithin(lease, limits));
+  const restart = stalled || (memory.wasBlind && !isBlind);
+  const seen = new Map(
+    looked.map(({ lease, stamp, sinceMs }) => [nameOf(lease), { stamp, sinceMs: restart ? nowMs : sinceMs }]),
+  );
+  const due =
+    restart || isBlind ? [] : looked.filter((each) => isWaitedOut(each, nowMs, limits)).map(({ lease }) => lease);
+  return { memory: { seen, lookedAtMs: nowMs, wasBlind: isBlind }, due };
+}
+
+function heardWithin(lease: Lease, { heardPromisingMs, heardOtherMs }: PromiseLimits): number {
+  return promiseOf(lease) === undefined ? heardOtherMs : heardPromisingMs;
+}
+
+function isWaitedOut(
+  { lease, sinceMs }: { readonly lease: Lease; readonly sinceMs: number },
+  nowMs: number,
+  limits: PromiseLimits,
+): boolean {
+  const promise = promiseOf(lease);
+  if (promise === undefined || promise.isBroken) return false;
+  return nowMs - sinceMs > waitMs(promise.durationMs, limits);
+}
+
+/** From the first sight of a renewal to the certain death of what it covers. */
+export const waitMs = (durationMs: number, { clockRate, marginMs }: Pick<PromiseLimits, 'clockRate' | 'marginMs'>) =>
+  durationMs * (1 + clockRate) + marginMs;

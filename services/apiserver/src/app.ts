@@ -1,9 +1,18 @@
 import { DEFAULT_FEATURES, type Features, type RuleEngine } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
-import { type Clock, type Ids, type Log, NO_TRACER, type Service, type Tracer } from '@holdfast/platform';
+import {
+  type Clock,
+  type Ids,
+  type Log,
+  MetricRegistry,
+  NO_TRACER,
+  type Service,
+  type Tracer,
+} from '@holdfast/platform';
 import { type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
+import { createAdmissionMetrics } from './admission/metrics.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
 import { tokenWarning } from './authentication/bearer-token.ts';
@@ -183,7 +192,9 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
+  const registry = new MetricRegistry();
   const admission = createAdmissionChain({
+    metrics: createAdmissionMetrics(registry),
     reader,
     kinds,
     log,
@@ -200,7 +211,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const openApi = createOpenApiDocuments(catalog);
   const services = createServiceAllocator({ store, cache, ids, addresses });
   const writeGate = createWriteGate();
-  const metrics = createApiMetrics({ store, cache, kinds, writeGate });
+  const metrics = createApiMetrics({ registry, store, cache, kinds, writeGate });
   const nodes = deps.nodes?.(reader);
   return {
     turns: new Turns(clock),

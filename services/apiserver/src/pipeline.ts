@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
 import { type Store, StoreHalted } from '@holdfast/store';
+import type { AuditNotes } from './audit/notes.ts';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
 import { isOfNode, refuseOtherIncarnation } from './authorization/node-incarnation.ts';
@@ -38,6 +39,8 @@ export interface Incoming {
   /** Who sent it, after authentication. */
   readonly user: User;
   readonly warnings: Warnings;
+  /** Absent: the request is not audited. */
+  readonly audit?: AuditNotes;
 }
 
 /** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
@@ -178,6 +181,7 @@ function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): 
     user,
     representation: represent(request.headers['accept']),
     warn: (text) => warnings.add(text),
+    audit: incoming.audit,
   });
   const definition = core.kinds.find(info.group, info.version, info.resource);
   if (definition !== undefined && definition.custom === undefined) {

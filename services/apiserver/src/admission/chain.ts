@@ -1,3 +1,4 @@
+import type { Remarks } from '../audit/notes.ts';
 import type { Attributes } from './dynamic/attributes.ts';
 import { beginSecondRound } from './dynamic/reinvocation.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from './port.ts';
@@ -8,7 +9,7 @@ export interface AdmissionChain {
   readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
   readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
   /** A connection that is about to be made: exec, attach, port-forward, proxies. */
-  readonly connect: (attributes: Attributes, warn: (text: string) => void) => Promise<void> | undefined;
+  readonly connect: (attributes: Attributes, remarks: Remarks) => Promise<void> | undefined;
 }
 
 type Phase = 'admit' | 'validate';
@@ -24,7 +25,7 @@ export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
       return first?.then(() => secondRound(admitting, request));
     },
     validate: (request) => run(validating, 'validate', request),
-    connect: (attributes, warn) => connectAll(connecting, attributes, warn),
+    connect: (attributes, remarks) => connectAll(connecting, attributes, remarks),
   };
 }
 
@@ -36,9 +37,9 @@ async function secondRound(admitting: readonly AdmissionPlugin[], request: Admis
 function connectAll(
   plugins: readonly AdmissionPlugin[],
   attributes: Attributes,
-  warn: (text: string) => void,
+  remarks: Remarks,
 ): Promise<void> | undefined {
-  const works = plugins.flatMap((plugin) => plugin.connect?.(attributes, warn) ?? []);
+  const works = plugins.flatMap((plugin) => plugin.connect?.(attributes, remarks) ?? []);
   return works.length === 0 ? undefined : Promise.all(works).then(() => undefined);
 }
 

@@ -177,3 +177,27 @@ test('an expression that costs too much ends, and nobody else waits', async () =
     /resulted in error: operation cancelled: actual cost limit exceeded$/,
   );
 });
+
+test('a variable that has the name of an earlier one reads the earlier one, and never itself', async () => {
+  await policy('p', {
+    variables: [
+      { name: 'n', expression: 'object.data.size()' },
+      { name: 'n', expression: 'variables.n + 1' },
+      { name: 'n', expression: 'variables.n * 10' },
+    ],
+    validations: [{ expression: 'false', messageExpression: 'string(variables.n)' }],
+  });
+  assert.equal((await create('c', { a: '1', b: '2' })).at('message'), DENIED('30'));
+});
+
+test('checks of policies are counted under the names of Kubernetes', async () => {
+  await policy('p', { validations: [{ expression: "!('bad' in object.data)" }, { expression: 'object.data.a == 1' }] });
+  await create('c', { bad: '1' });
+  const metrics = String((await api.call('GET', '/metrics')).body);
+  const labels = (fault: string): string =>
+    `policy="p",policy_binding="p-b",error_type="${fault}",enforcement_action="deny"`;
+  for (const fault of ['no_error', 'invalid_error']) {
+    assert.ok(metrics.includes(`apiserver_validating_admission_policy_check_total{${labels(fault)}} 1`), metrics);
+    assert.ok(metrics.includes(`policy_check_duration_seconds_count{${labels(fault)}} 1`));
+  }
+});

@@ -2,12 +2,14 @@ import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/ap
 import type { Clock, Ids, Log } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { Access } from '../access.ts';
+import type { AuditNotes, Remarks } from '../audit/notes.ts';
 import type { User } from '../identity.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import type { ObjectReader } from '../reader.ts';
 import { subjectOf } from '../served.ts';
 import type { WebhookCaller } from '../service-calls/port.ts';
 import type { Attributes } from './dynamic/attributes.ts';
+import type { AdmissionMetrics } from './metrics.ts';
 
 /** One write on its way to the store. */
 export interface AdmissionRequest {
@@ -29,6 +31,8 @@ export interface AdmissionRequest {
   /** UPDATE only: whether the client says which state it replaces. */
   readonly namesRevision?: () => boolean;
   readonly warn: (text: string) => void;
+  /** Absent: the request is not audited. */
+  readonly audit: AuditNotes | undefined;
   /** For `validate`: something has to be stored together with the object. One plugin at most asks for that. */
   readonly accompany: (companion: WriteCompanion) => void;
 }
@@ -53,6 +57,7 @@ export interface AdmissionDeps {
   readonly webhooks: WebhookCaller;
   readonly ids: Ids;
   readonly clock: Clock;
+  readonly metrics: AdmissionMetrics;
   readonly access: Access;
   /** `mounted`: every pod gets a service account and a token volume; `off` where no tokens are issued. */
   readonly serviceAccounts: 'mounted' | 'off';
@@ -73,7 +78,7 @@ export interface AdmissionPlugin {
   /** Sees the object as it will be stored. */
   readonly validate?: (request: AdmissionRequest) => Promise<void> | void;
   /** Sees a connection to a pod, service or node before it is made. */
-  readonly connect?: (attributes: Attributes, warn: (text: string) => void) => Promise<void> | void;
+  readonly connect?: (attributes: Attributes, remarks: Remarks) => Promise<void> | void;
 }
 
 export type AdmissionPluginFactory = (deps: AdmissionDeps) => AdmissionPlugin;

@@ -266,3 +266,32 @@ describe('validating webhooks', () => {
     assert.equal(world.drops, 1);
   });
 });
+
+test('calls of webhooks are counted under the names of Kubernetes', async () => {
+  respond = ({ request }) =>
+    (request['name'] as string) === 'refused' ? { allowed: false, status: { code: 418 } } : { allowed: true };
+  await hook('validating', 'v');
+  await hook('mutating', 'm', {
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 1,
+    clientConfig: { url: `${url}x`, caBundle: '' },
+  });
+  await api.call('POST', CONFIG_MAPS, { body: configMapBody('allowed') });
+  await api.call('POST', CONFIG_MAPS, { body: configMapBody('refused') });
+  const metrics = String((await api.call('GET', '/metrics')).body);
+  const name = 'name="v.example.com",type="validating",operation="CREATE"';
+  for (const line of [
+    `apiserver_admission_webhook_admission_duration_seconds_count{${name},rejected="true"} 1`,
+    `apiserver_admission_webhook_request_total{${name},code="418",rejected="true"} 1`,
+    `apiserver_admission_webhook_request_total{${name},code="200",rejected="false"} 1`,
+    `apiserver_admission_webhook_rejection_count{${name},error_type="no_error",rejection_code="418"} 1`,
+    'apiserver_admission_webhook_fail_open_count{name="m.example.com",type="admit"} 2',
+  ])
+    assert.ok(
+      metrics.includes(line),
+      `${line}\n${metrics
+        .split('\n')
+        .filter((each) => each.includes('webhook'))
+        .join('\n')}`,
+    );
+});

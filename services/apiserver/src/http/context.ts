@@ -1,4 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
+import type { AuditNotes } from '../audit/notes.ts';
 import type { User } from '../identity.ts';
 import type { Representation } from './negotiation.ts';
 import type { ResourceRequest } from './request-info.ts';
@@ -11,4 +12,6 @@ export interface ResourceContext {
   readonly representation: Representation;
   /** Adds a `Warning: 299` header to the answer. */
   readonly warn: (text: string) => void;
+  /** Absent: the request is not audited. */
+  readonly audit: AuditNotes | undefined;
 }

@@ -184,6 +184,7 @@ class Controller implements DefinitionController {
       user: this.#deps.user,
       representation: negotiate(undefined),
       warn: () => {},
+      audit: undefined,
     };
   }
 

@@ -1,5 +1,5 @@
 import { allResources, type ResourceDefinition } from '@holdfast/api';
-import { labelText, MetricRegistry } from '@holdfast/platform';
+import { labelText, type MetricRegistry } from '@holdfast/platform';
 import { roomCautions, type Store } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
@@ -19,6 +19,7 @@ const DURATION_BUCKETS = [
 ];
 
 export interface ApiMetricsDeps {
+  readonly registry: MetricRegistry;
   readonly store: Pick<Store, 'haltedBy' | 'usage'>;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
@@ -26,7 +27,7 @@ export interface ApiMetricsDeps {
 }
 
 export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
-  const registry = new MetricRegistry();
+  const { registry } = deps;
   const requests = registry.counter('apiserver_request_total', 'Requests by verb, resource and HTTP status.', [
     'verb',
     'group',

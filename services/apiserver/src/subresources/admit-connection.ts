@@ -25,6 +25,6 @@ export function admitConnection(
       options: null,
       dryRun: false,
     },
-    context.warn,
+    context,
   );
 }

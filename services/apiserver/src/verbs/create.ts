@@ -146,6 +146,7 @@ function admissionRequest(context: ResourceContext, wanted: NewObject): Admissio
     old: undefined,
     dryRun: wanted.options.dryRun,
     warn: context.warn,
+    audit: context.audit,
     accompany: () => {},
   };
 }

@@ -174,6 +174,7 @@ function admissionRequest(context: ResourceContext, deletion: Deletion, current:
     deleteOptions: deletion.options,
     dryRun: deletion.dryRun,
     warn: context.warn,
+    audit: context.audit,
     accompany: () => {},
   };
 }

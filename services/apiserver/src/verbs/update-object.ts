@@ -259,6 +259,7 @@ function admissionRequest(
     dryRun: update.dryRun,
     namesRevision: () => namesRevision(context.request),
     warn: context.warn,
+    audit: context.audit,
     accompany: (companion) => void companions.push(companion),
   };
 }

@@ -16,13 +16,25 @@ export interface CompiledValidation {
   readonly message: CompiledText | undefined;
 }
 
+export interface CompiledVariable {
+  readonly name: string;
+  readonly compiled: CompiledText;
+}
+
+export interface CompiledAuditAnnotation {
+  readonly key: string;
+  readonly expression: string;
+  readonly compiled: CompiledText;
+}
+
 export interface CompiledPolicy {
   readonly policy: Readonly<ValidatingAdmissionPolicy>;
   readonly matcher: Matcher;
   readonly conditions: MatchConditions;
   /** In the order of the policy: each sees those before it. */
-  readonly variables: ReadonlyMap<string, CompiledText>;
+  readonly variables: readonly CompiledVariable[];
   readonly validations: readonly CompiledValidation[];
+  readonly auditAnnotations: readonly CompiledAuditAnnotation[];
 }
 
 export interface CompiledBinding {
@@ -87,7 +99,7 @@ function scopeOf(resources: Readonly<Resources> | undefined): Scope {
 }
 
 function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: MatchingDeps): CompiledPolicy {
-  const { matchConstraints, matchConditions = [], paramKind, validations = [] } = policy.spec;
+  const { matchConstraints, matchConditions = [], paramKind, validations = [], auditAnnotations = [] } = policy.spec;
   const { variables, types } = compileVariables(policy);
   const environment = policyEnvironment({ params: paramKind !== undefined, variables: types });
   const scope = scopeOf(matchConstraints);
@@ -101,16 +113,22 @@ function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: Matchi
       compiled: compileText(source.expression, environment, 'bool'),
       message: source.messageExpression ? compileText(source.messageExpression, environment, 'string') : undefined,
     })),
+    auditAnnotations: auditAnnotations.map(({ key, valueExpression }) => ({
+      key,
+      expression: valueExpression,
+      compiled: compileText(valueExpression, environment),
+    })),
   };
 }
 
+/** Two variables may have one name: from its own place on, the later one counts. */
 export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>) {
   const types = new Map<string, CelType>();
-  const variables = new Map<string, CompiledText>();
+  const variables: CompiledVariable[] = [];
   for (const { name, expression } of spec.variables ?? []) {
     const environment = policyEnvironment({ params: spec.paramKind !== undefined, variables: new Map(types) });
     const compiled = compileText(expression, environment);
-    variables.set(name, compiled);
+    variables.push({ name, compiled });
     types.set(name, compiled.program?.type ?? DYN);
   }
   return { variables, types };

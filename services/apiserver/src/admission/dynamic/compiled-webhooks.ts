@@ -7,6 +7,8 @@ import { createMatcher, type Matcher, type MatchingDeps } from './matching.ts';
 export interface CompiledWebhook {
   /** Unique in the cluster: configuration, name and place. */
   readonly id: string;
+  /** The configuration that it stands in. */
+  readonly configuration: string;
   readonly webhook: Readonly<ValidatingWebhook> & { readonly reinvocationPolicy?: string };
   readonly isMutating: boolean;
   /** The first version of the review that both sides know. */
@@ -46,16 +48,17 @@ export class WebhookSource {
     const known = this.#compiled.get(configuration);
     if (known !== undefined) return known;
     const webhooks = (configuration.webhooks ?? []).map((webhook, index) =>
-      this.#webhook(webhook, `${nameOf(configuration)}/${webhook.name}/${index}`),
+      this.#webhook(webhook, nameOf(configuration), index),
     );
     this.#compiled.set(configuration, webhooks);
     return webhooks;
   }
 
-  #webhook(webhook: ValidatingWebhook | MutatingWebhook, id: string): CompiledWebhook {
+  #webhook(webhook: ValidatingWebhook | MutatingWebhook, configuration: string, index: number): CompiledWebhook {
     const { rules = [], matchPolicy, namespaceSelector, objectSelector, matchConditions = [] } = webhook;
     return {
-      id,
+      id: `${configuration}/${webhook.name}/${index}`,
+      configuration,
       webhook,
       isMutating: this.#isMutating,
       reviewVersion: webhook.admissionReviewVersions.find((each) => each === 'v1' || each === 'v1beta1') ?? 'v1',

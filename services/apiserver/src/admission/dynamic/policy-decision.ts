@@ -1,6 +1,12 @@
 import type { CelValue, MapValue } from '@holdfast/cel';
 import { cel } from '../../expressions/load.ts';
-import type { CompiledPolicy, CompiledValidation } from './compiled-policies.ts';
+import type { PolicyFault } from '../metrics.ts';
+import type {
+  CompiledAuditAnnotation,
+  CompiledPolicy,
+  CompiledValidation,
+  CompiledVariable,
+} from './compiled-policies.ts';
 import type { CompiledText, Values } from './expressions.ts';
 
 /** What one validation of a policy says against a request. */
@@ -8,25 +14,48 @@ export interface Objection {
   readonly message: string;
   /** As in a Status. */
   readonly reason: string;
+  /** Place of the validation in the policy. */
+  readonly index: number;
+  readonly fault: PolicyFault;
 }
 
+/** A validation that could not be evaluated and is left out, because the policy ignores failures. */
+export interface LeftOut {
+  readonly fault: PolicyFault;
+}
+
+export interface PolicyVerdict {
+  readonly objections: readonly Objection[];
+  readonly leftOut: readonly LeftOut[];
+  /** Audit annotations that could not be evaluated: they refuse the request, unless the policy ignores failures. */
+  readonly annotationFaults: readonly Objection[];
+  readonly annotations: readonly { readonly key: string; readonly value: string }[];
+}
+
+export const NO_VERDICT: PolicyVerdict = { objections: [], leftOut: [], annotationFaults: [], annotations: [] };
+
 const MESSAGE_BYTES_MAX = 5 * 1024;
+const ANNOTATION_BYTES_MAX = 10 * 1024;
 
 /** Evaluates the validations of a policy for one set of parameters, within one budget. */
-export function objectionsOf(
-  policy: CompiledPolicy,
-  values: Values,
-  params: CelValue | undefined,
-): readonly Objection[] {
+export function verdictOf(policy: CompiledPolicy, values: Values, params: CelValue | undefined): PolicyVerdict {
   const run = new PolicyRun(policy, values, params);
-  return policy.validations.flatMap((validation) => run.judge(validation) ?? []);
+  for (const [index, validation] of policy.validations.entries()) run.judge(validation, index);
+  for (const [index, annotation] of policy.auditAnnotations.entries()) run.annotate(annotation, index);
+  return run.verdict;
 }
 
 class PolicyRun {
+  readonly verdict = {
+    objections: [] as Objection[],
+    leftOut: [] as LeftOut[],
+    annotationFaults: [] as Objection[],
+    annotations: [] as { readonly key: string; readonly value: string }[],
+  };
   readonly #policy: CompiledPolicy;
   readonly #values: Values;
   readonly #params: CelValue | undefined;
-  readonly #variables: MapValue;
+  readonly #known = new Map<CompiledVariable, CelValue>();
   #budget: number;
 
   constructor(policy: CompiledPolicy, values: Values, params: CelValue | undefined) {
@@ -34,22 +63,53 @@ class PolicyRun {
     this.#values = values;
     this.#params = params;
     this.#budget = cel().RUNTIME_COST_BUDGET;
-    this.#variables = new LazyVariables(policy.variables, (text) => this.#evaluate(text));
   }
 
-  judge({ source, compiled, message }: CompiledValidation): Objection | undefined {
-    const reason = source.reason ?? 'Invalid';
+  judge({ source, compiled, message }: CompiledValidation, index: number): void {
     try {
-      if (this.#evaluate(compiled) === true) return undefined;
+      if (this.#evaluate(compiled) === true) return;
     } catch (error) {
       const why = messageOf(error);
-      if (this.#policy.policy.spec.failurePolicy === 'Ignore') return undefined;
-      return { message: `expression '${source.expression}' resulted in error: ${why}`, reason: 'Invalid' };
+      const fault = faultOf(error, compiled);
+      if (this.#ignoresFaults) this.verdict.leftOut.push({ fault });
+      else {
+        const text = `expression '${source.expression}' resulted in error: ${why}`;
+        this.verdict.objections.push({ message: text, reason: 'Invalid', index, fault });
+      }
+      return;
     }
-    return {
+    this.verdict.objections.push({
       message: this.#message(message) ?? (source.message?.trim() || `failed expression: ${source.expression.trim()}`),
-      reason,
-    };
+      reason: source.reason ?? 'Invalid',
+      index,
+      fault: 'no_error',
+    });
+  }
+
+  annotate({ key, expression, compiled }: CompiledAuditAnnotation, index: number): void {
+    try {
+      const value = this.#evaluate(compiled);
+      if (value === null) return;
+      if (typeof value === 'string') {
+        const trimmed = value.trim();
+        if (trimmed !== '') this.verdict.annotations.push({ key, value: cutTo(trimmed, ANNOTATION_BYTES_MAX) });
+        return;
+      }
+      const text = `valueExpression '${expression}' resulted in unsupported return type. Return type must be either string or null.`;
+      this.#annotationFault(text, index, 'invalid_error');
+    } catch (error) {
+      const text = `expression '${expression}' resulted in error: ${messageOf(error)}`;
+      this.#annotationFault(text, index, faultOf(error, compiled));
+    }
+  }
+
+  #annotationFault(message: string, index: number, fault: PolicyFault): void {
+    if (this.#ignoresFaults) this.verdict.leftOut.push({ fault });
+    else this.verdict.annotationFaults.push({ message, reason: 'Invalid', index, fault });
+  }
+
+  get #ignoresFaults(): boolean {
+    return this.#policy.policy.spec.failurePolicy === 'Ignore';
   }
 
   /** Undefined when the expression gives no usable text. */
@@ -68,22 +128,39 @@ class PolicyRun {
     }
   }
 
-  #evaluate({ program, problem }: CompiledText): CelValue {
+  /** `seen`: how many variables of the policy the expression sees. */
+  #evaluate({ program, problem }: CompiledText, seen = this.#policy.variables.length): CelValue {
     const { EvaluationError, PER_CALL_LIMIT } = cel();
     if (program === undefined) throw new EvaluationError(problem);
     if (this.#budget <= 0)
       throw new EvaluationError(
         'validation failed due to running out of cost budget, no further validation rules will be run',
       );
-    const outcome = program.evaluate(this.#get, { costLimit: Math.min(PER_CALL_LIMIT, this.#budget) });
+    const outcome = program.evaluate(this.#valuesBefore(seen), { costLimit: Math.min(PER_CALL_LIMIT, this.#budget) });
     this.#budget -= outcome.cost;
     if (outcome.error !== undefined) throw outcome.error;
     return outcome.value;
   }
 
-  readonly #get: Values = (name) => {
-    if (name === 'variables') return this.#variables;
-    return name === 'params' ? (this.#params ?? null) : this.#values(name);
+  #valuesBefore(seen: number): Values {
+    return (name) => {
+      if (name === 'variables') return new SeenVariables(this.#policy.variables, seen, this.#variable);
+      return name === 'params' ? (this.#params ?? null) : this.#values(name);
+    };
+  }
+
+  /** Evaluated when it is first used, at most once. It sees only the variables before it, so it never refers to itself. */
+  readonly #variable = (variable: CompiledVariable, index: number): CelValue => {
+    const known = this.#known.get(variable);
+    if (known !== undefined) return known;
+    try {
+      const value = this.#evaluate(variable.compiled, index);
+      this.#known.set(variable, value);
+      return value;
+    } catch (error) {
+      const why = `composited variable "${variable.name}" fails to evaluate: ${messageOf(error)}`;
+      throw new (cel().EvaluationError)(why);
+    }
   };
 }
 
@@ -94,43 +171,48 @@ function messageOf(error: unknown): string {
   throw error;
 }
 
-/** The variables of a policy, each evaluated when it is first used, at most once. */
-class LazyVariables implements MapValue {
+function faultOf(error: unknown, { problem }: CompiledText): PolicyFault {
+  if (problem !== undefined) return 'compile_error';
+  return error instanceof cel().BudgetExceeded ? 'out_of_budget' : 'invalid_error';
+}
+
+function cutTo(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
+}
+
+/** The first variables of a policy, as an expression sees them. Of those with one name the last counts. */
+class SeenVariables implements MapValue {
   readonly celKind = 'map';
   readonly isObject = true;
   readonly typeName = 'kubernetes.variables';
-  readonly #texts: ReadonlyMap<string, CompiledText>;
-  readonly #evaluate: (text: CompiledText) => CelValue;
-  readonly #known = new Map<string, CelValue>();
+  readonly #all: readonly CompiledVariable[];
+  readonly #seen: number;
+  readonly #valueOf: (variable: CompiledVariable, index: number) => CelValue;
 
-  constructor(texts: ReadonlyMap<string, CompiledText>, evaluate: (text: CompiledText) => CelValue) {
-    this.#texts = texts;
-    this.#evaluate = evaluate;
+  constructor(
+    all: readonly CompiledVariable[],
+    seen: number,
+    valueOf: (variable: CompiledVariable, index: number) => CelValue,
+  ) {
+    this.#all = all;
+    this.#seen = seen;
+    this.#valueOf = valueOf;
   }
 
   get size(): number {
-    return this.#texts.size;
+    return this.#seen;
   }
 
   get(key: CelValue): CelValue | undefined {
-    const text = typeof key === 'string' ? this.#texts.get(key) : undefined;
-    if (typeof key !== 'string' || text === undefined) return undefined;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const value = this.#computed(key, text);
-    this.#known.set(key, value);
-    return value;
+    for (let index = this.#seen - 1; index >= 0; index--) {
+      const variable = this.#all[index];
+      if (variable?.name === key) return this.#valueOf(variable, index);
+    }
+    return undefined;
   }
 
   keys(): Iterable<CelValue> {
-    return this.#texts.keys();
-  }
-
-  #computed(name: string, text: CompiledText): CelValue {
-    try {
-      return this.#evaluate(text);
-    } catch (error) {
-      throw new (cel().EvaluationError)(`composited variable "${name}" fails to evaluate: ${messageOf(error)}`);
-    }
+    return new Set(this.#all.slice(0, this.#seen).map(({ name }) => name));
   }
 }

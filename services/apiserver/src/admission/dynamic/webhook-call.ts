@@ -1,52 +1,115 @@
 import { badRequest, forbiddenError, StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
+import type { Remarks } from '../../audit/notes.ts';
 import { WEBHOOK_TIMEOUT_SECONDS_DEFAULT } from '../../limits.ts';
 import type { ObjectReader } from '../../reader.ts';
 import { WebhookCallError, type WebhookCaller } from '../../service-calls/port.ts';
 import { targetOf } from '../../service-calls/webhook-target.ts';
+import type { AdmissionMetrics, WebhookOutcome } from '../metrics.ts';
 import type { Attributes } from './attributes.ts';
 import type { CompiledWebhook } from './compiled-webhooks.ts';
 import type { RequestValues } from './request-values.ts';
 import { callFailed, denial, InvalidAnswer, type ReviewAnswer, readAnswer, reviewBody } from './review.ts';
+import { type Invoked, noteLeftOut } from './webhook-notes.ts';
 
 export interface CallDeps {
   readonly reader: ObjectReader;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: AdmissionMetrics;
   readonly webhooks: WebhookCaller;
 }
 
 /** Whether a webhook is called for a request. Throws when its conditions fail and it may not be left out. */
-export async function isWanted(hook: CompiledWebhook, attributes: Attributes, values: RequestValues): Promise<boolean> {
+export async function isWanted(
+  hook: CompiledWebhook,
+  attributes: Attributes,
+  values: RequestValues,
+  metrics: AdmissionMetrics,
+): Promise<boolean> {
   if (!hook.matcher.matches(attributes) || !(await hook.matcher.matchesNamespace(attributes))) return false;
   if (hook.conditions.isEmpty) return true;
   const result = await hook.conditions.evaluate(values);
-  if (typeof result === 'string') return result === 'match';
+  if (result === 'match') return true;
+  if (result === 'noMatch') {
+    metrics.conditionsExcluded(hook, attributes.operation);
+    return false;
+  }
+  metrics.conditionsFailed(hook, attributes.operation);
   if (hook.webhook.failurePolicy === 'Ignore') return false;
   const { group, plural: resource } = attributes.definition;
   throw forbiddenError({ group, resource, name: attributes.name }, result.failed);
 }
 
-/** Calls a webhook. Undefined when it failed and may be left out. */
-export async function callWebhook(
-  hook: CompiledWebhook,
+/**
+ * Calls a webhook and passes on what it says: warnings, audit annotations, its refusal. Undefined when the call failed and the webhook may
+ * be left out.
+ */
+export async function consult(
+  invoked: Invoked,
   attributes: Attributes,
   deps: CallDeps,
+  remarks: Remarks,
 ): Promise<ReviewAnswer | undefined> {
-  const { name, sideEffects, failurePolicy } = hook.webhook;
+  const { hook } = invoked;
+  const { name, sideEffects } = hook.webhook;
   if (attributes.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') {
     throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
   }
+  const began = deps.clock.monotonic();
+  const answered = (outcome: Omit<WebhookOutcome, 'seconds'>): void =>
+    deps.metrics.webhookAnswered(hook, attributes.operation, {
+      seconds: (deps.clock.monotonic() - began) / 1000,
+      ...outcome,
+    });
   try {
-    return await ask(hook, attributes, deps);
+    const answer = await ask(hook, attributes, deps);
+    const refusal = answer.allowed ? undefined : denial(name, answer.status);
+    if (refusal === undefined) answered({ rejected: false, code: 200 });
+    else answered({ rejected: true, code: refusal.code, fault: 'no_error' });
+    heed(hook, answer, remarks);
+    if (refusal !== undefined) throw new Refused(refusal);
+    return answer;
   } catch (error) {
-    const why = failureText(error);
-    if (why === undefined) throw error;
-    if (failurePolicy !== 'Ignore') throw callFailed(name, why);
-    deps.log.warn('a webhook failed and was left out', { webhook: name, error: why });
-    return undefined;
+    if (error instanceof Refused) throw error.status;
+    return failed({ invoked, error, answered }, deps, remarks);
   }
+}
+
+/** Tells the answer of a webhook from a failure of its call. */
+class Refused extends Error {
+  readonly status: StatusError;
+  constructor(status: StatusError) {
+    super(status.message);
+    this.status = status;
+  }
+}
+
+interface Failure {
+  readonly invoked: Invoked;
+  readonly error: unknown;
+  readonly answered: (outcome: Omit<WebhookOutcome, 'seconds'>) => void;
+}
+
+const CALL_FAILED = 503;
+const ANSWER_INVALID = 500;
+
+function failed({ invoked, error, answered }: Failure, deps: CallDeps, remarks: Remarks): undefined {
+  const { name, failurePolicy } = invoked.hook.webhook;
+  const why = failureText(error);
+  if (why === undefined) {
+    answered({ rejected: true, code: 0, fault: 'apiserver_internal_error' });
+    throw error;
+  }
+  const rejected = failurePolicy !== 'Ignore';
+  const code = error instanceof InvalidAnswer ? ANSWER_INVALID : CALL_FAILED;
+  answered({ rejected, code, fault: 'calling_webhook_error' });
+  if (rejected) throw callFailed(name, why);
+  deps.metrics.webhookLeftOut(invoked.hook);
+  noteLeftOut(remarks, invoked);
+  deps.log.warn('a webhook failed and was left out', { webhook: name, error: why });
+  return undefined;
 }
 
 async function ask(hook: CompiledWebhook, attributes: Attributes, deps: CallDeps): Promise<ReviewAnswer> {
@@ -64,8 +127,10 @@ function failureText(error: unknown): string | undefined {
   return error instanceof StatusError ? undefined : `failed to call webhook: ${describeError(error)}`;
 }
 
-/** Passes the warnings on; throws when the webhook refuses. */
-export function heed(hook: CompiledWebhook, answer: ReviewAnswer, warn: (text: string) => void): void {
-  for (const warning of answer.warnings) warn(warning);
-  if (!answer.allowed) throw denial(hook.webhook.name, answer.status);
+/** Passes on the warnings and audit annotations of a webhook, also of one that refuses. */
+function heed({ webhook }: CompiledWebhook, { warnings, auditAnnotations }: ReviewAnswer, remarks: Remarks): void {
+  for (const warning of warnings) remarks.warn(warning);
+  for (const [key, value] of Object.entries(auditAnnotations)) {
+    if (typeof value === 'string') remarks.audit?.annotate(`${webhook.name}/${key}`, value);
+  }
 }

@@ -60,8 +60,8 @@ class Checker {
     const { types, variables: compiled } = compileVariables(policy);
     const environment = policyEnvironment({ params: paramKind !== undefined, variables: types });
     this.conditions('spec.matchConditions', matchConditions, () => environment);
-    for (const [index, { name, expression }] of variables.entries()) {
-      this.#report(`spec.variables[${index}].expression`, expression, compiled.get(name)?.problem);
+    for (const [index, { expression }] of variables.entries()) {
+      this.#report(`spec.variables[${index}].expression`, expression, compiled[index]?.compiled.problem);
     }
     for (const [index, { expression, messageExpression }] of validations.entries()) {
       this.#expression(`spec.validations[${index}].expression`, expression, environment, 'bool');

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
 import { isJsonObject, type JsonObject, StatusError } from '@holdfast/machinery';
+import type { Remarks } from '../../audit/notes.ts';
 import { decodeStoredForm } from '../../verbs/decode-body.ts';
 import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { invocationOf } from '../dynamic/reinvocation.ts';
 import { RequestValues } from '../dynamic/request-values.ts';
 import { callFailed, patched } from '../dynamic/review.ts';
-import { callWebhook, heed, isWanted } from '../dynamic/webhook-call.ts';
+import { consult, isWanted } from '../dynamic/webhook-call.ts';
+import { type Invoked, noteMutation, notePatch } from '../dynamic/webhook-notes.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
 
 /** Calls the webhooks that may change an object, one after the other. */
@@ -17,9 +19,11 @@ export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
     name: 'MutatingAdmissionWebhook',
     handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
     admit: async (request) => {
-      for (const hook of source.all()) if (hook.matcher.concerns(request)) await invoke(hook, request, deps);
+      for (const [index, hook] of source.all().entries()) {
+        if (hook.matcher.concerns(request)) await invoke({ hook, index }, request, deps);
+      }
     },
-    connect: (attributes, warn) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, { deps, warn })),
+    connect: (attributes, remarks) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, deps, remarks)),
   };
 }
 
@@ -27,35 +31,43 @@ export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
 async function reviewAll(
   hooks: readonly CompiledWebhook[],
   attributes: Attributes,
-  { deps, warn }: { deps: AdmissionDeps; warn: (text: string) => void },
+  deps: AdmissionDeps,
+  remarks: Remarks,
 ): Promise<void> {
   const values = new RequestValues(attributes, deps);
-  for (const hook of hooks) {
-    if (!(await isWanted(hook, attributes, values))) continue;
-    const answer = await callWebhook(hook, attributes, deps);
-    if (answer !== undefined) heed(hook, answer, warn);
+  for (const [index, hook] of hooks.entries()) {
+    if (!(await isWanted(hook, attributes, values, deps.metrics))) continue;
+    await consult({ hook, round: 0, index }, attributes, deps, remarks);
   }
 }
 
-async function invoke(hook: CompiledWebhook, request: AdmissionRequest, deps: AdmissionDeps): Promise<void> {
+async function invoke(
+  { hook, index }: Pick<Invoked, 'hook' | 'index'>,
+  request: AdmissionRequest,
+  deps: AdmissionDeps,
+): Promise<void> {
   const attributes = attributesOf(request);
   const invocation = invocationOf(request);
   const before = JSON.stringify(attributes.object);
-  if (!(await isWanted(hook, attributes, new RequestValues(attributes, deps)))) return;
+  if (!(await isWanted(hook, attributes, new RequestValues(attributes, deps), deps.metrics))) return;
   if (invocation.isSecondRound && !isCalledAgain(hook, invocation.seen.get(hook.id), before)) return;
   invocation.seen.set(hook.id, before);
-  const answer = await callWebhook(hook, attributes, deps);
+  const invoked: Invoked = { hook, index, round: invocation.isSecondRound ? 1 : 0 };
+  noteMutation(request, invoked, false);
+  const answer = await consult(invoked, attributes, deps, request);
   if (answer === undefined) return;
-  heed(hook, answer, request.warn);
   const { object } = request;
   if (answer.patch !== undefined && object !== undefined && attributes.object !== null) {
     const json = applied(hook, attributes.object, answer.patch);
     refuseOtherIdentity(hook, attributes, json);
     replaceBy(object, request.definition, json);
+    notePatch(request, invoked, answer.patch);
   }
   const after = JSON.stringify(attributesOf(request).object);
   invocation.seen.set(hook.id, after);
-  if (after !== before) invocation.latest = after;
+  if (after === before) return;
+  invocation.latest = after;
+  noteMutation(request, invoked, true);
 }
 
 /** The second round is for webhooks of the first that want to see what others changed; no webhook is called in it for the first time. */

@@ -38,6 +38,8 @@ function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
   if (request.object === undefined) return;
   const pod = decodePod(request.object);
   if (request.old !== undefined && !mayMatter(pod, decodePod(request.old))) return;
+  request.audit?.annotate(`${ANNOTATIONS}/enforce-policy`, printLevel(policy.enforce));
+  noteAudit(request, pod, policy);
   const found = violations(pod, policy.enforce);
   if (found.length > 0) {
     const why = `violates PodSecurity "${printLevel(policy.enforce)}": ${detailsText(found)}`;
@@ -48,7 +50,21 @@ function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
 
 function warnOfTemplate(request: AdmissionRequest, policy: PodSecurityPolicy): void {
   const template = templateOf(request);
-  if (template?.spec !== undefined) warn(request, { metadata: template.metadata, spec: template.spec }, policy);
+  if (template?.spec === undefined) return;
+  const shape: PodShape = { metadata: template.metadata, spec: template.spec };
+  noteAudit(request, shape, policy);
+  warn(request, shape, policy);
+}
+
+/** Prefix of the annotations in audit events. */
+const ANNOTATIONS = 'pod-security.kubernetes.io';
+
+/** Only for requests that are audited: nobody else reads it. */
+function noteAudit({ audit }: AdmissionRequest, shape: PodShape, policy: PodSecurityPolicy): void {
+  const found = audit === undefined ? [] : violations(shape, policy.audit);
+  if (found.length === 0) return;
+  const why = `would violate PodSecurity "${printLevel(policy.audit)}": ${detailsText(found)}`;
+  audit?.annotate(`${ANNOTATIONS}/audit-violations`, why);
 }
 
 function warn(request: AdmissionRequest, shape: PodShape, policy: PodSecurityPolicy): void {

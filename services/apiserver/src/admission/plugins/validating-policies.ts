@@ -1,4 +1,5 @@
 import { forbiddenError, StatusError } from '@holdfast/machinery';
+import type { Remarks } from '../../audit/notes.ts';
 import { cel } from '../../expressions/load.ts';
 import { type Attributes, attributesOf, isAdmissionConfiguration, jsonOf } from '../dynamic/attributes.ts';
 import {
@@ -8,12 +9,11 @@ import {
   PolicySource,
 } from '../dynamic/compiled-policies.ts';
 import { DYN } from '../dynamic/expressions.ts';
-import { type Objection, objectionsOf } from '../dynamic/policy-decision.ts';
+import { NO_VERDICT, type Objection, type PolicyVerdict, verdictOf } from '../dynamic/policy-decision.ts';
 import { paramsOf } from '../dynamic/policy-params.ts';
 import { RequestValues } from '../dynamic/request-values.ts';
+import type { PolicyAction, PolicyFault } from '../metrics.ts';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
-
-type Warn = (text: string) => void;
 
 const CODES: ReadonlyMap<string, number> = new Map([
   ['Forbidden', 403],
@@ -25,32 +25,36 @@ const CODES: ReadonlyMap<string, number> = new Map([
 /** Judges requests by policies that are bound. */
 export function createValidatingPolicies(deps: AdmissionDeps): AdmissionPlugin {
   const source = new PolicySource(deps);
-  const judge = (attributes: Attributes, warn: Warn): Promise<void> =>
-    judgeAll(source.all(), attributes, { deps, warn });
   return {
     name: 'ValidatingAdmissionPolicy',
     handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
-    validate: (request) => judge(attributesOf(request), request.warn),
-    connect: (attributes, warn) => (source.isEmpty ? undefined : judge(attributes, warn)),
+    validate: (request) => judgeAll(source.all(), attributesOf(request), { deps, remarks: request }),
+    connect: (attributes, remarks) =>
+      source.isEmpty ? undefined : judgeAll(source.all(), attributes, { deps, remarks }),
   };
 }
 
 interface Judging {
   readonly deps: AdmissionDeps;
-  readonly warn: Warn;
+  readonly remarks: Remarks;
 }
 
-/** The first objection that denies is the answer; warnings of all others are given. */
+/** The first objection that denies is the answer; warnings and audit annotations of all others are given. */
 async function judgeAll(policies: readonly BoundPolicy[], attributes: Attributes, judging: Judging): Promise<void> {
   const values = new RequestValues(attributes, judging.deps);
+  const annotations = new Map<string, Set<string>>();
+  const failures: ValidationFailure[] = [];
   let denied: StatusError | undefined;
   for (const { policy, bindings } of policies) {
     if (!policy.matcher.matches(attributes) || !(await policy.matcher.matchesNamespace(attributes))) continue;
     for (const binding of bindings) {
-      const objections = await objectionsTo({ policy, binding }, attributes, { ...judging, values });
-      denied ??= enforce({ policy, binding }, objections, attributes, judging.warn);
+      const enforcement = new Enforcement({ policy, binding }, attributes, judging);
+      const verdict = await enforcement.judge(values);
+      denied ??= enforcement.enforce(verdict, failures);
+      gather(annotations, policy, verdict);
     }
   }
+  tell(judging.remarks, annotations, failures);
   if (denied !== undefined) throw denied;
 }
 
@@ -59,43 +63,133 @@ interface Bound {
   readonly binding: CompiledBinding;
 }
 
-async function objectionsTo(
-  { policy, binding }: Bound,
-  attributes: Attributes,
-  { deps, values }: Judging & { readonly values: RequestValues },
-): Promise<readonly Objection[]> {
-  if (!binding.matcher.matches(attributes) || !(await binding.matcher.matchesNamespace(attributes))) return [];
-  const { failurePolicy, paramKind } = policy.policy.spec;
-  const failed = (message: string): readonly Objection[] =>
-    failurePolicy === 'Ignore' ? [] : [{ message, reason: 'Invalid' }];
-  const conditions = policy.conditions.isEmpty ? 'match' : await policy.conditions.evaluate(values);
-  if (conditions === 'noMatch') return [];
-  if (conditions !== 'match') return failed(conditions.failed);
-  if (paramKind === undefined) return values.run(() => objectionsOf(policy, values.get, undefined));
-  const ref = binding.binding.spec?.paramRef;
-  const params = await paramsOf({ kind: paramKind, ref, namespace: attributes.namespace }, deps);
-  if (params === null) return [];
-  if (typeof params === 'string') return failed(params);
-  const all = await Promise.all(
-    params.map((each) => values.run(() => objectionsOf(policy, values.get, cel().fromJson(jsonOf(each), DYN)))),
-  );
-  return all.flat();
+/** One entry of the annotation `validation.policy.admission.k8s.io/validation_failure`. */
+interface ValidationFailure {
+  readonly message: string;
+  readonly policy: string;
+  readonly binding: string;
+  readonly expressionIndex: number;
+  readonly validationActions: readonly string[];
 }
 
-/** Gives the warnings that the binding wants. Returns the refusal, when it wants one. */
-function enforce(
-  { policy, binding }: Bound,
-  objections: readonly Objection[],
-  attributes: Attributes,
-  warn: Warn,
-): StatusError | undefined {
-  const actions = binding.binding.spec?.validationActions ?? [];
-  const names = `ValidatingAdmissionPolicy '${policy.policy.metadata.name}' with binding '${binding.binding.metadata.name}'`;
-  const [first] = objections;
-  if (actions.includes('Warn')) {
-    for (const { message } of objections) warn(`Validation failed for ${names}: ${message}`);
+function gather(into: Map<string, Set<string>>, { policy }: CompiledPolicy, { annotations }: PolicyVerdict): void {
+  for (const { key, value } of annotations) {
+    const name = `${policy.metadata.name}/${key}`;
+    const values = into.get(name) ?? new Set();
+    into.set(name, values.add(value));
   }
-  return first === undefined || !actions.includes('Deny') ? undefined : refusal(names, first, attributes);
+}
+
+function tell(
+  { audit }: Remarks,
+  annotations: ReadonlyMap<string, ReadonlySet<string>>,
+  failures: readonly ValidationFailure[],
+): void {
+  if (audit === undefined) return;
+  for (const [key, values] of annotations) audit.annotate(key, [...values].join(', '));
+  if (failures.length === 0) return;
+  audit.annotate('validation.policy.admission.k8s.io/validation_failure', JSON.stringify(failures));
+}
+
+/** A policy by one of its bindings, on one request. */
+class Enforcement {
+  readonly #bound: Bound;
+  readonly #attributes: Attributes;
+  readonly #judging: Judging;
+  readonly #began: number;
+
+  constructor(bound: Bound, attributes: Attributes, judging: Judging) {
+    this.#bound = bound;
+    this.#attributes = attributes;
+    this.#judging = judging;
+    this.#began = judging.deps.clock.monotonic();
+  }
+
+  async judge(values: RequestValues): Promise<PolicyVerdict> {
+    const { policy, binding } = this.#bound;
+    const attributes = this.#attributes;
+    if (!binding.matcher.matches(attributes) || !(await binding.matcher.matchesNamespace(attributes)))
+      return NO_VERDICT;
+    const { paramKind } = policy.policy.spec;
+    const conditions = policy.conditions.isEmpty ? 'match' : await policy.conditions.evaluate(values);
+    if (conditions === 'noMatch') return NO_VERDICT;
+    if (conditions !== 'match') return this.#failed(conditions.failed);
+    if (paramKind === undefined) return this.#checked(await values.run(() => verdictOf(policy, values.get, undefined)));
+    const ref = binding.binding.spec?.paramRef;
+    const params = await paramsOf({ kind: paramKind, ref, namespace: attributes.namespace }, this.#judging.deps);
+    if (params === null) return NO_VERDICT;
+    if (typeof params === 'string') return this.#failed(params);
+    const all = await Promise.all(
+      params.map((each) => values.run(() => verdictOf(policy, values.get, cel().fromJson(jsonOf(each), DYN)))),
+    );
+    return this.#checked({
+      objections: all.flatMap(({ objections }) => objections),
+      leftOut: all.flatMap(({ leftOut }) => leftOut),
+      annotationFaults: all.flatMap(({ annotationFaults }) => annotationFaults),
+      annotations: all.flatMap(({ annotations }) => annotations),
+    });
+  }
+
+  /** Gives the warnings and audit entries that the binding wants. Returns the refusal, when it wants one. */
+  enforce({ objections, annotationFaults }: PolicyVerdict, failures: ValidationFailure[]): StatusError | undefined {
+    const { policy, binding } = this.#bound;
+    const { validationActions = [] } = binding.binding.spec ?? {};
+    const names = `ValidatingAdmissionPolicy '${policy.policy.metadata.name}' with binding '${binding.binding.metadata.name}'`;
+    const denies = validationActions.includes('Deny');
+    for (const objection of objections) {
+      if (denies) this.#count('deny', objection.fault);
+      if (validationActions.includes('Audit')) failures.push(this.#failure(objection, validationActions));
+      if (validationActions.includes('Warn'))
+        this.#warn(`Validation failed for ${names}: ${objection.message}`, objection);
+    }
+    const denying = [...(denies ? objections : []), ...annotationFaults];
+    const [first] = denying;
+    return first === undefined ? undefined : refusal(names, first, this.#attributes);
+  }
+
+  #failure({ message, index, fault }: Objection, validationActions: readonly string[]): ValidationFailure {
+    const { policy, binding } = this.#bound;
+    this.#count('audit', fault);
+    return {
+      message,
+      policy: policy.policy.metadata.name ?? '',
+      binding: binding.binding.metadata.name ?? '',
+      expressionIndex: index,
+      validationActions,
+    };
+  }
+
+  #warn(text: string, { fault }: Objection): void {
+    this.#count('warn', fault);
+    this.#judging.remarks.warn(text);
+  }
+
+  /** What could not be evaluated and is ignored is counted as allowed, as in Kubernetes. */
+  #checked(verdict: PolicyVerdict): PolicyVerdict {
+    for (const { fault } of verdict.leftOut) this.#count('allow', fault);
+    for (const { fault } of verdict.annotationFaults) this.#count('deny', fault);
+    return verdict;
+  }
+
+  #failed(message: string): PolicyVerdict {
+    const fault = 'invalid_error';
+    if (this.#bound.policy.policy.spec.failurePolicy === 'Ignore') {
+      return this.#checked({ ...NO_VERDICT, leftOut: [{ fault }] });
+    }
+    return { ...NO_VERDICT, objections: [{ message, reason: 'Invalid', index: 0, fault }] };
+  }
+
+  #count(action: PolicyAction, fault: PolicyFault): void {
+    const { policy, binding } = this.#bound;
+    const { clock, metrics } = this.#judging.deps;
+    metrics.policyChecked({
+      policy: policy.policy.metadata.name ?? '',
+      binding: binding.binding.metadata.name ?? '',
+      action,
+      fault,
+      seconds: (clock.monotonic() - this.#began) / 1000,
+    });
+  }
 }
 
 function refusal(names: string, { message, reason }: Objection, { definition, name }: Attributes): StatusError {

@@ -10,9 +10,11 @@ export interface LeveledVersion {
   readonly minor: number;
 }
 
-/** What a namespace says of the pods in it. There is no audit log yet, so `audit` is only checked for sense. */
+/** What a namespace says of the pods in it. */
 export interface PodSecurityPolicy {
   readonly enforce: LeveledVersion;
+  /** What violates it is noted in audit events. */
+  readonly audit: LeveledVersion;
   readonly warn: LeveledVersion;
 }
 
@@ -43,14 +45,14 @@ function readLabels(labels: Labels): ReadPolicy {
   const errors: FieldError[] = [];
   // A label that cannot be read protects as much as possible, but does not disturb.
   const enforce = readMode(labels, 'enforce', { unreadable: 'restricted', absent: UNRESTRICTED, errors });
-  readMode(labels, 'audit', { unreadable: 'privileged', absent: UNRESTRICTED, errors });
+  const audit = readMode(labels, 'audit', { unreadable: 'privileged', absent: UNRESTRICTED, errors });
   const isEnforced = isLevel(labels[`${PREFIX}enforce`]);
   const warn = readMode(labels, 'warn', {
     unreadable: 'privileged',
     absent: isEnforced ? enforce : UNRESTRICTED,
     errors,
   });
-  return { policy: { enforce, warn }, errors };
+  return { policy: { enforce, audit, warn }, errors };
 }
 
 interface Reading {

@@ -268,17 +268,17 @@ describe('validating webhooks', () => {
 });
 
 test('calls of webhooks are counted under the names of Kubernetes', async () => {
-  respond = ({ request }) =>
+  world.respond = ({ request }) =>
     (request['name'] as string) === 'refused' ? { allowed: false, status: { code: 418 } } : { allowed: true };
-  await hook('validating', 'v');
-  await hook('mutating', 'm', {
+  await world.hook('validating', 'v');
+  await world.hook('mutating', 'm', {
     failurePolicy: 'Ignore',
     timeoutSeconds: 1,
-    clientConfig: { url: `${url}x`, caBundle: '' },
+    clientConfig: { url: `${world.url}x`, caBundle: '' },
   });
-  await api.call('POST', CONFIG_MAPS, { body: configMapBody('allowed') });
-  await api.call('POST', CONFIG_MAPS, { body: configMapBody('refused') });
-  const metrics = String((await api.call('GET', '/metrics')).body);
+  await world.create('allowed');
+  await world.create('refused');
+  const metrics = String((await world.api.call('GET', '/metrics')).body);
   const name = 'name="v.example.com",type="validating",operation="CREATE"';
   for (const line of [
     `apiserver_admission_webhook_admission_duration_seconds_count{${name},rejected="true"} 1`,

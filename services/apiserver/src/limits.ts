@@ -231,3 +231,5 @@ export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 export const CONVERSION_TIMEOUT_MS = 30_000;
 /** Objects in one call of a conversion webhook. */
 export const CONVERSION_BATCH_OBJECTS = 500;
+/** Characters of one HTML tag whose links are rewritten for clients of a proxy; a longer tag passes unchanged. */
+export const HTML_TAG_MAX = 16 * 1024;

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import type { ApiResponse } from '@holdfast/client';
+import type { ApiResponse, HttpMethod } from '@holdfast/client';
+import { isRewritable, withLinks } from './html-links.ts';
 
 /** Where somebody is served, and by what names. */
 export interface Seat {
@@ -19,16 +20,28 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
 ]);
 
-/** What somebody behind this server answers, as their clients can use it: redirections lead to them, not to this server. */
-export function behindProxy(answer: ApiResponse, seat: Seat): ApiResponse {
+/** The answer of a program behind this server, as its clients can use it: redirects and links of pages lead to it, not to this server. */
+export function behindProxy(answer: ApiResponse, seat: Seat, method: HttpMethod = 'GET'): ApiResponse {
   if (answer.upgrade !== undefined) return answer;
   const headers = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !LEFT_OUT.has(name)));
   const { location } = headers;
-  return {
+  const led = {
     ...answer,
     headers: location === undefined ? headers : { ...headers, location: linkBehind(location, seat) },
   };
+  return method === 'HEAD' ? led : withLinksBehind(led, seat);
 }
+
+/** Pages of other types, and answers without a body, stay as they are. */
+function withLinksBehind(answer: ApiResponse, seat: Seat): ApiResponse {
+  const { body, headers } = answer;
+  if (body.kind !== 'stream' || BODYLESS.has(answer.status) || !isRewritable(headers)) return answer;
+  const { 'content-encoding': _decoded, ...kept } = headers;
+  const chunks = withLinks(body.chunks, headers, (link) => linkBehind(link, seat));
+  return { ...answer, headers: kept, body: { kind: 'stream', chunks } };
+}
+
+const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
 
 /** A link to their own host that begins with a slash, below the path that they are reached by. Others lead where they led. */
 export function linkBehind(link: string, { prefix, own, asked }: Seat): string {

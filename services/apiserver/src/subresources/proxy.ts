@@ -32,7 +32,8 @@ const proxy: Handler = async (core, context, definition) => {
   const place = await (definition.plural === 'pods' ? podPlace : servicePlace)(core, info.namespace, target);
   if (isWithoutPath(request, rest)) return redirect(request);
   const answer = await forward(core, request, { place, path: rest === '' ? '/' : rest });
-  return asPrivate(behindProxy(answer, { prefix, own: authorityOf(place), asked: request.headers['host'] ?? '' }));
+  const seat = { prefix, own: authorityOf(place), asked: request.headers['host'] ?? '' };
+  return asPrivate(behindProxy(answer, seat, request.method));
 };
 
 /** Who is behind this server cannot know that only some may ask. Whatever it says of keeping, nobody keeps an answer for others. */

@@ -177,7 +177,7 @@ test('a Redis that may lose acknowledged writes is refused with everything that 
     );
     assert.match(cluster.ready.warnings.join(), /the store is unsafe: appendfsync/);
     const health = await kubectl(cluster.ready.kubeconfig, ['get', '--raw', '/readyz?verbose']);
-    assert.match(health, /\[\+\]store ok, but the store is unsafe: appendfsync/);
+    assert.match(health, /\[\+\]etcd ok, but the store is unsafe: appendfsync/);
   });
 });
 

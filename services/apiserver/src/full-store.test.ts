@@ -48,7 +48,7 @@ test('a full store refuses objects in the words of Kubernetes, and readiness and
   assert.equal(patched.status, 500);
   const ready = await api.call('GET', '/readyz?verbose');
   assert.equal(ready.status, 200, 'the server can still be used');
-  assert.match(String(ready.body), /\[\+\]store ok, but the store is (nearly )?full: \d+ of 1048576 bytes are used/);
+  assert.match(String(ready.body), /\[\+\]etcd ok, but the store is (nearly )?full: \d+ of 1048576 bytes are used/);
   const metrics = String((await api.call('GET', '/metrics')).body);
   assert.match(metrics, /^holdfast_store_full 1$/m);
   assert.match(metrics, /^holdfast_store_limit_bytes 1048576$/m);
@@ -88,5 +88,5 @@ test('what is deleted from a full store makes room, also when finalizers have to
   }
   assert.equal((await api.call('POST', CONFIG_MAPS, { body: configMap('after', 100_000) })).status, 201);
   assert.match(String((await api.call('GET', '/metrics')).body), /^holdfast_store_full 0$/m);
-  assert.match(String((await api.call('GET', '/readyz?verbose')).body), /\[\+\]store ok\n/);
+  assert.match(String((await api.call('GET', '/readyz?verbose')).body), /\[\+\]etcd ok\n/);
 });

@@ -14,6 +14,7 @@ import { errorAnswer, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
 import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
+import { isForWebSocket, overWebSocket } from './http/over-websocket.ts';
 import { encoderFor } from './http/protobuf.ts';
 import { hasProtobufBody, withJsonBody } from './http/protobuf-body.ts';
 import { methodNotAllowed, refuseName } from './http/refusals.ts';
@@ -140,6 +141,12 @@ function performReady(
   if (info.kind === 'path') return answerPath(common, request, checks);
   refuseHalted(common.store);
   const core = inRoom[roomOf(incoming.user, info)];
+  const answered = answerInRoom(core, incoming, info);
+  return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
+}
+
+function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  const { request } = incoming;
   return core.writeGate.pass(info.verb, incoming.user, () =>
     hasProtobufBody(request) && isReadable(core, info)
       ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))

@@ -87,7 +87,7 @@ test('a store that cannot serve is 503 with Retry-After for reads and writes, an
   }
   const ready = await api.call('GET', '/readyz', { as: 'anonymous' });
   assert.equal(ready.status, 500);
-  assert.match(String(ready.body), /\[-\]store failed: no connection to the store/);
+  assert.match(String(ready.body), /\[-\]etcd failed: no connection to the store/);
   assert.equal((await api.call('GET', '/livez', { as: 'anonymous' })).status, 200);
   faults.unavailable = false;
   assert.equal((await api.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);

@@ -27,19 +27,22 @@ describe('health', () => {
   test('all is well, briefly and at length', async () => {
     const checks = [check('ping'), check('store', [], false)];
     assert.equal(await ask('/readyz', checks), '200 ok');
-    assert.equal(await ask('/livez?verbose', checks), '200 [+]ping ok\nlivez check passed\n');
+    assert.equal(await ask('/livez?verbose', checks), '200 [+]ping ok\n[+]log ok\nlivez check passed\n');
     assert.equal(await ask('/readyz/etcd', checks), '200 ok');
     assert.equal(await ask('/livez/etcd', checks), '404 404 page not found\n');
   });
 
   test('what fails is said, unless it is left out', async () => {
-    const checks = [check('ping'), check('store', ['down'])];
-    assert.equal(await ask('/readyz', checks), '500 [+]ping ok\n[-]store failed: down\nreadyz check failed\n');
-    assert.equal(await ask('/readyz/etcd', checks), '500 internal server error: down\n');
-    assert.equal(await ask('/readyz/ping?verbose', checks), '200 ok');
+    const checks = [check('log'), check('store', ['down'])];
     assert.equal(
-      await ask('/readyz?verbose&exclude=etcd&exclude=nope', checks),
-      '200 [+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "nope"\nreadyz check passed\n',
+      await ask('/readyz', checks),
+      '500 [+]log ok\n[-]etcd failed: down\n[-]etcd-readiness failed: down\nreadyz check failed\n',
+    );
+    assert.equal(await ask('/readyz/etcd', checks), '500 internal server error: down\n');
+    assert.equal(await ask('/readyz/log?verbose', checks), '200 ok');
+    assert.equal(
+      await ask('/healthz?verbose&exclude=etcd&exclude=nope', checks),
+      '200 [+]log ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be excluded: no matches for "nope"\nhealthz check passed\n',
     );
   });
 });
@@ -126,6 +129,22 @@ describe('discovery', () => {
       );
     });
   }
+
+  test('a server lists its checks by the names of Kubernetes', async () => {
+    const listed = async (path: string): Promise<readonly string[]> =>
+      String((await api.call('GET', `${path}?verbose`)).body).split('\n');
+    const always = ['[+]ping ok', '[+]log ok'];
+    const ready = ['[+]etcd ok', '[+]poststarthook/rbac/bootstrap-roles ok', '[+]poststarthook/crd-informer-synced ok'];
+    for (const [path, lines] of [
+      ['/livez', always],
+      ['/healthz', [...always, ...ready]],
+      ['/readyz', [...always, ...ready, '[+]informer-sync ok']],
+    ] as const) {
+      const found = await listed(path);
+      for (const line of lines) assert.ok(found.includes(line), `${path}: ${line}`);
+    }
+    assert.equal((await api.call('GET', '/readyz/poststarthook/rbac/bootstrap-roles')).status, 200);
+  });
 
   test('the root lists every check', async () => {
     const paths = (await api.call('GET', '/')).at('paths');

@@ -14,15 +14,45 @@ export interface HealthCheck {
   readonly forLiveness: boolean;
 }
 
-/** Names under which tools made for Kubernetes ask for the same things. */
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['etcd', 'store'],
-  ['informer-sync', 'watch-cache'],
-  ['log', 'ping'],
-  ['poststarthook/rbac/bootstrap-roles', 'start'],
-  ['poststarthook/scheduling/bootstrap-system-priority-classes', 'start'],
-  ['poststarthook/start-system-namespaces-controller', 'start'],
+/** The names that Kubernetes has for what one check of ours looks at, in its order. Tools look for these names. */
+const LISTED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ping', ['ping', 'log']],
+  ['store', ['etcd', 'etcd-readiness']],
+  ['watch-cache', ['informer-sync']],
+  [
+    'start',
+    [
+      'poststarthook/start-apiserver-admission-initializer',
+      'poststarthook/generic-apiserver-start-informers',
+      'poststarthook/priority-and-fairness-config-consumer',
+      'poststarthook/priority-and-fairness-filter',
+      'poststarthook/storage-object-count-tracker-hook',
+      'poststarthook/start-apiextensions-informers',
+      'poststarthook/start-apiextensions-controllers',
+      'poststarthook/crd-informer-synced',
+      'poststarthook/start-system-namespaces-controller',
+      'poststarthook/start-cluster-authentication-info-controller',
+      'poststarthook/start-legacy-token-tracking-controller',
+      'poststarthook/start-service-ip-repair-controllers',
+      'poststarthook/rbac/bootstrap-roles',
+      'poststarthook/scheduling/bootstrap-system-priority-classes',
+      'poststarthook/priority-and-fairness-config-producer',
+      'poststarthook/bootstrap-controller',
+      'poststarthook/start-kube-aggregator-informers',
+      'poststarthook/apiservice-status-local-available-controller',
+      'poststarthook/apiservice-status-remote-available-controller',
+      'poststarthook/apiservice-registration-controller',
+      'poststarthook/apiservice-discovery-controller',
+      'poststarthook/kube-apiserver-autoregistration',
+      'autoregister-completion',
+      'poststarthook/apiservice-openapi-controller',
+      'poststarthook/apiservice-openapiv3-controller',
+    ],
+  ],
 ]);
+
+/** Kubernetes has these for readiness alone. */
+const ONLY_READYZ: ReadonlySet<string> = new Set(['etcd-readiness', 'informer-sync']);
 
 const ENDPOINT = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/;
 
@@ -30,15 +60,25 @@ export const isHealthPath = (path: string): boolean => ENDPOINT.test(path);
 
 /** `/readyz`, `/readyz/ping`, ...: everything that can be asked for. */
 export const healthPaths = (checks: readonly HealthCheck[]): readonly string[] =>
-  ['healthz', 'livez', 'readyz'].flatMap((endpoint) => [
-    `/${endpoint}`,
-    ...checksOf(endpoint, checks).map(({ name }) => `/${endpoint}/${name}`),
-  ]);
+  ['healthz', 'livez', 'readyz'].flatMap((endpoint) => {
+    const lines = linesOf(endpoint, checks);
+    const names = new Set([...lines.map(({ check }) => check.name), ...lines.map(({ name }) => name)]);
+    return [`/${endpoint}`, ...[...names].map((name) => `/${endpoint}/${name}`)];
+  });
 
-const checksOf = (endpoint: string, checks: readonly HealthCheck[]): readonly HealthCheck[] =>
-  checks.filter(({ forLiveness }) => endpoint !== 'livez' || forLiveness);
+/** One line of a verbose answer: a name of Kubernetes, and the check of ours behind it. */
+interface Line {
+  readonly name: string;
+  readonly check: HealthCheck;
+}
 
-const named = (name: string): string => ALIASES.get(name) ?? name;
+const linesOf = (endpoint: string, checks: readonly HealthCheck[]): readonly Line[] =>
+  checks
+    .filter(({ forLiveness }) => endpoint !== 'livez' || forLiveness)
+    .flatMap((check) => (LISTED.get(check.name) ?? [check.name]).map((name) => ({ name, check })))
+    .filter(({ name }) => endpoint === 'readyz' || !ONLY_READYZ.has(name));
+
+const isCalled = ({ name, check }: Line, asked: string): boolean => name === asked || check.name === asked;
 
 export async function healthAnswer(
   request: ApiRequest,
@@ -46,23 +86,22 @@ export async function healthAnswer(
   levels: Pick<ServiceLevels, 'observe'>,
 ): Promise<ApiResponse> {
   const [, endpoint = '', only] = ENDPOINT.exec(request.path) ?? [];
-  const relevant = checksOf(endpoint, checks).filter(({ name }) => only === undefined || name === named(only));
-  const excluded = new Set(request.query.getAll('exclude').filter((name) => name !== ''));
-  const isExcluded = ({ name }: HealthCheck): boolean => [...excluded].some((each) => named(each) === name);
+  const lines = linesOf(endpoint, checks);
   const observed = async (check: HealthCheck): Promise<Result> => {
     const result = await look(check);
     levels.observe(check.name, endpoint, !result.failed);
     return result;
   };
-  if (only !== undefined) return checkAnswer(relevant[0], observed);
-  const results = await Promise.all(
-    relevant.map(async (check) => (isExcluded(check) ? skipped(check) : observed(check))),
-  );
-  const healthy = results.every(({ failed }) => !failed);
+  if (only !== undefined) return checkAnswer(lines.find((line) => isCalled(line, only))?.check, observed);
+  const excluded = [...new Set(request.query.getAll('exclude').filter((name) => name !== ''))];
+  const isExcluded = (line: Line): boolean => excluded.some((name) => isCalled(line, name));
+  const wanted = new Set(lines.filter((line) => !isExcluded(line)).map(({ check }) => check));
+  const results = new Map(await Promise.all([...wanted].map(async (check) => [check, await observed(check)] as const)));
+  const healthy = [...results.values()].every(({ failed }) => !failed);
   if (healthy && !request.query.has('verbose')) return textAnswer(200, 'ok');
-  const unknown = [...excluded].filter((each) => relevant.every(({ name }) => name !== named(each))).sort();
-  const lines = [
-    ...results.map(({ line }) => line),
+  const unknown = excluded.filter((name) => !lines.some((line) => isCalled(line, name))).sort();
+  const text = [
+    ...lines.map((line) => lineText(line.name, isExcluded(line) ? undefined : results.get(line.check))),
     ...(unknown.length === 0
       ? []
       : [
@@ -70,7 +109,13 @@ export async function healthAnswer(
         ]),
     `${endpoint} check ${healthy ? 'passed' : 'failed'}`,
   ];
-  return textAnswer(healthy ? 200 : 500, `${lines.join('\n')}\n`);
+  return textAnswer(healthy ? 200 : 500, `${text.join('\n')}\n`);
+}
+
+function lineText(name: string, result: Result | undefined): string {
+  if (result === undefined) return `[+]${name} excluded: ok`;
+  const { failed, why } = result;
+  return failed ? `[-]${name} failed: ${why}` : `[+]${name} ok${why}`;
 }
 
 /** Who asks for one check gets no line for it. */
@@ -85,17 +130,13 @@ async function checkAnswer(
 
 interface Result {
   readonly failed: boolean;
+  /** What is wrong, or for a passed check what follows `ok`. */
   readonly why: string;
-  readonly line: string;
 }
-
-const skipped = ({ name }: HealthCheck): Result => ({ failed: false, why: '', line: `[+]${name} excluded: ok` });
 
 async function look(check: HealthCheck): Promise<Result> {
   const problems = await check.problems();
-  const why = problems.join('; ');
-  if (problems.length > 0) return { failed: true, why, line: `[-]${check.name} failed: ${why}` };
+  if (problems.length > 0) return { failed: true, why: problems.join('; ') };
   const cautions = check.cautions?.() ?? [];
-  const caution = cautions.length > 0 ? `, but ${cautions.join('; ')}` : '';
-  return { failed: false, why, line: `[+]${check.name} ok${caution}` };
+  return { failed: false, why: cautions.length > 0 ? `, but ${cautions.join('; ')}` : '' };
 }

@@ -73,7 +73,7 @@ for (const [what, more] of [
     }
     assert.equal((await after.call('POST', MAPS, { body: configMapBody('x') })).status, 503);
     const ready = await after.call('GET', '/readyz?verbose');
-    assert.match(String(ready.body), /\[-\]store failed: the store is halted: a client has seen/);
+    assert.match(String(ready.body), /\[-\]etcd failed: the store is halted: a client has seen/);
     assert.match(String((await after.call('GET', '/metrics')).body), /holdfast_store_halted 1/);
   });
 }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
 import { HTML_TAG_MAX } from '../limits.ts';
 
@@ -35,7 +35,7 @@ const LINK_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
 const TEXT_ELEMENTS: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'title', 'xmp']);
 
 /** Decoders by content coding. A page in any other coding passes unchanged. */
-const DECODERS: ReadonlyMap<string, (() => NodeJS.ReadWriteStream) | undefined> = new Map([
+const DECODERS: ReadonlyMap<string, (() => Transform) | undefined> = new Map([
   ['', undefined],
   ['identity', undefined],
   ['gzip', createGunzip],
@@ -73,10 +73,11 @@ export async function* withLinks(
 function decoded(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Uint8Array> {
   const decoder = DECODERS.get(name)?.();
   if (decoder === undefined) return chunks;
-  const source = Readable.from(chunks, { objectMode: false });
-  source.once('error', (error) => decoder.emit('error', error));
-  return source.pipe(decoder) as AsyncIterable<Uint8Array> & NodeJS.ReadWriteStream;
+  // The decoder ends with the error of what it reads, which its reader then sees.
+  return pipeline(Readable.from(chunks, { objectMode: false }), decoder, NOTHING_TO_DO);
 }
+
+const NOTHING_TO_DO = (): void => {};
 
 type Place = 'text' | 'tag' | 'comment' | { readonly textOf: string };
 

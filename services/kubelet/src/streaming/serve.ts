@@ -3,6 +3,13 @@ import type { Duplex } from 'node:stream';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { badRequest, StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
+import {
+  asksForUpgrade,
+  asksForWebSocket,
+  listOf,
+  offeredProtocols,
+  webSocketHeaders,
+} from '@holdfast/platform/websocket';
 import type { ProcessStreams } from '../runtime/port.ts';
 import type { CommandConnection, StreamOptions } from './command-connection.ts';
 import { acceptCommandSpdy, COMMAND_SPDY_PROTOCOLS } from './command-spdy.ts';
@@ -10,7 +17,6 @@ import { acceptCommandWebSocket, COMMAND_WEBSOCKET_PROTOCOLS } from './command-w
 import { forwardOverChannels, forwardOverSpdy, isPort, type PortForwardDeps, readPorts } from './forward-ports.ts';
 import { STREAM_IDLE_MS } from './limits.ts';
 import { runCommand } from './run-command.ts';
-import { acceptKey } from './websocket/frames.ts';
 import { acceptTunnel } from './websocket/tunnel.ts';
 
 export interface StreamDeps {
@@ -36,7 +42,7 @@ export function serveCommand(
   const run = async (connection: CommandConnection | undefined): Promise<void> => {
     if (connection !== undefined) await runCommand(connection, open, what);
   };
-  if (isWebSocket(request)) {
+  if (asksForWebSocket(request.headers)) {
     const [name, protocol] = choose(webSocketProtocols(request), COMMAND_WEBSOCKET_PROTOCOLS);
     return upgradeToWebSocket(deps, request, name, (socket, head) =>
       run(acceptCommandWebSocket(socket, head, { clock, options, protocol })),
@@ -65,7 +71,7 @@ export function servePorts(
   forward: Omit<PortForwardDeps, 'clock'>,
 ): ApiResponse {
   const ports: PortForwardDeps = { ...forward, clock: deps.clock };
-  if (isWebSocket(request)) {
+  if (asksForWebSocket(request.headers)) {
     const [name, kind] = choose(webSocketProtocols(request), PORT_WEBSOCKET_PROTOCOLS);
     if (kind === 'tunnel') {
       return upgradeToWebSocket(deps, request, name, (socket, head) =>
@@ -87,26 +93,13 @@ export function servePorts(
   return upgradeToSpdy(deps, name, (socket, head) => forwardOverSpdy(socket, head, ports));
 }
 
-function isWebSocket({ headers }: ApiRequest): boolean {
-  return wantsUpgrade(headers) && (headers['upgrade'] ?? '').toLowerCase() === 'websocket';
-}
-
-const wantsUpgrade = (headers: ApiRequest['headers']): boolean =>
-  listOf(headers['connection']?.toLowerCase()).includes('upgrade');
-
 function assertSpdy({ headers }: ApiRequest): void {
-  if (wantsUpgrade(headers) && (headers['upgrade'] ?? '').toLowerCase() === 'spdy/3.1') return;
+  if (asksForUpgrade(headers) && (headers['upgrade'] ?? '').toLowerCase() === 'spdy/3.1') return;
   throw badRequest('Upgrade request required');
 }
 
-const listOf = (header: string | undefined): string[] =>
-  (header ?? '')
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
-
 function webSocketProtocols({ headers }: ApiRequest): readonly string[] {
-  const offered = listOf(headers['sec-websocket-protocol']);
+  const offered = offeredProtocols(headers);
   return offered.length === 0 ? [''] : offered;
 }
 
@@ -126,16 +119,10 @@ function choose<T>(offered: readonly string[], known: ReadonlyMap<string, T>): r
 }
 
 function upgradeToWebSocket(deps: StreamDeps, { headers }: ApiRequest, protocol: string, take: Take): ApiResponse {
-  const key = headers['sec-websocket-key'];
-  if (key === undefined || headers['sec-websocket-version'] !== '13') {
+  const answer = webSocketHeaders(headers, protocol);
+  if (answer === undefined) {
     throw badRequest('the WebSocket handshake needs Sec-WebSocket-Key and Sec-WebSocket-Version: 13');
   }
-  const answer = {
-    connection: 'Upgrade',
-    upgrade: 'websocket',
-    'sec-websocket-accept': acceptKey(key),
-    ...(protocol === '' ? {} : { 'sec-websocket-protocol': protocol }),
-  };
   return upgraded(deps, answer, take);
 }
 

@@ -1,9 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { Readable, Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import { acceptWebSocket, CLOSE_CODE, type WebSocketConnection } from '@holdfast/platform/websocket';
 import { CHANNEL_MESSAGE_MAX_BYTES, STREAM_BUFFER_BYTES, STREAM_CHUNK_BYTES } from '../limits.ts';
-import { acceptWebSocket, type WebSocketConnection } from './connection.ts';
-import { CLOSE_CODE } from './frames.ts';
 
 /** How channels are written into messages: a byte in front, or a digit in front of base64 text. */
 export type ChannelEncoding = 'binary' | 'base64';

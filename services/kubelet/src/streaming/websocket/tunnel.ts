@@ -1,8 +1,7 @@
 import { Duplex } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import { acceptWebSocket, CLOSE_CODE } from '@holdfast/platform/websocket';
 import { STREAM_CLOSE_MS } from '../limits.ts';
-import { acceptWebSocket } from './connection.ts';
-import { CLOSE_CODE } from './frames.ts';
 
 /** The bytes of another protocol in the messages of a WebSocket. What came before its end can still be read for a short time. */
 export function acceptTunnel(socket: Duplex, head: Uint8Array, clock: Clock): Duplex {

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { acceptKey, encodeFrame, FrameReader } from '@holdfast/platform/websocket';
 import { WebSocket } from 'ws';
 import { eventually } from '../../runtime/contract.ts';
 import { readToEnd, readUntil, within } from '../../runtime/contract-streams.ts';
 import { acceptChannels, type ChannelEncoding, type Channels } from './channels.ts';
-import { acceptKey, encodeFrame, FrameReader } from './frames.ts';
 import { acceptTunnel } from './tunnel.ts';
 
 const clock = createSystemClock();

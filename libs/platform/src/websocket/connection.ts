@@ -1,7 +1,13 @@
 import type { Duplex } from 'node:stream';
-import type { Clock, Timer } from '@holdfast/platform';
-import { STREAM_CLOSE_MS, STREAM_CONTROL_PENDING_MAX_BYTES, STREAM_PING_MS } from '../limits.ts';
+import type { Clock, Timer } from '../clock.ts';
 import { CLOSE_CODE, encodeFrame, type FrameEvents, FrameReader, OPCODE } from './frames.ts';
+
+/** Between signs of life: a client that is gone is noticed by them even while nothing of it is read. */
+const PING_MS = 30_000;
+/** How long a client may take to confirm the end of a connection. */
+const CLOSE_MS = 5_000;
+/** Answers to pings that the client does not read; a client that goes on is cut off. */
+const PONGS_PENDING_MAX_BYTES = 1024 * 1024;
 
 export interface WebSocketConnection {
   /** Calls back when the bytes have left, or never will. */
@@ -29,7 +35,7 @@ export function acceptWebSocket(
   };
   const close = (code: number): void => {
     if (closing !== undefined || socket.destroyed) return;
-    closing = deps.clock.timer(STREAM_CLOSE_MS, () => socket.destroy());
+    closing = deps.clock.timer(CLOSE_MS, () => socket.destroy());
     const payload = Buffer.alloc(2);
     payload.writeUInt16BE(code);
     write(OPCODE.close, payload);
@@ -39,7 +45,7 @@ export function acceptWebSocket(
   const pong = (payload: Buffer): void => {
     pongsPending += payload.length + 2;
     write(OPCODE.pong, payload, () => (pongsPending -= payload.length + 2));
-    if (pongsPending > STREAM_CONTROL_PENDING_MAX_BYTES) socket.destroy();
+    if (pongsPending > PONGS_PENDING_MAX_BYTES) socket.destroy();
   };
   const reader = new FrameReader({
     data: (piece, place) => {
@@ -62,7 +68,7 @@ export function acceptWebSocket(
     }
   };
   const ping = (): Timer =>
-    deps.clock.timer(STREAM_PING_MS, () => {
+    deps.clock.timer(PING_MS, () => {
       write(OPCODE.ping, new Uint8Array());
       life = ping();
     });

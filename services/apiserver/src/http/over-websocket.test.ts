@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
+import { test } from 'node:test';
+import type { ApiRequest } from '@holdfast/client';
+import { OPCODE } from '@holdfast/platform/websocket';
+import { until } from '../testing/custom.ts';
+import { startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  'sec-websocket-version': '13',
+};
+
+interface Message {
+  readonly opcode: number;
+  readonly payload: Buffer;
+}
+
+/** Cuts what a server sends into messages: its frames are whole and have no mask. */
+async function* messagesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Message, void> {
+  let pending: Buffer = Buffer.alloc(0);
+  for await (const chunk of bytes) {
+    pending = Buffer.concat([pending, chunk]);
+    for (;;) {
+      const short = (pending[1] ?? 0) & 0x7f;
+      const head = short === 126 ? 4 : 2;
+      if (pending.length < head) break;
+      const length = short === 126 ? pending.readUInt16BE(2) : short;
+      if (pending.length < head + length) break;
+      yield { opcode: (pending[0] ?? 0) & 0x0f, payload: pending.subarray(head, head + length) };
+      pending = pending.subarray(head + length);
+    }
+  }
+}
+
+interface Opened {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly messages: AsyncGenerator<Message, void>;
+  leave(): void;
+}
+
+async function open(api: TestApi, url: string, headers: Record<string, string> = {}): Promise<Opened> {
+  const { raw } = await api.call('GET', url, { headers: { ...HANDSHAKE, ...headers } });
+  assert.equal(raw.status, 101, JSON.stringify(raw));
+  const [ours, theirs] = duplexPair();
+  raw.upgrade?.(theirs, new Uint8Array());
+  return { headers: raw.headers, messages: messagesOf(ours), leave: () => void ours.end() };
+}
+
+test('a watch over WebSocket has one text message for each event, and ends with its client', async () => {
+  const api = await startTestApi();
+  await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'a' } } });
+  const client = await open(api, `${CONFIG_MAPS}?watch=1`);
+  assert.equal(client.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
+  await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'b' } } });
+  const seen: unknown[] = [];
+  for (let i = 0; i < 2; i += 1) {
+    const { value } = await client.messages.next();
+    assert.ok(value !== undefined);
+    const event: unknown = JSON.parse(value.payload.toString());
+    seen.push([value.opcode, valueAt(event, 'type'), valueAt(event, 'object.metadata.name')]);
+  }
+  assert.deepEqual(seen, [
+    [OPCODE.text, 'ADDED', 'a'],
+    [OPCODE.text, 'ADDED', 'b'],
+  ]);
+  client.leave();
+  await api.stop();
+});
+
+async function* written(...texts: readonly string[]): AsyncGenerator<Uint8Array, void> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+async function startWithPod(...texts: readonly string[]): Promise<TestApi> {
+  const request = async (_node: string, { headers }: ApiRequest) => {
+    assert.deepEqual(headers, {});
+    return { status: 200, headers: {}, body: { kind: 'stream', chunks: written(...texts) } } as const;
+  };
+  const api = await startTestApi({ nodes: () => ({ request }) });
+  const spec = { containers: [{ name: 'a', image: 'i' }], nodeName: 'n1' };
+  await api.call('POST', PODS, { body: { metadata: { name: 'p' }, spec } });
+  return api;
+}
+
+async function textOf({ messages }: Opened, decode: (message: Buffer) => string): Promise<string> {
+  let text = '';
+  for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
+    if (next.value.opcode === OPCODE.close) return text;
+    text += decode(next.value.payload);
+  }
+  return text;
+}
+
+for (const [protocol, decode] of [
+  ['', String],
+  ['binary.k8s.io', String],
+  ['base64.binary.k8s.io', (message: Buffer) => Buffer.from(message.toString(), 'base64').toString()],
+] as const) {
+  test(`logs over WebSocket come as ${protocol || 'plain'} messages and end with a close`, async () => {
+    const long = 'x'.repeat(40_000);
+    const api = await startWithPod('one\n', 'zwei ü\n', long);
+    const offered: Record<string, string> = protocol === '' ? {} : { 'sec-websocket-protocol': `other, ${protocol}` };
+    const client = await open(api, `${PODS}/p/log?follow=true`, offered);
+    assert.equal(client.headers['sec-websocket-protocol'] ?? '', protocol);
+    assert.equal(await textOf(client, decode), `one\nzwei ü\n${long}`);
+    client.leave();
+    await api.stop();
+  });
+}
+
+test('what cannot be upgraded is refused as it is without WebSocket', async () => {
+  const api = await startWithPod('one');
+  const status = async (url: string, headers: Record<string, string>): Promise<number> =>
+    (await api.call('GET', url, { headers })).status;
+  assert.equal(await status(`${PODS}/none/log`, HANDSHAKE), 404);
+  assert.equal(await status(`${PODS}/p/log`, { ...HANDSHAKE, 'sec-websocket-protocol': 'other' }), 403);
+  assert.equal(await status(`${PODS}/p/log`, { ...HANDSHAKE, 'sec-websocket-version': '12' }), 400);
+  assert.equal(await status(`${CONFIG_MAPS}`, HANDSHAKE), 200);
+  assert.equal(await status(`${CONFIG_MAPS}?watch=1&fieldSelector=a`, HANDSHAKE), 400);
+  await api.stop();
+});
+
+test('a quiet watch over WebSocket gives its place back when its client goes', async () => {
+  const api = await startTestApi();
+  const openWatches = async (): Promise<string | undefined> =>
+    /^apiserver_registered_watchers\{resource="configmaps"\} (\d+)$/m.exec(
+      String((await api.call('GET', '/metrics')).body),
+    )?.[1];
+  const client = await open(api, `${CONFIG_MAPS}?watch=1`);
+  assert.equal(await openWatches(), '1');
+  client.leave();
+  await until(async () => (await openWatches()) === '0');
+  await api.stop();
+});

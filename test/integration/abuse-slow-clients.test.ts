@@ -153,6 +153,41 @@ describe('clients that do not read', () => {
     });
   });
 
+  test('600 logs that nobody reads hold a bounded sum, which is given back', async (t) => {
+    await unharmed(api, async () => {
+      const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
+      const pod = JSON.stringify({ metadata: { name: 'talker' }, spec });
+      assert.equal((await api.call('POST', '/api/v1/namespaces/default/pods', pod)).status, 201);
+      const path = '/api/v1/namespaces/default/pods/talker/log?follow=true';
+      const before = await api.memory();
+      const readers: RawConnection[] = [];
+      while (readers.length < 300)
+        readers.push(...(await Promise.all(Array.from({ length: 10 }, () => api.connect()))));
+      for (const { socket } of readers) socket.pause().write(GET.replace(CONFIG_MAPS, path));
+      const sessions = await Promise.all(
+        Array.from({ length: 3 }, () => api.session({ settings: { initialWindowSize: 0 } })),
+      );
+      const streams = sessions.flatMap((session) =>
+        Array.from({ length: 100 }, () => session.request({ ':path': path, authorization: 'Bearer admin' })),
+      );
+      for (const stream of streams) stream.on('error', () => {});
+      const closed = streams.map((stream) => once(stream, 'close'));
+      await Promise.all(streams.map((stream) => once(stream, 'response')));
+      await waitFor('every log has begun', () => readers.every(({ socket }) => socket.bytesRead > TLS_HELLO_BYTES));
+      const held = (await api.memory()) - before;
+      t.diagnostic(`${held} bytes are held`);
+      assert.ok(held < 150 * MB, `${held} bytes are held for logs that nobody reads`);
+      await Promise.all(closed);
+      await waitFor(
+        'every connection was cut off',
+        async () => (await api.connections()) < OTHERS + sessions.length,
+        60_000,
+      );
+      for (const session of sessions) session.destroy();
+      await api.givesBack(before, 50 * MB);
+    });
+  });
+
   test('a watcher that never reads while thousands of events happen is cut off; its memory is given back', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
@@ -170,6 +205,9 @@ describe('clients that do not read', () => {
     });
   });
 });
+
+/** What a connection has read before its first answer. */
+const TLS_HELLO_BYTES = 4_096;
 
 /** Connections of the test itself: the bystander's and the session whose streams were cut off. */
 const OTHERS = 5;

@@ -1,6 +1,6 @@
 import { createApiServer } from '@holdfast/apiserver';
 import { createHttpsServer, type HttpsLimits } from '@holdfast/apiserver/https';
-import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom, nextTurn } from '@holdfast/platform';
 import { storeLimits } from '@holdfast/platform/store-limit';
 import { createMemoryStore } from '@holdfast/store/memory';
 
@@ -25,7 +25,24 @@ const api = createApiServer({
     ['reader', { name: 'reader', groups }],
     ['node-a', { name: 'system:node:a', groups: ['system:nodes', 'system:authenticated'] }],
   ]),
+  nodes: () => ({
+    request: () =>
+      Promise.resolve({
+        status: 200,
+        headers: { 'content-type': 'text/plain' },
+        body: { kind: 'stream', chunks: endlessLog() },
+      }),
+  }),
 });
+/** A kubelet that has a log without end for every container. */
+async function* endlessLog(): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    yield Buffer.alloc(LOG_CHUNK_BYTES, 'l');
+    await nextTurn();
+  }
+}
+const LOG_CHUNK_BYTES = 64 * 1024;
+
 const { limits, ...tls } = setup;
 const https = createHttpsServer({ handle: api.handle, ...machine, host: '127.0.0.1', port: 0, tls, limits });
 await api.start();

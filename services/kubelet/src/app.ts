@@ -10,6 +10,7 @@ import {
 } from '@holdfast/client';
 import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
+import type { NodeLogs } from './adapters/node-log-directory.ts';
 import type { ContainerManager } from './container-stop.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
@@ -42,6 +43,8 @@ import { UserRanges } from './user-ranges.ts';
 import { VolumeAttachments } from './volume-attachments.ts';
 
 export interface KubeletDeps {
+  /** Absent: no files of the machine are shown. */
+  readonly files?: NodeLogs;
   readonly client: ApiClient;
   /** Without it the API is watched. */
   readonly bus?: Bus | undefined;
@@ -140,6 +143,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       runtime,
       pods: () => informer.list(),
       pod: podOf,
+      files: deps.files,
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {

@@ -9,7 +9,7 @@ import { type UserRangePool, userRangePool } from './domain/user-ranges.ts';
 import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './eviction/flags.ts';
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { GARBAGE_SETTINGS, type GarbagePolicy, readGarbagePolicy } from './garbage/policy.ts';
-import { MAX_PODS_PER_NODE } from './limits.ts';
+import { KUBELET_PORT_DEFAULT, MAX_PODS_PER_NODE } from './limits.ts';
 import { LOG_SETTINGS, readLogFlags } from './log-flags.ts';
 import type { LogLimits } from './runtime/log-limits.ts';
 import { readShutdownPeriods, type ShutdownPeriod } from './shutdown/plan.ts';
@@ -27,7 +27,13 @@ export const KUBELET_SETTINGS = {
   'cluster-dns': { kind: 'string', help: 'addresses of servers that know the names of services, separated by commas' },
   'cluster-domain': { kind: 'string', help: 'what the names of services end in', default: 'cluster.local' },
   host: { kind: 'string', help: 'address that this node listens on for the API servers', default: '0.0.0.0' },
-  port: { kind: 'integer', help: 'port for the API servers; 0 takes a free one', default: 10_250, min: 0, max: 65_535 },
+  port: {
+    kind: 'integer',
+    help: 'port for the API servers; 0 takes a free one',
+    default: KUBELET_PORT_DEFAULT,
+    min: 0,
+    max: 65_535,
+  },
   'tls-cert-file': {
     kind: 'string',
     help: 'PEM certificate of this node, with its name; absent = no port, and no logs or exec through the API',
@@ -36,6 +42,18 @@ export const KUBELET_SETTINGS = {
   'client-ca-file': {
     kind: 'string',
     help: "PEM of the authority of the API servers' client certificates; default: ca-file",
+  },
+  'nodes-on-machine': {
+    kind: 'integer',
+    help: 'how many nodes share this machine or its container runtime; each promises pods an equal part of it',
+    default: 1,
+    min: 1,
+    max: 1_000,
+  },
+  'log-directory': {
+    kind: 'string',
+    help: 'directory of the machine that the API shows below nodes/NAME/proxy/logs/; empty = none',
+    default: '/var/log',
   },
   'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
   ...LOG_SETTINGS,
@@ -59,6 +77,10 @@ export interface KubeletConfig {
   /** Absent: this node has no port. */
   readonly server: ServerConfig | undefined;
   readonly maxPods: number;
+  /** Nodes that share the machine, this one among them. */
+  readonly nodesOnMachine: number;
+  /** Shown below `/logs`; '' = nothing is. */
+  readonly logDirectory: string;
   readonly taints: readonly Taint[];
   /** What pods are not promised. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
@@ -89,6 +111,8 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     },
     server: readServer(settings),
     maxPods: settings['max-pods'],
+    nodesOnMachine: settings['nodes-on-machine'],
+    logDirectory: settings['log-directory'],
     taints: readTaints(settings['register-with-taints'] ?? ''),
     reserved: (['system-reserved', 'kube-reserved'] as const).map((flag) => readAmounts(flag, settings[flag])),
     eviction: readEvictionConfig(evictionFlags(settings)),

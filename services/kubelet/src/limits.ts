@@ -95,6 +95,9 @@ export const NODE_ADDRESS_LOOK_MS = 5_000;
 /** A status that loses against other writers of the node is written again at once, so often in one beat (Kubernetes: 5). */
 export const NODE_STATUS_TRIES = 5;
 
+/** Where the API servers expect a kubelet that does not say otherwise (Kubernetes'). */
+export const KUBELET_PORT_DEFAULT = 10_250;
+
 /** A rate of use is that of at least this long, and the points of one are kept for this long. */
 export const CPU_RATE_WINDOW_MS = 10_000;
 export const CPU_RATE_KEPT_MS = 120_000;
@@ -113,6 +116,9 @@ if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('
 export const EXPANDED_MAX_BYTES = 128 * 1024;
 /** All variables that a container names, and all words of its command: what Linux gives to a program in all, with room to spare. */
 export const ENVIRONMENT_MAX_BYTES = 1024 * 1024;
+
+/** Entries of one directory of logs that a node lists. */
+export const NODE_LOG_ENTRIES_MAX = 1_000;
 
 /** For the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;

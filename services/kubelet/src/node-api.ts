@@ -2,6 +2,7 @@ import type { Pod } from '@holdfast/api';
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
 import { describeError, type Log, parseTime } from '@holdfast/platform';
+import type { NodeLogs } from './adapters/node-log-directory.ts';
 import type { LogRequest } from './pod-logs.ts';
 import { attachToPod, execInPod, forwardToPod, type PodStreamsDeps, type StreamTarget } from './pod-streams.ts';
 import type { StatsRoutes } from './stats/routes.ts';
@@ -11,6 +12,8 @@ export interface NodeApiDeps extends PodStreamsDeps {
   /** The pods of this node, as the API last told. */
   readonly pods: () => readonly Pod[];
   readonly pod: (namespace: string, name: string) => Pod | undefined;
+  /** Files of the machine below `/logs`. Absent: the node shows none. */
+  readonly files?: NodeLogs | undefined;
   /** Below `/stats` and `/metrics`. */
   readonly numbers?: StatsRoutes;
 }
@@ -35,6 +38,7 @@ async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiRespon
     return { status: 200, headers: { 'content-type': 'text/plain' }, body: { kind: 'stream', chunks } };
   }
   if (request.method === 'GET' && route === 'healthz') return text('ok');
+  if (request.method === 'GET' && route === 'logs' && deps.files !== undefined) return deps.files(request.path);
   const numbers = request.method === 'GET' ? await deps.numbers?.(request.path, request.query) : undefined;
   if (numbers !== undefined) return numbers;
   if (request.method === 'GET' && route === 'runningpods') {

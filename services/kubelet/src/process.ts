@@ -6,6 +6,7 @@ import { readAuthority, readPair } from '@holdfast/platform/setting-files';
 import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
+import { createNodeLogDirectory } from './adapters/node-log-directory.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
@@ -20,10 +21,17 @@ import type { StaticPodSource } from './static-pods.ts';
 
 /** One node in a process of its own. Its pods run on when it stops. */
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
-  const { nodeName: name, nodeLabels: labels, stateDirectory, maxPods } = config;
+  const {
+    nodeName: name,
+    nodeLabels: labels,
+    stateDirectory,
+    maxPods,
+    nodesOnMachine: sharedBy,
+    logDirectory,
+  } = config;
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   const incarnation = readIncarnation(stateDirectory, createIds(createSystemRandom()));
-  const machine = { ...readMachineFacts({ name, labels, stateDirectory, maxPods }), incarnation };
+  const machine = { ...readMachineFacts({ name, labels, stateDirectory, maxPods, sharedBy }), incarnation };
   const { connection, ...tools } = await openComponent(config.component, {
     name: 'kubelet',
     log,
@@ -36,7 +44,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
-  const allocatable = allocatableOf(machine.capacity, config.reserved, config.eviction);
+  const allocatable = allocatableOf(machine.allocatable, config.reserved, config.eviction);
   const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
@@ -57,6 +65,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     ownIds: userRangePool(),
     machine: probe,
     bound: boundRecord(stateDirectory),
+    ...(logDirectory === '' ? {} : { files: createNodeLogDirectory(logDirectory) }),
   };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();

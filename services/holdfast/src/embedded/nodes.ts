@@ -5,6 +5,7 @@ import {
   type ContainerRuntime,
   createKubelet,
   createMachineProbe,
+  createNodeLogDirectory,
   createProbeNetwork,
   DEFAULT_EVICTION_FLAGS,
   DEFAULT_GARBAGE_POLICY,
@@ -35,6 +36,9 @@ const SHUTDOWN_GRACE_MS = 5_000;
 /** Of a machine that somebody works on: its disk may well be nearly full, and that is no reason to end pods. */
 const EVICTION = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi' });
 
+/** Shown below `nodes/NAME/proxy/logs/`. */
+const NODE_LOGS = '/var/log';
+
 export interface ProcessNodeDeps extends ComponentsDeps {
   /** Who answers for the names of services in this process, if anybody does. */
   readonly names: ClusterNames | undefined;
@@ -63,6 +67,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
     garbage: GARBAGE,
+    files: createNodeLogDirectory(NODE_LOGS),
     userRanges: userRangesOf(deps, name),
     ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),
     dns: names?.dns ?? givenDns(deps),
@@ -114,6 +119,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       machine: createMachineProbe(stateDirectory),
       eviction: EVICTION,
       garbage: GARBAGE,
+      files: createNodeLogDirectory(NODE_LOGS),
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),
       client: front.clientOf(nodeUser(name), identity.incarnation),

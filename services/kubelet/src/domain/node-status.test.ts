@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shareOf } from '../adapters/machine-facts.ts';
+import { readKubeletConfig } from '../config.ts';
 import { allocatableOf } from '../eviction/allocatable.ts';
 import { readAmounts, readTaints } from '../eviction/flags.ts';
 import { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from '../eviction/thresholds.ts';
@@ -24,6 +26,27 @@ test('conditions of a node that is well, and of one that is short of everything'
     ['DiskPressure', 'True', 'KubeletHasDiskPressure', 'kubelet has disk pressure'],
     ['PIDPressure', 'True', 'KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
   ]);
+});
+
+test('a node without a port of its own reports the default port, never 0', () => {
+  assert.equal(nodeStatus(state, undefined).daemonEndpoints?.kubeletEndpoint?.Port, 10_250);
+  const other = nodeStatus({ ...state, facts: { ...facts, kubeletPort: 4_711 } }, undefined);
+  assert.equal(other.daemonEndpoints?.kubeletEndpoint?.Port, 4_711);
+});
+
+test('nodes that share a machine promise together no more than it has', () => {
+  const config = readKubeletConfig({ argv: ['--state-dir=/s', '--nodes-on-machine=3'], env: {} });
+  assert.ok(config !== undefined);
+  const capacity = { cpu: '4', memory: '9216000Ki', 'ephemeral-storage': '94371840Ki', pods: '110' };
+  const share = shareOf(capacity, config.nodesOnMachine);
+  const eviction = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi' });
+  const allocatable = allocatableOf(share, [], eviction);
+  assert.deepEqual(allocatable, {
+    cpu: '1333m',
+    memory: '2900Mi',
+    'ephemeral-storage': '31457280Ki',
+    pods: '110',
+  });
 });
 
 test('the time of a transition stays while the condition stays', () => {

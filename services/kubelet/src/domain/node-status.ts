@@ -9,6 +9,7 @@ import {
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { PressureCondition } from '../eviction/signals.ts';
+import { KUBELET_PORT_DEFAULT } from '../limits.ts';
 
 /** What the machine is, as far as it does not change while the kubelet runs. */
 export interface NodeFacts {
@@ -17,7 +18,7 @@ export interface NodeFacts {
   readonly incarnation?: string;
   /** At the start; see `NodeAddress`. */
   readonly address: string;
-  /** Where the API servers reach its kubelet. Absent: by a direct call, and the node reports 0, which means the default port. */
+  /** Where the API servers reach its kubelet. Absent: by a direct call, and the node reports the default port. */
   readonly kubeletPort?: number;
   readonly hostname: string;
   /** Scheme of container ids: `process` in `process://...`. */
@@ -84,7 +85,7 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
     allocatable: { ...facts.allocatable },
     capacity: { ...facts.capacity },
     conditions: nodeConditions(state, old?.conditions ?? []),
-    daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort ?? 0 } },
+    daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort ?? KUBELET_PORT_DEFAULT } },
     ...(state.images === undefined ? {} : { images: [...state.images] }),
     ...volumesOf(state, old),
     nodeInfo: {

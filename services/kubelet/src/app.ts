@@ -137,13 +137,11 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     logs,
     shutDown: () => shutdown.run(),
     api: createNodeApi({
+      ...deps,
       logs,
       log,
-      clock,
-      runtime,
       pods: () => informer.list(),
       pod: podOf,
-      files: deps.files,
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
     start: async () => {

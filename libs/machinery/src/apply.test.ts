@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type Applied, applyServerSide } from './apply.ts';
 import { deepFreeze } from './deep.ts';
 import type { Json, JsonObject } from './json.ts';
+import { MAX_CONFLICTS_TOLD } from './limits.ts';
 import { managedFieldsOf, trackUpdate } from './managed-fields/track.ts';
 import { StatusError } from './status.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
@@ -140,6 +141,16 @@ test('several conflicts are told by manager; updaters with their version', () =>
       'conflicts with "kubectl-scale" with subresource "scale" using apps/v1:\n- .spec.replicas',
   );
   assert.equal(details?.causes?.length, 3);
+});
+
+test('of thousands of conflicts some are told, and how many there are', () => {
+  const annotations = (value: string) =>
+    Object.fromEntries(Array.from({ length: MAX_CONFLICTS_TOLD + 5 }, (_, index) => [`a${index}`, value]));
+  const of = (value: string) => ({ ...full, metadata: { name: 'web', annotations: annotations(value) } });
+  const live = apply({ config: of('a') });
+  const { message = '', details } = statusOf(() => apply({ live, config: of('b'), manager: 'bob' })).body;
+  assert.match(message, /^Apply failed with 2005 conflicts: [^]*\nand 5 more$/);
+  assert.equal(details?.causes?.length, MAX_CONFLICTS_TOLD);
 });
 
 test('force takes the fields over, an equal value is shared', () => {

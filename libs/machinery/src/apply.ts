@@ -39,6 +39,7 @@ import {
 } from './managed-fields/track.ts';
 import type { StructSchema } from './schema.ts';
 import { badRequest, unclassifiedError } from './status.ts';
+import { runSteps, type Steps } from './steps.ts';
 import { type Comparison, compareTyped, excludeFields } from './typed/compare.ts';
 import { mergeTyped } from './typed/merge.ts';
 import { removeFields, withDeclaredFields } from './typed/remove.ts';
@@ -65,11 +66,16 @@ export interface Applied {
 }
 
 /** Throws StatusError: 400, 409 with a cause per conflict, or what Kubernetes answers for a bad configuration. */
-export function applyServerSide(request: ApplyRequest): Applied {
+export const applyServerSide = (request: ApplyRequest): Applied => runSteps(applyInSteps(request));
+
+/** The same in steps, between which others can work. */
+export function* applyInSteps(request: ApplyRequest): Steps<Applied> {
   checkConfig(request);
+  yield;
   const live = request.live === undefined ? unsetObject(request.schema) : untracked(request.live);
   const before = ownersBeforeApply(request, live);
-  const outcome = new Application(request, live, before).run();
+  yield;
+  const outcome = yield* new Application(request, live, before).run();
   return withLastApplied(request, outcome);
 }
 
@@ -143,15 +149,21 @@ class Application {
     this.#self = identifierOf(applierId(request));
   }
 
-  run(): Applied {
+  *run(): Steps<Applied> {
     const { config, schema, resetFields = EMPTY_FIELD_SET } = this.#request;
     const merged = mergeTyped(this.#live, config, schema);
+    yield;
     const applied = recursiveDifferenceOf(toFieldSet(config, schema), resetFields);
-    const object = this.#prune(merged, applied);
+    yield;
+    const object = yield* this.#prune(merged, applied);
+    yield;
     const change = excludeFields(compareTyped(this.#live, object, schema), resetFields);
+    yield;
     this.#refuseConflicts(change);
+    yield;
     const changed = !deepEqual(this.#live, object);
     const owners = this.#ownersAfter(applied, change, changed);
+    yield;
     return { object: withManagedFields(withoutNewNulls(object, this.#live), encodeManagedFields(owners)), changed };
   }
 
@@ -193,16 +205,21 @@ class Application {
   }
 
   /** Without what this manager applied last time, not now, and nobody else owns. */
-  #prune(merged: JsonObject, applied: FieldSet): JsonObject {
+  *#prune(merged: JsonObject, applied: FieldSet): Steps<JsonObject> {
     const last = this.#before.get(this.#self)?.fields;
     if (last === undefined || isEmptySet(last)) return merged;
     const { schema } = this.#request;
     const complete = (fields: FieldSet): FieldSet => withDeclaredFields(fields, schema);
     const present = complete(toFieldSet(merged, schema));
+    yield;
     const withoutLast = removeFields(merged, complete(last), schema);
+    yield;
     const keptAnyway = complete(toFieldSet(withoutLast, schema));
+    yield;
     const owned = complete(this.#ownedByAnyone(applied));
+    yield;
     const pruned = removeFields(merged, differenceOf(present, unionOf(keptAnyway, owned)), schema);
+    yield;
     const gone = differenceOf(present, complete(toFieldSet(pruned, schema)));
     return removeFields(merged, intersectionOf(gone, complete(last)), schema);
   }

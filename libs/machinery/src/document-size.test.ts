@@ -41,3 +41,13 @@ test('a JSON patch does not make a list longer than can be read', () => {
   assert.throws(() => applyJsonPatch({ a: list(MAX_ENTRIES) }, [insert]), tooLarge);
   assert.throws(() => applyJsonPatch({ a: [] }, [{ ...insert, path: '/b'.repeat(1_000_000) }]), StatusError);
 });
+
+test('more entries than are read are refused before the text is parsed', () => {
+  const unfinished = [`{"a":[${'1,'.repeat(MAX_ENTRIES + 2)}`, `{${'"a":1,'.repeat(MAX_ENTRIES + 2)}`];
+  for (const text of unfinished) {
+    assert.throws(() => parseJson(text), tooLarge);
+  }
+  assert.throws(() => parseJson(`{"a":[${'1,'.repeat(MAX_ENTRIES - 2)}`), /unexpected end of JSON input/);
+  const nested = { a: ['],[', { b: [1, 2] }], c: '{,}'.repeat(MAX_ENTRIES) };
+  assert.deepEqual(parseJson(JSON.stringify(nested)).value, nested);
+});

@@ -34,6 +34,7 @@ export * from './schema-decode.ts';
 export * from './selector-parse.ts';
 export * from './selectors.ts';
 export * from './status.ts';
+export * from './steps.ts';
 export * from './strategic-merge.ts';
 export * from './table.ts';
 export * from './typed/unset.ts';

@@ -17,6 +17,7 @@ import {
   MAX_STRICT_ERRORS,
 } from './limits.ts';
 import { badRequest, requestEntityTooLarge, unprocessablePatch } from './status.ts';
+import { runSteps, type Steps } from './steps.ts';
 
 export interface JsonPatchOperation {
   readonly op: string;
@@ -98,7 +99,13 @@ function decodeOperation(operation: Json): JsonPatchOperation {
 }
 
 /** RFC 6902 on a copy of `doc`. Throws StatusError 422 when any operation does not apply. */
-export function applyJsonPatch(doc: Json, operations: readonly JsonPatchOperation[]): Json {
+export const applyJsonPatch = (doc: Json, operations: readonly JsonPatchOperation[]): Json =>
+  runSteps(jsonPatchInSteps(doc, operations));
+
+const OPERATIONS_PER_STEP = 16;
+
+/** The same in steps, between which others can work. */
+export function* jsonPatchInSteps(doc: Json, operations: readonly JsonPatchOperation[]): Steps<Json> {
   if (operations.length > MAX_JSON_PATCH_OPERATIONS) {
     throw requestEntityTooLarge(
       `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${operations.length}`,
@@ -106,7 +113,10 @@ export function applyJsonPatch(doc: Json, operations: readonly JsonPatchOperatio
   }
   const document = new PatchedDocument(copyJson(doc));
   try {
-    for (const operation of operations) document.apply(operation);
+    for (const [index, operation] of operations.entries()) {
+      document.apply(operation);
+      if (index % OPERATIONS_PER_STEP === OPERATIONS_PER_STEP - 1) yield;
+    }
   } catch (error) {
     if (error instanceof JsonPatchError) throw unprocessablePatch(error);
     throw error;

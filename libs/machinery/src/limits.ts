@@ -23,3 +23,5 @@ export const MAX_FIELD_ERROR_CHARS = 512 * 1024;
 export const MAX_ENTRIES = 10_000;
 /** Values of one document, however nested. An object of the largest size that can be stored has so many when each takes 15 bytes. */
 export const MAX_VALUES = 100_000;
+/** Fields of other owners that a refused apply is told; the message counts them all. */
+export const MAX_CONFLICTS_TOLD = 2_000;

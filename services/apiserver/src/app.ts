@@ -42,11 +42,12 @@ import { asRead } from './http/indentation.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { coresByRoom } from './http/write-room.ts';
+import { YamlReader } from './http/yaml-reader.ts';
 import { API_SERVER } from './identity.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { fieldReadersOf } from './kinds/field-readers.ts';
-import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+import { DEFAULT_TOLERATION_SECONDS, LARGE_BODY_BYTES } from './limits.ts';
 import { createLineageGuard } from './lineage/guard.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
@@ -110,6 +111,9 @@ export interface ApiServer extends Service {
   readonly announce: (at: ApiAddress) => Promise<void>;
 }
 
+/** Bodies may be texts as well, whose length is close enough to their bytes. */
+const isLarge = ({ body }: Parameters<ApiHandler>[0]): boolean => body !== undefined && body.length > LARGE_BODY_BYTES;
+
 export function createApiServer(deps: ApiServerDeps): ApiServer {
   const wake: Wake = { definition: () => {} };
   const core = createCore(deps, wake);
@@ -122,7 +126,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     try {
       const found = authenticate(core.access.authenticators, request);
       const user = found instanceof Promise ? await found : found;
-      const turn = isHealthPath(request.path) ? undefined : core.turns.begin(user);
+      const turn = isHealthPath(request.path) ? undefined : core.turns.begin(user, isLarge(request));
       if (turn !== undefined) await turn;
       return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
     } catch (error) {
@@ -161,6 +165,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       eventSweeper.stop();
       await definitions.stop();
       await accountTokens?.stop();
+      await core.yaml.stop();
       await core.cache.stop();
     },
   };
@@ -215,6 +220,7 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const nodes = deps.nodes?.(reader);
   return {
     turns: new Turns(clock),
+    yaml: new YamlReader(clock),
     store,
     cache,
     kinds,

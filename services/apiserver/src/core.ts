@@ -8,6 +8,7 @@ import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { WriteGate } from './http/write-gate.ts';
+import type { YamlReader } from './http/yaml-reader.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
 import type { LineageGuard } from './lineage/guard.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
@@ -33,6 +34,7 @@ export interface Core {
   readonly serviceLevels: ServiceLevels;
   /** Who works on this thread. */
   readonly turns: Turns;
+  readonly yaml: YamlReader;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: Ids;

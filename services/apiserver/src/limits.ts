@@ -85,6 +85,16 @@ export const DEFAULT_TOLERATION_SECONDS = 300;
 /** Tokens of a YAML body: about 40,000 keys, half a second of work, during which nobody else is served. JSON has no such limit: it is read a hundred times as fast. */
 export const YAML_TOKENS_MAX = 250_000;
 
+/** A YAML body that is longer is read on a thread of its own: so many bytes take about 6 ms. */
+export const LONG_YAML_BYTES = 64 * 1024;
+
+/** What that thread may take for one body; the largest that is read takes half a second and 150 MB. */
+export const YAML_READ_MS = 20_000;
+export const YAML_THREAD_HEAP_MB = 256;
+
+/** The thread ends when no long YAML body came for this long. */
+export const YAML_THREAD_IDLE_MS = 30_000;
+
 /** References in a YAML body to other places of it, and values of it when they are all replaced. */
 export const YAML_ALIASES_MAX = 1_000;
 export const YAML_NODES_MAX = 100_000;
@@ -140,6 +150,12 @@ export const TURN_MS = 10;
 /** Requests of one user that wait for a turn; more are told to come back. Of a component of the system many come at once. */
 export const WAITING_PER_USER_MAX = 512;
 export const WAITING_PER_SYSTEM_FLOW_MAX = 16_384;
+
+/** A request with a longer body is large: it may need a hundred times as much memory while it is served. */
+export const LARGE_BODY_BYTES = 128 * 1024;
+
+/** Requests that paused to let others in. While so many are, no large request begins. */
+export const PAUSED_WORK_MAX = 4;
 
 /** Events inform people about what has just happened; they are removed after this. */
 export const EVENT_KEEP_MS = 60 * 60_000;

@@ -22,6 +22,7 @@ import { type RequestInfo, type ResourceRequest, readRequestInfo } from './http/
 import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
 import { type CoresByRoom, roomOf } from './http/write-room.ts';
+import { hasLongYamlBody } from './http/yaml-reader.ts';
 import type { User } from './identity.ts';
 import { answerCustom } from './kinds/answer-custom.ts';
 import { routeResource } from './verbs/resource-router.ts';
@@ -147,11 +148,17 @@ function performReady(
 
 function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   const { request } = incoming;
-  return core.writeGate.pass(info.verb, incoming.user, () =>
-    hasProtobufBody(request) && isReadable(core, info)
-      ? withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info))
-      : answerResource(core, incoming, info),
-  );
+  return core.writeGate.pass(info.verb, incoming.user, () => {
+    if (hasProtobufBody(request) && isReadable(core, info))
+      return withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info));
+    return hasLongYamlBody(request) ? answerLongYaml(core, incoming, info) : answerResource(core, incoming, info);
+  });
+}
+
+async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  await core.yaml.readAhead(incoming.user, incoming.request);
+  await core.turns.goOn(incoming.user);
+  return answerResource(core, incoming, info);
 }
 
 /** Also what the cache could answer: it may show a history that has ended. */

@@ -333,6 +333,7 @@ test('cron jobs: what is refused', () => {
   const bad = (text: string, detail: string): string => `spec.timeZone: Invalid value: "${text}": ${detail}`;
   const cases: readonly Case[] = [
     [{ schedule: '' }, ['spec.schedule: Required value']],
+    [{ schedule: `${'0,'.repeat(2_100)} * * * *` }, ['spec.schedule: Too long: may not be more than 4096 bytes']],
     [{ schedule: '* *' }, ['spec.schedule: Invalid value: "* *": expected exactly 5 fields, found 2: [* *]']],
     [
       { schedule: 'a-b-c * * * *' },

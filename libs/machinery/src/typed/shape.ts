@@ -51,45 +51,54 @@ export function listSchema(schema: Schema): ListSchema {
 export const objectOf = (value: Maybe): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
 export const listOf = (value: Maybe): readonly Json[] | undefined => (isJsonArray(value) ? value : undefined);
 
-/** An item that has no identity in its list. */
-export class ItemIdentityError extends Error {
-  override readonly name = 'ItemIdentityError';
+/** Why an item has no identity in its list. No error: a document may have thousands of such, and each error looks at the stack. */
+export class ItemProblem {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
 }
 
 /** The path element of an item: its keys, completed with the schema's defaults, or itself in a set. */
-export function itemElement(list: ListSchema, item: Json): PathElement {
+export function itemElement(list: ListSchema, item: Json): PathElement | ItemProblem {
   return list.listType === 'map' ? keyedItemElement(list, item) : setItemElement(item);
 }
 
-function setItemElement(item: Json): PathElement {
-  if (item === null)
-    throw new ItemIdentityError("associative list without keys has an element that's an explicit null");
+function setItemElement(item: Json): PathElement | ItemProblem {
+  if (item === null) return new ItemProblem("associative list without keys has an element that's an explicit null");
   if (typeof item === 'object') {
     const type = isJsonArray(item) ? 'list' : 'map';
-    throw new ItemIdentityError(`associative list without keys has an element that's a ${type} type`);
+    return new ItemProblem(`associative list without keys has an element that's a ${type} type`);
   }
   return valueElement(item);
 }
 
-function keyedItemElement(list: ListSchema, item: Json): PathElement {
-  if (item === null) throw new ItemIdentityError('associative list with keys may not have a null element');
-  if (!isJsonObject(item)) throw new ItemIdentityError('associative list with keys may not have non-map elements');
+function keyedItemElement(list: ListSchema, item: Json): PathElement | ItemProblem {
+  if (item === null) return new ItemProblem('associative list with keys may not have a null element');
+  if (!isJsonObject(item)) return new ItemProblem('associative list with keys may not have non-map elements');
   const [first = '', ...more] = list.mapKeys ?? [];
   // Most lists have one key, and nothing to put in order.
-  if (more.length === 0 && first !== '')
-    return `k:{${JSON.stringify(first)}:${JSON.stringify(keyOf(list, item, first))}}`;
+  if (more.length === 0 && first !== '') {
+    const value = keyOf(list, item, first);
+    return value === undefined ? keyOmitted(first) : `k:{${JSON.stringify(first)}:${JSON.stringify(value)}}`;
+  }
   const keys: MutableJsonObject = {};
-  for (const key of list.mapKeys ?? []) setOwn(keys, key, keyOf(list, item, key));
+  for (const key of list.mapKeys ?? []) {
+    const value = keyOf(list, item, key);
+    if (value === undefined) return keyOmitted(key);
+    setOwn(keys, key, value);
+  }
   return keyElement(keys);
 }
 
-function keyOf(list: ListSchema, item: JsonObject, key: string): Json {
-  const value = ownValue(item, key) ?? defaultOfKey(list, key);
-  if (value !== undefined) return value;
-  throw new ItemIdentityError(
+const keyOf = (list: ListSchema, item: JsonObject, key: string): Json | undefined =>
+  ownValue(item, key) ?? defaultOfKey(list, key);
+
+const keyOmitted = (key: string): ItemProblem =>
+  new ItemProblem(
     `associative list with keys has an element that omits key field ${JSON.stringify(key)} (and doesn't have default value)`,
   );
-}
 
 /** The only default among the keys of built-in lists, for tables that do not carry defaults: ports are TCP. */
 const BUILT_IN_KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
@@ -115,10 +124,6 @@ export function itemsByElement(list: ListSchema, items: readonly Json[] | undefi
 }
 
 export function tryItemElement(list: ListSchema, item: Json): PathElement | undefined {
-  try {
-    return itemElement(list, item);
-  } catch (error) {
-    if (error instanceof ItemIdentityError) return undefined;
-    throw error;
-  }
+  const element = itemElement(list, item);
+  return element instanceof ItemProblem ? undefined : element;
 }

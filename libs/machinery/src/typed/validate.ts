@@ -3,7 +3,7 @@ import { goInterfaceType, printGo } from '../go-types.ts';
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from '../json.ts';
 import type { ListSchema, ScalarSchema, Schema } from '../schema.ts';
 
-import { declaresField, fieldSchema, ItemIdentityError, itemElement } from './shape.ts';
+import { declaresField, fieldSchema, ItemProblem, itemElement } from './shape.ts';
 
 /** What is wrong with an applied configuration, in the words of Kubernetes; nothing when it fits its schema. */
 export function validateTyped(value: JsonObject, schema: Schema): readonly string[] {
@@ -70,13 +70,10 @@ class Validator {
   }
 
   #identify(schema: ListSchema, item: Json, index: number): PathElement | undefined {
-    try {
-      return itemElement(schema, item);
-    } catch (error) {
-      if (!(error instanceof ItemIdentityError)) throw error;
-      this.#report(`element ${index}: ${error.message}`);
-      return undefined;
-    }
+    const element = itemElement(schema, item);
+    if (!(element instanceof ItemProblem)) return element;
+    this.#report(`element ${index}: ${element.message}`);
+    return undefined;
   }
 
   #scalar(value: Json, { scalar }: ScalarSchema): void {

@@ -45,9 +45,12 @@ export const refusedAddress = (service: Readonly<Service>, ip: string, why: stri
 function settleNewPorts(service: Service, taken: Set<number>): void {
   const ports = service.spec.ports ?? [];
   const settled = new Map<number, number>();
+  const named = new Map<number, number>();
+  for (const { port, nodePort } of ports) if (nodePort && !named.has(port)) named.set(port, nodePort);
+  const needsAll = needsNodePorts(service);
   for (const [i, port] of ports.entries()) {
-    if (!port.nodePort && !needsNodePorts(service)) continue;
-    const wanted = ports.find((each) => each.port === port.port && each.nodePort)?.nodePort ?? 0;
+    if (!port.nodePort && !needsAll) continue;
+    const wanted = named.get(port.port) ?? 0;
     const shared = settled.get(port.port);
     if (shared === undefined) {
       if (wanted !== 0) take(service, i, wanted, taken);

@@ -42,13 +42,26 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
   'application/strategic-merge-patch+json',
 ]);
 
-export type BodyFormat = 'json' | 'yaml';
+/** A body that somebody has read already says what is in it. */
+export type BodyFormat = 'json' | 'yaml' | (() => ParsedJson);
+
+const readAhead = new WeakMap<ApiRequest, () => ParsedJson>();
+
+/** What a body holds was found out elsewhere; `read` throws what is wrong with it. */
+export const noteRead = (request: ApiRequest, read: () => ParsedJson): void => void readAhead.set(request, read);
+
+export const isYaml = (request: ApiRequest): boolean => YAML_TYPES.has(mediaTypeOf(request));
+
+const YAML_TYPES: ReadonlySet<string> = new Set(['application/yaml', 'application/apply-patch+yaml']);
+
+/** A body whose only form is YAML. */
+export const yamlFormat = (request: ApiRequest): BodyFormat => readAhead.get(request) ?? 'yaml';
 
 /** 415 for anything else; no content type means JSON. What came as protobuf is JSON by now. */
 export function bodyFormat(request: ApiRequest): BodyFormat {
   const type = mediaTypeOf(request);
   if (type === '' || type === 'application/json') return 'json';
-  if (type === 'application/yaml') return 'yaml';
+  if (type === 'application/yaml') return yamlFormat(request);
   throw unsupportedMediaType(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
 }
 
@@ -67,7 +80,7 @@ export function parseDocument(text: string, format: BodyFormat, wanted: string):
 
 /** As `parseDocument`, where another sentence tells why it is none. */
 export function parseRefusing(text: string, format: BodyFormat, refused: Refusal): ParsedDocument {
-  const parsed = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, refused);
+  const parsed = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, format, refused);
   const { value, duplicates } = parsed;
   // In YAML, 1.0 is an integer by the time that it is JSON.
   const hasOddNumbers = format === 'json' && parsed.hasOddNumbers === true;
@@ -96,14 +109,18 @@ function parseJsonText(text: string, refused: Refusal): ParsedJson {
   }
 }
 
-function parseYaml(text: string, refused: Refusal): ParsedJson {
+function parseYaml(text: string, format: BodyFormat, refused: Refusal): ParsedJson {
   try {
-    return parseYamlText(text);
+    return readYamlText(text, format);
   } catch (error) {
     if (error instanceof YamlSyntaxError) throw refused(error.message);
     throw error;
   }
 }
+
+/** Throws YamlSyntaxError, or StatusError 413. */
+export const readYamlText = (text: string, format: BodyFormat): ParsedJson =>
+  typeof format === 'function' ? format() : parseYamlText(text);
 
 const unrecognized = (wanted: string, text: string, why: string): StatusError =>
   badRequest(`the object provided is unrecognized (must be of type ${wanted}): ${why} (${summaryOf(text)})`);

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
-import { JsonSyntaxError, type ParsedJson, parseJson, refuseTooManyValues } from '@holdfast/machinery';
+import { JsonSyntaxError, type ParsedJson, parseJson, refuseTooManyValues, StatusError } from '@holdfast/machinery';
+import { YamlTooLargeError } from './yaml-errors.ts';
 
-export { YamlSyntaxError } from './yaml-syntax-error.ts';
+export { YamlSyntaxError } from './yaml-errors.ts';
 
 type YamlBody = typeof import('./yaml-body.ts');
 
@@ -14,17 +15,33 @@ function yamlModule(): YamlBody {
 }
 
 export function parseYamlText(text: string): ParsedJson {
-  const json = asJson(text);
+  const json = parseJsonInYaml(text);
   if (json !== undefined) return json;
-  const parsed = yamlModule().parseYamlText(text);
+  const parsed = readHere(text);
   refuseTooManyValues(parsed.value);
   return parsed;
 }
 
+function readHere(text: string): ParsedJson {
+  try {
+    return yamlModule().readYaml(text);
+  } catch (error) {
+    if (error instanceof YamlTooLargeError) throw yamlTooLarge(error.message);
+    throw error;
+  }
+}
+
+export const yamlTooLarge = (why: string): StatusError =>
+  new StatusError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity too large: ${why}; send the object as JSON`,
+  });
+
 export const stringifyYaml = (value: unknown): string => yamlModule().stringifyYaml(value);
 
 /** Every client of server-side apply sends JSON under the name of YAML. */
-function asJson(text: string): ParsedJson | undefined {
+export function parseJsonInYaml(text: string): ParsedJson | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {
     const parsed = parseJson(text);

@@ -14,7 +14,7 @@ import {
 import { invariant } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, mediaTypeOf } from '../http/body.ts';
+import { asKind, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { catchUp } from '../reader.ts';
@@ -111,7 +111,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
 }
 
 function readScaleConfiguration(context: ResourceContext): JsonObject {
-  const { value } = parseConfiguration(bodyText(context.request));
+  const { value } = parseConfiguration(context);
   const version = value['apiVersion'] ?? '';
   if (version !== 'autoscaling/v1') {
     throw badRequest(

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { beforeEach, test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, createSystemClock, nextTurn } from '@holdfast/platform';
-import { TURN_MS, WAITING_PER_USER_MAX } from '../limits.ts';
+import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_USER_MAX } from '../limits.ts';
 import { Turns } from './turns.ts';
 
 const GREEDY = { name: 'greedy', groups: [] };
@@ -103,4 +103,24 @@ test('a user of many short requests lets others in', async () => {
   isOver = true;
   await Promise.all(floods);
   assert.ok(served - before < 1_000, `${served - before} short requests were served first`);
+});
+
+test('large requests begin only while few are paused, and all of them end', async () => {
+  let paused = 0;
+  let most = 0;
+  const large = async (name: string): Promise<void> => {
+    const user = { name, groups: [] };
+    const turn = turns.begin(user, true);
+    if (turn !== undefined) await turn;
+    for (let part = 0; part < 5; part++) {
+      now += TURN_MS;
+      paused += 1;
+      most = Math.max(most, paused);
+      await turns.goOn(user);
+      paused -= 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 30 }, (_, n) => large(`user-${n}`)));
+  assert.ok(most <= PAUSED_WORK_MAX + 1, `${most} were paused at one time`);
+  assert.equal(turns.waiting, 0);
 });

@@ -2,7 +2,7 @@ import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { afterThisTurn } from '@holdfast/platform/event-loop';
 import { isSystemComponent, type User } from '../identity.ts';
-import { TURN_MS, WAITING_PER_SYSTEM_FLOW_MAX, WAITING_PER_USER_MAX } from '../limits.ts';
+import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_SYSTEM_FLOW_MAX, WAITING_PER_USER_MAX } from '../limits.ts';
 import { FairQueue, type Flow } from './fair-queue.ts';
 
 /** One level for the system, one for all others; every user is a flow. */
@@ -11,13 +11,22 @@ export const flowOf = (user: User): Flow => ({
   key: user.name,
 });
 
+/** Work that waits for a turn. */
+interface Waiting {
+  readonly kind: 'begins' | 'begins large' | 'goes on';
+  readonly start: () => void;
+}
+
 /**
  * Who works on the thread of requests. While a turn of the event loop is short everybody begins at once. When it has lasted for a while,
  * whoever comes then, and whoever has more to do, waits for a turn of their own, and users take turns.
  */
 export class Turns {
   readonly #clock: Clock;
-  readonly #queue = new FairQueue<() => void>();
+  readonly #queue = new FairQueue<Waiting>();
+  /** Large requests that may not begin while too much work is paused: each paused request keeps its documents in memory. */
+  readonly #held = new FairQueue<Waiting>();
+  #paused = 0;
   #isOpen = false;
   #began = 0;
   /** For whom the turn is: the last who began in it. */
@@ -29,17 +38,18 @@ export class Turns {
 
   /** Requests, and parts of such, that wait. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue.size + this.#held.size;
   }
 
   /** For a request that begins: `undefined` when it may at once. Throws 429 when too many of the same user wait. */
-  begin(user: User): Promise<void> | undefined {
-    return this.#mayGoOn(user) ? undefined : this.#wait(user, true);
+  begin(user: User, isLarge = false): Promise<void> | undefined {
+    if (isLarge && this.#paused >= PAUSED_WORK_MAX) return this.#wait(user, 'begins large');
+    return this.#mayGoOn(user) ? undefined : this.#wait(user, isLarge ? 'begins large' : 'begins');
   }
 
   /** For long work, between its parts: `undefined` while nobody has to be let in. */
   goOn(user: User): Promise<void> | undefined {
-    return this.#mayGoOn(user) ? undefined : this.#wait(user, false);
+    return this.#mayGoOn(user) ? undefined : this.#wait(user, 'goes on');
   }
 
   #mayGoOn(user: User): boolean {
@@ -54,15 +64,33 @@ export class Turns {
     return true;
   }
 
-  #wait(user: User, isNew: boolean): Promise<void> {
+  #wait(user: User, kind: Waiting['kind']): Promise<void> {
     const flow = flowOf(user);
-    if (isNew && this.#queue.lengthOf(flow) >= mostWaiting(flow)) throw tooManyWaiting();
+    const waiting = this.#queue.lengthOf(flow) + this.#held.lengthOf(flow);
+    if (kind !== 'goes on' && waiting >= mostWaiting(flow)) throw tooManyWaiting();
+    if (kind === 'goes on') this.#paused += 1;
     return new Promise((resolve) => {
-      this.#queue.push(flow, () => {
+      const start = (): void => {
+        if (kind === 'goes on') this.#paused -= 1;
         this.#open(user);
         resolve();
-      });
+      };
+      this.#queue.push(flow, { kind, start });
     });
+  }
+
+  /** Paused work stands in the queue, so what is held back here always gets its turn. */
+  #startNext(): void {
+    const held = this.#paused < PAUSED_WORK_MAX ? this.#held.next() : undefined;
+    if (held !== undefined) this.#queue.push(held.flow, held.item);
+    for (let next = this.#queue.next(); next !== undefined; next = this.#queue.next()) {
+      const { flow, item } = next;
+      if (item.kind !== 'begins large' || this.#paused < PAUSED_WORK_MAX) {
+        item.start();
+        return;
+      }
+      this.#held.push(flow, item);
+    }
   }
 
   #open(user: User): void {
@@ -79,7 +107,7 @@ export class Turns {
     if (this.#current !== undefined && (cost >= CHARGED_FROM_MS || this.#queue.size > 0))
       this.#queue.charge(flowOf(this.#current), Math.max(cost, CHARGED_FROM_MS));
     this.#current = undefined;
-    this.#queue.next()?.item();
+    this.#startNext();
   };
 }
 

@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import {
-  applyServerSide,
+  applyInSteps,
   badRequest,
   conflict,
   copyJson,
@@ -12,12 +12,13 @@ import {
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, type ParsedDocument, refuseTooDeep } from '../http/body.ts';
+import { asKind, bodyText, type ParsedDocument, readYamlText, refuseTooDeep, yamlFormat } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { isKnownKind } from '../http/known-kinds.ts';
 import { objectAnswer } from '../http/object-answer.ts';
-import { parseYamlText, YamlSyntaxError } from '../http/yaml.ts';
+import { YamlSyntaxError } from '../http/yaml.ts';
 import { groupVersion, subjectOf } from '../served.ts';
+import { stepsInTurns } from '../turns/steps-in-turns.ts';
 import { createObject } from './create.ts';
 import { requireCreationRight } from './creation-right.ts';
 import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
@@ -35,11 +36,12 @@ export async function apply(
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'PatchOptions');
-  const { value: config, duplicates } = parseConfiguration(bodyText(context.request));
+  const { value: config, duplicates } = parseConfiguration(context);
   checkConfiguredName(config, context);
   const { subresource, name } = context.info;
-  const applyTo = (live: KubeObject | undefined): KubeObject => {
-    const applied = appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
+  const applyTo = async (live: KubeObject | undefined): Promise<KubeObject> => {
+    await core.turns.goOn(context.user);
+    const applied = await appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
     reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
     return applied;
   };
@@ -47,11 +49,11 @@ export async function apply(
     definition,
     form: formFor(definition, subresource),
     dryRun: options.dryRun,
-    change: (live) => changeable(applyTo(live)),
+    change: async (live) => changeable(await applyTo(live)),
     createInstead: async () => {
       if (subresource !== '') throw missing(definition, name);
       await requireCreationRight(core, context);
-      const fresh = applyTo(undefined);
+      const fresh = await applyTo(undefined);
       refuseUid(fresh, definition, name);
       placeInNamespace(fresh, context.info.namespace, definition);
       checkName(fresh, name);
@@ -62,9 +64,9 @@ export async function apply(
 }
 
 /** The configuration in the body, in YAML. */
-export function parseConfiguration(text: string): ParsedDocument {
+export function parseConfiguration({ request }: ResourceContext): ParsedDocument {
   try {
-    const { value, duplicates } = parseYamlText(text);
+    const { value, duplicates } = readYamlText(bodyText(request), yamlFormat(request));
     refuseTooDeep(value);
     if (isJsonObject(value)) return { value, duplicates };
     if (value === null) return { value: {}, duplicates };
@@ -84,18 +86,21 @@ interface Application {
   readonly config: JsonObject;
 }
 
-function appliedObject(core: Core, application: Application, live: KubeObject | undefined): KubeObject {
+async function appliedObject(core: Core, application: Application, live: KubeObject | undefined): Promise<KubeObject> {
   const { context, definition, options, config } = application;
   const { subresource } = context.info;
   refuseUnknown(config, definition);
   const writer = { definition, subresource, fieldManager: options.fieldManager, now: core.clock.now() };
-  const { object } = applyServerSide({
+  const steps = applyInSteps({
     ...identityOf(writer),
     live: live === undefined ? undefined : asJson(live),
     config,
     force: options.force,
   });
+  const { object } = await stepsInTurns(core.turns, context.user, steps);
+  await core.turns.goOn(context.user);
   const applied = asKind(decodeStoredForm(object, definition), definition);
+  await core.turns.goOn(context.user);
   return live !== undefined && differOnlyInTime(live, applied, definition) ? live : applied;
 }
 

@@ -1,7 +1,6 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import {
-  applyJsonPatch,
   applyMergePatch,
   applyStrategicMergePatch,
   badRequest,
@@ -15,12 +14,15 @@ import {
   type Json,
   type JsonObject,
   JsonSyntaxError,
+  jsonPatchInSteps,
   jsonTypeName,
   type ParsedJson,
   parseJson,
   printGo,
   refuseTooManyValues,
+  runSteps,
   StatusError,
+  type Steps,
   type StructSchema,
   setOwn,
 } from '@holdfast/machinery';
@@ -28,6 +30,7 @@ import type { Core } from '../core.ts';
 import { asKind, bodyText, mediaTypeOf, noObject, unfitKind, unsupportedMediaType } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
+import { stepsInTurns } from '../turns/steps-in-turns.ts';
 import { apply } from './apply.ts';
 import { asJson, refuseOtherType, reportStrict, schemaOf } from './decode-body.ts';
 import { formFor } from './update-forms.ts';
@@ -36,7 +39,7 @@ import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-option
 
 /** A change that a client describes to the JSON of the newest state. */
 export interface Patch {
-  readonly apply: (current: JsonObject) => Json;
+  readonly apply: (current: JsonObject) => Steps<Json>;
   /** What the description has too much. */
   readonly strictErrors: readonly string[];
   /** Numbers of the result that are to be read as they are written, by their paths. */
@@ -66,10 +69,15 @@ export async function patch(
     form: formFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
-    change: (current) => {
+    change: async (current) => {
       change ??= readPatch(context, schema);
+      await core.turns.goOn(context.user);
       const patching = { current: inGoOrder(current), patch: change, schema, kind: definition };
-      return changeable(asKind(patched(context, options, patching), definition));
+      const result = await stepsInTurns(core.turns, context.user, change.apply(patching.current));
+      await core.turns.goOn(context.user);
+      const document = patchedDocument(patching, result);
+      await core.turns.goOn(context.user);
+      return changeable(asKind(decodePatched(context, options, { ...patching, document }), definition));
     },
   });
   return objectAnswer(core, context, definition, { status: 200, object });
@@ -85,7 +93,10 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
   const { value, duplicates, hasOddNumbers } = parsePatch(context, refused);
   if (type === JSON_PATCH) {
     const { operations, strictErrors } = decodeJsonPatch(value, isUnchecked ? 'ignored' : 'checked');
-    return { apply: (current) => applyJsonPatch(current, operations), strictErrors: [...duplicates, ...strictErrors] };
+    return {
+      apply: (current) => jsonPatchInSteps(current, operations),
+      strictErrors: [...duplicates, ...strictErrors],
+    };
   }
   if (type === MERGE_PATCH && value === null) throw badRequest(NO_MERGE_PATCH);
   const body = value ?? {};
@@ -93,14 +104,21 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     throw refused(`json: cannot unmarshal ${jsonTypeName(body)} into Go value of type map[string]interface {}`);
   }
   if (type === MERGE_PATCH) {
-    const merge: Patch = { apply: (current) => applyMergePatch(current, body), strictErrors: duplicates };
+    const merge: Patch = {
+      apply: (current) => oneStep(() => applyMergePatch(current, body)),
+      strictErrors: duplicates,
+    };
     return hasOddNumbers === true ? { ...merge, oddNumbers: findOddNumbers(bodyText(context.request)) } : merge;
   }
   return {
-    apply: (current) => applyStrategicMergePatch(current, body, schema),
+    apply: (current) => oneStep(() => applyStrategicMergePatch(current, body, schema)),
     strictErrors: duplicates,
     strategic: body,
   };
+}
+
+function* oneStep<T>(work: () => T): Steps<T> {
+  return work();
 }
 
 export function requirePatchType({ request }: ResourceContext): string {
@@ -144,12 +162,24 @@ export interface Patching {
 }
 
 /** The patched document, checked field by field as if it had been sent whole. */
-export function patched(context: ResourceContext, options: WriteOptions, patching: Patching): JsonObject {
-  const { patch, kind } = patching;
-  const result = patch.apply(patching.current);
+export const patched = (context: ResourceContext, options: WriteOptions, patching: Patching): JsonObject =>
+  decodePatched(context, options, {
+    ...patching,
+    document: patchedDocument(patching, runSteps(patching.patch.apply(patching.current))),
+  });
+
+function patchedDocument({ patch, current }: Patching, result: Json): JsonObject {
   if (!isJsonObject(result)) throw invalidPatch(patch, result, noObject(result));
   refuseTooManyValues(result);
-  const document = patch.strategic === undefined ? result : keepKind(result, patching.current);
+  return patch.strategic === undefined ? result : keepKind(result, current);
+}
+
+interface Patched extends Patching {
+  readonly document: JsonObject;
+}
+
+function decodePatched(context: ResourceContext, options: WriteOptions, patching: Patched): JsonObject {
+  const { patch, kind, document } = patching;
   const refusal = (why: string): StatusError => invalidPatch(patch, document, why);
   if (kind?.custom !== undefined) refuseOtherType(document, kind);
   const otherKind = kind === undefined || kind.custom !== undefined ? undefined : unfitKind(document, kind);

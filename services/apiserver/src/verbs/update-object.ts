@@ -45,7 +45,7 @@ export interface Update {
    * The wanted object, made from the stored one, which is frozen. What is returned may be changed, but for what the pipeline only
    * ever replaces (see `changeable`). Runs again for every attempt.
    */
-  readonly change: (current: KubeObject) => KubeObject;
+  readonly change: (current: KubeObject) => KubeObject | Promise<KubeObject>;
   /** What the change does leaves no default to be set: it may share with the stored object what it does not change. */
   readonly isComplete?: true;
   /** Called when there is nothing to update; absent = 404. */
@@ -79,14 +79,14 @@ export async function updateObject(core: Core, context: ResourceContext, update:
     const converting = convertAhead(core, definition, [stored]);
     if (converting !== undefined) await converting;
     const current = asServed(definition, stored);
-    const object = update.change(current.object);
-    checkIdentity(object, current.object, context, definition);
-    if (update.isComplete !== true) definition.setDefaults(object);
-    const swapped = await admitAndSwap(core, context, update, {
-      stored,
-      current,
-      object: owned(core, update, object, current),
-    });
+    const changing = update.change(current.object);
+    const changed = changing instanceof Promise ? await changing : changing;
+    checkIdentity(changed, current.object, context, definition);
+    if (update.isComplete !== true) definition.setDefaults(changed);
+    await core.turns.goOn(context.user);
+    const object = owned(core, update, changed, current);
+    await core.turns.goOn(context.user);
+    const swapped = await admitAndSwap(core, context, update, { stored, current, object });
     if (swapped !== undefined) return { object: swapped, created: false };
   }
   throw modified(definition, name);
@@ -111,6 +111,7 @@ async function admitAndSwap(
   const request = admissionRequest(context, update, { ...attempt, companions });
   const admitting = core.admission.admit(request);
   if (admitting !== undefined) await admitting;
+  await core.turns.goOn(context.user);
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
   if (form.subresource === '') core.services.settle({ definition, object, old: current.object });
@@ -119,9 +120,12 @@ async function admitAndSwap(
   if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
+  await core.turns.goOn(context.user);
   const validating = core.admission.validate(request);
   if (validating !== undefined) await validating;
+  await core.turns.goOn(context.user);
   const text = encodeStored(object);
+  await core.turns.goOn(context.user);
   if (definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt))
     return current;
   if (update.dryRun) {

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, notSupported } from '@holdfast/machinery';
+import { type FieldError, invalid, notSupported, tooLong } from '@holdfast/machinery';
 import type { CronJob } from '../../generated/types.ts';
 import { validateRequiredText, validateRequiredWord } from '../../validation/check.ts';
 import { cronScheduleError } from '../../validation/cron.ts';
@@ -34,6 +34,11 @@ function validateName(out: FieldError[], name: string): void {
 function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: Readonly<CronJob> | undefined): void {
   const path = 'spec.schedule';
   if (!validateRequiredText(out, path, spec.schedule)) return;
+  // Before it is parsed, here and in the controller at each look.
+  if (spec.schedule.length > SCHEDULE_CHARS_MAX) {
+    out.push(tooLong(path, SCHEDULE_CHARS_MAX));
+    return;
+  }
   const error = cronScheduleError(spec.schedule);
   if (error !== undefined) out.push(invalid(path, spec.schedule, error));
   if (!spec.schedule.includes('TZ')) return;
@@ -43,6 +48,9 @@ function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: R
     out.push(invalid(path, spec.schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule'));
   }
 }
+
+/** A field that lists each of its values has 200 characters. Kubernetes has no such bound. */
+const SCHEDULE_CHARS_MAX = 4_096;
 
 /** A part of the name of a zone; digits and signs stand in old names. */
 const ZONE_PART = /^(?!-|\.{1,2}$)[A-Za-z.\-_0-9+]{1,14}$/;

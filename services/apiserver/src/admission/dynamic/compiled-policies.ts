@@ -5,7 +5,6 @@ import {
   type ValidatingAdmissionPolicyBinding,
   type Validation,
 } from '@holdfast/api';
-import type { CelType } from '@holdfast/cel';
 import { MatchConditions } from './conditions.ts';
 import { type CompiledText, compileText, DYN, policyEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps, type Scope } from './matching.ts';
@@ -99,9 +98,8 @@ function scopeOf(resources: Readonly<Resources> | undefined): Scope {
 }
 
 function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: MatchingDeps): CompiledPolicy {
-  const { matchConstraints, matchConditions = [], paramKind, validations = [], auditAnnotations = [] } = policy.spec;
-  const { variables, types } = compileVariables(policy);
-  const environment = policyEnvironment({ params: paramKind !== undefined, variables: types });
+  const { matchConstraints, matchConditions = [], validations = [], auditAnnotations = [] } = policy.spec;
+  const { variables, environment } = compileVariables(policy);
   const scope = scopeOf(matchConstraints);
   return {
     policy,
@@ -121,15 +119,17 @@ function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: Matchi
   };
 }
 
-/** Two variables may have one name: from its own place on, the later one counts. */
+/**
+ * At a cost that grows with the number of variables and no faster: all share one environment. Two variables may have one name: from its
+ * own place on, the later one counts.
+ */
 export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>) {
-  const types = new Map<string, CelType>();
+  const { environment, declare } = policyEnvironment({ params: spec.paramKind !== undefined });
   const variables: CompiledVariable[] = [];
   for (const { name, expression } of spec.variables ?? []) {
-    const environment = policyEnvironment({ params: spec.paramKind !== undefined, variables: new Map(types) });
     const compiled = compileText(expression, environment);
     variables.push({ name, compiled });
-    types.set(name, compiled.program?.type ?? DYN);
+    declare(name, compiled.program?.type ?? DYN);
   }
-  return { variables, types };
+  return { variables, environment };
 }

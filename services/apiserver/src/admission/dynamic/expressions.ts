@@ -4,7 +4,6 @@ import { cel } from '../../expressions/load.ts';
 /** What a compiled expression may name beside the variables of every request. */
 export interface ExpressionScope {
   readonly params: boolean;
-  readonly variables: ReadonlyMap<string, CelType>;
 }
 
 const STRING: CelType = { kind: 'string' };
@@ -90,16 +89,23 @@ export function conditionEnvironment(): Environment {
   return cel().kubernetesEnvironment(new Map(requestVariables()));
 }
 
-export function policyEnvironment({ params, variables }: ExpressionScope): Environment {
-  const fields = [...variables].map(([name, type]) => field(name, type));
-  return cel().kubernetesEnvironment(
+/** The environment of a policy. Its variables are declared one by one: an expression sees those that stand before it. */
+export interface PolicyEnvironment {
+  readonly environment: Environment;
+  readonly declare: (name: string, type: CelType) => void;
+}
+
+export function policyEnvironment({ params }: ExpressionScope): PolicyEnvironment {
+  const variables = new Map<string, { property: string; type: CelType }>();
+  const environment = cel().kubernetesEnvironment(
     new Map<string, CelType>([
       ...requestVariables(),
       ['namespaceObject', NAMESPACE_TYPE],
-      ['variables', object('kubernetes.variables', ...fields)],
+      ['variables', { kind: 'object', name: 'kubernetes.variables', fields: variables }],
       ...(params ? ([['params', DYN]] as const) : []),
     ]),
   );
+  return { environment, declare: (name, type) => void variables.set(name, { property: name, type }) };
 }
 
 /** A program, or the sentence that says what is wrong with its expression. */

@@ -8,7 +8,7 @@ import type { Environment } from '@holdfast/cel';
 import { type FieldError, invalid, invalidObject } from '@holdfast/machinery';
 import { isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { compileVariables } from '../dynamic/compiled-policies.ts';
-import { compileText, conditionEnvironment, policyEnvironment } from '../dynamic/expressions.ts';
+import { compileText, conditionEnvironment } from '../dynamic/expressions.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../port.ts';
 
 /** Refuses webhooks and policies whose expressions do not compile. What stood in the object before is left alone. */
@@ -27,7 +27,7 @@ export function createExpressionChecks(): AdmissionPlugin {
 }
 
 function errorsOf({ definition, old }: AdmissionRequest, object: KubeObject): readonly FieldError[] {
-  const checker = new Checker(old === undefined ? '' : JSON.stringify(old));
+  const checker = new Checker(textsIn(old));
   if (definition.plural === 'validatingadmissionpolicies') {
     checker.policy(object as unknown as ValidatingAdmissionPolicy);
   } else {
@@ -39,11 +39,19 @@ function errorsOf({ definition, old }: AdmissionRequest, object: KubeObject): re
   return checker.errors;
 }
 
+/** Every text in a value, however deep. */
+function textsIn(value: unknown, texts: Set<string> = new Set()): ReadonlySet<string> {
+  if (typeof value === 'string') texts.add(value);
+  else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) textsIn(part, texts);
+  return texts;
+}
+
 class Checker {
   readonly errors: FieldError[] = [];
-  readonly #before: string;
+  /** Texts of the object before the write. */
+  readonly #before: ReadonlySet<string>;
 
-  constructor(before: string) {
+  constructor(before: ReadonlySet<string>) {
     this.#before = before;
   }
 
@@ -56,9 +64,8 @@ class Checker {
   }
 
   policy(policy: ValidatingAdmissionPolicy): void {
-    const { matchConditions = [], paramKind, validations = [], variables = [], auditAnnotations = [] } = policy.spec;
-    const { types, variables: compiled } = compileVariables(policy);
-    const environment = policyEnvironment({ params: paramKind !== undefined, variables: types });
+    const { matchConditions = [], validations = [], variables = [], auditAnnotations = [] } = policy.spec;
+    const { environment, variables: compiled } = compileVariables(policy);
     this.conditions('spec.matchConditions', matchConditions, () => environment);
     for (const [index, { expression }] of variables.entries()) {
       this.#report(`spec.variables[${index}].expression`, expression, compiled[index]?.compiled.problem);
@@ -86,6 +93,6 @@ class Checker {
   }
 
   #isKnown(text: string): boolean {
-    return this.#before.includes(JSON.stringify(text));
+    return this.#before.has(text);
   }
 }

@@ -1,0 +1,149 @@
+import type { Json, ParsedJson } from '@holdfast/machinery';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isCollection,
+  isNode,
+  isPair,
+  isScalar,
+  Lexer,
+  type Pair,
+  parseDocument,
+  type Tags,
+  type YAMLError,
+} from 'yaml';
+import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
+import { YamlSyntaxError, YamlTooLargeError } from './yaml-errors.ts';
+
+/**
+ * Reads a YAML text at a cost that grows with its length and no faster. The parser alone does not promise that: it compares every key with every
+ * other, words every mistake with the whole text before it, and prints what it does not know. Loads little, because a thread reads with it.
+ */
+export function readYaml(text: string): ParsedJson {
+  try {
+    return parseBounded(text);
+  } catch (error) {
+    if (error instanceof YamlTooLargeError) throw error;
+    throw new YamlSyntaxError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function parseBounded(text: string): ParsedJson {
+  refuseTooManyTokens(text);
+  const document = parseDocument(text, {
+    version: '1.1',
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isTextInGo(tag)),
+    merge: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const [mistake] = document.errors;
+  if (mistake !== undefined) throw new Error(describeMistake(text, mistake));
+  const repeated = inspect(document);
+  const value = (document.toJS({ maxAliasCount: -1 }) ?? null) as Json;
+  return { value, duplicates: repeated.length === 0 ? [] : [describeRepeated(text, repeated)] };
+}
+
+/** Times, and numbers to the base of 60: `22:22`. */
+const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
+  tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
+
+/** In the words of Go's parser, which has no line for what is on the first. */
+const IN_GO: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
+    TAB_AS_INDENT: 'found character that cannot start any token',
+    // The stack ends before that.
+    RESOURCE_EXHAUSTION: 'exceeded max depth of 10000',
+  }),
+);
+
+function describeMistake(text: string, { code, pos, message }: YAMLError): string {
+  const line = lineOf(text, pos[0]);
+  const words = IN_GO.get(code);
+  if (words === undefined) return `yaml: line ${line}: ${message}`;
+  return line === 1 ? `yaml: ${words}` : `yaml: line ${line}: ${words}`;
+}
+
+function refuseTooManyTokens(text: string): void {
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text)) {
+    tokens += 1;
+    if (tokens > YAML_TOKENS_MAX) throw new YamlTooLargeError(`limit is ${YAML_TOKENS_MAX} tokens of YAML`);
+  }
+}
+
+const lineOf = (text: string, position: number): number => text.slice(0, position).split('\n').length;
+
+interface RepeatedKey {
+  /** As it is shown. */
+  readonly key: string;
+  readonly position: number;
+}
+
+/** Finds keys that stand twice in a map; refuses documents that grow too large, or without end, when their aliases are replaced. */
+function inspect(document: Document): readonly RepeatedKey[] {
+  const repeated: RepeatedKey[] = [];
+  const sizes = new Map<string, number | 'unfinished'>();
+  let aliases = 0;
+  const sizeOfAlias = ({ source }: Alias): number => {
+    aliases += 1;
+    if (aliases > YAML_ALIASES_MAX) throw new Error('yaml: document contains excessive aliasing');
+    const size = sizes.get(source);
+    if (size === 'unfinished') throw new Error(`yaml: anchor '${source}' value contains itself`);
+    if (size === undefined) throw new Error(`yaml: unknown anchor '${source}' referenced`);
+    return size;
+  };
+  const sizeOf = (node: unknown): number => {
+    if (isAlias(node)) return sizeOfAlias(node);
+    if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
+    if (!isNode(node)) return 1;
+    // From here to its end the name means this node, which cannot be a part of itself.
+    if (node.anchor !== undefined) sizes.set(node.anchor, 'unfinished');
+    let size = 1;
+    const keys = new RepeatedKeys(repeated);
+    if (isCollection(node)) {
+      for (const item of node.items) {
+        size += sizeOf(item);
+        if (isPair(item)) keys.add(item);
+      }
+    }
+    if (size > YAML_NODES_MAX) throw new Error('yaml: document contains excessive aliasing');
+    if (node.anchor !== undefined) sizes.set(node.anchor, size);
+    return size;
+  };
+  sizeOf(document.contents);
+  return repeated;
+}
+
+/** Of one map. As Go does it, a key is told after what is wrong inside of its value, and with the line where that begins. */
+class RepeatedKeys {
+  readonly #seen = new Set<unknown>();
+  readonly #told: RepeatedKey[];
+
+  constructor(told: RepeatedKey[]) {
+    this.#told = told;
+  }
+
+  add({ key, value }: Pair): void {
+    if (!isScalar(key) || key.value === MERGE_KEY) return;
+    const [position = 0] = (isNode(value) ? value.range : undefined) ?? key.range ?? [];
+    if (this.#seen.has(key.value)) this.#told.push({ key: shownKey(key.value), position });
+    this.#seen.add(key.value);
+  }
+}
+
+const shownKey = (key: unknown): string => (typeof key === 'string' ? JSON.stringify(key) : String(key));
+
+const MERGE_KEY = '<<';
+/** More are not told to the client. */
+const REPEATED_KEYS_TOLD = 10;
+
+function describeRepeated(text: string, repeated: readonly RepeatedKey[]): string {
+  const lines = repeated
+    .slice(0, REPEATED_KEYS_TOLD)
+    .map(({ key, position }) => `  line ${lineOf(text, position)}: key ${key} already set in map`);
+  return ['yaml: unmarshal errors:', ...lines].join('\n');
+}

@@ -111,6 +111,7 @@ export function* jsonPatchInSteps(doc: Json, operations: readonly JsonPatchOpera
       `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${operations.length}`,
     );
   }
+  yield;
   const document = new PatchedDocument(copyJson(doc));
   try {
     for (const [index, operation] of operations.entries()) {

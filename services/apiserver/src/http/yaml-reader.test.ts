@@ -5,6 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import type { ApiRequest } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { createSystemClock } from '@holdfast/platform';
+import { afterThisTurn } from '@holdfast/platform/event-loop';
 import { LONG_YAML_BYTES, YAML_TOKENS_MAX } from '../limits.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 import { bodyText, readYamlText, yamlFormat } from './body.ts';
@@ -69,7 +70,7 @@ test('a thread that ends refuses its text, and the next text gets another one', 
       unref: () => {},
       terminate: async () => 0,
       postMessage: () =>
-        void setImmediate(() =>
+        afterThisTurn(() =>
           isFirst ? worker.emit('exit', 1) : worker.emit('message', { kind: 'text', text: '{}', duplicates: [] }),
         ),
     }) as unknown as Worker;

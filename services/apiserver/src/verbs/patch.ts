@@ -71,7 +71,6 @@ export async function patch(
     fieldManager: options.fieldManager,
     change: async (current) => {
       change ??= readPatch(context, schema);
-      await core.turns.goOn(context.user);
       const patching = { current: inGoOrder(current), patch: change, schema, kind: definition };
       const result = await stepsInTurns(core.turns, context.user, change.apply(patching.current));
       await core.turns.goOn(context.user);
@@ -118,6 +117,7 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
 }
 
 function* oneStep<T>(work: () => T): Steps<T> {
+  yield;
   return work();
 }
 

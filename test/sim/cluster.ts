@@ -56,6 +56,8 @@ export interface SimClusterOptions {
   /** Planted bugs. `nodeIncarnations: 'off'`: kubelets do not say which machine they are. */
   readonly nodeIncarnations?: 'told' | 'off';
   readonly ownershipRule?: 'enforced' | 'off';
+  /** Absent: the nodes promise nothing. `guard: 'broken'` plants a bug: they promise, and no watchdog keeps the deadline. */
+  readonly selfFencing?: { readonly policy: 'exclusive' | 'all'; readonly guard?: 'broken' } | undefined;
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
   readonly storeOf?: (store: Store) => Store;
@@ -235,6 +237,13 @@ export class SimCluster {
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
 
+  /** The kubelet alone is killed, or stopped for ever; the machine and its containers go on. */
+  killKubelet(name: string): void {
+    const node = this.#machineOf(name);
+    node.process.crash();
+    this.background(node.connection.close());
+  }
+
   /** The kubelet alone is killed and starts again; the machine and its containers go on. */
   restartKubelet(name: string): void {
     const node = this.#machineOf(name);
@@ -323,7 +332,9 @@ export class SimCluster {
       this.committed.touch();
       this.#options.observe?.(fact);
     };
-    return createHollowRuntime({ ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe });
+    const { guard } = this.#options.selfFencing ?? {};
+    const machine = { ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe };
+    return createHollowRuntime({ ...machine, ...(guard === undefined ? {} : { guard }) });
   }
 
   #kubeletOn(
@@ -348,6 +359,7 @@ export class SimCluster {
       },
       network: HOLLOW_PROBE_NETWORK,
       bound,
+      selfFencing: this.#options.selfFencing?.policy,
     });
   }
 

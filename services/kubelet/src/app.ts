@@ -1,4 +1,11 @@
-import { type Service as KubeService, PODS, type Pod, SERVICES } from '@holdfast/api';
+import {
+  type Service as KubeService,
+  PODS,
+  type Pod,
+  parseIncarnation,
+  SERVICES,
+  type SelfFencingPolicy,
+} from '@holdfast/api';
 import { type Bus, nodePodsPattern } from '@holdfast/bus';
 import {
   type ApiClient,
@@ -32,6 +39,8 @@ import { PodManager } from './pod-manager.ts';
 import type { ProbeNetwork } from './probe-network.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
 import { RuntimeMonitor } from './runtime-monitor.ts';
+import { ExclusiveStarts } from './self-fencing/exclusive-starts.ts';
+import { PromiseKeeper } from './self-fencing/promise-keeper.ts';
 import { NodeShutdown } from './shutdown/node-shutdown.ts';
 import type { ShutdownPeriod } from './shutdown/plan.ts';
 import { type StaticPodSource, StaticPods } from './static-pods.ts';
@@ -71,6 +80,8 @@ export interface KubeletDeps {
   readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
   /** Absent: the node keeps nothing of containers beside their runtime. */
   readonly containerManager?: ContainerManager | undefined;
+  /** What the node promises to end when it is cut off. Absent, or a runtime without a guard: nothing. */
+  readonly selfFencing?: SelfFencingPolicy | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
   readonly userRanges?: UserRangePool | undefined;
   /** For pods that name ids of users where these would be users of the machine. Absent: they are refused what the machine has. */
@@ -110,6 +121,8 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   });
   const attachments = createAttachments(deps, () => ({ manager, agent }));
   const probeMetrics = new ProbeMetrics();
+  const promise = createPromise({ ...deps, log }, () => agent.beatSoon());
+  const starts = { attachments, exclusives: startsOf(deps, promise) };
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -118,7 +131,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: { ...workerDeps({ ...deps, log, events, services }), admission, attachments, probeMetrics },
+    worker: { ...workerDeps({ ...deps, log, events, services }), ...starts, admission, probeMetrics },
     statics,
     onReadiness: () => agent.beatSoon(),
   });
@@ -127,6 +140,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     pressure: () => keepers.conditions(),
     isClosed: () => shutdown.hasBegun(),
     attachments,
+    promise,
   });
   const shutdown = createShutdown({ ...deps, log }, manager, agent);
   const keepers = createKeepers({ ...deps, log }, { events, stats, manager, agent });
@@ -144,26 +158,59 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       pod: podOf,
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
-    start: async () => {
-      followAddress(deps.address, manager, agent);
-      await events.start();
-      await informer.start();
-      await services?.start();
-      manager.start();
-      agent.start();
-      keepers.start();
-    },
-    stop: async () => {
-      deps.address?.stop();
-      keepers.stop();
-      await agent.stop();
-      const stopped = manager.stop();
-      await Promise.all([informer.stop(), services?.stop()]);
-      await stopped;
-      await events.stop();
-    },
+    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers }),
   };
 }
+
+interface KubeletParts {
+  readonly events: ReturnType<typeof createEventRecorder>;
+  readonly informer: Informer<Pod>;
+  readonly services: Informer<KubeService> | undefined;
+  readonly manager: PodManager;
+  readonly agent: KeptNode;
+  readonly keepers: { start(): void; stop(): void };
+}
+
+const lifeOf = (
+  address: NodeAddress | undefined,
+  { events, informer, services, manager, agent, keepers }: KubeletParts,
+): Pick<Service, 'start' | 'stop'> => ({
+  start: async () => {
+    followAddress(address, manager, agent);
+    await events.start();
+    await informer.start();
+    await services?.start();
+    manager.start();
+    agent.start();
+    keepers.start();
+  },
+  stop: async () => {
+    address?.stop();
+    keepers.stop();
+    await agent.stop();
+    const stopped = manager.stop();
+    await Promise.all([informer.stop(), services?.stop()]);
+    await stopped;
+    await events.stop();
+  },
+});
+
+function createPromise(
+  { client, clock, log, node, runtime, selfFencing: policy }: KubeletDeps,
+  onChange: () => void,
+): PromiseKeeper | undefined {
+  const { guard } = runtime;
+  if (policy === undefined || guard === undefined) return undefined;
+  const { machine = node.nodeInfo.machineID, boot = node.nodeInfo.bootID } = parseIncarnation(node.incarnation) ?? {};
+  const holder = `${machine}/${boot}`;
+  return new PromiseKeeper({ client, clock, log, nodeName: node.name, holder, policy, guard, runtime, onChange });
+}
+
+const startsOf = ({ client, selfFencing: policy }: KubeletDeps, keeper: PromiseKeeper | undefined): ExclusiveStarts =>
+  new ExclusiveStarts({
+    client,
+    promise: keeper === undefined || policy === undefined ? undefined : { keeper, policy },
+  });
 
 /** The node and the pods on its network say where they are now. */
 function followAddress(address: NodeAddress | undefined, manager: PodManager, agent: KeptNode): void {
@@ -216,6 +263,7 @@ function keepNode(
     readonly pressure: () => readonly PressureCondition[];
     readonly isClosed: () => boolean;
     readonly attachments: VolumeAttachments;
+    readonly promise: PromiseKeeper | undefined;
   },
 ): KeptNode {
   const monitor: RuntimeMonitor = new RuntimeMonitor({
@@ -237,6 +285,7 @@ function keepNode(
     notReady: () => (state.isClosed() ? SHUTTING_DOWN : (manager.notReady() ?? monitor.fault())),
     pressure: state.pressure,
     volumes: state.attachments,
+    promise: state.promise,
     onVanished: () => manager.verifyAll(),
     onDisplaced: () => {
       manager.displaced().catch((error: unknown) => log.error('pods of a displaced machine not ended', { error }));
@@ -250,9 +299,10 @@ function keepNode(
       monitor.start();
       agent.start();
     },
-    stop: () => {
+    stop: async () => {
       monitor.stop();
-      return agent.stop();
+      await agent.stop();
+      await state.promise?.stop();
     },
   };
 }

@@ -24,6 +24,9 @@ import type { TellPod } from './pod-events.ts';
 import { ImageWait, PodImages } from './pod-images.ts';
 import { type ContainerVolumes, PodVolumes, type VolumePlace } from './pod-volumes.ts';
 import { RuntimeError, type SandboxConfig, type SandboxStatus } from './runtime/port.ts';
+import { type ExclusiveStarts, fencingClassOf } from './self-fencing/exclusive-starts.ts';
+import { START_RETRY_MS as FENCED_RETRY_MS } from './self-fencing/limits.ts';
+import { PromiseWait } from './self-fencing/promise-keeper.ts';
 import type { UserRanges } from './user-ranges.ts';
 import { AttachWait, type VolumeAttachments } from './volume-attachments.ts';
 
@@ -38,6 +41,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly ranges: UserRanges;
   /** Absent: no volume of this node has to be attached. */
   readonly attachments?: VolumeAttachments | undefined;
+  /** Absent: nothing is asked before a pod starts that must not run twice. */
+  readonly exclusives?: ExclusiveStarts | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
   /** Every service of the cluster, as far as pods are told of them. */
   readonly services: () => Promise<readonly Service[]>;
@@ -114,17 +119,23 @@ export class ContainerStarter {
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
       const isolation = await this.#isolation(pod);
       const users = await this.#users(pod, isolation);
+      await this.#deps.exclusives?.confirm(pod);
       await this.#ensureAttached(pod);
       if (attempt === 0) this.#withoutSandbox = podUid;
       await this.#setUpVolumes(pod, this.#owners(pod, users));
       const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
-      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, ...users, ...isolation });
+      const fencing = fencingClassOf(pod);
+      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
       this.#withoutSandbox = undefined;
       this.#clearFailure('');
       if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
     } catch (error) {
       if (error instanceof AttachWait) {
         this.#waitForAttach(pod, '', error);
+        return;
+      }
+      if (isFenced(error)) {
+        this.#remember('', creating(pod), describeError(error), FENCED_RETRY_MS);
         return;
       }
       if (error instanceof VolumeError) {
@@ -201,6 +212,7 @@ export class ContainerStarter {
       const path = sandboxes[0]?.volumesPath;
       const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
       const place = { pod, container, restartCount, podIp, path, ...owners };
+      const startBeforeMs = await this.#deps.exclusives?.confirm(pod);
       await this.#ensureAttached(pod);
       const image = await this.#images?.ensure(pod, container);
       const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;
@@ -210,7 +222,7 @@ export class ContainerStarter {
       const id = await runtime.createContainer(sandboxId, config);
       if (image === undefined) tell(pod, alreadyPresent(container));
       tell(pod, { type: 'Normal', reason: 'Created', message: `Created container: ${name}`, container: name });
-      await runtime.startContainer(id);
+      await runtime.startContainer(id, startBeforeMs);
       this.#clearFailure(name);
       this.#volumeFailures = 0;
       if (container.lifecycle?.postStart !== undefined) this.#runPostStart(id, { pod, container, podIp });
@@ -252,6 +264,10 @@ export class ContainerStarter {
     }
     if (error instanceof AttachWait) {
       this.#waitForAttach(pod, name, error);
+      return;
+    }
+    if (isFenced(error)) {
+      this.#remember(name, creating(pod), message, FENCED_RETRY_MS);
       return;
     }
     if (error instanceof VolumeError) {
@@ -352,6 +368,10 @@ interface StartPlace extends VolumeOwners {
   readonly podIp: string;
   readonly path: string | undefined;
 }
+
+/** Nothing is wrong: it has to be confirmed again. */
+const isFenced = (error: unknown): boolean =>
+  error instanceof PromiseWait || (error instanceof RuntimeError && error.code === 'Fenced');
 
 const creating = ({ spec }: Pod): string =>
   (spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';

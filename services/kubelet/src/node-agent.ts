@@ -47,6 +47,8 @@ export interface NodeAgentDeps {
   readonly notReady: () => NotReady | undefined;
   /** What the node is short of. */
   readonly pressure?: () => readonly PressureCondition[];
+  /** Renews the lease, with a promise. Absent: the lease is renewed here, and promises nothing. */
+  readonly promise?: { begin(node: Node): void; isPromising(): boolean } | undefined;
   /** Which volumes the node uses; told what the API has of it. */
   readonly volumes?: { inUse(): readonly string[]; seen(node: Node): void };
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
@@ -259,7 +261,7 @@ export class NodeAgent {
   }
 
   async #state(): Promise<Parameters<typeof newNode>[0]> {
-    const { clock, facts, address, notReady, runtimeVersion, images, pressure, volumes } = this.#deps;
+    const { clock, facts, address, notReady, runtimeVersion, images, pressure, volumes, promise } = this.#deps;
     const [version, found] = await Promise.all([runtimeVersion(), images()]);
     return {
       facts: address === undefined ? facts : { ...facts, address: address() },
@@ -268,12 +270,17 @@ export class NodeAgent {
       notReady: notReady()?.reason,
       pressure: pressure?.() ?? [],
       volumesInUse: volumes?.inUse(),
+      isPromising: promise?.isPromising(),
       now: clock.now(),
     };
   }
 
   async #renewLease(node: Node): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, promise } = this.#deps;
+    if (promise !== undefined) {
+      promise.begin(node);
+      return;
+    }
     // A beat out of turn (the readiness changed) need not renew what is fresh.
     if (this.#leaseRenewedAt !== undefined && clock.monotonic() - this.#leaseRenewedAt < LEASE_RENEW_MS / 2) return;
     this.#lease = await this.#writeLease(node);

@@ -5,6 +5,7 @@ import {
   type NodeCondition,
   type NodeStatus,
   podOfVolumeInUse,
+  SELF_FENCING_CONDITION,
   type Taint,
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
@@ -42,6 +43,8 @@ export interface NodeState {
   readonly pressure?: readonly PressureCondition[];
   /** Volumes that its pods may be using. */
   readonly volumesInUse?: readonly string[] | undefined;
+  /** Whether the promise of the node is in force. Absent: it never promises. */
+  readonly isPromising?: boolean | undefined;
   readonly now: number;
 }
 
@@ -104,10 +107,14 @@ function volumesOf({ volumesInUse = [] }: NodeState, old: NodeStatus | undefined
   return all.length === 0 && old?.volumesInUse === undefined ? {} : { volumesInUse: all };
 }
 
-function nodeConditions({ notReady, pressure = [], now }: NodeState, old: readonly NodeCondition[]): NodeCondition[] {
+function nodeConditions(
+  { notReady, pressure = [], isPromising, now }: NodeState,
+  old: readonly NodeCondition[],
+): NodeCondition[] {
   const time = formatTime(now);
   const own: readonly NodeCondition[] = [
     ...PRESSURES.map((type) => pressureCondition(type, pressure.includes(type))),
+    ...(isPromising === undefined ? [] : [PROMISES[isPromising ? 'held' : 'none']]),
     notReady === undefined
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
       : { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: notReady },
@@ -117,8 +124,24 @@ function nodeConditions({ notReady, pressure = [], now }: NodeState, old: readon
     const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : undefined;
     return { ...condition, lastHeartbeatTime: time, lastTransitionTime: lastTransitionTime ?? time };
   });
-  return [...old.filter(({ type }) => !own.some((condition) => condition.type === type)), ...stamped];
+  const others = old.filter(({ type }) => type !== SELF_FENCING_CONDITION);
+  return [...others.filter(({ type }) => !own.some((condition) => condition.type === type)), ...stamped];
 }
+
+const PROMISES = {
+  held: {
+    type: SELF_FENCING_CONDITION,
+    status: 'True',
+    reason: 'WatchdogArmed',
+    message: 'the watchdog ends exclusive pods when the API acknowledges no renewal for 8 s',
+  },
+  none: {
+    type: SELF_FENCING_CONDITION,
+    status: 'False',
+    reason: 'NothingPromised',
+    message: 'no promise is in force: pods of this node wait when it is lost',
+  },
+} as const;
 
 const PRESSURES: readonly PressureCondition[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
 

@@ -1,5 +1,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { UserRange } from '../domain/user-ranges.ts';
+import type { FencingClass } from './fencing-deadline.ts';
+import type { ExclusiveGuard } from './port-guard.ts';
 import type { RuntimeImages } from './port-images.ts';
 import type { ContainerIsolation, SandboxIsolation } from './port-isolation.ts';
 
@@ -23,6 +25,8 @@ export interface ContainerRuntime {
   readonly volumes?: RuntimeVolumes;
   /** Absent: every pod runs in the users of the machine. */
   readonly userNamespaces?: RuntimeUserNamespaces;
+  /** Absent: nobody would end what runs here when the kubelet cannot. */
+  readonly guard?: ExclusiveGuard;
   /** What running containers use. Absent: nobody measures. */
   usage?(): Promise<readonly ContainerUsage[]>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
@@ -34,9 +38,10 @@ export interface ContainerRuntime {
   createContainer(sandbox: SandboxId, config: ContainerConfig): Promise<ContainerId>;
   /**
    * Resolves when the process runs, and also when it could not be started: the container is then `exited` with reason
-   * `StartError`, exit code 128 and a message that says why.
+   * `StartError`, exit code 128 and a message that says why. Rejects with `Fenced`, and starts nothing, when the guard's clock has
+   * reached `startBeforeMs`, or a promise covers the container that this number does not belong to.
    */
-  startContainer(id: ContainerId): Promise<void>;
+  startContainer(id: ContainerId, startBeforeMs?: number): Promise<void>;
   /**
    * Sends the stop signal, waits at most `graceMs`, then kills. Resolves only when every process of the container is
    * confirmed gone; rejects when that cannot be confirmed. A second call can only shorten the time that is left. When the
@@ -167,6 +172,8 @@ export interface SandboxConfig {
   readonly hostname: string;
   /** Counts sandboxes of this pod on this node. */
   readonly attempt: number;
+  /** What a guard does with it when its deadline passes. Absent: as if it were exclusive. */
+  readonly fencing?: FencingClass;
   /** The pod has a user namespace: ids of its processes are ids inside. Only given to a runtime with `userNamespaces`. */
   readonly userRange?: UserRange;
   /** Only given to a runtime with `abilities.isolation`. */
@@ -278,6 +285,8 @@ export type RuntimeErrorCode =
   /** Processes were told to die and still exist. */
   | 'Unconfirmed'
   | 'Timeout'
+  /** Too late: the deadline has passed before which it had to start. The API has to confirm it again. */
+  | 'Fenced'
   | 'Internal';
 
 export class RuntimeError extends Error {

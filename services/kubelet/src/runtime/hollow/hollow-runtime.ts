@@ -1,5 +1,6 @@
 import type { PassThrough } from 'node:stream';
 import { type Clock, createIds, type Ids, type Random, type Timer } from '@holdfast/platform';
+import { type FencingDeadline, isCoveredBy, isPast, mayStart } from '../fencing-deadline.ts';
 import {
   type ContainerConfig,
   type ContainerRuntime,
@@ -9,6 +10,7 @@ import {
   type SandboxConfig,
   type SandboxStatus,
 } from '../port.ts';
+import type { ExclusiveGuard } from '../port-guard.ts';
 import { type HollowScript, readScript } from './script.ts';
 import { createHollowStreams, type HollowStreamMachine, type WatchedContainer } from './streams.ts';
 
@@ -20,6 +22,8 @@ export interface HollowRuntimeOptions {
   /** Told when a simulated process begins and ends: the truth of this machine, whatever the API says. */
   readonly observe?: (fact: HollowProcessFact) => void;
   /** Time from the start request to the running process, drawn evenly. */
+  /** A planted bug: the guard keeps no deadline. */
+  readonly guard?: 'broken';
   readonly startDelayMs?: { readonly min: number; readonly max: number };
 }
 
@@ -90,12 +94,13 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
   };
   return {
     streams: createHollowStreams(machine),
+    guard: machine.guard,
     version: () => Promise.resolve(VERSION),
     runSandbox: (config) => call(() => machine.runSandbox(config)),
     stopSandbox: (id, graceMs) => call(() => machine.stopSandbox(id, graceMs, owner)),
     removeSandbox: (id) => call(() => machine.removeSandbox(id)),
     createContainer: (sandbox, config) => call(() => machine.createContainer(sandbox, config)),
-    startContainer: (id) => call(() => machine.startContainer(id)),
+    startContainer: (id, startBeforeMs) => call(() => machine.startContainer(id, startBeforeMs)),
     stopContainer: (id, graceMs) => call(() => machine.stopContainer(id, graceMs, owner)),
     removeContainer: (id) => call(() => machine.removeContainer(id)),
     exec: (id, command, timeoutMs) => call(() => machine.exec(id, command, timeoutMs)),
@@ -125,6 +130,8 @@ class HollowMachine implements HollowStreamMachine {
   readonly #sandboxes = new Map<string, HollowSandbox>();
   readonly #containers = new Map<string, HollowContainer>();
   readonly #listeners = new Set<(podUid: string) => void>();
+  #deadline: FencingDeadline | undefined;
+  #fence: Timer | undefined;
   #addresses: number;
 
   constructor(options: HollowRuntimeOptions) {
@@ -189,13 +196,15 @@ class HollowMachine implements HollowStreamMachine {
     return id;
   }
 
-  async startContainer(id: string): Promise<void> {
+  async startContainer(id: string, startBeforeMs: number | undefined): Promise<void> {
     const container = this.#require(id);
     if (container.status.state !== 'created') return;
+    this.#assertMayStart(container, startBeforeMs);
     const delay = this.#options.startDelayMs ?? DEFAULT_START_DELAY_MS;
     await this.#options.clock.sleep(delay.min + this.#options.random.float() * (delay.max - delay.min));
     // Stopped, removed or started by another call meanwhile.
     if (container.status.state !== 'created' || !this.#containers.has(id)) return;
+    this.#assertMayStart(container, startBeforeMs);
     container.status = { ...container.status, state: 'running', startedAt: this.#options.clock.now() };
     this.#tell(container, 'started');
     const { exitAfterMs, exitCode } = container.script;
@@ -283,6 +292,40 @@ class HollowMachine implements HollowStreamMachine {
       container.stop.kill.cancel();
       container.stop = undefined;
     }
+  }
+
+  /** It goes on while the kubelet is down: the guard is the machine's. */
+  readonly guard: ExclusiveGuard = {
+    now: () => this.#options.clock.monotonic(),
+    deadline: () => this.#deadline?.untilMs,
+    ready: () => Promise.resolve(),
+    extend: (untilMs, policy) => {
+      this.#deadline = { untilMs, policy };
+      this.#fence?.cancel();
+      this.#fence = this.#options.clock.timer(untilMs - this.#options.clock.monotonic(), () => this.#endCovered());
+    },
+    withdraw: () => {
+      this.#deadline = undefined;
+      this.#fence?.cancel();
+    },
+  };
+
+  #endCovered(): void {
+    const deadline = this.#deadline;
+    if (this.#options.guard === 'broken' || deadline === undefined) return;
+    if (!isPast(deadline, this.#options.clock.monotonic())) return;
+    for (const container of this.#containers.values()) {
+      const fencing = this.#sandboxes.get(container.sandbox)?.config.fencing;
+      if (isCoveredBy(deadline.policy, fencing) && container.status.state === 'running')
+        this.#endBySignal(container, SIGKILL);
+    }
+  }
+
+  #assertMayStart(container: HollowContainer, startBeforeMs: number | undefined): void {
+    const fencing = this.#sandboxes.get(container.sandbox)?.config.fencing;
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#options.guard === 'broken' || mayStart(this.#deadline, fencing, { startBeforeMs, nowMs })) return;
+    throw new RuntimeError('Fenced', `container ${container.config.name} had to start before the deadline of its node`);
   }
 
   powerOff(): void {

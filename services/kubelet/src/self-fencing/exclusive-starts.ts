@@ -1,0 +1,40 @@
+import { isExclusive, PODS, type Pod, type SelfFencingPolicy } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { isStatic } from '../domain/static-pod.ts';
+import type { FencingClass } from '../runtime/fencing-deadline.ts';
+import { type PromiseKeeper, PromiseWait } from './promise-keeper.ts';
+
+export const fencingClassOf = (pod: Pod): FencingClass =>
+  isStatic(pod) ? 'never' : isExclusive(pod) ? 'exclusive' : 'other';
+
+export interface ExclusiveStartsDeps {
+  readonly client: ApiClient;
+  /** Absent: the node promises nothing. */
+  readonly promise?: { readonly keeper: PromiseKeeper; readonly policy: SelfFencingPolicy } | undefined;
+}
+
+/** Asks before anything of an exclusive pod is mounted, started or started again. */
+export class ExclusiveStarts {
+  readonly #deps: ExclusiveStartsDeps;
+
+  constructor(deps: ExclusiveStartsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Resolves to the deadline before which a process of the pod has to start; undefined: any time. The deadline is read before the pod is:
+   * who releases the pod later has waited for it. Throws `PromiseWait`.
+   */
+  async confirm(pod: Pod): Promise<number | undefined> {
+    const { client, promise } = this.#deps;
+    const fencing = fencingClassOf(pod);
+    if (fencing === 'never' || (fencing === 'other' && promise?.policy !== 'all')) return undefined;
+    const startBefore = promise?.keeper.startBefore();
+    const { namespace = '', name = '', uid } = pod.metadata;
+    const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
+      throw new PromiseWait('waiting until the API confirms the pod', { cause: error });
+    });
+    if (current?.metadata.uid === uid && current?.metadata.deletionTimestamp === undefined) return startBefore;
+    throw new PromiseWait('the pod is to run no more');
+  }
+}

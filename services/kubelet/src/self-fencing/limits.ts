@@ -1,0 +1,17 @@
+/** What the node promises: exclusive pods are dead when no renewal that was sent within this time was acknowledged. */
+export const PROMISE_SECONDS = 8;
+export const PROMISE_RENEW_MS = 2_000;
+/** An answer that takes longer is not waited for; what was asked may still happen. */
+export const PROMISE_ANSWER_MS = 2_500;
+export const PROMISE_RETRY_MS = 500;
+/** After a lapse, between looks whether everything is dead. */
+export const LAPSE_LOOK_MS = 200;
+/** A process that was being started when the deadline passed is found and ended within this time. */
+export const LAPSE_SETTLE_MS = 1_000;
+/** A pod whose start waits for a promise looks again so soon. */
+export const START_RETRY_MS = 500;
+/** A kubelet that stops waits so long for the API to take its promise back. */
+export const WITHDRAW_MS = 2_000;
+
+if (PROMISE_RENEW_MS + PROMISE_ANSWER_MS + PROMISE_RETRY_MS >= PROMISE_SECONDS * 1000)
+  throw new Error('one renewal that is lost must not end a promise');

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type KubeObject, type Lease, type Node, promiseOf, SELF_FENCING_BROKEN } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
+import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { newNode } from '../domain/node-status.ts';
+import { hollowNodeFacts } from '../hollow-facts.ts';
+import { createHollowRuntime } from '../runtime/hollow/index.ts';
+import { createVirtualClock } from '../test-support/virtual-clock.ts';
+import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS } from './limits.ts';
+import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
+
+const D_MS = PROMISE_SECONDS * 1000;
+
+/** One node, its machine, and an API that may be cut off. */
+class World {
+  readonly clock = createVirtualClock();
+  readonly runtime = createHollowRuntime({ clock: this.clock, random: createSeededRandom(1, 'promise') });
+  readonly guard = this.runtime.guard ?? assert.fail('the hollow runtime has a guard');
+  readonly node: Node = {
+    ...newNode({
+      facts: hollowNodeFacts({ name: 'n', address: '192.0.2.1' }),
+      runtimeVersion: 'h',
+      notReady: undefined,
+      now: 0,
+    }),
+  };
+  lease: Lease | undefined;
+  isCut = false;
+  /** Reads are answered, writes are not. */
+  losesWrites = false;
+  writes = 0;
+  keeper = this.boot();
+
+  boot(): PromiseKeeper {
+    const keeper = new PromiseKeeper({
+      client: this.#client() as ApiClient,
+      clock: this.clock,
+      log: createSilentLog(),
+      nodeName: 'n',
+      holder: 'machine/boot',
+      policy: 'exclusive',
+      guard: this.guard,
+      runtime: this.runtime,
+      onChange: () => {},
+    });
+    return keeper;
+  }
+
+  async runExclusive(): Promise<void> {
+    const startBefore = this.keeper.startBefore();
+    const base = { podNamespace: 'default', hostname: 'db-0', attempt: 0, fencing: 'exclusive' } as const;
+    const sandbox = await this.runtime.runSandbox({ ...base, podUid: 'u', podName: 'db-0' });
+    const config = { name: 'main', image: 'i', command: ['stop-after', '8'], args: [], env: {}, restartCount: 0 };
+    const id = await this.runtime.createContainer(sandbox, config);
+    const started = this.runtime.startContainer(id, startBefore);
+    await this.clock.advance(50);
+    await started;
+  }
+
+  async alive(): Promise<number> {
+    const sandboxes = await this.runtime.list();
+    return sandboxes.flatMap(({ containers }) => containers).filter(({ state }) => state === 'running').length;
+  }
+
+  #client(): Partial<ApiClient> {
+    const never = <T>(): Promise<T> => new Promise(() => {});
+    const write = <T extends KubeObject>(object: T): Promise<T> => {
+      if (this.isCut || this.losesWrites) return never();
+      if ((object.metadata.resourceVersion ?? '') !== (this.lease?.metadata.resourceVersion ?? ''))
+        return Promise.reject(conflict({ group: '', resource: 'leases', name: 'n' }, MODIFIED_CONCURRENTLY));
+      this.writes++;
+      const resourceVersion = String(this.writes + 1_000 * Number(this.lease?.metadata.resourceVersion ?? 0));
+      const stored = { ...object, metadata: { ...object.metadata, resourceVersion } };
+      this.lease = stored as unknown as Lease;
+      return Promise.resolve(stored);
+    };
+    return {
+      find: <T extends KubeObject>() =>
+        this.isCut ? never<T>() : Promise.resolve(this.lease as unknown as T | undefined),
+      create: (_resource, object) => write(object),
+      update: (_resource, object) => write(object),
+    };
+  }
+}
+
+async function promised(): Promise<World> {
+  const world = new World();
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  return world;
+}
+
+test('the lease states the promise: duration, policy, machine and boot; its deadline counts from the sending', async () => {
+  const world = await promised();
+  assert.deepEqual(promiseOf(world.lease), {
+    policy: 'exclusive',
+    holder: 'machine/boot',
+    durationMs: D_MS,
+    isBroken: false,
+  });
+  assert.equal(world.lease?.spec?.holderIdentity, 'n');
+  assert.equal(world.guard.deadline(), D_MS);
+  await world.clock.advance(PROMISE_RENEW_MS);
+  assert.equal(world.guard.deadline(), PROMISE_RENEW_MS + D_MS);
+});
+
+test('[SAFE-32] a node that is cut off ends its exclusive pods at the deadline, though its kubelet does nothing any more', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  world.isCut = true;
+  const deadline = world.guard.deadline() ?? 0;
+  await world.clock.advance(deadline - world.guard.now() - 1);
+  assert.equal(await world.alive(), 1);
+  await world.clock.advance(1);
+  assert.equal(await world.alive(), 0);
+  assert.throws(() => world.keeper.startBefore(), PromiseWait);
+});
+
+test('after a lapse the next promise waits until everything is dead, and clears the mark of the control plane', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  const lease = world.lease ?? assert.fail('there is a lease');
+  const annotations = { ...lease.metadata.annotations, [SELF_FENCING_BROKEN]: 'now' };
+  world.lease = { ...lease, metadata: { ...lease.metadata, annotations, resourceVersion: '77' } };
+  // Broken before its time: somebody's mistake, or a clock's. The node believes it.
+  await world.clock.advance(PROMISE_RENEW_MS + 600);
+  assert.equal(await world.alive(), 0);
+  assert.equal(promiseOf(world.lease)?.isBroken, true, 'not before everything has settled');
+  await world.clock.advance(LAPSE_SETTLE_MS + 1_000);
+  assert.equal(promiseOf(world.lease)?.isBroken, false);
+  assert.ok((world.keeper.startBefore() ?? 0) > world.guard.now());
+});
+
+test('a first promise whose answer is lost counts from its sending: it may be in force', async () => {
+  const world = new World();
+  world.losesWrites = true;
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  assert.equal(world.guard.deadline(), D_MS);
+  assert.equal(world.keeper.isPromising(), true);
+});
+
+test('a kubelet that stops takes the promise back, and its pods live on', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  await world.keeper.stop();
+  assert.equal(promiseOf(world.lease), undefined);
+  assert.equal(world.guard.deadline(), undefined);
+  await world.clock.advance(10 * D_MS);
+  assert.equal(await world.alive(), 1);
+});
+
+test('a kubelet that starts again within the deadline goes on with the promise of the one before', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  const later = world.boot();
+  later.begin(world.node);
+  await world.clock.advance(3 * D_MS);
+  assert.equal(await world.alive(), 1);
+});
+
+test('without a watchdog the node promises nothing, and exclusive pods start as ever', async () => {
+  const world = new World();
+  world.guard.ready = () => Promise.reject(new Error('no watchdog'));
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  assert.equal(promiseOf(world.lease), undefined);
+  assert.equal(world.keeper.startBefore(), undefined);
+});

@@ -1,0 +1,44 @@
+import {
+  type Lease,
+  NODE_LEASES_NAMESPACE,
+  type Node,
+  SELF_FENCING,
+  SELF_FENCING_BROKEN,
+  SELF_FENCING_HOLDER,
+  type SelfFencingPolicy,
+} from '@holdfast/api';
+import { LEASE_DURATION_SECONDS } from '../limits.ts';
+import { PROMISE_SECONDS } from './limits.ts';
+
+/** What a node's lease says; `policy` undefined: it promises nothing. */
+export interface LeaseWords {
+  readonly holder: string;
+  readonly policy: SelfFencingPolicy | undefined;
+  readonly renewTime: string;
+}
+
+/** The lease as it is written next. A mark that a promise was broken goes: whoever writes has seen everything dead. */
+export function nextLease(held: Lease | undefined, node: Node, words: LeaseWords): Lease {
+  const { name = '', uid = '' } = node.metadata;
+  const base: Lease = held ?? {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name,
+      namespace: NODE_LEASES_NAMESPACE,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+    },
+    spec: {},
+  };
+  const {
+    [SELF_FENCING]: _policy,
+    [SELF_FENCING_HOLDER]: _holder,
+    [SELF_FENCING_BROKEN]: _broken,
+    ...others
+  } = base.metadata.annotations ?? {};
+  const own = words.policy === undefined ? {} : { [SELF_FENCING]: words.policy, [SELF_FENCING_HOLDER]: words.holder };
+  const annotations = { ...others, ...own };
+  const leaseDurationSeconds = words.policy === undefined ? LEASE_DURATION_SECONDS : PROMISE_SECONDS;
+  const spec = { holderIdentity: name, leaseDurationSeconds, renewTime: words.renewTime };
+  return { ...base, metadata: { ...base.metadata, annotations }, spec: { ...base.spec, ...spec } };
+}

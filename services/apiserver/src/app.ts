@@ -15,8 +15,7 @@ import { createAdmissionChain } from './admission/chain.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
-import { tokenWarning } from './authentication/bearer-token.ts';
-import { authenticate } from './authentication/chain.ts';
+import { type AuditOptions, Auditor } from './audit/auditor.ts';
 import { clientCertificates } from './authentication/client-certificates.ts';
 import { createServiceAccountAuthenticator } from './authentication/service-accounts.ts';
 import { createStaticTokenAuthenticator, type StaticTokens } from './authentication/static-tokens.ts';
@@ -33,12 +32,10 @@ import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
 import { createCatalog } from './endpoints/catalog.ts';
-import { type HealthCheck, isHealthPath } from './endpoints/health.ts';
+import type { HealthCheck } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
-import { asAccepted } from './http/accepted-form.ts';
-import { errorAnswer } from './http/answers.ts';
-import { asRead } from './http/indentation.ts';
+import { createAuditedHandler, createHandler } from './handler.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { coresByRoom } from './http/write-room.ts';
@@ -47,7 +44,7 @@ import { API_SERVER } from './identity.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { fieldReadersOf } from './kinds/field-readers.ts';
-import { DEFAULT_TOLERATION_SECONDS, LARGE_BODY_BYTES } from './limits.ts';
+import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 import { createLineageGuard } from './lineage/guard.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
@@ -90,6 +87,8 @@ export interface ApiServerDeps {
   readonly webhooks?: WebhookCaller;
   /** PEM of the authority that signs client certificates. */
   readonly clientCa?: string | undefined;
+  /** Present: requests are audited. */
+  readonly audit?: AuditOptions | undefined;
 }
 
 export interface ServiceAccountOptions {
@@ -111,28 +110,17 @@ export interface ApiServer extends Service {
   readonly announce: (at: ApiAddress) => Promise<void>;
 }
 
-/** Bodies may be texts as well, whose length is close enough to their bytes. */
-const isLarge = ({ body }: Parameters<ApiHandler>[0]): boolean => body !== undefined && body.length > LARGE_BODY_BYTES;
-
 export function createApiServer(deps: ApiServerDeps): ApiServer {
   const wake: Wake = { definition: () => {} };
-  const core = createCore(deps, wake);
+  const registry = new MetricRegistry();
+  const core = createCore(deps, wake, registry);
   let ready = false;
   const pipeline: Pipeline = { core, inRoom: coresByRoom(core), checks: healthChecks(core, () => ready) };
-  const handle: ApiHandler = async (request) => {
-    const warnings = new Warnings();
-    const hint = tokenWarning(request);
-    if (hint !== undefined) warnings.add(hint);
-    try {
-      const found = authenticate(core.access.authenticators, request);
-      const user = found instanceof Promise ? await found : found;
-      const turn = isHealthPath(request.path) ? undefined : core.turns.begin(user, isLarge(request));
-      if (turn !== undefined) await turn;
-      return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
-    } catch (error) {
-      return warnings.attach(asRead(request, await asAccepted(request, errorAnswer(error, deps.log))));
-    }
-  };
+  const { audit } = deps;
+  const handle =
+    audit === undefined
+      ? createHandler(pipeline)
+      : createAuditedHandler(pipeline, new Auditor({ ...audit, clock: deps.clock, ids: deps.ids, registry }));
   const handleAsSystem: ApiHandler = (request) =>
     answer(pipeline, { request, user: API_SERVER, warnings: new Warnings() });
   const eventSweeper = createEventSweeper(core);
@@ -142,6 +130,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
   const starting = new AbortController();
   const start = async (): Promise<void> => {
+    for (const sink of audit?.sinks ?? []) await sink.start();
     await untilStoreServes(core, starting.signal, () => core.cache.start());
     await ensureSystemObjects(handleAsSystem, deps.clock, {
       addresses: serviceAddresses(deps),
@@ -167,6 +156,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
+      for (const sink of audit?.sinks ?? []) await sink.stop();
     },
   };
 }
@@ -176,7 +166,7 @@ interface Wake {
   definition: (name: string) => void;
 }
 
-function createCore(deps: ApiServerDeps, wake: Wake): Core {
+function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
   const addresses = serviceAddresses(deps);
@@ -197,7 +187,6 @@ function createCore(deps: ApiServerDeps, wake: Wake): Core {
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
-  const registry = new MetricRegistry();
   const admission = createAdmissionChain({
     metrics: createAdmissionMetrics(registry),
     reader,

@@ -11,6 +11,7 @@ import {
   type TlsClient,
 } from '@holdfast/platform/tls-client';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
+import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 
 export const APISERVER_SETTINGS = {
@@ -57,6 +58,7 @@ export const APISERVER_SETTINGS = {
     help: 'IPv4 network that services get their addresses from; the same for every apiserver of a cluster',
     default: DEFAULT_SERVICE_NETWORK,
   },
+  ...AUDIT_SETTINGS,
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
@@ -81,6 +83,8 @@ export interface ApiServerConfig {
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly serviceNetwork: string;
+  /** Absent: nothing is audited. */
+  readonly audit: AuditConfig | undefined;
   readonly features: Features;
   readonly tracingEndpoint: string | undefined;
   readonly logLevel: LogLevel;
@@ -131,6 +135,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
+    audit: readAuditConfig(settings),
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     logLevel: logLevel(settings.verbosity),

@@ -249,3 +249,27 @@ export const CONVERSION_TIMEOUT_MS = 30_000;
 export const CONVERSION_BATCH_OBJECTS = 500;
 /** Characters of one HTML tag whose links are rewritten for clients of a proxy; a longer tag passes unchanged. */
 export const HTML_TAG_MAX = 16 * 1024;
+
+/** As in Kubernetes: an id that a client gives its request, as far as it is kept. */
+export const AUDIT_ID_CHARACTERS_MAX = 64;
+export const AUDIT_USER_AGENT_CHARACTERS_MAX = 1_024;
+/** Addresses that proxies say a request came through. */
+export const AUDIT_SOURCES_MAX = 20;
+/** Annotations of one event, and characters of one of them. */
+export const AUDIT_ANNOTATIONS_MAX = 200;
+export const AUDIT_ANNOTATION_CHARACTERS_MAX = 64 * 1024;
+/** Both objects of an event together; longer ones are left out, and the event says so. */
+export const AUDIT_EVENT_OBJECT_BYTES_MAX = 1024 * 1024;
+/** Events that wait for a sink, and their text; more are lost, and counted. */
+export const AUDIT_QUEUE_EVENTS_MAX = 10_000;
+export const AUDIT_QUEUE_CHARACTERS_MAX = 32 * 1024 * 1024;
+/** A request waits no longer for a sink that does not answer. */
+export const AUDIT_WRITE_MS = 5_000;
+/** As kube-apiserver sends them, but sooner. */
+export const AUDIT_WEBHOOK_BATCH_EVENTS = 400;
+export const AUDIT_WEBHOOK_BATCH_CHARACTERS = 4 * 1024 * 1024;
+export const AUDIT_WEBHOOK_BATCH_WAIT_MS = 5_000;
+export const AUDIT_WEBHOOK_CALL_MS = 30_000;
+/** A batch that a webhook does not take is sent again after this time, each time twice as long, so many times. */
+export const AUDIT_WEBHOOK_RETRY_FIRST_MS = 1_000;
+export const AUDIT_WEBHOOK_ATTEMPTS = 5;

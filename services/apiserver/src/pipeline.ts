@@ -10,7 +10,7 @@ import type { HealthCheck } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
 import { isBuiltInGroup } from './endpoints/served-kinds.ts';
 import { asAccepted } from './http/accepted-form.ts';
-import { errorAnswer, textAnswer } from './http/answers.ts';
+import { errorAnswer, isFault, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
 import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from './http/negotiation.ts';
 import { nothingThere, notServed } from './http/not-served.ts';
@@ -93,6 +93,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
     done(response.status);
     return response;
   } catch (error) {
+    if (incoming.audit !== undefined && isFault(error)) incoming.audit.failed(error);
     const accepted = asAccepted(incoming.request, errorAnswer(error, log));
     const response = accepted instanceof Promise ? await accepted : accepted;
     done(response.status);
@@ -112,6 +113,7 @@ async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: Req
   const nobody = wantedOfNobody(incoming.request);
   if (nobody !== undefined) return internalError(incoming.request, nobody);
   const user = await impersonate(pipeline.core.access.authorizers, incoming.user, incoming.request);
+  incoming.audit?.actsAs(user);
   return routeAllowed(pipeline, { ...incoming, user }, info);
 }
 
@@ -121,7 +123,7 @@ async function routeOfNode(pipeline: Pipeline, incoming: Incoming, info: Request
 }
 
 function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
-  const asked = authorize(pipeline.core.access.authorizers, incoming.user, info);
+  const asked = authorize(pipeline.core.access.authorizers, incoming.user, info, incoming.audit);
   if (isOfNode(incoming.user)) return Promise.resolve(asked).then(() => routeOfNode(pipeline, incoming, info));
   return asked === undefined ? perform(pipeline, incoming, info) : asked.then(() => perform(pipeline, incoming, info));
 }

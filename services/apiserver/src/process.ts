@@ -17,6 +17,7 @@ import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRedisStore } from '@holdfast/store/redis';
 import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from './app.ts';
+import { openAudit } from './audit/configuration.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
 import { createHttpsServer } from './front/index.ts';
@@ -34,6 +35,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
   const nodes = await readKubeletAccess(config, clock);
+  const audit = await openAudit(config.audit, { clock, log });
   const tracing = await openTracing('apiserver', config.tracingEndpoint);
   const store = await openStore(config, { clock, log, ids });
   const api = createApiServer({
@@ -46,6 +48,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     serviceNetwork: config.serviceNetwork,
     features: config.features,
     clientCa,
+    audit,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
+import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
@@ -66,6 +67,7 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTPS, to whom the API allows it',
   },
+  ...AUDIT_SETTINGS,
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
@@ -100,6 +102,8 @@ export interface StartConfig {
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
+  /** Absent: nothing is audited. */
+  readonly audit: AuditConfig | undefined;
   readonly features: Features;
   readonly tracingEndpoint: string | undefined;
   readonly json: boolean;
@@ -129,6 +133,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
+    audit: readAuditConfig(settings),
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     json: settings.json,

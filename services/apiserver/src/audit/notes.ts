@@ -1,3 +1,5 @@
+import type { User } from '../identity.ts';
+
 /** How much an audit event says, as in audit.k8s.io/v1. */
 export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 export type AuditLevel = (typeof AUDIT_LEVELS)[number];
@@ -10,6 +12,10 @@ export interface AuditNotes {
   readonly level: AuditLevel;
   /** The value that was set last for a key counts: admission runs again for every attempt of a write. */
   readonly annotate: (key: string, value: string) => void;
+  /** The request is served as that of another user. */
+  readonly actsAs: (user: User) => void;
+  /** Something went wrong that nobody foresaw. */
+  readonly failed: (fault: unknown) => void;
 }
 
 /** What is told about a request besides its answer. */

@@ -1,4 +1,5 @@
 import { qualifiedResource } from '@holdfast/machinery';
+import type { AuditNotes } from '../audit/notes.ts';
 import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
@@ -10,20 +11,32 @@ export function authorize(
   authorizers: readonly Authorizer[],
   user: User,
   info: RequestInfo,
+  audit?: AuditNotes,
 ): Promise<void> | undefined {
   const asked = withSelectedName(info);
   const reason = isAllowed(authorizers, user, asked);
-  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, authorizers, user, asked));
-  refuseWithout(reason, authorizers, user, asked);
+  if (reason instanceof Promise) return reason.then((late) => refuseWithout(late, authorizers, user, asked, audit));
+  refuseWithout(reason, authorizers, user, asked, audit);
   return undefined;
 }
 
 function refuseWithout(
   reason: string | undefined,
   authorizers: readonly Authorizer[],
-  ...[user, info]: readonly [User, RequestInfo]
+  ...[user, info, audit]: readonly [User, RequestInfo, AuditNotes | undefined]
 ): void {
-  if (reason === undefined) throw refusal(user, info, whyNot(authorizers, user, info));
+  if (reason !== undefined) {
+    if (audit !== undefined) note(audit, 'allow', reason);
+    return;
+  }
+  const why = whyNot(authorizers, user, info);
+  if (audit !== undefined) note(audit, 'forbid', why);
+  throw refusal(user, info, why);
+}
+
+function note(audit: AuditNotes, decision: 'allow' | 'forbid', reason: string): void {
+  audit.annotate('authorization.k8s.io/decision', decision);
+  audit.annotate('authorization.k8s.io/reason', reason);
 }
 
 /** What the authorizers say of a request that none of them allows; '' when they are silent. */

@@ -48,6 +48,15 @@ export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
   return retry === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(retry) } };
 }
 
+/** Whether nobody foresaw it: the client is told of an internal error. */
+export const isFault = (thrown: unknown): boolean =>
+  !(
+    thrown instanceof StatusError ||
+    thrown instanceof StoreUnavailable ||
+    thrown instanceof StoreFull ||
+    thrown instanceof OutcomeUnknown
+  );
+
 export function toStatusError(thrown: unknown, log: Log): { readonly body: StatusBody & { readonly code: number } } {
   if (thrown instanceof StatusError) return thrown;
   if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);

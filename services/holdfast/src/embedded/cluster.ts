@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { AuditOptions } from '@holdfast/apiserver';
 import { opened, Running, type Service, type Tracing } from '@holdfast/platform';
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
@@ -50,6 +51,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const nodeNames = nodeNamesOf(config);
     // Read first: a mistake in it is told before anything runs.
     const scheduling = await readScheduling(config);
+    const audit = await readAudit(config, machine);
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
@@ -78,6 +80,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
       clientCa: pki.caCertificate,
+      audit,
       ownNodes: ownNodes(config.store.kind, nodeNames.all),
     });
     const components = import('./components.ts');
@@ -108,6 +111,12 @@ async function readScheduling({ schedulerConfig }: StartConfig): Promise<Schedul
   if (schedulerConfig === undefined) return undefined;
   const { readConfigurationFile } = await import('@holdfast/scheduler');
   return readConfigurationFile(schedulerConfig);
+}
+
+async function readAudit({ audit }: StartConfig, machine: Machine): Promise<AuditOptions | undefined> {
+  if (audit === undefined) return undefined;
+  const { openAudit } = await import('@holdfast/apiserver/audit');
+  return openAudit(audit, machine);
 }
 
 export interface NodeNames {

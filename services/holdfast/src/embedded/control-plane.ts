@@ -1,4 +1,4 @@
-import { type ApiServer, createApiServer } from '@holdfast/apiserver';
+import { type ApiServer, type AuditOptions, createApiServer } from '@holdfast/apiserver';
 import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
@@ -22,6 +22,7 @@ export interface ApiFrontDeps {
   readonly serviceAccountKey: string;
   /** PEM of the authority that signs client certificates. */
   readonly clientCa: string;
+  readonly audit: AuditOptions | undefined;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
 }
@@ -51,6 +52,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,
+    audit: deps.audit,
     ownNodes: deps.ownNodes,
   });
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });

@@ -1,0 +1,103 @@
+import { type Clock, describeError, type Log } from '@holdfast/platform';
+import { AUDIT_QUEUE_CHARACTERS_MAX, AUDIT_QUEUE_EVENTS_MAX, AUDIT_WRITE_MS } from '../limits.ts';
+import { EventQueue } from './event-queue.ts';
+import type { AuditMode, AuditSink } from './sink.ts';
+
+/** A file that grows, or a stream. */
+export interface AuditFile {
+  readonly open: () => Promise<void>;
+  /** Whole lines; throws with what the machine says. */
+  readonly append: (text: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface LogSinkDeps {
+  readonly file: AuditFile;
+  readonly mode: AuditMode;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Writes events as lines. What gathers while one write is under way makes up the next. */
+export function createLogSink(deps: LogSinkDeps): AuditSink {
+  const sink = new LogSink(deps);
+  return {
+    name: 'log',
+    take: (event) => sink.take(event),
+    lost: () => sink.lost,
+    start: () => deps.file.open(),
+    stop: () => sink.stop(),
+  };
+}
+
+class LogSink {
+  lost = 0;
+  readonly #deps: LogSinkDeps;
+  readonly #queue = new EventQueue();
+  #writing: Promise<void> | undefined;
+  /** The last write failed: said once, until one succeeds. */
+  #isFailing = false;
+
+  constructor(deps: LogSinkDeps) {
+    this.#deps = deps;
+  }
+
+  take(event: string): Promise<boolean> | boolean | undefined {
+    const { mode } = this.#deps;
+    if (mode === 'batch') {
+      if (this.#queue.add(event)) this.#write();
+      else this.#lose(1, 'events come faster than they are written');
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    if (!this.#queue.add(event, resolve)) {
+      this.#lose(1, 'events come faster than they are written');
+      return mode !== 'blocking-strict';
+    }
+    this.#write();
+    const deadline = this.#deps.clock.timer(AUDIT_WRITE_MS, () => resolve(false));
+    return promise.finally(() => deadline.cancel()).then((kept) => kept || mode !== 'blocking-strict');
+  }
+
+  async stop(): Promise<void> {
+    await this.#writing;
+    await this.#deps.file.close();
+  }
+
+  #write(): void {
+    this.#writing ??= this.#drain().finally(() => {
+      this.#writing = undefined;
+      // Came while the last write ended.
+      if (this.#queue.length > 0) this.#write();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    // What comes in this turn of the event loop leaves together.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.take(AUDIT_QUEUE_EVENTS_MAX, AUDIT_QUEUE_CHARACTERS_MAX);
+      try {
+        await this.#deps.file.append(`${batch.texts.join('\n')}\n`);
+        this.#works();
+        batch.settle(true);
+      } catch (error) {
+        this.#lose(batch.texts.length, describeError(error));
+        batch.settle(false);
+      }
+    }
+  }
+
+  #lose(events: number, why: string): void {
+    this.lost += events;
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#deps.log.error('audit events are lost: the audit log cannot be written', { error: why });
+  }
+
+  #works(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#deps.log.info('the audit log is written again', { eventsLost: this.lost });
+  }
+}

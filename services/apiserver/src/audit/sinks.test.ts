@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
+import { AUDIT_QUEUE_EVENTS_MAX } from '../limits.ts';
+import { tls } from '../testing/https.ts';
+import { openAudit } from './configuration.ts';
+import { type AuditFile, createLogSink } from './log-sink.ts';
+import { createRotatingFile } from './rotating-file.ts';
+import { AUDIT_SETTINGS, readAuditConfig } from './settings.ts';
+import type { AuditMode } from './sink.ts';
+import { createWebhookSink } from './webhook-sink.ts';
+
+const clock = createSystemClock();
+const log = createSilentLog();
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(path.join(tmpdir(), 'holdfast-audit-'));
+  t.after(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** Counts what is said. */
+function countingLog(): { readonly log: Log; readonly said: string[] } {
+  const said: string[] = [];
+  const note = (message: string): void => void said.push(message);
+  return { said, log: { ...createSilentLog(), error: note, info: note } };
+}
+
+function fakeFile(append: (text: string) => Promise<void>): AuditFile {
+  return { open: async () => {}, append, close: async () => {} };
+}
+
+const settings = (given: Record<string, string | number>): Parameters<typeof readAuditConfig>[0] => {
+  const defaults = Object.entries(AUDIT_SETTINGS).map(([name, spec]) => [
+    name,
+    'default' in spec ? spec.default : undefined,
+  ]);
+  return { ...Object.fromEntries(defaults), ...given } as Parameters<typeof readAuditConfig>[0];
+};
+
+const ROOMY = { maxBytes: 1e9, maxBackups: 0, maxAgeMs: 0 };
+
+test('the audit log can be read by its owner only, also when it was there before', async (t) => {
+  const file = path.join(await folder(t), 'new', 'audit.log');
+  const rotating = createRotatingFile(file, ROOMY, clock);
+  await rotating.open();
+  await rotating.append('a\n');
+  await rotating.close();
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const other = path.join(path.dirname(file), 'other.log');
+  await writeFile(other, 'before\n', { mode: 0o644 });
+  const again = createRotatingFile(other, ROOMY, clock);
+  await again.open();
+  await again.append('after\n');
+  await again.close();
+  assert.equal((await stat(other)).mode & 0o777, 0o600);
+  assert.equal(await readFile(other, 'utf8'), 'before\nafter\n');
+});
+
+test('a log that would grow too long is put aside, and only the newest are kept', async (t) => {
+  const made = await folder(t);
+  const rotating = createRotatingFile(
+    path.join(made, 'audit.log'),
+    { maxBytes: 10, maxBackups: 2, maxAgeMs: 0 },
+    clock,
+  );
+  await writeFile(path.join(made, 'audit-notes.log'), 'not ours');
+  await rotating.open();
+  for (let i = 0; i < 6; i++) await rotating.append(`line-${i}\n`);
+  await rotating.close();
+  const names = (await readdir(made)).filter((name) => /^audit-\d{4}-/.test(name)).toSorted();
+  const kept = await Promise.all(names.map((name) => readFile(path.join(made, name), 'utf8')));
+  assert.deepEqual(kept, ['line-3\n', 'line-4\n']);
+  assert.equal(await readFile(path.join(made, 'audit.log'), 'utf8'), 'line-5\n');
+  assert.equal(await readFile(path.join(made, 'audit-notes.log'), 'utf8'), 'not ours');
+});
+
+test('a log that is older than wanted is removed', async (t) => {
+  const made = await folder(t);
+  const old = path.join(made, 'audit-2020-01-01T00-00-00.000.log');
+  await writeFile(old, 'old');
+  const rotating = createRotatingFile(
+    path.join(made, 'audit.log'),
+    { maxBytes: 1, maxBackups: 0, maxAgeMs: 1_000 },
+    clock,
+  );
+  await rotating.open();
+  await rotating.append('a\n');
+  await rotating.append('b\n');
+  await rotating.close();
+  assert.ok(!(await readdir(made)).includes(path.basename(old)));
+});
+
+for (const [mode, kept] of [
+  ['blocking', true],
+  ['blocking-strict', false],
+  ['batch', undefined],
+] as const satisfies readonly (readonly [AuditMode, boolean | undefined])[]) {
+  test(`a full disk loses events, counts them and says so once (${mode})`, async () => {
+    let isFull = true;
+    const written: string[] = [];
+    const { log: counting, said } = countingLog();
+    const file = fakeFile(async (text) => {
+      if (isFull) throw new Error('ENOSPC: no space left on device, write');
+      written.push(text);
+    });
+    const sink = createLogSink({ file, mode, clock, log: counting });
+    for (const event of ['1', '2']) assert.equal(await sink.take(event), kept);
+    await eventually(async () => sink.lost() === 2, 'both are counted');
+    isFull = false;
+    await sink.take('3');
+    await eventually(async () => written.length === 1, 'it is written again');
+    await sink.stop();
+    assert.deepEqual(written, ['3\n']);
+    assert.deepEqual(said, [
+      'audit events are lost: the audit log cannot be written',
+      'the audit log is written again',
+    ]);
+  });
+}
+
+test('after a write that failed in the middle a new line begins', async (t) => {
+  const file = path.join(await folder(t), 'audit.log');
+  const rotating = createRotatingFile(file, ROOMY, clock);
+  await rotating.open();
+  await rotating.append('{"whole":1}\n');
+  await rotating.close();
+  await writeFile(file, '{"torn', { flag: 'a' });
+  const again = createRotatingFile(file, ROOMY, clock);
+  await again.open();
+  await again.append('{"whole":2}\n');
+  await again.close();
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  assert.deepEqual(lines, ['{"whole":1}', '{"torn', '{"whole":2}', '']);
+});
+
+test('events that come while a write is under way leave together, in their order', async () => {
+  const writes: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const file = fakeFile(async (text) => {
+    writes.push(text);
+    if (writes.length === 1) await first.promise;
+  });
+  const sink = createLogSink({ file, mode: 'batch', clock, log });
+  sink.take('1');
+  await eventually(async () => writes.length === 1, 'the first write is under way');
+  for (const event of ['2', '3', '4']) sink.take(event);
+  first.resolve();
+  await sink.stop();
+  assert.deepEqual(writes, ['1\n', '2\n3\n4\n']);
+});
+
+test('a sink that hangs holds a bounded number of events', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const sink = createLogSink({ file: fakeFile(() => promise), mode: 'batch', clock, log });
+  sink.take('under way');
+  await Promise.resolve();
+  await Promise.resolve();
+  for (let i = 0; i < AUDIT_QUEUE_EVENTS_MAX + 100; i++) sink.take('{}');
+  assert.ok(sink.lost() >= 99, String(sink.lost()));
+  resolve();
+  await sink.stop();
+});
+
+test('a webhook that fails is asked again, and gets the events in their order', async () => {
+  const bodies: string[] = [];
+  let failures = 2;
+  const sleeps: number[] = [];
+  const quick = {
+    ...clock,
+    timer: (_delay: number, fire: () => void) => clock.timer(0, fire),
+    sleep: async (delay: number) => void sleeps.push(delay),
+  };
+  const send = async (body: string): Promise<void> => {
+    if (failures-- > 0) throw new Error('the webhook answered with status 503');
+    bodies.push(body);
+  };
+  const sink = createWebhookSink({ send, close: async () => {}, clock: quick, log });
+  for (const event of ['{"a":1}', '{"a":2}']) assert.equal(sink.take(event), undefined);
+  await eventually(async () => bodies.length === 1, 'the batch arrives');
+  await sink.stop();
+  assert.deepEqual(JSON.parse(bodies[0] ?? ''), {
+    kind: 'EventList',
+    apiVersion: 'audit.k8s.io/v1',
+    metadata: {},
+    items: [{ a: 1 }, { a: 2 }],
+  });
+  assert.deepEqual(sleeps, [1_000, 2_000]);
+  assert.equal(sink.lost(), 0);
+});
+
+test('a webhook that is gone costs a bounded number of events, one line in the log, and no request', async () => {
+  const { log: counting, said } = countingLog();
+  const quick = { ...clock, timer: (_: number, fire: () => void) => clock.timer(0, fire), sleep: async () => {} };
+  const send = async (): Promise<void> => {
+    throw new Error('connection refused');
+  };
+  const sink = createWebhookSink({ send, close: async () => {}, clock: quick, log: counting });
+  for (let i = 0; i < AUDIT_QUEUE_EVENTS_MAX * 2; i++) assert.equal(sink.take('{}'), undefined);
+  await sink.stop();
+  assert.equal(sink.lost(), AUDIT_QUEUE_EVENTS_MAX * 2);
+  assert.deepEqual(said, ['audit events are lost: the audit webhook does not take them']);
+});
+
+test('a webhook of a kubeconfig is called over TLS with its credentials', async (t) => {
+  const asked: { readonly authorization: string | undefined; readonly body: string }[] = [];
+  const server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      asked.push({ authorization: request.headers.authorization, body: Buffer.concat(chunks).toString() });
+      response.end();
+    });
+  });
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const address = server.address();
+  const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/events`;
+  const made = await folder(t);
+  const kubeconfig = {
+    clusters: [
+      {
+        name: 'c',
+        cluster: { server: url, 'certificate-authority-data': Buffer.from(tls.certificate).toString('base64') },
+      },
+    ],
+    users: [{ name: 'u', user: { token: 'secret' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  const [policyFile, webhookFile] = [path.join(made, 'policy.yaml'), path.join(made, 'kubeconfig')];
+  await writeFile(policyFile, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n');
+  await writeFile(webhookFile, JSON.stringify(kubeconfig));
+  const config = readAuditConfig(
+    settings({ 'audit-policy-file': policyFile, 'audit-webhook-config-file': webhookFile }),
+  );
+  const opened = await openAudit(config, { clock, log });
+  const [sink] = opened?.sinks ?? [];
+  sink?.take('{"a":1}');
+  await sink?.stop();
+  assert.deepEqual(
+    asked.map(({ authorization, body }) => [authorization, (JSON.parse(body) as { items: unknown }).items]),
+    [['Bearer secret', [{ a: 1 }]]],
+  );
+});
+
+test('mistakes of an operator are one sentence with the next step', async (t) => {
+  const made = await folder(t);
+  const policyFile = path.join(made, 'policy.yaml');
+  const refusal = (given: Record<string, string>): Promise<string> =>
+    Promise.resolve()
+      .then(() => openAudit(readAuditConfig(settings(given)), { clock, log }))
+      .then(async (opened) => opened?.sinks[0]?.start())
+      .then(
+        () => assert.fail('it is refused'),
+        (error: Error & { nextStep?: string }) => `${error.message} ${error.nextStep}`,
+      );
+  assert.match(await refusal({ 'audit-log-path': '-' }), /^--audit-log-path needs --audit-policy-file Name a file/);
+  assert.match(await refusal({ 'audit-policy-file': policyFile }), /have no place to go Say with --audit-log-path/);
+  const logPath = path.join(made, 'audit.log');
+  const both = { 'audit-policy-file': policyFile, 'audit-log-path': logPath };
+  assert.match(await refusal(both), /cannot be read\. Check the path/);
+  await writeFile(policyFile, 'rules: [{level: Everything}]');
+  assert.match(
+    await refusal(both),
+    /cannot be used: apiVersion: must be audit.k8s.io\/v1; .*not "Everything"\. Mend the file/,
+  );
+  await writeFile(policyFile, ': : [');
+  assert.match(await refusal(both), /is no YAML: .* Mend the file\.$/);
+  await writeFile(policyFile, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n');
+  const unwritable = { ...both, 'audit-log-path': path.join(policyFile, 'audit.log') };
+  assert.match(await refusal(unwritable), /^The audit log .* cannot be written: .*Name a file in a folder/);
+  assert.match(
+    await refusal({ ...both, 'audit-log-mode': 'fast' }),
+    /takes one of batch, blocking, blocking-strict, not "fast"/,
+  );
+});

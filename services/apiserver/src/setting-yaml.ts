@@ -1,0 +1,19 @@
+import type { Json } from '@holdfast/machinery';
+import { describeError, OperatorError } from '@holdfast/platform';
+
+/** A file of an operator as JSON. Loads the parser on demand: without such a file nobody pays for it. */
+export async function parseSettingYaml(text: string, path: string): Promise<Json> {
+  const { parse } = await import('yaml');
+  try {
+    return (parse(text) ?? null) as Json;
+  } catch (error) {
+    const [sentence = ''] = describeError(error).split('\n');
+    throw new OperatorError({
+      code: 'FILE',
+      message: `The file ${path} is no YAML: ${sentence}`,
+      nextStep: 'Mend the file.',
+      exitCode: 2,
+      cause: error,
+    });
+  }
+}

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Json } from '@holdfast/machinery';
 import { eventually } from '@holdfast/platform/contract';
-import { type Answer, type Call, configMapBody, podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import {
+  type Answer,
+  type Call,
+  configMapBody,
+  podBody,
+  startTestApi,
+  type TestApi,
+  valueAt,
+} from '../testing/fixture.ts';
 import { readAuditPolicy } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 
@@ -55,6 +63,9 @@ async function audited(policy: Json, sink: Partial<AuditSink> = {}): Promise<Aud
 
 const METADATA = rules({ level: 'Metadata' });
 const ALL = rules({ level: 'RequestResponse' });
+
+/** The value at a dotted path of an event. */
+const at = (event: Event | undefined, path: string): unknown => valueAt(event, path);
 
 const create = (api: TestApi, name: string, call: Call = {}): Promise<Answer> =>
   api.call('POST', MAPS, { body: configMapBody(name, { key: 'value' }), ...call });
@@ -121,9 +132,9 @@ test('levels decide how much is told, and the first rule that matches decides th
   await create(api, 'a');
   await api.call('GET', `${MAPS}/a`);
   const [made, read] = api.events().slice(-2);
-  assert.deepEqual((made?.['requestObject'] as { data: unknown }).data, { key: 'value' });
+  assert.deepEqual(at(made, 'requestObject.data'), { key: 'value' });
   assert.equal(made?.['responseObject'], undefined);
-  assert.deepEqual((read?.['responseObject'] as { data: unknown }).data, { key: 'value' });
+  assert.deepEqual(at(read, 'responseObject.data'), { key: 'value' });
 });
 
 test('the owners of fields are left out where the policy wants it', async () => {
@@ -142,8 +153,8 @@ test('a refusal is told with its Status, and the body of a forbidden request is 
   const event = api.events().at(-1);
   assert.equal(event?.annotations?.['authorization.k8s.io/decision'], 'forbid');
   assert.equal(event?.['requestObject'], undefined);
-  const status = event?.['responseStatus'] as Record<string, unknown>;
-  assert.deepEqual([status['status'], status['reason'], status['code']], ['Failure', 'Forbidden', 403]);
+  const told = ['status', 'reason', 'code'].map((field) => at(event, `responseStatus.${field}`));
+  assert.deepEqual(told, ['Failure', 'Forbidden', 403]);
 });
 
 test('credentials that nobody knows are told without them', async () => {
@@ -163,7 +174,7 @@ test('who acts as somebody else is told with both names', async () => {
   await api.call('GET', MAPS, { headers: { 'impersonate-user': 'jane' } });
   const event = api.events().at(-1);
   assert.equal(event?.user.username, 'admin');
-  assert.equal((event?.['impersonatedUser'] as { username: string }).username, 'jane');
+  assert.equal(at(event, 'impersonatedUser.username'), 'jane');
 });
 
 test('a watch is told when it begins and when it ends', async () => {

@@ -65,9 +65,8 @@ export class Auditor {
   #emit(event: string): Promise<boolean> | boolean | undefined {
     this.#count.event();
     const taken = this.#deps.sinks.map((sink) => sink.take(event));
-    const waited = taken.filter((each) => each !== undefined);
-    if (waited.length === 0) return undefined;
-    return Promise.all(waited).then((kept) => kept.every((each) => each));
+    if (taken.every((each) => each === undefined)) return undefined;
+    return Promise.all(taken.map(async (each) => each)).then((kept) => !kept.includes(false));
   }
 }
 

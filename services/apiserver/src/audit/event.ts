@@ -1,4 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
+import { type JsonObject, ownValue } from '@holdfast/machinery';
 import { formatMicroTime } from '@holdfast/platform';
 import type { RequestInfo } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
@@ -123,10 +124,10 @@ export function objectRefOf(info: RequestInfo): ObjectRef | undefined {
 }
 
 /** What the object of a request adds to what its path says. */
-export function withMetadata(ref: ObjectRef, metadata: Readonly<Record<string, unknown>>): ObjectRef {
+export function withMetadata(ref: ObjectRef, metadata: JsonObject): ObjectRef {
   const { resource, apiGroup, apiVersion, subresource } = ref;
   const text = (field: 'namespace' | 'name' | 'uid' | 'resourceVersion'): Partial<ObjectRef> => {
-    const value = ref[field] ?? metadata[field];
+    const value = ref[field] ?? ownValue(metadata, field);
     return typeof value === 'string' && value !== '' ? { [field]: value } : {};
   };
   return {

@@ -1,5 +1,5 @@
 import type { ApiRequest, ApiResponse, ResponseBody } from '@holdfast/client';
-import { isJsonObject, type Json } from '@holdfast/machinery';
+import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
 import { describeError } from '@holdfast/platform';
 import { mediaTypeOf } from '../http/body.ts';
 import { withJsonBody } from '../http/protobuf-body.ts';
@@ -179,7 +179,7 @@ async function sentObject(request: ApiRequest): Promise<SentObject | undefined> 
   }
 }
 
-function metadataOf(value: Json | undefined): Readonly<Record<string, unknown>> | undefined {
+function metadataOf(value: Json | undefined): JsonObject | undefined {
   const metadata = isJsonObject(value) ? value['metadata'] : undefined;
   return isJsonObject(metadata) ? metadata : undefined;
 }
@@ -192,12 +192,11 @@ function statusOf({ status: code, body }: ApiResponse, { verb }: RequestInfo): R
   if (body.kind !== 'json' || (code < 400 && !verb.startsWith('delete'))) return { code };
   const value = body.value();
   if (typeof value !== 'object' || value === null || Reflect.get(value, 'kind') !== 'Status') return { code };
-  const told: Record<string, unknown> = {};
-  for (const field of ['status', 'message', 'reason', 'details']) {
-    const text: unknown = Reflect.get(value, field);
-    if (text !== undefined && text !== '') told[field] = text;
-  }
-  return { ...told, code };
+  const told = ['status', 'message', 'reason', 'details'].flatMap((field) => {
+    const said: unknown = Reflect.get(value, field);
+    return said === undefined || said === '' ? [] : [[field, said] as const];
+  });
+  return { ...Object.fromEntries(told), code };
 }
 
 /** A copy without `metadata.managedFields`, also of the items of a list. */

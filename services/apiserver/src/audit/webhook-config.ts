@@ -51,7 +51,7 @@ function post({ target, agent, body }: Sending, clock: Clock): Promise<void> {
   request.on('error', (error) => reject(new Error(failureOf(error), { cause: error })));
   request.once('response', (answer) => {
     answer.resume();
-    answer.once('error', reject);
+    answer.on('error', reject);
     answer.once('end', () => {
       const status = answer.statusCode ?? 0;
       if (status >= 200 && status <= 299) resolve();

@@ -1,5 +1,6 @@
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
-import { isStall, startGrowthLab } from '../test/abuse/growth.ts';
+import { type Growth, isStall, startGrowthLab } from '../test/abuse/growth.ts';
+import { SCENARIOS } from '../test/abuse/growth-scenarios.ts';
 import {
   nameOf,
   TEXTS,
@@ -13,7 +14,7 @@ import {
 /** Looks for work that grows faster than its request: each list and map of each kind, at two sizes, through the whole pipeline. */
 const SETTINGS = {
   only: { kind: 'string', help: 'Lists whose name contains this', default: '' },
-  what: { kind: 'string', help: 'lists or texts', default: 'lists' },
+  what: { kind: 'string', help: 'lists, texts or scenarios', default: 'lists' },
   characters: { kind: 'integer', help: 'Repetitions in the larger text', default: 200_000, min: 4 },
   size: { kind: 'integer', help: 'Entries of the larger document', default: 10_000, min: 4 },
   over: { kind: 'integer', help: 'Print what takes so many milliseconds, too', default: 200, min: 0 },
@@ -27,6 +28,10 @@ if (settings.help) {
   process.exit(0);
 }
 const lab = await startGrowthLab();
+if (settings.what === 'scenarios') {
+  await compareScenarios();
+  process.exit(0);
+}
 const isOfTexts = settings.what === 'texts';
 const all: readonly WideField[] = isOfTexts ? textFields() : wideFields();
 const variants: readonly Variant[] = isOfTexts ? TEXTS : VARIANTS;
@@ -36,11 +41,23 @@ process.stdout.write(`${fields.length} ${settings.what}\n${'small ms'.padStart(9
 for (const field of fields) {
   for (const variant of variants) {
     for (const growth of await lab.measure(field, { variant, size, runs: settings.runs })) {
-      const { name, smallMs, largeMs } = growth;
-      if (!isStall(growth) && largeMs < settings.over) continue;
-      const mark = isStall(growth) ? ' GROWS' : '';
-      process.stdout.write(`${smallMs.toFixed(0).padStart(9)} ${largeMs.toFixed(0).padStart(9)}${mark} ${name}\n`);
+      if (isStall(growth) || growth.largeMs >= settings.over) printGrowth(growth);
     }
   }
 }
 await lab.stop();
+
+async function compareScenarios(): Promise<void> {
+  process.stdout.write(`${'small ms'.padStart(9)} ${'large ms'.padStart(9)}\n`);
+  for (const scenario of SCENARIOS.filter(({ name }) => name.includes(settings.only))) {
+    const growth = await lab.compare(scenario, settings.runs);
+    if (isStall(growth) || growth.largeMs >= settings.over) printGrowth(growth);
+  }
+  await lab.stop();
+}
+
+function printGrowth(growth: Growth): void {
+  const { name, smallMs, largeMs } = growth;
+  const mark = isStall(growth) ? ' GROWS' : '';
+  process.stdout.write(`${smallMs.toFixed(0).padStart(9)} ${largeMs.toFixed(0).padStart(9)}${mark} ${name}\n`);
+}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type GrowthLab, isStall, startGrowthLab } from './growth.ts';
+import { type Growth, type GrowthLab, isStall, startGrowthLab } from './growth.ts';
+import { SCENARIOS } from './growth-scenarios.ts';
 import { nameOf, TEXTS, textFields, VARIANTS, type Variant, type WideField, wideFields } from './wide-documents.ts';
 
 /** As many entries as the server reads in one list. */
@@ -41,6 +42,16 @@ describe('work does not grow faster than the request that asks for it', () => {
       for (const variant of VARIANTS) await refuseStalls(field, variant, ENTRIES);
     });
   }
+
+  test('selectors, forms, JSON patches, owners, schemas, expressions and answers of webhooks', async () => {
+    const stalls: Growth[] = [];
+    for (const scenario of SCENARIOS) {
+      if (!isStall(await lab.compare(scenario, 1))) continue;
+      const again = await lab.compare(scenario, 4);
+      if (isStall(again)) stalls.push(again);
+    }
+    assert.deepEqual(stalls, []);
+  });
 
   const sample = (fields: readonly WideField[], variants: readonly Variant[], size: number): Promise<void> =>
     fc.assert(

@@ -2,6 +2,7 @@ import { createApiServer } from '@holdfast/apiserver';
 import type { ApiRequest } from '@holdfast/client';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { type Scenario, type Sent, scriptedWebhooks } from './growth-scenarios.ts';
 import { nameOf, type Variant, type WideField, wideDocument } from './wide-documents.ts';
 
 /** What the same request costs at two sizes, one four times the other. */
@@ -23,6 +24,8 @@ type Send = (request: ApiRequest) => Promise<{ readonly status: number; readonly
 
 export interface GrowthLab {
   readonly measure: (field: WideField, how: How) => Promise<readonly Growth[]>;
+  /** The least of so many runs counts. */
+  readonly compare: (scenario: Scenario, runs: number) => Promise<Growth>;
   readonly stop: () => Promise<void>;
 }
 
@@ -43,6 +46,7 @@ export async function startGrowthLab(): Promise<GrowthLab> {
     log: createSilentLog(),
     tokens: new Map([['admin', { name: 'admin', groups: ['system:masters', 'system:authenticated'] }]]),
     store,
+    webhooks: scriptedWebhooks,
   });
   await server.start();
   const send: Send = async (request) => {
@@ -54,6 +58,7 @@ export async function startGrowthLab(): Promise<GrowthLab> {
   for (const [path, document] of SCENE) await send(requestOf('POST', path, document));
   return {
     measure: (field, how) => measure(send, field, how),
+    compare: (scenario, runs) => compare(send, scenario, runs),
     stop: async () => {
       await server.stop();
       await store.close();
@@ -104,6 +109,39 @@ async function measure(send: Send, field: WideField, how: How): Promise<readonly
       largeMs,
     }));
 }
+
+async function compare(send: Send, scenario: Scenario, runs: number): Promise<Growth> {
+  const { name, size, before, served, request } = scenario;
+  const least = async (of: number): Promise<{ readonly ms: number; readonly status: number }> => {
+    for (const each of before?.(of) ?? []) await send(asRequest(each));
+    if (served !== undefined) await untilServed(send, served);
+    const sent = asRequest(request(of));
+    let ms = Infinity;
+    let status = 0;
+    for (let run = 0; run < runs; run += 1) {
+      const answer = await send(sent);
+      ms = Math.min(ms, answer.cpuMs);
+      status = answer.status;
+    }
+    return { ms, status };
+  };
+  const small = await least(Math.floor(size / TIMES_LARGER));
+  const large = await least(size);
+  return { name: `${name} (${small.status}, ${large.status})`, smallMs: small.ms, largeMs: large.ms };
+}
+
+async function untilServed(send: Send, path: string): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    if ((await send(asRequest({ method: 'GET', path }))).status === 200) return;
+    await createSystemClock().sleep(LOOK_AGAIN_MS);
+  }
+  throw new Error(`${path} is not served`);
+}
+
+const LOOKS_MAX = 1_000;
+const LOOK_AGAIN_MS = 5;
+
+const asRequest = ({ method, path, body, headers }: Sent): ApiRequest => requestOf(method, path, body, headers);
 
 async function spentOn(send: Send, field: WideField, { size, variant }: How): Promise<ReadonlyMap<string, number>> {
   const { definition } = field;

@@ -159,7 +159,7 @@ function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Pr
 
 async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
   await core.yaml.readAhead(incoming.user, incoming.request);
-  await core.turns.goOn(incoming.user);
+  if (core.turns.isOver(incoming.user)) await core.turns.goOn(incoming.user);
   return answerResource(core, incoming, info);
 }
 

@@ -3,11 +3,15 @@ import type { User } from '../identity.ts';
 import type { Turns } from './turns.ts';
 
 /** Runs long work and lets others work between its steps. */
-export async function stepsInTurns<T>(turns: Turns, user: User, steps: Steps<T>): Promise<T> {
+export function stepsInTurns<T>(turns: Turns, user: User, steps: Steps<T>): T | Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    const turn = turns.goOn(user);
-    if (turn !== undefined) await turn;
+    if (turns.isOver(user)) return afterPause(turns, user, steps);
   }
+}
+
+async function afterPause<T>(turns: Turns, user: User, steps: Steps<T>): Promise<T> {
+  await turns.goOn(user);
+  return stepsInTurns(turns, user, steps);
 }

@@ -52,6 +52,11 @@ export class Turns {
     return this.#mayGoOn(user) ? undefined : this.#wait(user, 'goes on');
   }
 
+  /** Whether `goOn` would wait: for work that rarely does, and shall not pay for a promise. */
+  isOver(user: User): boolean {
+    return !this.#mayGoOn(user);
+  }
+
   #mayGoOn(user: User): boolean {
     if (!this.#isOpen) {
       if (this.#queue.size > 0) return false;

@@ -40,7 +40,7 @@ export async function apply(
   checkConfiguredName(config, context);
   const { subresource, name } = context.info;
   const applyTo = async (live: KubeObject | undefined): Promise<KubeObject> => {
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const applied = await appliedObject(core, { context, definition, options, config: copyJson(config) }, live);
     reportStrict(context, options, duplicates, (why) => badRequest(`error strict decoding YAML: ${why}`));
     return applied;
@@ -98,9 +98,9 @@ async function appliedObject(core: Core, application: Application, live: KubeObj
     force: options.force,
   });
   const { object } = await stepsInTurns(core.turns, context.user, steps);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const applied = asKind(decodeStoredForm(object, definition), definition);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   return live !== undefined && differOnlyInTime(live, applied, definition) ? live : applied;
 }
 

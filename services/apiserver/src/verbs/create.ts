@@ -29,7 +29,7 @@ export async function create(
   const options = readWriteOptions(context, 'CreateOptions');
   const { object, template } = decodeNewBody(context, definition, options);
   placeInNamespace(object, context.info.namespace, definition);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const created = await createObject(core, context, { definition, object, options, template, revision: 'refused' });
   return objectAnswer(core, context, definition, { status: 201, object: created });
 }
@@ -51,28 +51,28 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
   const { definition, options } = wanted;
   if (definition.custom !== undefined) refuseWhileTerminating(definition, definition.custom);
   definition.setDefaults(wanted.object);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const object = wanted.tracked === true ? wanted.object : owned(core, wanted);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const revision = object.metadata.resourceVersion ?? '';
   const request = admissionRequest(context, { ...wanted, object });
   const admitting = core.admission.admit(request);
   if (admitting !== undefined) await admitting;
   for (let attempt = 1; ; attempt++) {
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
     const validation = validationContext(core, context);
     prepare(core, candidate, definition, validation);
     core.services.settle({ definition, object: candidate, old: undefined });
     const warnings = checked(candidate, wanted, validation);
     for (const text of warnings) context.warn(text);
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);
     const judged = { ...request, name: candidate.metadata.name ?? '', object: candidate, accompany };
     const validating = core.admission.validate(judged);
     if (validating !== undefined) await validating;
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
     if (options.dryRun) return dryRun(core, definition, key, candidate);
     if (wanted.revision === 'refused') refuseRevision(revision);

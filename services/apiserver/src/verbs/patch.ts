@@ -72,10 +72,11 @@ export async function patch(
     change: async (current) => {
       change ??= readPatch(context, schema);
       const patching = { current: inGoOrder(current), patch: change, schema, kind: definition };
-      const result = await stepsInTurns(core.turns, context.user, change.apply(patching.current));
-      await core.turns.goOn(context.user);
+      const applying = stepsInTurns(core.turns, context.user, change.apply(patching.current));
+      const result = applying instanceof Promise ? await applying : applying;
+      if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
       const document = patchedDocument(patching, result);
-      await core.turns.goOn(context.user);
+      if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
       return changeable(asKind(decodePatched(context, options, { ...patching, document }), definition));
     },
   });

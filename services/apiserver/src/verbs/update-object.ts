@@ -83,9 +83,9 @@ export async function updateObject(core: Core, context: ResourceContext, update:
     const changed = changing instanceof Promise ? await changing : changing;
     checkIdentity(changed, current.object, context, definition);
     if (update.isComplete !== true) definition.setDefaults(changed);
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const object = owned(core, update, changed, current);
-    await core.turns.goOn(context.user);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const swapped = await admitAndSwap(core, context, update, { stored, current, object });
     if (swapped !== undefined) return { object: swapped, created: false };
   }
@@ -111,7 +111,7 @@ async function admitAndSwap(
   const request = admissionRequest(context, update, { ...attempt, companions });
   const admitting = core.admission.admit(request);
   if (admitting !== undefined) await admitting;
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
   if (form.subresource === '') core.services.settle({ definition, object, old: current.object });
@@ -120,12 +120,12 @@ async function admitAndSwap(
   if (form.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const validating = core.admission.validate(request);
   if (validating !== undefined) await validating;
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const text = encodeStored(object);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   if (definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt))
     return current;
   if (update.dryRun) {

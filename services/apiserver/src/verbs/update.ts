@@ -24,7 +24,7 @@ export async function update(
   const { namespace, name } = context.info;
   placeInNamespace(sent, namespace, definition);
   checkName(sent, name);
-  await core.turns.goOn(context.user);
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const mayCreate = definition.strategy.allowCreateOnUpdate === true && context.info.subresource === '';
   const replace = (current: KubeObject): KubeObject => {
     const object = copyJson(sent);

@@ -40,21 +40,41 @@ export function normalizeElement(text: string): PathElement | undefined {
 }
 
 const KIND_RANK: ReadonlyMap<string, number> = new Map(Object.entries({ f: 0, k: 1, v: 2, i: 3 }));
+const FIELD_RANK = 0;
 const rankOf = (element: PathElement): number => KIND_RANK.get(element.charAt(0)) ?? 4;
 
 /** Fields, then keys, then values, then positions. */
 export function compareElements(a: PathElement, b: PathElement): number {
-  if (a === b) return 0;
-  const rank = rankOf(a) - rankOf(b);
-  if (rank !== 0) return rank;
-  if (a.startsWith('f:') || havePlainKey(a, b)) return a < b ? -1 : 1;
-  return compareJson(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+  return new SortableElement(a).compare(new SortableElement(b));
 }
 
-/** Items known by one and the same key, with values that sort as their texts do. */
-function havePlainKey(a: PathElement, b: PathElement): boolean {
-  if (!SINGLE_KEY.test(a) || !SINGLE_KEY.test(b)) return false;
-  return a.startsWith(b.slice(0, b.indexOf(':', 2)));
+/** An element that is compared with many others: what is in it is parsed once. */
+export class SortableElement {
+  readonly element: PathElement;
+  readonly #rank: number;
+  /** The name of the one key, where its values sort as their texts do. */
+  readonly #plainKey: string | undefined;
+  #value: Json | undefined;
+
+  constructor(element: PathElement) {
+    this.element = element;
+    this.#rank = rankOf(element);
+    this.#plainKey = SINGLE_KEY.test(element) ? element.slice(0, element.indexOf(':', 2)) : undefined;
+  }
+
+  compare(other: SortableElement): number {
+    const [a, b] = [this.element, other.element];
+    if (a === b) return 0;
+    if (this.#rank !== other.#rank) return this.#rank - other.#rank;
+    const isText = this.#rank === FIELD_RANK || (this.#plainKey !== undefined && this.#plainKey === other.#plainKey);
+    if (isText) return a < b ? -1 : 1;
+    return compareJson(this.#parsed(), other.#parsed());
+  }
+
+  #parsed(): Json {
+    this.#value ??= JSON.parse(this.element.slice(2)) as Json;
+    return this.#value;
+  }
 }
 
 const TYPE_RANK: readonly string[] = ['number', 'string', 'boolean'];

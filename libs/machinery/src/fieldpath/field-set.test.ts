@@ -13,6 +13,7 @@ import {
   isEmptySet,
   pathsOf,
   recursiveDifferenceOf,
+  sortedElements,
   unionOf,
 } from './field-set.ts';
 import { decodeFieldsV1, encodeFieldsV1, FieldsV1Error } from './fields-v1.ts';
@@ -102,3 +103,13 @@ test('what is no FieldsV1 is refused, what is unknown in it is left out', () => 
     assert.throws(() => decodeFieldsV1(wrong), FieldsV1Error);
   assert.equal(isEmptySet(decodeFieldsV1({ 'x:new': {} })), true);
 });
+
+test('each element of a long list is parsed once to be sorted', (t) => {
+  const parse = t.mock.method(JSON, 'parse');
+  const elements = Array.from({ length: 1_000 }, (_, index) => `k:{"port":${(index * 7) % 1_000},"protocol":"TCP"}`);
+  const sorted = sortedElements(new Map(elements.map((element) => [element, true])));
+  assert.deepEqual([sorted[0], sorted[10], sorted.length], [portOf(0), portOf(10), 1_000]);
+  assert.ok(parse.mock.callCount() <= 1_000, `${parse.mock.callCount()} were parsed`);
+});
+
+const portOf = (port: number): string => `k:{"port":${port},"protocol":"TCP"}`;

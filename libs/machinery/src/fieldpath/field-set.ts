@@ -1,4 +1,4 @@
-import { compareElements, type FieldPath, type PathElement } from './element.ts';
+import { type FieldPath, type PathElement, SortableElement } from './element.ts';
 
 /**
  * A set of field paths as a tree. Invariant: every node is in the set itself or has a descendant that is, so a set is
@@ -204,9 +204,15 @@ export function sortedElements(set: ReadonlyMap<PathElement, unknown>): PathElem
   const elements = [...set.keys()];
   if (elements.length < 2) return elements;
   // Fields alone, the common case, sort as they are written.
-  for (const element of elements) if (!element.startsWith('f:')) return elements.sort(compareElements);
+  for (const element of elements) if (!element.startsWith('f:')) return sortedOnce(elements);
   return sortedTexts(elements);
 }
+
+const sortedOnce = (elements: readonly PathElement[]): PathElement[] =>
+  elements
+    .map((element) => new SortableElement(element))
+    .sort((a, b) => a.compare(b))
+    .map(({ element }) => element);
 
 /** Few enough to be put in their places one by one, which needs no memory. */
 const FEW = 24;

@@ -94,7 +94,10 @@ async function apiServerCommand(directory: string, links: readonly string[]): Pr
     readyIn: (line) => {
       if (field(line, 'msg') !== 'the API is served') return undefined;
       const server = `https://127.0.0.1:${String(field(line, 'port'))}`;
-      return file('kubeconfig', formatKubeconfig({ server, caCertificate: pki.caCertificate, token }));
+      return file(
+        'kubeconfig',
+        formatKubeconfig({ contexts: [{ name: 'bench', server }], caCertificate: pki.caCertificate, token }),
+      );
     },
   };
 }

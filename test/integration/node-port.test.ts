@@ -51,7 +51,7 @@ before(async () => {
       stateDirectory: directory,
       apiServers: ['localhost'],
       nodes: ['node-1'],
-      apiPort: 6443,
+      apiPorts: [6443],
       componentUid: process.getuid?.() ?? 0,
       redisUid: process.getuid?.() ?? 0,
       ownerOf: undefined,
@@ -73,7 +73,11 @@ before(async () => {
   const token = adminToken();
   writeFileSync(
     kubeconfig,
-    formatKubeconfig({ server, caCertificate: readFileSync(at('node-1', 'ca.crt'), 'utf8'), token }),
+    formatKubeconfig({
+      contexts: [{ name: 'test', server }],
+      caCertificate: readFileSync(at('node-1', 'ca.crt'), 'utf8'),
+      token,
+    }),
   );
   start('kubelet', {
     'api-servers': server,

@@ -18,6 +18,7 @@ import {
   type Tracer,
 } from '@holdfast/platform';
 import { requireSettings, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import { HEALTH_SETTING } from '@holdfast/platform/health-server';
 import { isCertificate } from '@holdfast/platform/pem';
 import { BUS_TLS_SETTINGS, readBusTls } from '@holdfast/platform/tls-client';
 import { createApiClient } from './api-client.ts';
@@ -37,6 +38,7 @@ export const COMPONENT_SETTINGS = {
   'bus-user': { kind: 'string', help: 'user name on the bus' },
   'bus-password': { kind: 'string', help: 'password on the bus' },
   ...BUS_TLS_SETTINGS,
+  'health-address': HEALTH_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   'log-level': { kind: 'string', help: `one of ${LOG_LEVELS.join(', ')}`, default: 'info' },
 } as const satisfies SettingSpecs;

@@ -64,6 +64,7 @@ test('a leader without an API stops before another one can start', async () => {
   await clock.advance(100);
   await b.elector.start();
   await clock.advance(20_000);
+  assert.deepEqual([a.elector.problems(), b.elector.problems()], [[], []]);
   a.link.cut = true;
   for (let step = 0; step < 300; step++) {
     await clock.advance(100);
@@ -71,9 +72,12 @@ test('a leader without an API stops before another one can start', async () => {
   }
   assert.equal(a.elector.isLeader(), false);
   assert.equal(b.elector.isLeader(), true);
+  assert.match(a.elector.problems().join(), /the lease test was not seen renewed for \d+ s/);
+  assert.deepEqual(b.elector.problems(), []);
   a.link.cut = false;
   await clock.advance(20_000);
   assert.equal(a.elector.leader(), 'b');
+  assert.deepEqual(a.elector.problems(), []);
   assert.equal(a.elector.isLeader(), false);
   await Promise.all([a.elector.stop(), b.elector.stop()]);
 });

@@ -24,6 +24,8 @@ export interface LeaderElectorOptions {
 export interface LeaderElector extends Service {
   isLeader(): boolean;
   leader(): string | undefined;
+  /** Empty while somebody renews the lease and this process sees it; else a sentence on what is wrong. */
+  problems(): readonly string[];
 }
 
 /**
@@ -73,6 +75,14 @@ class Elector implements LeaderElector {
   leader(): string | undefined {
     const holder = this.#observed?.spec?.holderIdentity;
     return holder === '' ? undefined : holder;
+  }
+
+  problems(): readonly string[] {
+    const { lease } = this.#options;
+    if (this.#observed === undefined) return [`the lease ${lease.name} was not read yet`];
+    if (!this.#ranOut()) return [];
+    const seconds = Math.round((this.#options.clock.monotonic() - this.#observedAt) / 1000);
+    return [`the lease ${lease.name} was not seen renewed for ${seconds} s`];
   }
 
   async start(): Promise<void> {

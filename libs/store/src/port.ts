@@ -178,7 +178,7 @@ export class StoreHalted extends StoreUnavailable {
 }
 
 export const HALT_NEXT_STEP =
-  'put the right data in place and restart the API servers, or accept the data as they are with `holdfast store adopt`';
+  'put the right data in place and restart the API servers, or accept the data as they are with `holdfast store adopt` (docs/recovery.md)';
 
 /** The store has no room for the write, which was definitely not applied. */
 export class StoreFull extends Error {

@@ -1,6 +1,7 @@
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { HEALTH_SETTING } from '@holdfast/platform/health-server';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { STORE_LIMIT_SETTING } from '@holdfast/platform/store-limit';
 import {
@@ -60,6 +61,7 @@ export const APISERVER_SETTINGS = {
   },
   ...AUDIT_SETTINGS,
   'feature-gates': FEATURE_GATES_SETTING,
+  'health-address': HEALTH_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -86,6 +88,7 @@ export interface ApiServerConfig {
   /** Absent: nothing is audited. */
   readonly audit: AuditConfig | undefined;
   readonly features: Features;
+  readonly healthAddress: string | undefined;
   readonly tracingEndpoint: string | undefined;
   readonly logLevel: LogLevel;
 }
@@ -137,6 +140,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceNetwork: settings['service-cluster-ip-range'],
     audit: readAuditConfig(settings),
     features: readFeatures(settings['feature-gates']),
+    healthAddress: settings['health-address'],
     tracingEndpoint: settings['tracing-endpoint'],
     logLevel: logLevel(settings.verbosity),
   };

@@ -11,6 +11,7 @@ import {
   type Service,
   startAll,
 } from '@holdfast/platform';
+import { healthServers } from '@holdfast/platform/health-server';
 import { readAuthority, readPair, readSettingFile } from '@holdfast/platform/setting-files';
 import { storeLimits } from '@holdfast/platform/store-limit';
 import type { Store } from '@holdfast/store';
@@ -68,6 +69,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     api,
     ...publishing,
     https,
+    ...healthServers('API server', config.healthAddress, () => api.health()),
   ];
   const running = await startAll('apiserver-process', services, { clock, log });
   log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });

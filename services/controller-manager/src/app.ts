@@ -7,6 +7,7 @@ import {
   createEventRecorder,
   createLeaderElector,
   createWorkQueue,
+  type LeaderElector,
 } from '@holdfast/client';
 import { type Clock, type Ids, invariant, type Log, type Random, type Service, type Tracer } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
@@ -72,11 +73,16 @@ const DEFAULTS: ControllerManagerSettings = {
   autoscaling: AUTOSCALING_DEFAULTS,
 };
 
-export function createControllerManager(deps: ControllerManagerDeps): Service {
+export interface ControllerManagerService extends Service {
+  /** Empty when it works, or would if it led; else sentences on what is wrong. */
+  health(): readonly string[];
+}
+
+export function createControllerManager(deps: ControllerManagerDeps): ControllerManagerService {
   return new ControllerManager(deps);
 }
 
-class ControllerManager implements Service {
+class ControllerManager implements ControllerManagerService {
   readonly name = 'controller-manager';
   readonly #deps: ControllerManagerDeps;
   readonly #settings: ControllerManagerSettings;
@@ -85,7 +91,7 @@ class ControllerManager implements Service {
   /** Absent where nobody follows definitions. */
   readonly #customKinds: CustomKindPool | undefined;
   #stopLoops: () => Promise<void> = async () => {};
-  #elector: Service | undefined;
+  #elector: LeaderElector | undefined;
   #state: 'new' | 'running' | 'stopped' = 'new';
 
   constructor(deps: ControllerManagerDeps) {
@@ -113,6 +119,11 @@ class ControllerManager implements Service {
           log: deps.log,
         })
       : undefined;
+  }
+
+  health(): readonly string[] {
+    if (this.#state !== 'running') return ['the controllers do not run'];
+    return this.#elector?.problems() ?? [];
   }
 
   async start(): Promise<void> {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type ComponentConnection, connectComponent, openComponent } from '@holdfast/client/component-config';
 import { type Log, opened, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
+import { healthServers } from '@holdfast/platform/health-server';
 import { createControllerManager } from './app.ts';
 import type { ControllerManagerConfig } from './config.ts';
 
@@ -41,7 +42,8 @@ export async function startProcess(config: ControllerManagerConfig, log: Log): P
   });
   const others = [podGc, ...(certificates === undefined ? [] : [certificates])];
   const identities = others.map((other) => opened('connection', () => other.close()));
-  return startAll(service.name, [connection, ...identities, service], tools);
+  const health = healthServers('controller manager', config.component['health-address'], () => service.health());
+  return startAll(service.name, [connection, ...identities, service, ...health], tools);
 }
 
 async function readAuthority(

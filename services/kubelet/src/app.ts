@@ -94,6 +94,8 @@ export interface KubeletDeps {
 }
 
 export interface Kubelet extends Service {
+  /** Empty when the node is ready and the API knows it; else sentences on what is wrong. */
+  readonly health: () => readonly string[];
   /** What a container of a pod of this node wrote; rejects with `StatusError`. */
   logs(request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
   /** Ends the pods before the machine goes down, if the node is set up for it. To be called before `stop`. */
@@ -150,6 +152,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     name: `kubelet ${node.name}`,
     logs,
     shutDown: () => shutdown.run(),
+    health: () => agent.problems(),
     api: createNodeApi({
       ...deps,
       logs,
@@ -253,7 +256,7 @@ function logsOf(
   };
 }
 
-type KeptNode = Pick<NodeAgent, 'beatSoon' | 'seen' | 'start' | 'stop'>;
+type KeptNode = Pick<NodeAgent, 'beatSoon' | 'problems' | 'seen' | 'start' | 'stop'>;
 
 /** The Node object says how the container runtime is, too. */
 function keepNode(
@@ -295,6 +298,7 @@ function keepNode(
   return {
     beatSoon: () => agent.beatSoon(),
     seen: () => agent.seen(),
+    problems: () => agent.problems(),
     start: () => {
       monitor.start();
       agent.start();

@@ -4,6 +4,8 @@
 export const LEASE_DURATION_SECONDS = 40;
 /** A quarter of the lease: three renewals may be lost. */
 export const LEASE_RENEW_MS = 10_000;
+/** A node whose heartbeats fail for this long says of itself that it is not well. */
+export const HEARTBEAT_LATE_MS = 2 * LEASE_RENEW_MS;
 /** A node status that did not change is written this often; one that changed, with the next lease. */
 export const NODE_STATUS_REPORT_MS = 300_000;
 /** Kubernetes' default for `maxPods`. */

@@ -62,6 +62,45 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
   return { asked, waitsMs };
 }
 
+test('a node says that it is not well before its first heartbeat, and when the API takes none any more', async () => {
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const link = { cut: false };
+  const client: Partial<ApiClient> = {
+    find: (resource) =>
+      link.cut ? Promise.reject(new Error('cut off')) : given(resource.plural === NODES.plural ? node : undefined),
+    patch: () => given(node),
+    create: (_, object) => given(object),
+    update: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  let fault: { readonly kind: 'fault'; readonly reason: string } | undefined;
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => fault,
+    onVanished: () => Promise.resolve(),
+  });
+  assert.deepEqual(agent.problems(), ['the API has taken no heartbeat yet']);
+  agent.start();
+  await clock.advance(1);
+  assert.deepEqual(agent.problems(), []);
+  fault = { kind: 'fault', reason: 'the runtime is down' };
+  assert.deepEqual(agent.problems(), ['the node is not ready: the runtime is down']);
+  fault = undefined;
+  link.cut = true;
+  await clock.advance(3 * LEASE_RENEW_MS);
+  assert.match(agent.problems().join(), /no heartbeat for \d+ s/);
+  link.cut = false;
+  await clock.advance(LEASE_RENEW_MS);
+  assert.deepEqual(agent.problems(), []);
+  await agent.stop();
+});
+
 test('the address of the machine is asked for before each report', async () => {
   const addresses: unknown[] = [];
   let address = '192.0.2.1';

@@ -13,6 +13,7 @@ import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/pla
 import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats } from './domain/node-status.ts';
 import type { PressureCondition } from './eviction/signals.ts';
 import {
+  HEARTBEAT_LATE_MS,
   LEASE_DURATION_SECONDS,
   LEASE_RENEW_MS,
   NODE_RETRY_MS,
@@ -78,6 +79,8 @@ export class NodeAgent {
   #reportedAt: number | undefined;
   #leaseRenewedAt: number | undefined;
   #settlingSince: number | undefined;
+  /** When the API last took a whole beat. */
+  #beatAt: number | undefined;
 
   constructor(deps: NodeAgentDeps) {
     this.#deps = deps;
@@ -94,6 +97,16 @@ export class NodeAgent {
   /** The Node object as it was last read or written. */
   seen(): Node | undefined {
     return this.#seen;
+  }
+
+  /** Empty when the node is ready and the API knows it; else sentences on what is wrong. */
+  problems(): readonly string[] {
+    const { clock, notReady } = this.#deps;
+    const reason = notReady()?.reason;
+    if (reason !== undefined) return [`the node is not ready: ${reason}`];
+    if (this.#beatAt === undefined) return ['the API has taken no heartbeat yet'];
+    const silentMs = clock.monotonic() - this.#beatAt;
+    return silentMs > HEARTBEAT_LATE_MS ? [`the API has taken no heartbeat for ${Math.round(silentMs / 1000)} s`] : [];
   }
 
   async stop(): Promise<void> {
@@ -118,6 +131,7 @@ export class NodeAgent {
       let nextMs = LEASE_RENEW_MS;
       try {
         await this.#keepNodeAndLease();
+        this.#beatAt = this.#deps.clock.monotonic();
       } catch (error) {
         if (this.#stopped) return;
         if (isOtherIncarnation(error)) this.#displaced();

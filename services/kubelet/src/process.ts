@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
 import { type Clock, createIds, createSystemRandom, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import { healthServers } from '@holdfast/platform/health-server';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
 import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
@@ -69,9 +70,11 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   };
   const kubelet: Kubelet = createKubelet(parts);
   await kubelet.start();
+  const health = healthServers('kubelet', config.component['health-address'], () => kubelet.health());
+  for (const each of health) await each.start();
   const closing = { stop: () => runtime.close() };
   const shuttingDown = { stop: () => kubelet.shutDown() };
-  const running = [connection, closing, kubelet, ...(server === undefined ? [] : [server]), shuttingDown];
+  const running = [connection, closing, kubelet, ...(server === undefined ? [] : [server]), shuttingDown, ...health];
   return { ...kubelet, stop: () => stopInReverse(running) };
 }
 

@@ -31,6 +31,8 @@ export interface Scheduler extends Service {
   compareCache(): Promise<CacheComparison>;
   /** Whether the first lists are complete. */
   isReady(): boolean;
+  /** Empty when it schedules, or would if it led; else sentences on what is wrong. */
+  health(): readonly string[];
 }
 
 export interface SchedulerCounters {
@@ -127,6 +129,10 @@ class RunningScheduler implements Scheduler {
 
   isReady(): boolean {
     return this.#ready;
+  }
+
+  health(): readonly string[] {
+    return this.#ready ? (this.#elector?.problems() ?? []) : ['the first lists are not complete'];
   }
 
   async start(): Promise<void> {

@@ -3,6 +3,7 @@ import { readFeatures } from '@holdfast/api';
 import { openComponent } from '@holdfast/client/component-config';
 import { type Log, type Service, startAll } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
+import { healthServers } from '@holdfast/platform/health-server';
 import { readPair } from '@holdfast/platform/setting-files';
 import { createStatusAccess, type StatusAccessDeps } from './adapters/status-access.ts';
 import { createStatusServer } from './adapters/status-server.ts';
@@ -21,7 +22,8 @@ export async function startProcess({ settings }: SchedulerConfig, log: Log): Pro
   const leaderElection = settings['leader-elect'] || configuration.leaderElection.leaderElect === true;
   const scheduler = createScheduler({ ...tools, host: hostname(), configuration, leaderElection, podPriority });
   const servers = await statusServers(settings, { ...tools, scheduler });
-  return startAll(scheduler.name, [connection, ...servers, scheduler], tools);
+  const health = healthServers('scheduler', settings['health-address'], () => scheduler.health());
+  return startAll(scheduler.name, [connection, ...servers, scheduler, ...health], tools);
 }
 
 async function statusServers(

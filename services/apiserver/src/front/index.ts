@@ -190,5 +190,7 @@ const silence = (wish: string): OperatorError =>
 function adviceOn(why: string): string {
   if (/EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/.test(why)) return 'Give an address of this machine as --host.';
   if (/EACCES/.test(why)) return 'Choose a port above 1023, or let a user start it who may use this one.';
+  if (/EADDRINUSE/.test(why))
+    return 'Another program has it, perhaps another Holdfast. Free the port or choose another one with --port.';
   return 'Free the port or choose another one with --port.';
 }

@@ -30,7 +30,14 @@ const config = (cluster: object, user: object, context: object = {}): string =>
   );
 
 test('the kubeconfig that a cluster writes is understood', () => {
-  const text = formatKubeconfig({ server: 'https://127.0.0.1:6443', caCertificate: 'PEM', token: 'secret' });
+  const text = formatKubeconfig({
+    contexts: [
+      { name: 'holdfast-compose', server: 'https://127.0.0.1:6443' },
+      { name: 'holdfast-compose-2', server: 'https://127.0.0.1:6444' },
+    ],
+    caCertificate: 'PEM',
+    token: 'secret',
+  });
   assert.deepEqual(readAccess(written(text)), {
     server: 'https://127.0.0.1:6443',
     caPem: 'PEM',

@@ -5,7 +5,7 @@ import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { cautionsOf } from '../pki/flaw.ts';
-import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { EMBEDDED_CONTEXT, formatKubeconfig } from '../pki/kubeconfig.ts';
 import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import { createAnnouncement } from './announcement.ts';
 import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
@@ -152,5 +152,9 @@ function urlOf(config: StartConfig, front: ApiFront): string {
 }
 
 function kubeconfig(server: string, caCertificate: string, credentials: ReadonlyMap<string, Credential>): string {
-  return formatKubeconfig({ server, caCertificate, token: credentials.get(ADMIN_USER)?.token ?? '' });
+  return formatKubeconfig({
+    contexts: [{ name: EMBEDDED_CONTEXT, server }],
+    caCertificate,
+    token: credentials.get(ADMIN_USER)?.token ?? '',
+  });
 }

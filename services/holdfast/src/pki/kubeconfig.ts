@@ -1,27 +1,32 @@
 export interface KubeconfigOptions {
-  readonly server: string;
+  /** One context, with a cluster of the same name, for each API server. The first one is current. */
+  readonly contexts: readonly { readonly name: string; readonly server: string }[];
   readonly caCertificate: string;
   readonly token: string;
 }
 
-/** A kubeconfig with one context, `holdfast`. Written as JSON-compatible YAML, so no serializer is needed at start. */
-export function formatKubeconfig(options: KubeconfigOptions): string {
+/** Each form of the cluster has a name of its own, so that the kubeconfigs of both can be merged. */
+export const EMBEDDED_CONTEXT = 'holdfast';
+export const COMPOSE_CONTEXT = 'holdfast-compose';
+
+/** Written as JSON-compatible YAML, so no serializer is needed at start. */
+export function formatKubeconfig({ contexts, caCertificate, token }: KubeconfigOptions): string {
+  const [current] = contexts;
+  const user = `${current?.name ?? EMBEDDED_CONTEXT}-admin`;
+  const authority = Buffer.from(caCertificate).toString('base64');
+  const clusters = contexts.map(
+    ({ name, server }) =>
+      `- name: ${name}\n  cluster:\n    server: ${server}\n    certificate-authority-data: ${authority}\n`,
+  );
+  const places = contexts.map(({ name }) => `- name: ${name}\n  context:\n    cluster: ${name}\n    user: ${user}\n`);
   return `apiVersion: v1
 kind: Config
 clusters:
-- name: holdfast
-  cluster:
-    server: ${options.server}
-    certificate-authority-data: ${Buffer.from(options.caCertificate).toString('base64')}
-users:
-- name: holdfast-admin
+${clusters.join('')}users:
+- name: ${user}
   user:
-    token: ${options.token}
+    token: ${token}
 contexts:
-- name: holdfast
-  context:
-    cluster: holdfast
-    user: holdfast-admin
-current-context: holdfast
+${places.join('')}current-context: ${current?.name ?? ''}
 `;
 }

@@ -1,3 +1,4 @@
+import { OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 
 export const SETUP_SETTINGS = {
@@ -8,12 +9,10 @@ export const SETUP_SETTINGS = {
     default: 'apiserver-1,apiserver-2',
   },
   nodes: { kind: 'string', help: 'names of the nodes, separated by commas', default: 'node-1,node-2,node-3' },
-  'api-port': {
-    kind: 'integer',
-    help: 'port of this machine where the kubeconfig finds the API',
-    default: 6443,
-    min: 1,
-    max: 65_535,
+  'api-ports': {
+    kind: 'string',
+    help: 'ports of this machine where the kubeconfig finds the API servers, separated by commas',
+    default: '7443,7444',
   },
   'component-uid': { kind: 'integer', help: 'user that the components run as', default: 1000, min: 0 },
   'redis-uid': { kind: 'integer', help: 'user that Redis runs as', default: 999, min: 0 },
@@ -25,7 +24,7 @@ export interface SetupConfig {
   readonly stateDirectory: string;
   readonly apiServers: readonly string[];
   readonly nodes: readonly string[];
-  readonly apiPort: number;
+  readonly apiPorts: readonly number[];
   readonly componentUid: number;
   readonly redisUid: number;
   readonly ownerOf: string | undefined;
@@ -39,11 +38,22 @@ export function readSetupConfig(source: SettingSource): SetupConfig | undefined 
     stateDirectory: settings['state-dir'],
     apiServers: splitList(settings['api-servers']),
     nodes: splitList(settings.nodes),
-    apiPort: settings['api-port'],
+    apiPorts: splitList(settings['api-ports']).map(portOf),
     componentUid: settings['component-uid'],
     redisUid: settings['redis-uid'],
     ownerOf: settings['owner-of'],
   };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--api-ports takes ports separated by commas, not "${text}"`,
+    nextStep: 'Write for example --api-ports=7443,7444.',
+    exitCode: 2,
+  });
 }
 
 function splitList(text: string): readonly string[] {

@@ -19,7 +19,7 @@ async function inFolder(run: (config: SetupConfig) => Promise<void>): Promise<vo
       stateDirectory,
       apiServers: ['apiserver-1', 'apiserver-2'],
       nodes: ['node-1', 'node-2'],
-      apiPort: 6443,
+      apiPorts: [7443, 7444],
       componentUid: process.getuid?.() ?? 0,
       redisUid: process.getuid?.() ?? 0,
       ownerOf: undefined,
@@ -69,6 +69,19 @@ test('every container finds its own folder, readable by nobody else', async () =
     for (const file of files.keys()) {
       assert.equal(statSync(path.join(config.stateDirectory, file)).mode & 0o077, 0, file);
     }
+  });
+});
+
+test('the kubeconfig has a context for each API server, and shares no name with the embedded form', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const text = contents(config.stateDirectory).get('kubeconfig') ?? '';
+    const valuesOf = (key: string): readonly string[] =>
+      [...text.matchAll(new RegExp(`^ *-? ?${key}: (\\S+)$`, 'gm'))].map(([, value = '']) => value);
+    assert.deepEqual(valuesOf('server'), ['https://127.0.0.1:7443', 'https://127.0.0.1:7444']);
+    assert.deepEqual(valuesOf('cluster'), ['holdfast-compose', 'holdfast-compose-2']);
+    assert.deepEqual(valuesOf('current-context'), ['holdfast-compose']);
+    assert.ok(!valuesOf('name').includes('holdfast'));
   });
 });
 

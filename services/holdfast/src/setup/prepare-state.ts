@@ -18,7 +18,7 @@ import {
   POD_GC_USER,
   SCHEDULER_USER,
 } from '../pki/credentials.ts';
-import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { COMPOSE_CONTEXT, formatKubeconfig } from '../pki/kubeconfig.ts';
 import { STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import type { SetupConfig } from './config.ts';
 import { redisConfig } from './redis-config.ts';
@@ -240,8 +240,11 @@ function writeFencer(material: Material): void {
 
 function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {
   const token = credentials.get(ADMIN_USER)?.token ?? '';
-  const server = `https://127.0.0.1:${config.apiPort}`;
-  directory.writeKubeconfig(formatKubeconfig({ server, caCertificate: pki.caCertificate, token }));
+  const contexts = config.apiPorts.map((port, index) => ({
+    name: index === 0 ? COMPOSE_CONTEXT : `${COMPOSE_CONTEXT}-${index + 1}`,
+    server: `https://127.0.0.1:${port}`,
+  }));
+  directory.writeKubeconfig(formatKubeconfig({ contexts, caCertificate: pki.caCertificate, token }));
   if (config.ownerOf === undefined || process.getuid?.() !== ROOT_UID) return;
   const { uid, gid } = statSync(config.ownerOf);
   chownSync(directory.kubeconfigFile, uid, gid);

@@ -1,0 +1,26 @@
+import type { Service } from './lifecycle.ts';
+import { createStatusServer, statusText } from './status-server.ts';
+
+export const HEALTH_SETTING = {
+  kind: 'string',
+  help: 'host:port of this machine where GET /healthz answers 200, or 503 with what is wrong; for health checks of containers; default: none',
+} as const;
+
+/** Empty when the component does its work; else sentences on what is wrong. */
+export type Problems = () => readonly string[] | Promise<readonly string[]>;
+
+/** Tells the health check of a container whether its component does its work. Nothing is served without an address. */
+export function healthServers(component: string, address: string | undefined, problems: Problems): readonly Service[] {
+  if (address === undefined) return [];
+  return [
+    createStatusServer({
+      component,
+      address,
+      answer: async (path) => {
+        if (path !== '/healthz') return statusText(404, 'there is /healthz');
+        const found = await problems();
+        return found.length === 0 ? statusText(200, 'ok') : statusText(503, found.join('\n'));
+      },
+    }),
+  ];
+}

@@ -26,7 +26,7 @@ function probe(port: number): Promise<Probed> {
   });
 }
 
-async function serve(problems: Problems): Promise<{ readonly port: number; stop(): Promise<void> }> {
+async function serve(problems: Problems): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
   const port = await freePort();
   const [server] = healthServers('test', `127.0.0.1:${port}`, problems);
   invariant(server !== undefined, 'an address makes a server');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Event, KubeObject } from '@holdfast/api';
-import { createIds, createSeededRandom, createSilentLog, formatMicroTime } from '@holdfast/platform';
+import { StatusError } from '@holdfast/machinery';
+import { createIds, createSeededRandom, createSilentLog, formatMicroTime, type Log } from '@holdfast/platform';
 import { createApiClient } from './api-client.ts';
 import { createEventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 import {
@@ -13,6 +14,7 @@ import {
   EVENT_SERIES_END_MS,
   EVENTS_PER_TURN,
 } from './limits.ts';
+import type { ApiClient } from './port.ts';
 import { FakeApi } from './test-support/fake-api.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
@@ -54,6 +56,29 @@ test('equal events are one object that is counted up', async () => {
   assert.equal(event.involvedObject.uid, 'uid-a');
   assert.deepEqual(event.source, { component: 'kubelet', host: 'n1' });
   assert.notEqual(event.firstTimestamp, event.lastTimestamp);
+});
+
+test('an event that a terminating namespace refuses is no warning, any other refused one is', async () => {
+  for (const [causes, level] of [
+    [[{ reason: 'NamespaceTerminating', message: 'it ends' }], 'debug'],
+    [[], 'warn'],
+  ] as const) {
+    const told: string[] = [];
+    const silent = createSilentLog();
+    const log: Log = { ...silent, debug: () => told.push('debug'), warn: () => told.push('warn'), child: () => log };
+    const refused = new StatusError({
+      code: 403,
+      reason: 'Forbidden',
+      message: 'no',
+      details: { causes: [...causes] },
+    });
+    const refuse = (): Promise<never> => Promise.reject(refused);
+    const client = { find: refuse, create: refuse, patch: refuse, update: refuse } as unknown as ApiClient;
+    const { clock, recorder } = rig(0, { client, log });
+    recorder.event(pod('a'), { type: 'Normal', reason: 'R', message: 'x' });
+    await clock.advance(EVENT_PATIENCE_MS);
+    assert.deepEqual(told, [level]);
+  }
 });
 
 test('equal events that wait are written once, and counted up after that', async () => {

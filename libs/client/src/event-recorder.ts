@@ -1,5 +1,5 @@
 import { EVENTS, type Event, type KubeObject, type ObjectReference } from '@holdfast/api';
-import { StatusError } from '@holdfast/machinery';
+import { isNamespaceTerminating, StatusError } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Service } from '@holdfast/platform';
 import type { EventDraft } from './event-correlator.ts';
 import { createEventForm, type EventForm, type EventFormName } from './event-forms.ts';
@@ -159,7 +159,10 @@ class BackgroundRecorder implements RunningEventRecorder {
       } catch (error) {
         if (isRefusal(error) || attempt === EVENT_ATTEMPTS_MAX) {
           this.#dropped++;
-          log.warn('an event was not recorded', { reason: draft.reason, error });
+          log[isNamespaceTerminating(error) ? 'debug' : 'warn']('an event was not recorded', {
+            reason: draft.reason,
+            error,
+          });
           return;
         }
         await clock.sleep(EVENT_RETRY_MS, signal).catch(() => {});

@@ -204,3 +204,8 @@ function withinBounds(errors: readonly FieldError[]): readonly ToldError[] {
   }
   return told;
 }
+
+/** A create that is refused because its namespace is ending: nobody has to be told. */
+export const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  (error.body.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');

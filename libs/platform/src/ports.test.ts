@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createSystemClock } from './clock.ts';
-import { clockContract, logContract, randomContract } from './contract/index.ts';
-import { createSilentLog } from './log.ts';
+import { clockContract, eventually, logContract, randomContract } from './contract/index.ts';
+import { createSilentLog, type Log } from './log.ts';
 import { createPinoLog } from './pino-log.ts';
 import { createSeededRandom, createSystemRandom } from './random.ts';
+import { RepeatedErrors } from './repeated-errors.ts';
+import { terminalLine } from './terminal-line.ts';
 
 clockContract('system clock', () => {
   const clock = createSystemClock();
@@ -21,6 +23,61 @@ logContract('pino log', () => {
     destination: { write: (line) => lines.push(line) },
   });
   return { log, records: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+});
+
+function recordsOf(write: (log: Log) => void): readonly Record<string, unknown>[] {
+  const lines: string[] = [];
+  write(createPinoLog({ level: 'info', service: 'demo', destination: { write: (line) => lines.push(line) } }));
+  for (const line of lines) assert.equal(line.match(/"node":/g)?.length ?? 1, 1, line);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+test('a line of the log has words for levels, an ISO time, and no name twice', () => {
+  const [record] = recordsOf((log) => log.child({ node: 'a', msg: 'x' }).warn('gone', { node: 'b', level: 3 }));
+  const { time, ...rest } = record ?? {};
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.deepEqual(rest, { level: 'warn', service: 'demo', node: 'b', msg_: 'x', level_: 3, msg: 'gone' });
+});
+
+test('an outage is told by its words, a mistake with its stack, and the same failure of many once', async () => {
+  const records = recordsOf((log) => {
+    log.warn('no answer', { error: new Error('TIMEOUT', { cause: new Error('down') }) });
+    log.error('broken', { error: new TypeError('x is undefined') });
+    for (let i = 0; i < 49; i += 1) log.warn('cannot follow', { filter: `f${i}`, error: new Error('TIMEOUT') });
+  });
+  assert.deepEqual(
+    records.map(({ msg, error, stack }) => [msg, error, typeof stack]),
+    [
+      ['no answer', 'TIMEOUT: down', 'undefined'],
+      ['broken', 'x is undefined', 'string'],
+      ['cannot follow', 'TIMEOUT', 'undefined'],
+    ],
+  );
+  const passed: unknown[] = [];
+  const repeated = new RepeatedErrors();
+  for (let i = 0; i < 49; i += 1) repeated.pass('k', (more) => passed.push(more));
+  assert.deepEqual(passed, [{}]);
+  await eventually(async () => passed.length === 2, 'the others are counted');
+  assert.deepEqual(passed, [{}, { repeated: 48 }]);
+});
+
+test('a terminal shows time, level, message and fields, and nothing that steers it', () => {
+  const shown = terminalLine(
+    JSON.stringify({
+      level: 'warn',
+      time: '2026-11-20T12:34:56.789Z',
+      service: 'demo',
+      node: 'a',
+      error: 'a "b" \u001b[31m\u009b',
+      count: 3,
+      stack: 'Error: x\n    at y',
+      msg: 'gone',
+    }),
+  );
+  assert.equal(
+    shown,
+    '12:34:56.789 WARN  gone  node=a  error="a \\"b\\" \\u001b[31m\\u009b"  count=3\n    Error: x\n    at y\n',
+  );
 });
 
 test('silent log: drops everything, and so do its children', () => {

@@ -12,9 +12,7 @@ export const isAlreadyExists = (error: unknown): boolean =>
 export const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
 
 /** Nothing can be created there any more; the namespace controller removes what is left. */
-export const isNamespaceTerminating = (error: unknown): boolean =>
-  error instanceof StatusError &&
-  (error.body.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');
+export { isNamespaceTerminating } from '@holdfast/machinery';
 
 /** An answer that says the write did not happen; anything else (no answer in time) leaves that open. */
 export const isRefusal = (error: unknown): boolean => error instanceof StatusError && error.code < 500;

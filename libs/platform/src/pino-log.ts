@@ -27,7 +27,7 @@ export function createPinoLog(options: PinoLogOptions): Log {
       formatters: { level: (word) => ({ level: word }) },
       redact: ['token', '*.token', 'authorization', '*.authorization', 'password', '*.password'],
     },
-    forTerminal ? { write: (line: string) => void raw.write(terminalLine(line)) } : raw,
+    forTerminal ? { write: (line: string) => raw.write(terminalLine(line)) } : raw,
   );
   return adapt({ logger, repeated: new RepeatedErrors() }, { service });
 }

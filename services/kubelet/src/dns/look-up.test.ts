@@ -12,6 +12,7 @@ const service = (name: string, spec: Partial<Service['spec']>): Service => ({
 });
 const SERVICES = [
   service('web', { clusterIP: '10.96.0.7', clusterIPs: ['10.96.0.7', 'fd00::7'], ports: [{ name: 'http', port: 80 }] }),
+  service('api', { clusterIP: '10.96.0.9', ports: [{ name: 'http', port: 80, targetPort: 8080 }] }),
   service('db', { clusterIP: 'None' }),
   service('far', { type: 'ExternalName', externalName: 'Example.COM' }),
 ];
@@ -27,11 +28,24 @@ const SLICE: EndpointSlice = {
     { addresses: ['10.0.0.3'], hostname: 'db-2', conditions: { ready: false } },
   ],
 };
+const API_SLICE: EndpointSlice = {
+  ...SLICE,
+  metadata: { namespace: 'shop', name: 'api-1' },
+  ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+  endpoints: [
+    { addresses: ['10.0.0.9'], conditions: { ready: true } },
+    { addresses: ['10.0.0.8'], conditions: { ready: false } },
+  ],
+};
+const SLICES = new Map([
+  ['db', [SLICE]],
+  ['api', [API_SLICE]],
+]);
 const NAMES = {
   domain: 'cluster.local',
   service: (namespace: string, name: string) =>
     SERVICES.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
-  slices: (_namespace: string, name: string) => (name === 'db' ? [SLICE] : []),
+  slices: (_namespace: string, name: string) => SLICES.get(name) ?? [],
 };
 const found = (name: string, type = 'A'): Found => lookUp(NAMES, name, type);
 const addresses = (...data: readonly string[]): Found => ({
@@ -40,13 +54,25 @@ const addresses = (...data: readonly string[]): Found => ({
 });
 
 test('[EXP-08] [EXP-11] a service has a name as soon as it is there, of any case, with its addresses by type', () => {
-  assert.deepEqual(found('web.shop.svc.cluster.local'), addresses('10.96.0.7'));
-  assert.deepEqual(found('WEB.Shop.SVC.cluster.local.'), addresses('10.96.0.7'));
-  assert.deepEqual(found('web.shop.svc.cluster.local', 'AAAA'), addresses('fd00::7'));
+  assert.deepEqual(found('api.shop.svc.cluster.local'), addresses('10.0.0.9'));
+  assert.deepEqual(found('API.Shop.SVC.cluster.local.'), addresses('10.0.0.9'));
+  assert.deepEqual(found('api.shop.svc.cluster.local', 'AAAA'), addresses());
   assert.deepEqual(found('web.shop.svc.cluster.local', 'MX'), addresses());
   for (const missing of ['none.shop', 'web.other', 'x.web.shop', 'x.y.z.web.shop'])
     assert.deepEqual(found(`${missing}.svc.cluster.local`), { kind: 'missing' }, missing);
   assert.deepEqual(found('10-0-0-1.shop.pod.cluster.local'), { kind: 'missing' });
+});
+
+test('no name leads to a cluster address, which nothing here routes', () => {
+  assert.deepEqual(found('web.shop.svc.cluster.local'), addresses('192.0.2.0'));
+  assert.deepEqual(found('web.shop.svc.cluster.local', 'AAAA'), addresses('100::'));
+  for (const name of ['web', 'api', 'db']) {
+    const { records = [] } = found(`${name}.shop.svc.cluster.local`, 'ANY') as {
+      records?: readonly { data?: string }[];
+    };
+    assert.ok(records.length > 0, name);
+    for (const { data = '' } of records) assert.ok(!data.startsWith('10.96.') && !data.startsWith('fd00:'), data);
+  }
 });
 
 test('what lies between the domain and the services exists; what is not below the domain is asked for elsewhere', () => {
@@ -67,6 +93,10 @@ test('named ports have SRV records, and other names have other names', () => {
   assert.deepEqual(found('_http._tcp.web.shop.svc.cluster.local', 'SRV'), {
     kind: 'records',
     records: [{ type: 'SRV', port: 80, target: 'web.shop.svc.cluster.local' }],
+  });
+  assert.deepEqual(found('_http._tcp.api.shop.svc.cluster.local', 'SRV'), {
+    kind: 'records',
+    records: [{ type: 'SRV', port: 8080, target: 'api.shop.svc.cluster.local' }],
   });
   assert.deepEqual(found('_sql._tcp.db.shop.svc.cluster.local', 'SRV'), {
     kind: 'records',

@@ -24,7 +24,10 @@ export type Found =
 const MISSING: Found = { kind: 'missing' };
 const NOTHING: Found = { kind: 'records', records: [] };
 
-/** The names of Kubernetes' DNS specification 1.1: services, their ports, and the endpoints of headless ones. */
+/**
+ * The names of Kubernetes' DNS specification 1.1: services, their ports, and the endpoints of headless ones. A service with a cluster address
+ * is answered with its ready endpoints: nothing here routes cluster addresses, and on the network of the machine they may be a stranger's.
+ */
 export function lookUp(names: KnownNames, name: string, type: string): Found {
   const asked = name.toLowerCase().replace(/\.$/, '');
   if (asked === names.domain) return NOTHING;
@@ -63,12 +66,19 @@ function ofService({ names, service }: Place, type: string): Found {
   const { spec } = service;
   if (spec.type === 'ExternalName') return { kind: 'alias', target: (spec.externalName ?? '').toLowerCase() };
   if (isHeadless(service)) return records(readyAddresses(names, service), type);
-  const own = spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]);
-  return records(
-    own.map((address) => ({ address })),
-    type,
-  );
+  const ready = readyAddresses(names, service);
+  return records(ready.length === 0 ? nowhereFor(spec) : ready, type);
 }
+
+/** A service has a name as soon as it is there. Until somebody serves it, the name leads to an address that no host may have. */
+function nowhereFor({ clusterIPs, clusterIP = '' }: Service['spec']): readonly { readonly address: string }[] {
+  const own = (clusterIPs ?? [clusterIP]).filter((address) => address !== '');
+  return own.map((address) => ({ address: address.includes(':') ? NOWHERE_6 : NOWHERE_4 }));
+}
+
+/** Of the networks for documentation (RFC 5737) and for what is discarded (RFC 6666): no route leads to anybody. */
+const NOWHERE_4 = '192.0.2.0';
+const NOWHERE_6 = '100::';
 
 function ofEndpoint({ names, service }: Place, label: string, type: string): Found {
   if (label.startsWith('_')) return NOTHING;
@@ -88,11 +98,24 @@ function ofPort(
     ? readyAddresses(names, service).flatMap(({ label, slice }) =>
         (slice.ports ?? []).filter(isAsked).map(({ port = 0 }) => ({ port, target: `${label}.${base}` })),
       )
-    : (service.spec.ports ?? []).filter(isAsked).map(({ port }) => ({ port, target: base }));
+    : portsOf(names, service, isAsked).map((port) => ({ port, target: base }));
   if (targets.length === 0) return MISSING;
   if (type !== 'SRV' && type !== 'ANY') return NOTHING;
   const unique = new Map(targets.map((each) => [`${each.target}:${each.port}`, each]));
   return { kind: 'records', records: [...unique.values()].map((each) => ({ type: 'SRV', ...each })) };
+}
+
+/** Where the endpoints listen; while there are none, the port of the service. */
+function portsOf(
+  names: KnownNames,
+  service: Service,
+  isAsked: (port: { name?: string; protocol?: string }) => boolean,
+): readonly number[] {
+  const own = (service.spec.ports ?? []).filter(isAsked).map(({ port }) => port);
+  const listening = readyAddresses(names, service).flatMap(({ slice }) =>
+    (slice.ports ?? []).filter(isAsked).flatMap(({ port }) => (port === undefined ? [] : [port])),
+  );
+  return own.length === 0 || listening.length === 0 ? own : listening;
 }
 
 function records(addresses: readonly { readonly address: string }[], type: string): Found {

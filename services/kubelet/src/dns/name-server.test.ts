@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { Service } from '@holdfast/api';
+import type { EndpointSlice, Service } from '@holdfast/api';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import codec, { type Packet } from 'dns-packet';
 import type { KnownNames } from './look-up.ts';
@@ -19,16 +19,23 @@ const service = (name: string, spec: Service['spec']): Service => ({
   spec,
   status: { loadBalancer: {} },
 });
-const many = Array.from({ length: 100 }, (_, i) => `10.96.1.${i}`);
+const many = Array.from({ length: 100 }, (_, i) => `10.0.1.${i}`);
+const MANY: EndpointSlice = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { namespace: 'shop', name: 'many-1' },
+  addressType: 'IPv4',
+  endpoints: many.map((address) => ({ addresses: [address] })),
+};
 const KNOWN = [
   service('web', { clusterIP: '10.96.0.7' }),
   service('far', { type: 'ExternalName', externalName: 'far.example' }),
-  service('many', { clusterIPs: many }),
+  service('many', { clusterIP: '10.96.1.0' }),
 ];
 const NAMES: KnownNames = {
   domain: 'cluster.local',
   service: (namespace, name) => KNOWN.find(({ metadata }) => namespace === 'shop' && metadata.name === name),
-  slices: () => [],
+  slices: (_namespace, name) => (name === 'many' ? [MANY] : []),
 };
 
 /** The machine's own name server, which knows `example` alone. */
@@ -71,7 +78,7 @@ async function open(t: TestContext, isComplete = () => true) {
 
 test('[EXP-11] names of services are answered, what is missing is said to be missing, and everything else is asked for outside', async (t) => {
   const { resolver, upstream } = await open(t);
-  assert.deepEqual(await resolver.resolve4('web.shop.svc.cluster.local'), ['10.96.0.7']);
+  assert.deepEqual(await resolver.resolve4('web.shop.svc.cluster.local'), ['192.0.2.0']);
   await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
   await assert.rejects(resolver.resolve6('web.shop.svc.cluster.local'), { code: 'ENODATA' });
   assert.deepEqual(upstream.asked, [], 'nobody outside hears of names of the cluster');
@@ -116,5 +123,5 @@ test('two servers of one machine take two addresses of the same port, and garbag
   t.after(() => socket.close());
   for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(600, 0xff)])
     socket.send(bytes, port, first.listening.address);
-  assert.deepEqual(await first.resolver.resolve4('web.shop.svc.cluster.local'), ['10.96.0.7']);
+  assert.deepEqual(await first.resolver.resolve4('web.shop.svc.cluster.local'), ['192.0.2.0']);
 });

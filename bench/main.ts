@@ -8,7 +8,17 @@ import { deliveriesRow, latencyRow } from './lib/fan-out.ts';
 import { type Figure, fsyncMs, printFigure } from './lib/figures.ts';
 import { FORMS, type Form, startForm } from './lib/forms.ts';
 import { calibrationUs } from './lib/own-cost.ts';
-import { createRow, deleteRow, getRow, labelListRow, listRow, patchRow, prepareNamespace } from './lib/rows.ts';
+import {
+  CUSTOM_RESOURCES,
+  createRow,
+  deleteRow,
+  getRow,
+  labelListRow,
+  listRow,
+  patchRow,
+  prepareDefinition,
+  prepareNamespace,
+} from './lib/rows.ts';
 import { cpuMs, residentMb } from './lib/server-process.ts';
 import type { Target } from './lib/tls-connection.ts';
 
@@ -18,7 +28,7 @@ const SETTINGS = {
   kubeconfig: { kind: 'string', help: 'Take server and token from this file', default: '.holdfast/kubeconfig' },
   server: { kind: 'string', help: 'URL of the API (https://host:port)' },
   token: { kind: 'string', help: 'Bearer token' },
-  objects: { kind: 'integer', help: 'ConfigMaps to create', default: 5000, min: 1 },
+  objects: { kind: 'integer', help: 'Objects to create', default: 5000, min: 1 },
   connections: { kind: 'integer', help: 'Connections', default: 32, min: 1, max: 1000 },
   'warm-up': {
     kind: 'integer',
@@ -29,6 +39,7 @@ const SETTINGS = {
   },
   watchers: { kind: 'integer', help: 'Watchers of the fan-out', default: 100, min: 1 },
   events: { kind: 'integer', help: 'Events of the fan-out', default: 200, min: 1 },
+  custom: { kind: 'boolean', help: 'Also create, list, patch and delete custom resources' },
   pid: { kind: 'integer', help: 'Process of the server, for its memory and its time on the cores' },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
@@ -72,11 +83,15 @@ async function runRows(target: Target, pid: number | undefined): Promise<void> {
   const load = { target, connections, objects };
   const fanOut = { target, watchers, events };
   await prepareNamespace(load);
+  if (settings.custom) await prepareDefinition(load);
   const rows: readonly Row[] = [
     ...[createRow, getRow, listRow, labelListRow, patchRow].map((row) => () => row(load)),
     () => latencyRow(fanOut),
     () => deliveriesRow(fanOut),
     () => deleteRow(load),
+    ...(settings.custom
+      ? [createRow, listRow, patchRow, deleteRow].map((row) => () => row(load, CUSTOM_RESOURCES))
+      : []),
   ];
   await warmUp(rows, pid);
   for (const row of rows) printFigure(await measured(row, pid));

@@ -4,8 +4,9 @@ import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/pla
 import type { ApiRequest } from '../libs/client/src/index.ts';
 import { createMemoryStore } from '../libs/store/src/memory/index.ts';
 import { type ApiServer, createApiServer } from '../services/apiserver/src/index.ts';
+import { coralDefinition, DEFINITIONS_PATH, REEF_NAMESPACE_PATH } from './lib/custom-objects.ts';
 import { allocatedBytes, calibrationUs, middle } from './lib/own-cost.ts';
-import { NAMESPACE, PIPELINE_ROWS, PIPELINE_USERS, type PipelineRow, send } from './lib/pipeline-rows.ts';
+import { bare, NAMESPACE, PIPELINE_ROWS, PIPELINE_USERS, type PipelineRow, send } from './lib/pipeline-rows.ts';
 
 /** What a request costs in the API server's pipeline alone: one process, memory store, no network, nobody who follows. */
 const SETTINGS = {
@@ -48,7 +49,15 @@ async function startServer(): Promise<ApiServer> {
   await started.handle(send('admin', 'POST /api/v1/namespaces', namespace));
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
   await started.handle(send('admin', `POST /api/v1/namespaces/${NAMESPACE}/serviceaccounts`, account));
+  await defineCorals(started);
   return started;
+}
+
+async function defineCorals(started: ApiServer): Promise<void> {
+  await started.handle(send('admin', `POST ${DEFINITIONS_PATH}`, coralDefinition()));
+  const clock = createSystemClock();
+  const kind = bare('admin', `GET ${REEF_NAMESPACE_PATH}/${NAMESPACE}/corals`);
+  while ((await started.handle(kind)).status !== 200) await clock.sleep(20);
 }
 
 /** What is created is bound, changed and read soon after, as in a cluster, and not when thousands of others have come. */

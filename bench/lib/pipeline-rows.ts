@@ -1,4 +1,5 @@
 import type { ApiRequest } from '../../libs/client/src/index.ts';
+import { coral, deepened, REEF_NAMESPACE_PATH } from './custom-objects.ts';
 import { schedulingPod } from './scheduling-objects.ts';
 
 /** One kind of request, for the n-th object. */
@@ -10,6 +11,7 @@ export interface PipelineRow {
 
 export const NAMESPACE = 'bench';
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+const CORALS = `${REEF_NAMESPACE_PATH}/${NAMESPACE}/corals`;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 /** With its metadata an object is about 500 bytes. */
 const PAYLOAD = 'x'.repeat(250);
@@ -26,6 +28,10 @@ export const PIPELINE_ROWS: readonly PipelineRow[] = [
   { row: 'patch ConfigMap', status: 200, request: (i) => merge('admin', `${CONFIG_MAPS}/cm-${i}`, touched(i)) },
   { row: 'update ConfigMap', status: 200, request: (i) => send('admin', `PUT ${CONFIG_MAPS}/cm-${i}`, configMap(i)) },
   { row: 'delete ConfigMap', status: 200, request: (i) => bare('admin', `DELETE ${CONFIG_MAPS}/cm-${i}`) },
+  { row: 'create custom', status: 201, request: (i) => send('admin', `POST ${CORALS}`, coral(i)) },
+  { row: 'get custom', status: 200, request: (i) => bare('admin', `GET ${CORALS}/coral-${i}`) },
+  { row: 'patch custom', status: 200, request: (i) => merge('admin', `${CORALS}/coral-${i}`, deepened(i)) },
+  { row: 'delete custom', status: 200, request: (i) => bare('admin', `DELETE ${CORALS}/coral-${i}`) },
   { row: 'create Pod', status: 201, request: (i) => send('admin', `POST ${PODS}`, pod(i)) },
   { row: 'bind Pod', status: 201, request: (i) => send('scheduler', `POST ${PODS}/p-${i}/binding`, binding(i)) },
   {
@@ -55,7 +61,7 @@ const merge = (token: string, path: string, body: unknown): ApiRequest =>
   send(token, `PATCH ${path}`, body, MERGE_TYPE);
 
 /** `line` is `GET /api/v1/...`. */
-function bare(token: string, line: string, type = JSON_TYPE): ApiRequest {
+export function bare(token: string, line: string, type = JSON_TYPE): ApiRequest {
   const [method = '', path = ''] = line.split(' ');
   const headers = {
     host: '127.0.0.1:6443',

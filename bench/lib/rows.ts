@@ -1,4 +1,5 @@
 import { Connection } from './connection.ts';
+import { coral, coralDefinition, DEFINITIONS_PATH, deepened, REEF_NAMESPACE_PATH } from './custom-objects.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
 import type { Target } from './tls-connection.ts';
 
@@ -17,6 +18,47 @@ export interface Load {
 
 const nameOf = (index: number): string => `bench-${index}`;
 
+/** A kind whose objects are written: how fast its rows are can be compared with those of another. */
+export interface Subject {
+  readonly prefix: string;
+  readonly note: string;
+  readonly path: string;
+  readonly body: (index: number) => unknown;
+  readonly change: (index: number) => unknown;
+}
+
+export const CONFIG_MAPS: Subject = {
+  prefix: '',
+  note: 'ConfigMaps of about 500 bytes',
+  path: PATH,
+  body: (i) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: nameOf(i), labels: { group: `g${i % LABEL_GROUPS}` } },
+    data: { payload: PAYLOAD },
+  }),
+  change: (i) => ({ data: { touched: String(i) } }),
+};
+
+export const CUSTOM_RESOURCES: Subject = {
+  prefix: 'custom ',
+  note: 'custom resources with ten fields and five rules',
+  path: `${REEF_NAMESPACE_PATH}/${NAMESPACE}/corals`,
+  body: (i) => ({ ...(coral(i) as object), metadata: { name: nameOf(i), labels: { group: `g${i % LABEL_GROUPS}` } } }),
+  change: deepened,
+};
+
+/** The kind of the custom resources, until it is served. */
+export async function prepareDefinition(load: Load): Promise<void> {
+  const connection = await Connection.open(load.target);
+  const { status } = await connection.request('POST', DEFINITIONS_PATH, JSON.stringify(coralDefinition()));
+  if (status !== 201 && status !== 409) throw new Error(`creating the definition answered ${status}`);
+  const isServed = async (): Promise<boolean> =>
+    (await connection.request('GET', `${CUSTOM_RESOURCES.path}?limit=1`)).status === 200;
+  while (!(await isServed())) await new Promise((resolve) => setTimeout(resolve, 50));
+  connection.close();
+}
+
 export async function prepareNamespace(load: Load): Promise<void> {
   const connection = await Connection.open(load.target);
   const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
@@ -25,24 +67,12 @@ export async function prepareNamespace(load: Load): Promise<void> {
   connection.close();
 }
 
-export async function createRow(load: Load): Promise<Figure> {
-  const rate = await drive(load, load.objects, (connection, i) => {
-    const labels = { group: `g${i % LABEL_GROUPS}` };
-    const object = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: nameOf(i), labels },
-      data: { payload: PAYLOAD },
-    };
-    return expectStatus(connection.request('POST', PATH, JSON.stringify(object)), 201);
-  });
-  return {
-    row: 'create',
-    value: rate,
-    unit: 'objects/s',
-    note: `${load.objects} ConfigMaps of about 500 bytes`,
-    operations: load.objects,
-  };
+export async function createRow(load: Load, subject = CONFIG_MAPS): Promise<Figure> {
+  const value = await drive(load, load.objects, (connection, i) =>
+    expectStatus(connection.request('POST', subject.path, JSON.stringify(subject.body(i))), 201),
+  );
+  const note = `${load.objects} ${subject.note}`;
+  return { row: `${subject.prefix}create`, value, unit: 'objects/s', note, operations: load.objects };
 }
 
 export async function getRow(load: Load): Promise<Figure> {
@@ -53,23 +83,24 @@ export async function getRow(load: Load): Promise<Figure> {
   return { row: 'get', value: rate, unit: 'requests/s', note: `${count} gets`, operations: count };
 }
 
-export async function patchRow(load: Load): Promise<Figure> {
-  const rate = await drive(load, load.objects, (connection, i) => {
-    const body = JSON.stringify({ data: { touched: String(i) } });
-    return expectStatus(connection.request('PATCH', `${PATH}/${nameOf(i)}`, body, 'application/merge-patch+json'), 200);
+export async function patchRow(load: Load, { path, prefix, change } = CONFIG_MAPS): Promise<Figure> {
+  const value = await drive(load, load.objects, (connection, i) => {
+    const body = JSON.stringify(change(i));
+    return expectStatus(connection.request('PATCH', `${path}/${nameOf(i)}`, body, 'application/merge-patch+json'), 200);
   });
-  return { row: 'patch', value: rate, unit: 'objects/s', note: 'merge patch', operations: load.objects };
+  return { row: `${prefix}patch`, value, unit: 'objects/s', note: 'merge patch', operations: load.objects };
 }
 
-export async function deleteRow(load: Load): Promise<Figure> {
-  const rate = await drive(load, load.objects, (connection, i) =>
-    expectStatus(connection.request('DELETE', `${PATH}/${nameOf(i)}`), 200),
+export async function deleteRow(load: Load, { path, prefix } = CONFIG_MAPS): Promise<Figure> {
+  const value = await drive(load, load.objects, (connection, i) =>
+    expectStatus(connection.request('DELETE', `${path}/${nameOf(i)}`), 200),
   );
-  return { row: 'delete', value: rate, unit: 'objects/s', note: `${load.objects} objects`, operations: load.objects };
+  const note = `${load.objects} objects`;
+  return { row: `${prefix}delete`, value, unit: 'objects/s', note, operations: load.objects };
 }
 
-export async function listRow(load: Load): Promise<Figure> {
-  return listLatency(load, 'list', PATH, `${load.objects} objects, p50 of ${LISTS}`);
+export async function listRow(load: Load, { path, prefix } = CONFIG_MAPS): Promise<Figure> {
+  return listLatency(load, `${prefix}list`, path, `${load.objects} objects, p50 of ${LISTS}`);
 }
 
 export async function labelListRow(load: Load): Promise<Figure> {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { RecentMap } from '@holdfast/platform';
+import { plainPattern } from './plain-pattern.ts';
 
 type Engine = typeof import('re2js');
 
@@ -31,6 +32,8 @@ export function compilePattern(pattern: string): Compiled {
 
 function compile(pattern: string): Compiled {
   if (pattern.length > PATTERN_CHARS_MAX) return { problem: `may not be longer than ${PATTERN_CHARS_MAX} characters` };
+  const plain = plainPattern(pattern);
+  if (plain !== undefined) return { matches: (text) => plain.test(text) };
   const { RE2JS, RE2JSException } = engine();
   try {
     const expression = RE2JS.compile(pattern);

@@ -53,7 +53,9 @@ function decodeText(
   const format = bodyFormat(context.request);
   const parsed = parseDocument(text, format, definition.kind);
   let isClean = true;
-  const oddNumbers = parsed.hasOddNumbers === true ? findOddNumbers(text) : undefined;
+  // Custom kinds keep their numbers as JSON has them.
+  const asksNumbers = parsed.hasOddNumbers === true && definition.custom === undefined;
+  const oddNumbers = asksNumbers ? findOddNumbers(text) : undefined;
   const object = decodeDocument({ value: parsed.value, oddNumbers }, definition, (unknownFields) => {
     const problems = strictProblems({ text, format, duplicates: parsed.duplicates, unknownFields });
     isClean = problems.length === 0;

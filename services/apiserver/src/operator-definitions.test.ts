@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { define } from './testing/custom.ts';
 import { filledValue } from './testing/filled-object.ts';
-import { type Answer, startTestApi, type TestApi } from './testing/fixture.ts';
+import { type Answer, requestOf, startTestApi, type TestApi } from './testing/fixture.ts';
 import { type OperatorKind, operatorDefinition, operatorKinds, pluralOf } from './testing/operator-schemas.ts';
 
 const PACKAGES: readonly (readonly [string, number])[] = [
@@ -70,6 +70,24 @@ for (const [name, count] of PACKAGES) {
     }
   });
 }
+
+test('every OpenAPI document holds the kinds, in each of its forms', async () => {
+  const listing = await api.call('GET', '/openapi/v3');
+  const names = Object.keys(listing.at('paths') as object);
+  assert.ok(names.includes('apis/cert-manager.io/v1'));
+  const forms = [
+    ...names.map((name) => [`/openapi/v3/${name}`, 'v3'] as const),
+    ['/openapi/v2', 'v2'] as const,
+  ].flatMap(([path, version]) => [
+    [path, 'application/json'] as const,
+    [path, `application/com.github.proto-openapi.spec.${version}.v1.0+protobuf`] as const,
+  ]);
+  for (const [path, accept] of forms) {
+    const answer = await api.server.handle(requestOf('GET', path, { headers: { accept } }));
+    assert.equal(answer.status, 200, `${path} as ${accept}`);
+    assert.equal(answer.headers['content-type'], accept);
+  }
+});
 
 test('an HTTPRoute that says little gets the defaults of its schema', async () => {
   const route = (spec: unknown): unknown => ({

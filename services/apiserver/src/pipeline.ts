@@ -141,7 +141,7 @@ function performReady(
   info: RequestInfo,
 ): Promise<ApiResponse> {
   const { request } = incoming;
-  if (info.kind === 'path') return answerPath(common, request, checks);
+  if (info.kind === 'path') return answerPath(common, incoming, checks);
   refuseHalted(common.store);
   const core = inRoom[roomOf(incoming.user, info)];
   const answered = answerInRoom(core, incoming, info);

@@ -6,6 +6,7 @@ import { indentedAnswer } from '../http/indentation.ts';
 import { notAcceptable, refuseOtherForms, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
+import type { User } from '../identity.ts';
 import { aggregatedForm } from './aggregated-discovery.ts';
 import type { Catalog } from './catalog.ts';
 import { discoveryAnswer } from './discovery.ts';
@@ -16,10 +17,15 @@ import { VERSION } from './version.ts';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
+interface Incoming {
+  readonly request: ApiRequest;
+  readonly user: User;
+}
+
 /** Everything that is not a resource. */
 export async function answerPath(
   core: Core,
-  request: ApiRequest,
+  { request, user }: Incoming,
   checks: readonly HealthCheck[],
 ): Promise<ApiResponse> {
   if (isHealthPath(request.path)) return healthAnswer(request, checks, core.serviceLevels);
@@ -30,7 +36,8 @@ export async function answerPath(
   if (request.path === '/metrics/slis') return textAnswer(200, core.serviceLevels.render(), PROMETHEUS_TEXT);
   const found = discoveryAnswer(request, checks, core.catalog);
   if (found !== undefined) return asAccepted(request, found);
-  const answer = core.openApi.answer(request, core.clock.now()) ?? openIdAnswer(core, request);
+  const goOn = (): Promise<void> | undefined => core.turns.goOn(user);
+  const answer = core.openApi.answer(request, { now: core.clock.now(), goOn }) ?? openIdAnswer(core, request);
   if (answer !== undefined) return answer;
   if (isBelowServedGroup(request.path)) throw notServed();
   return nothingThere();

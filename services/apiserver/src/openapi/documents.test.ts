@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { after, before, test } from 'node:test';
-import { startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+import { builtInCatalog } from '../endpoints/catalog.ts';
+import { requestOf, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+import { createOpenApiDocuments } from './documents.ts';
 
 let api: TestApi;
 before(async () => {
@@ -123,4 +125,20 @@ test('documents hold the paths that older clients look up: of watches, of discov
   const { body } = await api.call('GET', '/openapi/v3/apis/apps/v1');
   const watched = valueAt(valueAt(body, 'paths'), '/apis/apps/v1/watch/namespaces/{namespace}/deployments/{name}');
   assert.equal(valueAt(watched, 'get.x-kubernetes-action'), 'watch');
+});
+
+test('a document is made in parts, once for all who ask meanwhile, and others are let in between', async () => {
+  const documents = createOpenApiDocuments(builtInCatalog());
+  let waiting = 0;
+  const goOn = async (): Promise<void> => {
+    waiting += 1;
+  };
+  const request = requestOf('GET', '/openapi/v2', {});
+  const [first, second] = [1, 2].map(() => documents.answer(request, { now: 0, goOn }));
+  const answer = await first;
+  assert.equal(answer?.headers['etag'], (await second)?.headers['etag']);
+  const once = waiting;
+  assert.ok(once > 500, `${once} times`);
+  await documents.answer(request, { now: 0, goOn });
+  assert.equal(waiting, once);
 });

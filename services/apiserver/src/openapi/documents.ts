@@ -5,14 +5,21 @@ import { VERSION } from '../endpoints/version.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
 import { likedBest } from '../http/negotiation.ts';
 import { KEPT_DOCUMENT_MS } from '../limits.ts';
-import { openApi2 } from './version-2.ts';
+import { inTurns, jsonParts, type Parts } from './parts.ts';
+import { openApi2Parts } from './version-2.ts';
 import { openApi2Protobuf } from './version-2-protobuf.ts';
-import { contentOf3, documentNames3, documentOf3 } from './version-3-documents.ts';
+import { contentOf3, documentNames3, documentParts3 } from './version-3-documents.ts';
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 
 export interface OpenApiDocuments {
   /** `undefined` for a path that is no OpenAPI document. */
-  answer(request: ApiRequest, now: number): ApiResponse | undefined;
+  answer(request: ApiRequest, asked: Asked): Promise<ApiResponse> | undefined;
+}
+
+export interface Asked {
+  readonly now: number;
+  /** Lets others work, between the parts of a document that is long in the making. */
+  readonly goOn: () => Promise<void> | undefined;
 }
 
 const ROOT_2 = '/openapi/v2';
@@ -24,59 +31,18 @@ const PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf';
 const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const OLD_PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
 
-/** Documents are generated when first asked for, and kept until a definition changes what they describe. */
+/** Documents are made when first asked for, in parts, and kept until a definition changes what they describe. */
 export function createOpenApiDocuments(catalog: Catalog): OpenApiDocuments {
-  const texts = new Map<string, Rendered>();
-  const remember = (name: string, render: () => Uint8Array): Rendered => {
-    const known = texts.get(name);
-    if (known !== undefined) return known;
-    const bytes = render();
-    const rendered = { bytes, hash: tagOf(bytes) };
-    texts.set(name, rendered);
-    return rendered;
-  };
-  const version3 = (name: string): Rendered => {
-    const { bytes } = remember(name, () => textOf(documentOf3(catalog, name)));
-    return { bytes, hash: hashOf3(name) };
-  };
-  const hashes = new Map<string, string>();
-  const known = { generation: catalog.generation, contents: contentOf3(catalog) };
-  /** Only what a definition has changed is made anew. */
-  const renew = (): void => {
-    if (known.generation === catalog.generation) return;
-    const contents = contentOf3(catalog);
-    for (const name of new Set([...contents.keys(), ...known.contents.keys()])) {
-      if (contents.get(name) === known.contents.get(name)) continue;
-      for (const kept of [name, `${name} protobuf`]) texts.delete(kept);
-      hashes.delete(name);
-    }
-    for (const kept of ['v2', 'v2 protobuf']) texts.delete(kept);
-    Object.assign(known, { generation: catalog.generation, contents });
-  };
-  /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
-  const hashOf3 = (name: string): string => {
-    const content = known.contents.get(name);
-    const hash =
-      hashes.get(name) ?? tagOf(content === undefined ? textOf(documentOf3(catalog, name)) : Buffer.from(content));
-    hashes.set(name, hash);
-    return hash;
-  };
-  /** Known by the same hash, whatever its form. */
-  const protobuf3 = (name: string): Rendered => {
-    const { bytes } = remember(`${name} protobuf`, () => openApi3Protobuf(documentOf3(catalog, name)));
-    return { bytes, hash: hashOf3(name) };
-  };
+  const kept = new KeptDocuments(catalog);
   return {
-    answer: (request, now) => {
+    answer: (request, { now, goOn }) => {
       const path = request.path.replace(/\/$/, '');
       if (path !== ROOT_2 && path !== ROOT_3 && !path.startsWith(`${ROOT_3}/`)) return undefined;
-      renew();
-      if (path === ROOT_2) return answer2(request, catalog, remember);
-      if (path === ROOT_3) return bytesAnswer(request, rootOf3(catalog, hashOf3), JSON_TYPE);
+      kept.renew();
+      if (path === ROOT_2) return answer2(request, kept, goOn);
+      if (path === ROOT_3) return rootOf3(kept, goOn).then((root) => bytesAnswer(request, root, JSON_TYPE));
       const name = path.slice(ROOT_3.length + 1);
-      return documentNames3(catalog).includes(name)
-        ? answer3({ request, name, now }, { version3, protobuf3 })
-        : undefined;
+      return documentNames3(catalog).includes(name) ? answer3({ request, name, now }, kept, goOn) : undefined;
     },
   };
 }
@@ -86,35 +52,112 @@ interface Rendered {
   readonly hash: string;
 }
 
-const textOf = (document: unknown): Uint8Array => Buffer.from(JSON.stringify(document));
+type GoOn = Asked['goOn'];
+
+/** Whoever asks for a document that is being made waits for that one. */
+class KeptDocuments {
+  readonly catalog: Catalog;
+  readonly #made = new Map<string, Promise<Rendered>>();
+  readonly #hashes = new Map<string, Promise<string>>();
+  #contents: ReadonlyMap<string, string>;
+  #generation: number;
+
+  constructor(catalog: Catalog) {
+    this.catalog = catalog;
+    this.#generation = catalog.generation;
+    this.#contents = contentOf3(catalog);
+  }
+
+  /** Only what a definition has changed is made anew. */
+  renew(): void {
+    const { generation } = this.catalog;
+    if (this.#generation === generation) return;
+    const contents = contentOf3(this.catalog);
+    for (const name of new Set([...contents.keys(), ...this.#contents.keys()])) {
+      if (contents.get(name) === this.#contents.get(name)) continue;
+      for (const each of [name, `${name} protobuf`]) this.#made.delete(each);
+      this.#hashes.delete(name);
+    }
+    for (const each of ['v2', 'v2 protobuf']) this.#made.delete(each);
+    this.#generation = generation;
+    this.#contents = contents;
+  }
+
+  version2(type: string, goOn: GoOn): Promise<Rendered> {
+    const versions = this.catalog.versionsByGroup();
+    const kinds = versions.flatMap(({ group, version }) => this.catalog.kindsOf(group, version));
+    const document = openApi2Parts(kinds, VERSION.gitVersion, versions);
+    if (type === JSON_TYPE) return this.#remember('v2', textParts(document), goOn);
+    return this.#remember('v2 protobuf', protobufOf(document, openApi2Protobuf), goOn);
+  }
+
+  /** Known by the same hash, whatever its form. */
+  async version3(name: string, type: string, goOn: GoOn): Promise<Rendered> {
+    const document = documentParts3(this.catalog, name);
+    const rendered =
+      type === JSON_TYPE
+        ? this.#remember(name, textParts(document), goOn)
+        : this.#remember(`${name} protobuf`, protobufOf(document, openApi3Protobuf), goOn);
+    const hash = this.hashOf3(name, goOn);
+    return { bytes: (await rendered).bytes, hash: await hash };
+  }
+
+  /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
+  hashOf3(name: string, goOn: GoOn): Promise<string> {
+    const content = this.#contents.get(name);
+    const make = async (): Promise<string> =>
+      tagOf(
+        content === undefined
+          ? await inTurns(textParts(documentParts3(this.catalog, name)), goOn)
+          : Buffer.from(content),
+      );
+    return keep(this.#hashes, name, make);
+  }
+
+  #remember(name: string, parts: Parts<Uint8Array>, goOn: GoOn): Promise<Rendered> {
+    return keep(this.#made, name, async () => {
+      const bytes = await inTurns(parts, goOn);
+      return { bytes, hash: tagOf(bytes) };
+    });
+  }
+}
+
+/** What failed is made again for the next who asks. */
+function keep<T>(kept: Map<string, Promise<T>>, name: string, make: () => Promise<T>): Promise<T> {
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const made = make();
+  kept.set(name, made);
+  made.catch(() => {
+    if (kept.get(name) === made) kept.delete(name);
+  });
+  return made;
+}
+
+function* textParts(document: Parts<unknown>): Parts<Uint8Array> {
+  return Buffer.from(yield* jsonParts(yield* document));
+}
+
+function* protobufOf(document: Parts<unknown>, write: (document: unknown) => Parts<Uint8Array>): Parts<Uint8Array> {
+  return yield* write(yield* document);
+}
 
 /** Where each document is, by its hash. */
-function rootOf3(catalog: Catalog, hashOf: (name: string) => string): Rendered {
-  const places = documentNames3(catalog).map(
-    (name) => [name, { serverRelativeURL: urlOf(name, hashOf(name)) }] as const,
-  );
-  const bytes = textOf({ paths: Object.fromEntries(places) });
+async function rootOf3(kept: KeptDocuments, goOn: GoOn): Promise<Rendered> {
+  const paths: Record<string, { readonly serverRelativeURL: string }> = {};
+  for (const name of documentNames3(kept.catalog)) {
+    paths[name] = { serverRelativeURL: urlOf(name, await kept.hashOf3(name, goOn)) };
+  }
+  const bytes = Buffer.from(JSON.stringify({ paths }));
   return { bytes, hash: tagOf(bytes) };
 }
 
 const urlOf = (name: string, hash: string): string => `${ROOT_3}/${name}?hash=${hash}`;
 
-function answer2(
-  request: ApiRequest,
-  catalog: Catalog,
-  remember: (name: string, render: () => Uint8Array) => Rendered,
-): ApiResponse {
-  const versions = catalog.versionsByGroup();
-  const kinds = versions.flatMap(({ group, version }) => catalog.kindsOf(group, version));
-  const document = (): unknown => openApi2(kinds, VERSION.gitVersion, versions);
+async function answer2(request: ApiRequest, kept: KeptDocuments, goOn: GoOn): Promise<ApiResponse> {
   const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_2, PROTOBUF_2]);
   if (type === '') return notAcceptable;
-  if (type !== JSON_TYPE) {
-    const rendered = remember('v2 protobuf', () => openApi2Protobuf(document()));
-    return bytesAnswer(request, rendered, PROTOBUF_2);
-  }
-  const rendered = remember('v2', () => textOf(document()));
-  return bytesAnswer(request, rendered, JSON_TYPE);
+  return bytesAnswer(request, await kept.version2(type, goOn), type === JSON_TYPE ? JSON_TYPE : PROTOBUF_2);
 }
 
 /** There is no API that could say more. */
@@ -126,16 +169,14 @@ interface Wanted3 {
   readonly now: number;
 }
 
-interface Forms3 {
-  readonly version3: (name: string) => Rendered;
-  readonly protobuf3: (name: string) => Rendered;
-}
-
 /** A client that says which document it means may keep it; when that is no longer the right one, it is led to the one that is. */
-function answer3({ request, name, now }: Wanted3, { version3, protobuf3 }: Forms3): ApiResponse {
+async function answer3(
+  { request, name, now }: Wanted3,
+  ...[kept, goOn]: readonly [KeptDocuments, GoOn]
+): Promise<ApiResponse> {
   const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_3, PROTOBUF_3]);
   if (type === '') return notAcceptable;
-  const document = type === JSON_TYPE ? version3(name) : protobuf3(name);
+  const document = await kept.version3(name, type, goOn);
   const answer = bytesAnswer(request, document, type === JSON_TYPE ? JSON_TYPE : PROTOBUF_3);
   const meant = request.query.get('hash') ?? '';
   if (meant === '') return answer;

@@ -1,4 +1,5 @@
 import { invariant } from '@holdfast/platform';
+import type { Parts } from './parts.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** Writes a value of a JSON document as a field of a message of its wire form. */
@@ -6,7 +7,25 @@ export type Write = (writer: ProtobufWriter, field: number, value: unknown) => v
 export type Fields = Readonly<Record<string, readonly [field: number, write: Write]>>;
 
 export const text: Write = (writer, field, value) => writer.text(field, String(value));
+export const double: Write = (writer, field, value) => writer.double(field, Number(value));
+export const integer: Write = (writer, field, value) => writer.integer(field, Math.max(0, Math.trunc(Number(value))));
 export const flag: Write = (writer, field, value) => writer.flag(field, value === true);
+
+/** Any JSON travels as YAML text; JSON is YAML. */
+export const anything: Write = (writer, field, value) =>
+  writer.message(field, (any) => any.text(ANY_YAML, `${JSON.stringify(value)}\n`));
+
+const ANY_YAML = 2;
+const FLAG = 2;
+
+/** One of two messages: what the values are, or whether there may be any. */
+export const orFlag =
+  (item: Write): Write =>
+  (writer, field, value) =>
+    writer.message(field, (either) => {
+      if (typeof value === 'boolean') either.presentFlag(FLAG, value);
+      else item(either, 1, value);
+    });
 
 export const each =
   (item: Write): Write =>
@@ -49,38 +68,67 @@ export const message =
   (writer, field, value) =>
     writer.message(field, (inner) => writeMembers(inner, value, { fields: fields(), extensions }));
 
+export const openMessage =
+  (fields: () => Fields, extensions: number): Write =>
+  (writer, field, value) =>
+    writer.message(field, (inner) => writeMembers(inner, value, { fields: fields(), extensions, isOpen: true }));
+
 export interface Members {
   readonly fields: Fields;
   readonly extensions: number;
+  /** Schemas of definitions come from users: what the form has no field for is left out. */
+  readonly isOpen?: true;
 }
 
-function writeMembers(writer: ProtobufWriter, value: unknown, { fields, extensions }: Members): void {
+function writeMembers(writer: ProtobufWriter, value: unknown, { fields, extensions, isOpen }: Members): void {
   for (const [key, member] of Object.entries(objectOf(value))) {
     if (key.startsWith('x-')) {
       writeExtension(writer, extensions, key, member);
       continue;
     }
     const known = fields[key];
+    if (known === undefined && isOpen === true) continue;
     invariant(known !== undefined, 'every member of the document has a field', { key });
     const [field, write] = known;
     write(writer, field, member);
   }
 }
 
-const ANY_YAML = 2;
-
-/** Extensions travel as YAML text; JSON is YAML. */
 function writeExtension(writer: ProtobufWriter, field: number, name: string, value: unknown): void {
-  writer.message(field, (entry) => {
-    entry.text(1, name).message(2, (any) => any.text(ANY_YAML, `${JSON.stringify(value)}\n`));
-  });
+  writer.message(field, (entry) => anything(entry.text(1, name), 2, value));
 }
 
 export const objectOf = (value: unknown): Readonly<Record<string, unknown>> => value as Record<string, unknown>;
 
+/** Members of a document that are long maps: by their field, and how one of their values is written. */
+export type LongMaps = Readonly<Record<string, readonly [field: number, item: Write]>>;
+
 /** A whole document in its wire form. */
-export function protobufDocument(document: unknown, members: Members): Uint8Array {
+export function* protobufParts(document: unknown, members: Members & { readonly maps: LongMaps }): Parts<Uint8Array> {
   const writer = new ProtobufWriter();
-  writeMembers(writer, document, members);
+  for (const [key, member] of Object.entries(objectOf(document))) {
+    const map = members.maps[key];
+    if (map === undefined) {
+      writeMembers(writer, { [key]: member }, members);
+      continue;
+    }
+    const [field, item] = map;
+    const entries: Uint8Array[] = [];
+    for (const [name, one] of Object.entries(objectOf(member))) {
+      const entry = new ProtobufWriter();
+      item(entry, 0, [name, one]);
+      entries.push(entry.bytes());
+      yield;
+    }
+    writer.delimited(field, Buffer.concat(entries));
+  }
   return writer.bytes();
 }
+
+/** One entry of a map, as `named` writes it. */
+export const entryOf =
+  (item: Write, entries = 1): Write =>
+  (writer, _field, value) => {
+    const [name, one] = value as readonly [string, unknown];
+    writer.message(entries, (entry) => item(entry.text(1, name), 2, one));
+  };

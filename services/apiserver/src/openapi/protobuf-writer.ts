@@ -9,7 +9,7 @@ export class ProtobufWriter {
 
   /** Written even when it is empty, where presence means something; `presentFlag` and `double` too. */
   presentText(field: number, value: string): this {
-    return this.#delimited(field, ENCODER.encode(value));
+    return this.delimited(field, ENCODER.encode(value));
   }
 
   flag(field: number, value: boolean | undefined): this {
@@ -18,6 +18,12 @@ export class ProtobufWriter {
 
   presentFlag(field: number, value: boolean): this {
     this.#parts.push(varint(field << 3), varint(value ? 1 : 0));
+    return this;
+  }
+
+  /** Of a whole number that is not negative. */
+  integer(field: number, value: number): this {
+    this.#parts.push(varint(field << 3), varint(value));
     return this;
   }
 
@@ -32,14 +38,15 @@ export class ProtobufWriter {
   message(field: number, fill: (writer: ProtobufWriter) => void): this {
     const inner = new ProtobufWriter();
     fill(inner);
-    return this.#delimited(field, inner.bytes());
+    return this.delimited(field, inner.bytes());
   }
 
   bytes(): Uint8Array {
     return Buffer.concat(this.#parts);
   }
 
-  #delimited(field: number, bytes: Uint8Array): this {
+  /** What is a message already. */
+  delimited(field: number, bytes: Uint8Array): this {
     this.#parts.push(varint((field << 3) | LENGTH_DELIMITED), varint(bytes.byteLength), bytes);
     return this;
   }
@@ -58,8 +65,8 @@ function varint(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;
   while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest >>>= 7;
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
   }
   bytes.push(rest);
   return Uint8Array.from(bytes);

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { servedKinds } from '../endpoints/served-kinds.ts';
 import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
+import { whole } from './parts.ts';
 import { openApi2 } from './version-2.ts';
 import { openApi2Protobuf } from './version-2-protobuf.ts';
 
-const document = read(openApi2Protobuf(openApi2(servedKinds(), 'v1.32.0')));
+const document = read(whole(openApi2Protobuf(openApi2(servedKinds(), 'v1.32.0'))));
 const pod = entry(on(document, 8), '/api/v1/namespaces/{namespace}/pods/{name}', 2);
 const GET = 2;
 const PATCH = 8;
@@ -42,4 +43,25 @@ test('parameters stand where they are used, or once for all', () => {
   const name = on(all(pod, 9)[0] as Message, 1, 2, 4);
   assert.deepEqual([texts(name, 4), name.get(1), name.get(19)], [['name'], [1], [1]]);
   assert.equal(texts(on(all(pod, 9)[1] as Message, 2), 1)[0]?.startsWith('#/parameters/namespace-'), true);
+});
+
+test('what definitions say of their fields is told, and what nobody knows is left out', () => {
+  const schema = {
+    description: 'a reef',
+    type: 'object',
+    properties: { depth: { type: 'integer', minimum: 1.5, maxLength: 300, enum: [2, 3] } },
+    additionalProperties: true,
+    unheardOf: 1,
+  };
+  const written = read(whole(openApi2Protobuf({ definitions: { Coral: schema } })));
+  const coral = entry(on(written, 9), 'Coral');
+  assert.deepEqual([texts(coral, 4), on(coral, 21).get(2)], [['a reef'], [1]]);
+  const depth = entry(on(coral, 25), 'depth');
+  const [minimum] = depth.get(9) as Uint8Array[];
+  assert.equal(Buffer.from(minimum ?? []).readDoubleLE(), 1.5);
+  assert.deepEqual(depth.get(11), [300]);
+  assert.deepEqual(
+    all(depth, 20).map((each) => texts(each, 2)[0]),
+    ['2\n', '3\n'],
+  );
 });

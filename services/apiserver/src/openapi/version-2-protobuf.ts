@@ -1,27 +1,55 @@
+import type { Parts } from './parts.ts';
 import {
+  anything,
+  double,
   each,
+  entryOf,
   flag,
   inside,
+  integer,
   message,
   named,
   objectOf,
+  openMessage,
+  orFlag,
   orReference,
-  protobufDocument,
+  protobufParts,
   text,
   type Write,
 } from './protobuf-fields.ts';
 
 /** Field numbers of the messages of `openapi.v2`, the wire form in which kubectl asks for this document. */
 
-const schema: Write = message(
+const externalDocs = message(() => ({ description: [1, text], url: [2, text] }), 3);
+
+const schema: Write = openMessage(
   () => ({
     $ref: [1, text],
     format: [2, text],
+    title: [3, text],
+    description: [4, text],
+    default: [5, anything],
+    multipleOf: [6, double],
+    maximum: [7, double],
+    exclusiveMaximum: [8, flag],
+    minimum: [9, double],
+    exclusiveMinimum: [10, flag],
+    maxLength: [11, integer],
+    minLength: [12, integer],
+    pattern: [13, text],
+    maxItems: [14, integer],
+    minItems: [15, integer],
+    uniqueItems: [16, flag],
+    maxProperties: [17, integer],
+    minProperties: [18, integer],
     required: [19, each(text)],
-    additionalProperties: [21, inside(schema)],
+    enum: [20, each(anything)],
+    additionalProperties: [21, orFlag(schema)],
     type: [22, inside(text)],
     items: [23, inside(schema)],
     properties: [25, named(schema)],
+    externalDocs: [29, externalDocs],
+    example: [30, anything],
   }),
   31,
 );
@@ -88,16 +116,15 @@ const API_KEY = 2;
 const requirement = named(message(() => ({}), 2));
 
 /** An OpenAPI 2 document in the wire form of `openapi.v2`. */
-export const openApi2Protobuf = (document: unknown): Uint8Array =>
-  protobufDocument(document, {
+export const openApi2Protobuf = (document: unknown): Parts<Uint8Array> =>
+  protobufParts(document, {
     fields: {
       swagger: [1, text],
       info: [2, info],
-      paths: [8, named(pathItem, 2)],
-      definitions: [9, named(schema)],
       parameters: [10, named(parameter)],
       security: [12, each(requirement)],
       securityDefinitions: [13, named(inside(apiKey, API_KEY))],
     },
+    maps: { paths: [8, entryOf(pathItem, 2)], definitions: [9, entryOf(schema)] },
     extensions: 16,
   });

@@ -4,31 +4,38 @@ import { addKind, typeSchema } from './kind-schemas.ts';
 import type { ApiOperation } from './operation-shapes.ts';
 import { type ApiPath, pathsOf } from './operations.ts';
 import type { Parameter } from './parameters.ts';
+import { type Parts, whole } from './parts.ts';
 import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { type JsonSchema, OPENAPI_2, SchemaCollector } from './schemas.ts';
 import { SharedParameters } from './shared-parameters.ts';
 import { signposts, versionSignpost } from './signposts.ts';
 
 /** The OpenAPI 2 document of everything that is served. */
-export function openApi2(
+export const openApi2 = (...of: Parameters<typeof openApi2Parts>): unknown => whole(openApi2Parts(...of));
+
+export function* openApi2Parts(
   kinds: readonly ServedKind[],
   version: string,
   versions: readonly GroupVersion[] = versionsByGroup(),
-): unknown {
+): Parts<unknown> {
   const collector = new SchemaCollector(OPENAPI_2);
-  for (const kind of kinds) addKind(collector, kind);
   const shared = new SharedParameters();
-  const written = new Map<Parameter, JsonSchema>();
-  const all = [
-    ...signposts(),
-    ...versions.map((each) => versionSignpost(each.group, each.version)),
-    ...kinds.flatMap(pathsOf),
-  ];
-  const paths = Object.fromEntries(all.map((each) => [each.path, pathItem(each, { collector, shared, written })]));
+  const collected = { collector, shared, written: new Map<Parameter, JsonSchema>() };
+  const paths: [string, unknown][] = [];
+  for (const kind of kinds) {
+    addKind(collector, kind);
+    yield;
+  }
+  const leading = [...signposts(), ...versions.map((each) => versionSignpost(each.group, each.version))];
+  for (const each of leading) paths.push([each.path, pathItem(each, collected)]);
+  for (const kind of kinds) {
+    for (const each of pathsOf(kind)) paths.push([each.path, pathItem(each, collected)]);
+    yield;
+  }
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version },
-    paths,
+    paths: Object.fromEntries(paths),
     definitions: collector.all(),
     parameters: shared.all(),
     securityDefinitions: { BearerToken: BEARER_TOKEN },

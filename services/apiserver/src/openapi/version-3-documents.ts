@@ -1,9 +1,9 @@
 import type { Catalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { groupVersion } from '../served.ts';
-import { pathsOf } from './operations.ts';
+import { type Parts, whole } from './parts.ts';
 import { signpostNames, signposts, versionSignpost } from './signposts.ts';
-import { openApi3 } from './version-3.ts';
+import { openApi3Parts } from './version-3.ts';
 
 const nameOf = (of: { readonly group: string; readonly version: string }): string =>
   `${of.group === '' ? 'api' : 'apis'}/${groupVersion(of)}`;
@@ -13,12 +13,13 @@ export const documentNames3 = (catalog: Catalog): readonly string[] =>
   [...catalog.versionsByGroup().map(nameOf), ...signpostNames()].sort();
 
 /** The one of that name. */
-export function documentOf3(catalog: Catalog, name: string): unknown {
+export const documentOf3 = (catalog: Catalog, name: string): unknown => whole(documentParts3(catalog, name));
+
+export function documentParts3(catalog: Catalog, name: string): Parts<unknown> {
   const of = catalog.versionsByGroup().find((each) => nameOf(each) === name);
-  if (of === undefined) return openApi3({ paths: signposts(name), kinds: [] }, VERSION.gitVersion);
+  if (of === undefined) return openApi3Parts({ paths: signposts(name), kinds: [] }, VERSION.gitVersion);
   const kinds = catalog.kindsOf(of.group, of.version);
-  const paths = [versionSignpost(of.group, of.version), ...kinds.flatMap(pathsOf)];
-  return openApi3({ paths, kinds }, VERSION.gitVersion);
+  return openApi3Parts({ paths: [versionSignpost(of.group, of.version)], kinds }, VERSION.gitVersion);
 }
 
 /**

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { builtInCatalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
+import { whole } from './parts.ts';
 import { documentNames3, documentOf3 } from './version-3-documents.ts';
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 
@@ -11,7 +12,7 @@ const PREFIX = '#/components/schemas/';
 const DEPLOYMENT = 'io.k8s.api.apps.v1.Deployment';
 
 test('operations are told with what they take and answer', () => {
-  const document = read(openApi3Protobuf(apps));
+  const document = read(whole(openApi3Protobuf(apps)));
   assert.deepEqual(texts(document, 1), ['3.0.0']);
   assert.deepEqual([texts(on(document, 2), 1), texts(on(document, 2), 6)], [['Kubernetes'], [VERSION.gitVersion]]);
   const path = entry(on(document, 4), '/apis/apps/v1/namespaces/{namespace}/deployments/{name}');
@@ -29,7 +30,7 @@ test('operations are told with what they take and answer', () => {
 });
 
 test('schemas are told with their fields, wherever these lead', () => {
-  const document = read(openApi3Protobuf(apps));
+  const document = read(whole(openApi3Protobuf(apps)));
   const schemas = on(document, 5, 1);
   const deployment = on(entry(schemas, DEPLOYMENT), 1);
   assert.deepEqual(texts(deployment, 25), ['object']);
@@ -55,5 +56,5 @@ test('schemas are told with their fields, wherever these lead', () => {
 
 test('every document has a wire form: nothing in it is without a field', () => {
   for (const name of documentNames3(builtInCatalog()))
-    assert.ok(openApi3Protobuf(documentOf3(builtInCatalog(), name)).length > 50, name);
+    assert.ok(whole(openApi3Protobuf(documentOf3(builtInCatalog(), name))).length > 50, name);
 });

@@ -1,11 +1,18 @@
+import type { Parts } from './parts.ts';
 import {
+  anything,
+  double,
   each,
+  entryOf,
   flag,
   inside,
+  integer,
   message,
   named,
+  openMessage,
+  orFlag,
   orReference,
-  protobufDocument,
+  protobufParts,
   text,
   type Write,
 } from './protobuf-fields.ts';
@@ -18,24 +25,44 @@ const defaultValue: Write = (writer, field, value) =>
     else if (typeof value === 'string') inner.presentText(3, value);
   });
 
-const schema: Write = orReference(
-  message(
-    () => ({
-      uniqueItems: [20, flag],
-      required: [23, each(text)],
-      type: [25, text],
-      allOf: [26, each(schema)],
-      oneOf: [27, each(schema)],
-      items: [30, inside(schema)],
-      properties: [31, named(schema)],
-      additionalProperties: [32, inside(schema)],
-      default: [33, defaultValue],
-      description: [34, text],
-      format: [35, text],
-    }),
-    36,
-  ),
+const externalDocs = message(() => ({ description: [1, text], url: [2, text] }), 3);
+
+const plainSchema: Write = openMessage(
+  () => ({
+    nullable: [1, flag],
+    externalDocs: [6, externalDocs],
+    example: [7, anything],
+    title: [9, text],
+    multipleOf: [10, double],
+    maximum: [11, double],
+    exclusiveMaximum: [12, flag],
+    minimum: [13, double],
+    exclusiveMinimum: [14, flag],
+    maxLength: [15, integer],
+    minLength: [16, integer],
+    pattern: [17, text],
+    maxItems: [18, integer],
+    minItems: [19, integer],
+    uniqueItems: [20, flag],
+    maxProperties: [21, integer],
+    minProperties: [22, integer],
+    required: [23, each(text)],
+    enum: [24, each(anything)],
+    type: [25, text],
+    allOf: [26, each(schema)],
+    oneOf: [27, each(schema)],
+    anyOf: [28, each(schema)],
+    not: [29, plainSchema],
+    items: [30, inside(schema)],
+    properties: [31, named(schema)],
+    additionalProperties: [32, orFlag(schema)],
+    default: [33, defaultValue],
+    description: [34, text],
+    format: [35, text],
+  }),
+  36,
 );
+const schema: Write = orReference(plainSchema);
 
 const content = named(message(() => ({ schema: [1, schema] }), 5));
 
@@ -83,8 +110,9 @@ const components = message(() => ({ schemas: [1, named(schema)], securitySchemes
 const info = message(() => ({ title: [1, text], version: [6, text] }), 7);
 
 /** An OpenAPI 3 document in the wire form of `openapi.v3`. */
-export const openApi3Protobuf = (document: unknown): Uint8Array =>
-  protobufDocument(document, {
-    fields: { openapi: [1, text], info: [2, info], paths: [4, named(pathItem)], components: [5, components] },
+export const openApi3Protobuf = (document: unknown): Parts<Uint8Array> =>
+  protobufParts(document, {
+    fields: { openapi: [1, text], info: [2, info], components: [5, components] },
+    maps: { paths: [4, entryOf(pathItem)] },
     extensions: 9,
   });

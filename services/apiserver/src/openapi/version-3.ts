@@ -1,25 +1,34 @@
 import type { ServedKind } from '../endpoints/served-kinds.ts';
 import { addKind, typeSchema } from './kind-schemas.ts';
 import type { ApiOperation } from './operation-shapes.ts';
-import type { ApiPath } from './operations.ts';
+import { type ApiPath, pathsOf } from './operations.ts';
 import type { Parameter } from './parameters.ts';
+import type { Parts } from './parts.ts';
 import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { OPENAPI_3, SchemaCollector } from './schemas.ts';
 
 export interface Content3 {
+  /** What leads there. */
   readonly paths: readonly ApiPath[];
   readonly kinds: readonly ServedKind[];
 }
 
-/** The OpenAPI 3 document of some paths: of one group and version, or of what leads there. */
-export function openApi3({ paths, kinds }: Content3, version: string): unknown {
+/** The OpenAPI 3 document of one group and version, or of what leads there. */
+export function* openApi3Parts({ paths, kinds }: Content3, version: string): Parts<unknown> {
   const collector = new SchemaCollector(OPENAPI_3);
-  for (const kind of kinds) addKind(collector, kind);
-  const items = Object.fromEntries(paths.map((each) => [each.path, pathItem(each, collector)]));
+  const items = paths.map((each): [string, unknown] => [each.path, pathItem(each, collector)]);
+  for (const kind of kinds) {
+    addKind(collector, kind);
+    yield;
+  }
+  for (const kind of kinds) {
+    for (const each of pathsOf(kind)) items.push([each.path, pathItem(each, collector)]);
+    yield;
+  }
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version },
-    paths: items,
+    paths: Object.fromEntries(items),
     components: { schemas: collector.all(), securitySchemes: { BearerToken: BEARER_TOKEN } },
   };
 }

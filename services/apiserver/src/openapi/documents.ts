@@ -144,11 +144,11 @@ function* protobufOf(document: Parts<unknown>, write: (document: unknown) => Par
 
 /** Where each document is, by its hash. */
 async function rootOf3(kept: KeptDocuments, goOn: GoOn): Promise<Rendered> {
-  const paths: Record<string, { readonly serverRelativeURL: string }> = {};
+  const places: [string, unknown][] = [];
   for (const name of documentNames3(kept.catalog)) {
-    paths[name] = { serverRelativeURL: urlOf(name, await kept.hashOf3(name, goOn)) };
+    places.push([name, { serverRelativeURL: urlOf(name, await kept.hashOf3(name, goOn)) }]);
   }
-  const bytes = Buffer.from(JSON.stringify({ paths }));
+  const bytes = Buffer.from(JSON.stringify({ paths: Object.fromEntries(places) }));
   return { bytes, hash: tagOf(bytes) };
 }
 

@@ -48,8 +48,20 @@ async function withWebhook(
   });
   const definition = {
     versions: [
-      { name: 'v1', served: true, storage: true, schema: schemaWith({ host: { type: 'string' } }) },
-      { name: 'v2', served: true, storage: false, schema: schemaWith({ address: { type: 'string' } }) },
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: schemaWith({ host: { type: 'string' } }),
+        selectableFields: [{ jsonPath: '.spec.host' }],
+      },
+      {
+        name: 'v2',
+        served: true,
+        storage: false,
+        schema: schemaWith({ address: { type: 'string' } }),
+        selectableFields: [{ jsonPath: '.spec.address' }],
+      },
     ],
     conversion: {
       strategy: 'Webhook',
@@ -162,5 +174,54 @@ test('of metadata a webhook changes labels and annotations alone', async () => {
     );
     const shown = await api.call('GET', `${SECOND}/a`);
     assert.deepEqual([shown.at('metadata.labels'), shown.at('metadata.finalizers')], [{ by: 'hook' }, undefined]);
+  });
+});
+
+test('fields of a converted version select in lists, pages, deletions and watches', async () => {
+  await withWebhook(async (api, _, calls) => {
+    for (const [name, host] of [
+      ['a', 'x'],
+      ['b', 'y'],
+      ['c', 'x'],
+      ['d', 'y'],
+    ] as const) {
+      await api.call('POST', CORALS, { body: coral(name, { host }) });
+    }
+    const selected = `${SECOND}?fieldSelector=spec.address%3Dx`;
+    assert.deepEqual((await api.call('GET', selected)).names(), ['a', 'c']);
+    const first = await api.call('GET', `${selected}&limit=1`);
+    assert.deepEqual(first.names(), ['a']);
+    const rest = await api.call('GET', `${selected}&limit=1&continue=${first.textAt('metadata.continue')}`);
+    assert.deepEqual(rest.names(), ['c']);
+    assert.equal((await api.call('GET', `${SECOND}?fieldSelector=spec.host%3Dx`)).status, 400);
+    // All of this has converted each object once.
+    assert.equal(calls.length, 1);
+    const revision = first.textAt('metadata.resourceVersion');
+    const watching = api.watch(`${selected}&watch=1&resourceVersion=${revision}`, 4);
+    const patch = (name: string, address: string) =>
+      api.call('PATCH', `${SECOND}/${name}`, { body: { spec: { address } } });
+    await patch('b', 'z');
+    await patch('b', 'x');
+    await api.call('PATCH', `${CORALS}/b`, { body: { metadata: { labels: { a: 'b' } } } });
+    await patch('a', 'w');
+    await api.call('DELETE', `${SECOND}/d`);
+    await api.call('DELETE', `${SECOND}/c`);
+    assert.deepEqual(
+      (await watching).map(({ type, object }) => [
+        type,
+        (object as Item).metadata['name'],
+        (object as Item).spec['address'],
+      ]),
+      [
+        ['ADDED', 'b', 'x'],
+        ['MODIFIED', 'b', 'x'],
+        ['DELETED', 'a', 'x'],
+        ['DELETED', 'c', 'x'],
+      ],
+    );
+    const initial = await api.watch(`${selected}&watch=1&resourceVersion=0`, 1);
+    assert.deepEqual([initial[0]?.type, (initial[0]?.object as Item).metadata['name']], ['ADDED', 'b']);
+    await api.call('DELETE', `${SECOND}?fieldSelector=spec.address%3Dx`);
+    assert.deepEqual((await api.call('GET', SECOND)).names(), ['a']);
   });
 });

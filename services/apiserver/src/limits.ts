@@ -243,6 +243,8 @@ export const WEBHOOK_ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 /** Connections to webhooks that stay open between calls. */
 export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 
+/** Times that what is selected by converted fields is converted again, because it changed meanwhile. */
+export const CONVERSION_ROUNDS_MAX = 10;
 /** As Kubernetes waits for a conversion webhook. */
 export const CONVERSION_TIMEOUT_MS = 30_000;
 /** Objects in one call of a conversion webhook. */

@@ -10,11 +10,16 @@ export interface Selection {
   /** First `field=value` requirement on an indexed field, such as `spec.nodeName`. */
   readonly exactField: { readonly field: string; readonly value: string } | undefined;
   /** Label and field requirements together; `undefined` when there are none. */
-  readonly matches: ((object: KubeObject) => boolean) | undefined;
+  readonly matches: ((object: KubeObject, state: CachedObject) => boolean) | undefined;
+  /**
+   * Where fields are those of a version that a webhook converts to: everything else that is asked for. States that this selects have to
+   * be converted before `matches` can be asked.
+   */
+  readonly beforeConversion?: Selection | undefined;
 }
 
 export function selects(selection: Selection, object: CachedObject): boolean {
   if (selection.namespace !== undefined && selection.namespace !== object.namespace) return false;
   if (selection.exactName !== undefined && selection.exactName !== object.name) return false;
-  return selection.matches === undefined || selection.matches(object.object);
+  return selection.matches === undefined || selection.matches(object.object, object);
 }

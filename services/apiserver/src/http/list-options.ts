@@ -10,12 +10,12 @@ import {
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,
-  type StatusError,
   unclassifiedError,
 } from '@holdfast/machinery';
+import type { CachedObject } from '../cache/cached-object.ts';
 import type { Selection } from '../cache/selection.ts';
 import { isIndexed } from '../kinds/field-readers.ts';
-import { shownObject } from '../stored-form.ts';
+import { asServed, shownObject } from '../stored-form.ts';
 import { readInt64, revisionProblem } from './query-values.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 
@@ -68,12 +68,23 @@ function readSelection(
   checkFields(fields, definition);
   checkName(fields, info);
   const pinnedNamespace = fields.requiredValue('metadata.namespace');
-  return {
+  const exact = {
     namespace: definition.namespaced ? info.namespace || pinnedNamespace : undefined,
     exactName: info.name || fields.requiredValue('metadata.name'),
-    exactField: isIndexed(definition) ? exactField(fields, definition) : undefined,
-    matches: combined(labels, fields, definition),
   };
+  // Names are the same in every version: nothing has to be converted for them.
+  const isOfMetadata = fields.requirements.every(({ field }) => field.startsWith('metadata.'));
+  if (isIndexed(definition) || isOfMetadata) {
+    const matches = combined({ labels, fields, isOfMetadata }, definition);
+    return { ...exact, exactField: isIndexed(definition) ? exactField(fields, definition) : undefined, matches };
+  }
+  const selection = {
+    ...exact,
+    exactField: undefined,
+    matches: combined({ labels, fields, isOfMetadata }, definition),
+  };
+  if (definition.custom?.conversion !== 'Webhook') return selection;
+  return { ...selection, beforeConversion: { ...exact, exactField: undefined, matches: ofLabels(labels) } };
 }
 
 function exactField(fields: FieldSelectorMatcher, definition: ResourceDefinition): Selection['exactField'] {
@@ -85,27 +96,23 @@ function exactField(fields: FieldSelectorMatcher, definition: ResourceDefinition
 }
 
 function combined(
-  labels: LabelSelectorMatcher,
-  fields: FieldSelectorMatcher,
+  { labels, fields, isOfMetadata }: Selectors & { readonly isOfMetadata: boolean },
   definition: ResourceDefinition,
 ): Selection['matches'] {
-  if (labels.empty && fields.empty) return undefined;
-  if (fields.empty) return (object) => labels.matches(object.metadata.labels ?? {});
-  // Names are the same in every version: nothing has to be converted for them.
-  const isOfMetadata = fields.requirements.every(({ field }) => field.startsWith('metadata.'));
-  if (!isOfMetadata && definition.custom?.conversion === 'Webhook' && !isIndexed(definition))
-    throw notSelectable(definition);
-  return (object) => {
+  if (fields.empty) return ofLabels(labels);
+  return (object, state) => {
     if (!labels.matches(object.metadata.labels ?? {})) return false;
-    const shown = isOfMetadata ? object : shownObject(definition, object);
+    const shown = isOfMetadata ? object : shownOf(definition, object, state);
     return fields.matches((field) => readField(shown, field, definition));
   };
 }
 
-const notSelectable = ({ version }: ResourceDefinition): StatusError =>
-  badRequest(
-    `objects cannot be selected by fields in version ${version}: they are stored in another one, and a webhook converts them`,
-  );
+const ofLabels = (labels: LabelSelectorMatcher): Selection['matches'] =>
+  labels.empty ? undefined : (object) => labels.matches(object.metadata.labels ?? {});
+
+/** What a webhook has converted is known by its state. */
+const shownOf = (definition: ResourceDefinition, object: KubeObject, state: CachedObject): KubeObject =>
+  definition.custom?.conversion === 'Webhook' ? asServed(definition, state).object : shownObject(definition, object);
 
 function readField(object: KubeObject, field: string, definition: ResourceDefinition): string {
   if (field === 'metadata.name') return object.metadata.name ?? '';

@@ -15,7 +15,7 @@ import {
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
-import { CONVERSION_BATCH_OBJECTS, CONVERSION_TIMEOUT_MS } from '../limits.ts';
+import { CONVERSION_BATCH_OBJECTS, CONVERSION_ROUNDS_MAX, CONVERSION_TIMEOUT_MS } from '../limits.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../stored-form.ts';
@@ -31,6 +31,22 @@ export function convertAhead(
     (each) => versionOf(each.object) !== definition.version && !isShownAlready(definition, each),
   );
   return due.length === 0 ? undefined : convertAll(core, definition, due);
+}
+
+/** Until all are converted that are there by then: others may change while a webhook is asked. */
+export async function convertCandidates(
+  core: Core,
+  definition: ResourceDefinition,
+  candidates: () => readonly CachedObject[],
+): Promise<void> {
+  for (let round = 0; round < CONVERSION_ROUNDS_MAX; round++) {
+    const converting = convertAhead(core, definition, candidates());
+    if (converting === undefined) return;
+    await converting;
+  }
+  throw unclassifiedError(
+    `conversion webhook for ${definition.kind} is slower than its objects change: select by other fields or by labels`,
+  );
 }
 
 async function convertAll(core: Core, definition: ResourceDefinition, due: readonly CachedObject[]): Promise<void> {

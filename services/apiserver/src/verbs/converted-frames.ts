@@ -1,11 +1,11 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { WatchFrame } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { plainFrame, type WatchType } from '../cache/cache-event.ts';
+import { type CacheEvent, plainFrame, type WatchType } from '../cache/cache-event.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
+import { type Selection, selects } from '../cache/selection.ts';
 import type { RenderFrame } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
-import type { ResourceContext } from '../http/context.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import type { Rendering } from './watch-frames.ts';
 
@@ -13,10 +13,12 @@ import type { Rendering } from './watch-frames.ts';
 class WaitingFrame implements WatchFrame {
   readonly type: WatchType;
   readonly object: CachedObject;
+  readonly event: CacheEvent | undefined;
 
-  constructor(type: WatchType, object: CachedObject) {
+  constructor(type: WatchType, object: CachedObject, event: CacheEvent | undefined) {
     this.type = type;
     this.object = object;
+    this.event = event;
   }
 
   bytes(): Uint8Array {
@@ -28,32 +30,57 @@ class WaitingFrame implements WatchFrame {
   }
 }
 
-export const waitingFrame: RenderFrame = (type, object) => new WaitingFrame(type, object);
+export const waitingFrame: RenderFrame = (type, object, event) => new WaitingFrame(type, object, event);
 
 interface Converted {
   readonly definition: ResourceDefinition;
   readonly watcher: AsyncIterable<WatchFrame>;
   readonly rendering: Rendering;
+  readonly selection: Selection;
+}
+
+interface View {
+  readonly type: WatchType;
+  readonly object: CachedObject;
 }
 
 /** In order, one after the other. What cannot be converted ends the watch: its client looks again. */
 export async function* convertedFrames(
   core: Core,
-  _context: ResourceContext,
-  { definition, watcher, rendering }: Converted,
+  { definition, watcher, rendering, selection }: Converted,
 ): AsyncIterable<WatchFrame> {
+  const convert = async (...states: readonly CachedObject[]): Promise<void> => convertAhead(core, definition, states);
   for await (const frame of watcher) {
     if (!(frame instanceof WaitingFrame)) {
       yield frame;
       continue;
     }
     try {
-      await convertAhead(core, definition, [frame.object]);
-      yield rendering.change(frame.type, frame.object, undefined);
+      const view = selection.beforeConversion === undefined ? frame : await viewOf(frame, selection, convert);
+      if (view === undefined) continue;
+      await convert(view.object);
+      yield rendering.change(view.type, view.object, undefined);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       yield plainFrame({ type: 'ERROR', object: error.body });
       return;
     }
   }
+}
+
+/** The change as it is for who selects by fields of the converted objects; `undefined` when it is none. */
+async function viewOf(
+  { type, object, event }: WaitingFrame,
+  selection: Selection,
+  convert: (...states: readonly CachedObject[]) => Promise<void>,
+): Promise<View | undefined> {
+  const previous = type === 'ADDED' ? undefined : event?.previous;
+  await convert(object, ...(previous === undefined ? [] : [previous]));
+  const before = previous !== undefined && selects(selection, previous);
+  if (type === 'DELETED') {
+    const wasSeen = previous === undefined ? selects(selection, object) : before;
+    return wasSeen ? { type, object } : undefined;
+  }
+  if (selects(selection, object)) return { type: before ? 'MODIFIED' : 'ADDED', object };
+  return before ? { type: 'DELETED', object: previous.atRevision(object.revision) } : undefined;
 }

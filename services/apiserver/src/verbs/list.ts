@@ -13,7 +13,7 @@ import { inPieces, joined } from '../http/pieces.ts';
 import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import type { User } from '../identity.ts';
-import { convertAhead } from '../kinds/conversion.ts';
+import { convertAhead, convertCandidates } from '../kinds/conversion.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion, listKindOf } from '../served.ts';
@@ -47,12 +47,17 @@ export async function readPage(
   const turn = core.turns.goOn(user);
   if (turn !== undefined) await turn;
   const stored = storedNameOf(definition);
-  const result = core.cache.resource(stored.group, stored.plural).list({
-    selection: options.selection,
-    ...(options.limit === undefined ? {} : { limit: options.limit }),
+  const cache = core.cache.resource(stored.group, stored.plural);
+  const at = {
     ...(start.after === undefined ? {} : { after: start.after }),
     ...(start.atRevision === undefined ? {} : { atRevision: start.atRevision }),
-  });
+  };
+  const { selection, limit } = options;
+  const { beforeConversion } = selection;
+  if (beforeConversion !== undefined) {
+    await convertCandidates(core, definition, () => cache.list({ selection: beforeConversion, ...at })?.objects ?? []);
+  }
+  const result = cache.list({ selection, ...(limit === undefined ? {} : { limit }), ...at });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
   // The cache goes on while a webhook converts: the revision is that of the objects.
   const revision = start.atRevision ?? core.cache.revision;

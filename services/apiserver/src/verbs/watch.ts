@@ -65,12 +65,16 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const rendering = renderingFor(core, context, opening.definition);
   const isConverted = opening.definition.custom?.conversion === 'Webhook';
   const change = isConverted ? waitingFrame : rendering.change;
-  const watcher = openWatcher(core, context, { ...opening, rendering: { ...rendering, change }, after });
-  if (fromNow) watcher.offerInitial(cache.list({ selection: options.selection })?.objects ?? []);
+  const { selection } = options;
+  const candidates = selection.beforeConversion ?? selection;
+  const following = { ...opening, options: { ...options, selection: candidates } };
+  const watcher = openWatcher(core, context, { ...following, rendering: { ...rendering, change }, after });
+  if (fromNow) watcher.offerInitial(cache.list({ selection: candidates })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
   const offered = { request: context.request, watcher, rendering, after };
   if (options.bookmarks) offerBookmark(core, { ...offered, endsInitial: options.sendInitialEvents === true });
-  return isConverted ? convertedFrames(core, context, { definition: opening.definition, watcher, rendering }) : watcher;
+  const { definition } = opening;
+  return isConverted ? convertedFrames(core, { definition, watcher, rendering, selection }) : watcher;
 }
 
 interface Following extends Opening {

@@ -220,7 +220,10 @@ test('fields of a converted version select in lists, pages, deletions and watche
       ],
     );
     const initial = await api.watch(`${selected}&watch=1&resourceVersion=0`, 1);
-    assert.deepEqual([initial[0]?.type, (initial[0]?.object as Item).metadata['name']], ['ADDED', 'b']);
+    assert.deepEqual(
+      initial.map(({ type, object }) => [type, (object as Item).metadata['name']]),
+      [['ADDED', 'b']],
+    );
     await api.call('DELETE', `${SECOND}?fieldSelector=spec.address%3Dx`);
     assert.deepEqual((await api.call('GET', SECOND)).names(), ['a']);
   });

@@ -14,10 +14,8 @@ export function addCustomKind(collector: SchemaCollector, served: ServedKind): v
   const { custom, group, version, kind } = served;
   if (custom === undefined) return;
   const name = customSchemaName(served);
-  const schema = collector.isVersion3 ? custom.openApi() : plainSchema(custom.openApi());
   collector.addRaw(name, {
-    ...schema,
-    properties: { ...propertiesOf(schema), ...TYPE_FIELDS, metadata: metaOf(collector, 'ObjectMeta') },
+    ...contentOf(collector, custom.openApi()),
     'x-kubernetes-group-version-kind': [{ group, version, kind }],
   });
   const listKind = listKindName(served);
@@ -38,9 +36,19 @@ export function addCustomKind(collector: SchemaCollector, served: ServedKind): v
   });
 }
 
+/** Older clients refuse what properties do not name: where anything may stand at the root, version 2 names none. */
+function contentOf(collector: SchemaCollector, openApi: JsonObject): JsonSchema {
+  if (!collector.isVersion3 && openApi[PRESERVES_UNKNOWN] === true) return { type: 'object' };
+  const schema = collector.isVersion3 ? openApi : plainSchema(openApi);
+  return {
+    ...schema,
+    properties: { ...propertiesOf(schema), ...TYPE_FIELDS, metadata: metaOf(collector, 'ObjectMeta') },
+  };
+}
+
 const TYPE_FIELDS = {
-  apiVersion: { description: 'The version of the schema of this object', type: 'string' },
-  kind: { description: 'What this object is', type: 'string' },
+  apiVersion: { description: 'APIVersion defines by which version of its schema this object is read', type: 'string' },
+  kind: { description: 'Kind is the name of the schema of this object', type: 'string' },
 } as const;
 
 function propertiesOf(schema: JsonObject): JsonObject {
@@ -52,23 +60,42 @@ function metaOf(collector: SchemaCollector, kind: 'ObjectMeta' | 'ListMeta'): Js
   const struct = structSchema(`meta.v1.${kind}`);
   if (struct !== undefined && !collector.has(`${META}${kind}`)) collector.add(struct);
   const reference = collector.reference(`${META}${kind}`);
-  return collector.isVersion3 ? { description: 'Metadata of the object', allOf: [reference] } : reference;
+  const description = "Standard object's metadata, which every object has";
+  return collector.isVersion3 ? { description, allOf: [reference] } : { description, ...reference };
 }
+
+const PRESERVES_UNKNOWN = 'x-kubernetes-preserve-unknown-fields';
 
 /** What OpenAPI 2 has no words for. */
 const ONLY_VERSION_3: ReadonlySet<string> = new Set(['nullable', 'oneOf', 'anyOf', 'allOf', 'not', 'default']);
+const NONE: ReadonlySet<string> = new Set();
+const OF_UNTYPED: ReadonlySet<string> = new Set(['type', 'items', 'properties']);
+const OF_OPEN: ReadonlySet<string> = new Set(['items', 'properties']);
 
 /** A client that validates by OpenAPI 2 must not refuse what the server takes: what cannot be said is left open. */
 function plainSchema(schema: JsonObject): JsonObject {
-  if (schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-int-or-string'] === true) {
-    const { description } = schema;
-    return description === undefined ? {} : { description };
-  }
-  const entries = Object.entries(schema).filter(([key]) => !ONLY_VERSION_3.has(key));
-  const isNullable = schema['nullable'] === true;
-  return Object.fromEntries(
-    entries.filter(([key]) => !(isNullable && key === 'type')).map(([key, value]) => [key, plainPart(key, value)]),
-  );
+  const isOpen = schema[PRESERVES_UNKNOWN] === true;
+  const left = schema['nullable'] === true ? OF_UNTYPED : isOpen ? OF_OPEN : NONE;
+  const entries = Object.entries(schema)
+    .filter(([key]) => !ONLY_VERSION_3.has(key) && !left.has(key))
+    .map(([key, value]) => [key, key === 'required' ? requiredOf(schema) : plainPart(key, value)] as const)
+    .filter(([key, value]) => key !== 'required' || (isJsonArray(value) && value.length > 0));
+  const plain = Object.fromEntries(entries);
+  const isUnclear = plain['type'] === 'array' ? !Object.hasOwn(plain, 'items') : isOpen && plain['type'] === 'object';
+  if (isUnclear) delete plain['type'];
+  return plain;
+}
+
+/** Fields that may be null are not required: older clients take null for absent. */
+function requiredOf(schema: JsonObject): Json {
+  const required = ownValue(schema, 'required');
+  const additional = ownValue(schema, 'additionalProperties');
+  if (!isJsonArray(required) || (isJsonObject(additional) && additional['nullable'] === true)) return [];
+  const properties = propertiesOf(schema);
+  return required.filter((name) => {
+    const property = typeof name === 'string' ? ownValue(properties, name) : undefined;
+    return !isJsonObject(property) || property['nullable'] !== true;
+  });
 }
 
 function plainPart(key: string, value: Json): Json {

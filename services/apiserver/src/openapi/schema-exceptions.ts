@@ -24,6 +24,27 @@ export const FREE_TYPES: Readonly<Record<string, string>> = {
   'meta.v1.WatchEvent.object': RAW_EXTENSION,
 };
 
+/** Told by `kubectl explain`, of what every object has. */
+export const DESCRIPTIONS: Readonly<Record<string, JsonSchema>> = {
+  'meta.v1.ObjectMeta.annotations': {
+    description: 'Annotations are what tools keep with an object; nobody selects by them',
+  },
+  'meta.v1.ObjectMeta.creationTimestamp': {
+    description: 'CreationTimestamp is a timestamp of the moment in which the server made the object',
+  },
+  'meta.v1.ObjectMeta.deletionTimestamp': {
+    description:
+      'DeletionTimestamp is a timestamp that the server sets when somebody deletes an object that does not go at once',
+  },
+  'meta.v1.ObjectMeta.finalizers': { description: 'Finalizers keep a deleted object until they are all taken away' },
+  'meta.v1.ObjectMeta.labels': { description: 'Labels are what selectors find objects by' },
+  'meta.v1.ObjectMeta.name': { description: 'Name tells the object from others of its kind in its namespace' },
+  'meta.v1.ObjectMeta.namespace': { description: 'Namespace is where the object is; empty for objects of the cluster' },
+  'meta.v1.ObjectMeta.ownerReferences': {
+    description: 'OwnerReferences name the objects without which this one is deleted',
+  },
+};
+
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' };
 
 /** Marked as lists although they are none. */

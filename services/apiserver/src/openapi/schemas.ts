@@ -1,5 +1,13 @@
 import type { FieldSchema, ScalarType, Schema, StructSchema } from '@holdfast/machinery';
-import { DEFAULTS, FREE_TYPES, isUnmarkedList, MARKED_AS_LISTS, UNIONS, WITHOUT_DEFAULT } from './schema-exceptions.ts';
+import {
+  DEFAULTS,
+  DESCRIPTIONS,
+  FREE_TYPES,
+  isUnmarkedList,
+  MARKED_AS_LISTS,
+  UNIONS,
+  WITHOUT_DEFAULT,
+} from './schema-exceptions.ts';
 import { INT_OR_STRING, MICRO_TIME, publishedName, QUANTITY, TIME } from './schema-names.ts';
 import { kindsOfStruct } from './struct-kinds.ts';
 import { wellKnownSchema } from './well-known-schemas.ts';
@@ -99,6 +107,7 @@ export class SchemaCollector {
     const siblings = {
       ...this.#defaultOf(field, place),
       ...MARKED_AS_LISTS[`${place.struct}.${place.field}`],
+      ...DESCRIPTIONS[`${place.struct}.${place.field}`],
       ...(type.kind === 'struct' && type.atomic === false ? { 'x-kubernetes-map-type': 'granular' } : {}),
       ...(field.patchMergeKey === undefined ? {} : { 'x-kubernetes-patch-merge-key': field.patchMergeKey }),
       ...(field.patchStrategy === undefined ? {} : { 'x-kubernetes-patch-strategy': field.patchStrategy.join(',') }),

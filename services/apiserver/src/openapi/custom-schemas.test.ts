@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { coralDefinition, define } from '../testing/custom.ts';
+import { startTestApi, type TestApi } from '../testing/fixture.ts';
+
+let api: TestApi;
+before(async () => {
+  api = await startTestApi();
+});
+after(() => api.stop());
+
+let count = 0;
+
+/** The schema of a kind as OpenAPI 2 tells it, without what every kind has. */
+async function inVersion2(openAPIV3Schema: unknown): Promise<unknown> {
+  count += 1;
+  const group = `g${count}.example.com`;
+  const definition = coralDefinition({ version: { schema: { openAPIV3Schema } }, definition: { group } }) as {
+    metadata: { name: string };
+  };
+  definition.metadata.name = `corals.${group}`;
+  await define(api, definition);
+  const { body } = await api.call('GET', '/openapi/v2');
+  const schema = new Map(
+    Object.entries((body as { definitions: Record<string, Record<string, unknown>> }).definitions),
+  ).get(`com.example.g${count}.v1.Coral`);
+  const { 'x-kubernetes-group-version-kind': _kind, properties, ...rest } = schema ?? {};
+  if (properties === undefined) return rest;
+  const { apiVersion, kind: name, metadata, ...own } = properties as Record<string, { description: string }>;
+  assert.match(
+    [apiVersion, name, metadata].map((each) => each?.description).join('\n'),
+    /^APIVersion defines.*\nKind is.*\nStandard object's metadata/,
+  );
+  return { ...rest, properties: own };
+}
+
+const field = (schema: unknown): unknown => ({ type: 'object', properties: { spec: schema } });
+
+test('a schema that OpenAPI 2 can tell is told as it is', async () => {
+  const spec = {
+    description: 'what is wanted',
+    type: 'object',
+    required: ['names'],
+    properties: {
+      names: {
+        type: 'array',
+        items: { type: 'string', pattern: '^a', enum: ['a', 'ab'] },
+        'x-kubernetes-list-type': 'set',
+      },
+      size: { type: 'integer', minimum: 1, format: 'int32' },
+    },
+  };
+  assert.deepEqual(await inVersion2(field(spec)), field(spec));
+});
+
+test('a kind with anything at its root has no properties for clients to refuse others by', async () => {
+  const open = { description: 'open', type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  assert.deepEqual(await inVersion2(open), { type: 'object' });
+});
+
+test('what OpenAPI 2 has no words for is left open', async () => {
+  const open = { 'x-kubernetes-preserve-unknown-fields': true };
+  const spec = {
+    type: 'object',
+    required: ['maybe', 'sure'],
+    properties: {
+      maybe: { type: 'string', nullable: true, description: 'may be null' },
+      sure: { type: 'string', default: 'yes' },
+      anything: { type: 'object', properties: { a: { type: 'string' } }, ...open },
+      list: { type: 'array', ...open, items: { type: 'object', ...open } },
+      port: { anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true },
+    },
+  };
+  assert.deepEqual(await inVersion2(field(spec)), {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        required: ['sure'],
+        properties: {
+          maybe: { description: 'may be null' },
+          sure: { type: 'string' },
+          anything: open,
+          list: open,
+          port: { 'x-kubernetes-int-or-string': true },
+        },
+      },
+    },
+  });
+});

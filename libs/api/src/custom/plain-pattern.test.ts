@@ -10,7 +10,10 @@ test('property: a plain pattern matches what RE2 matches', () => {
   const pattern = fc
     .tuple(fc.array(atom, { maxLength: 4 }), atom, repeat, fc.array(atom, { maxLength: 4 }), fc.constantFrom('', '$'))
     .map(([before, repeated, times, after, end]) => `^${before.join('')}${repeated}${times}${after.join('')}${end}`);
-  const text = fc.string({ unit: fc.constantFrom('a', 'Z', '0', ' ', '-', '.', '_', '/', '\n', 'é', '😀'), maxLength: 12 });
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'Z', '0', ' ', '-', '.', '_', '/', '\n', 'é', '😀'),
+    maxLength: 12,
+  });
   fc.assert(
     fc.property(pattern, text, (source, against) => {
       const plain = plainPattern(source);

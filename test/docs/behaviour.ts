@@ -45,6 +45,8 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
     'binder, protection while bound; disks without a lock of their own are attached to one node at a time; kept when released, because nothing here deletes data',
   'v1/PersistentVolumeClaim': 'binder, protection while a pod uses it; made for ephemeral volumes; never resized',
   'apiextensions.k8s.io/v1/CustomResourceDefinition': 'its kind is served ([what works](extending.md))',
+  'apiregistration.k8s.io/v1/APIService':
+    'requests for its group-version are forwarded to its service ([how](internals/aggregation.md))',
   'admissionregistration.k8s.io/v1/MutatingWebhookConfiguration': 'its webhooks are called before objects are stored',
   'admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration': 'its webhooks are called before objects are stored',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy':

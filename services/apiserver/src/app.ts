@@ -13,6 +13,8 @@ import { type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
+import { Aggregation } from './aggregation/aggregation.ts';
+import type { FrontProxy } from './aggregation/remote-connection.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
 import { createServiceAllocator } from './allocation/service-allocator.ts';
 import { type AuditOptions, Auditor } from './audit/auditor.ts';
@@ -32,6 +34,7 @@ import { ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
 import { createCatalog } from './endpoints/catalog.ts';
+import { createDirectory } from './endpoints/directory.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
@@ -89,6 +92,8 @@ export interface ApiServerDeps {
   readonly clientCa?: string | undefined;
   /** Present: requests are audited. */
   readonly audit?: AuditOptions | undefined;
+  /** Present: who this server is to API servers behind it, which then believe what it tells of users. */
+  readonly frontProxy?: FrontProxy | undefined;
 }
 
 export interface ServiceAccountOptions {
@@ -135,9 +140,11 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     await ensureSystemObjects(handleAsSystem, deps.clock, {
       addresses: serviceAddresses(deps),
       clientCa: deps.clientCa,
+      frontProxyCa: deps.frontProxy?.ca,
     });
     eventSweeper.start();
     definitions.start();
+    core.aggregation.start({ ...core, handle: handleAsSystem });
     accountTokens?.start();
     ready = true;
   };
@@ -153,6 +160,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       starting.abort();
       eventSweeper.stop();
       await definitions.stop();
+      await core.aggregation.stop();
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
@@ -169,20 +177,20 @@ interface Wake {
 function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
-  const addresses = serviceAddresses(deps);
   const rules = deps.rules ?? createLazyRuleEngine(clock);
-  const kinds = new CustomKinds({
-    rules,
-    log,
-    onChange: (group, plural) => cache.endWatchesOf(group, plural),
-    onDefinition: (name) => wake.definition(name),
-  });
+  const aggregation = new Aggregation({ clock, ids, log, frontProxy: deps.frontProxy });
+  const onDefinition = (name: string): void => {
+    wake.definition(name);
+    aggregation.definitionChanged(name);
+  };
+  const onChange = (group: string, plural: string): void => cache.endWatchesOf(group, plural);
+  const kinds = new CustomKinds({ rules, log, onChange, onDefinition });
   const cache: WatchCache = new WatchCache({
     store,
     clock,
     log,
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
-    definitions: kinds,
+    feeds: [kinds, ...aggregation.feeds],
   });
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
@@ -202,8 +210,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
   });
   const catalog = createCatalog(kinds);
-  const openApi = createOpenApiDocuments(catalog);
-  const services = createServiceAllocator({ store, cache, ids, addresses });
+  const services = createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) });
   const writeGate = createWriteGate();
   const metrics = createApiMetrics({ registry, store, cache, kinds, writeGate });
   const nodes = deps.nodes?.(reader);
@@ -214,12 +221,14 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     cache,
     kinds,
     catalog,
+    directory: createDirectory(catalog, aggregation),
     webhooks,
+    aggregation,
     lineage: createLineageGuard({ store, cache }),
     reader,
     access,
     admission,
-    openApi,
+    openApi: createOpenApiDocuments(catalog),
     services,
     writeGate,
     metrics,

@@ -42,6 +42,15 @@ export const APISERVER_SETTINGS = {
   },
   'kubelet-client-key-file': { kind: 'string', help: 'PEM key of that certificate' },
   'kubelet-ca-file': { kind: 'string', help: 'PEM of the authority of the certificates of kubelets' },
+  'requestheader-client-ca-file': {
+    kind: 'string',
+    help: 'PEM of the authority of the next certificate, told to API servers behind this one (APIService)',
+  },
+  'proxy-client-cert-file': {
+    kind: 'string',
+    help: 'PEM certificate by which such servers know this one; absent = they believe nothing that it says of users',
+  },
+  'proxy-client-key-file': { kind: 'string', help: 'PEM key of that certificate' },
   'token-file': { kind: 'string', help: 'Lines of token,user,uid,"group1,group2"' },
   'service-account-key-file': {
     kind: 'string',
@@ -80,7 +89,9 @@ export interface ApiServerConfig {
   readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile: string | undefined };
   readonly tokenFile: string;
   /** Absent: this server has no way to kubelets. */
-  readonly kubelets: KubeletAccessConfig | undefined;
+  readonly kubelets: CertificateFiles | undefined;
+  /** Absent: this server has no certificate for API servers behind it. */
+  readonly frontProxy: CertificateFiles | undefined;
   readonly serviceAccountKeyFile: string | undefined;
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
@@ -93,7 +104,8 @@ export interface ApiServerConfig {
   readonly logLevel: LogLevel;
 }
 
-export interface KubeletAccessConfig {
+/** A certificate, and the authority that goes with it. */
+export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
@@ -133,7 +145,8 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
       clientCaFile: settings['client-ca-file'],
     },
     tokenFile: files['token-file'],
-    kubelets: kubeletAccess(settings),
+    kubelets: certificateFiles(settings, KUBELET_FILES),
+    frontProxy: certificateFiles(settings, FRONT_PROXY_FILES),
     serviceAccountKeyFile: settings['service-account-key-file'],
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
@@ -146,19 +159,30 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
   };
 }
 
-function kubeletAccess(settings: {
-  readonly 'kubelet-client-cert-file': string | undefined;
-  readonly 'kubelet-client-key-file': string | undefined;
-  readonly 'kubelet-ca-file': string | undefined;
-}): KubeletAccessConfig | undefined {
-  const certFile = settings['kubelet-client-cert-file'];
-  const keyFile = settings['kubelet-client-key-file'];
-  const caFile = settings['kubelet-ca-file'];
+const KUBELET_FILES = {
+  certFile: 'kubelet-client-cert-file',
+  keyFile: 'kubelet-client-key-file',
+  caFile: 'kubelet-ca-file',
+} as const;
+
+const FRONT_PROXY_FILES = {
+  certFile: 'proxy-client-cert-file',
+  keyFile: 'proxy-client-key-file',
+  caFile: 'requestheader-client-ca-file',
+} as const;
+
+type FileSettings = typeof KUBELET_FILES | typeof FRONT_PROXY_FILES;
+
+function certificateFiles(
+  settings: Readonly<Partial<Record<FileSettings[keyof FileSettings], string | undefined>>>,
+  names: FileSettings,
+): CertificateFiles | undefined {
+  const [certFile, keyFile, caFile] = [settings[names.certFile], settings[names.keyFile], settings[names.caFile]];
   if (certFile === undefined && keyFile === undefined && caFile === undefined) return undefined;
   if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) return { certFile, keyFile, caFile };
   throw new OperatorError({
     code: 'BadSetting',
-    message: '--kubelet-client-cert-file, --kubelet-client-key-file and --kubelet-ca-file go together',
+    message: `--${names.certFile}, --${names.keyFile} and --${names.caFile} go together`,
     nextStep: 'Name all three files, or none of them.',
     exitCode: 2,
   });

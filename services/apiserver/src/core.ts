@@ -3,9 +3,11 @@ import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
+import type { Aggregation } from './aggregation/aggregation.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
+import type { Directory } from './endpoints/directory.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { YamlReader } from './http/yaml-reader.ts';
@@ -25,6 +27,10 @@ export interface Core {
   readonly kinds: Kinds;
   /** What discovery says of the kinds. */
   readonly catalog: Catalog;
+  /** The same, and what the servers behind this one say of theirs. */
+  readonly directory: Directory;
+  /** API servers behind this one. */
+  readonly aggregation: Aggregation;
   readonly lineage: LineageGuard;
   readonly reader: ObjectReader;
   readonly admission: AdmissionChain;

@@ -6,18 +6,23 @@ import { type Clock, describeError } from '@holdfast/platform';
 import { joinValues } from './header-values.ts';
 import { KUBELET_ANSWER_MS } from './limits.ts';
 
-/**
- * A request that goes on to somebody behind this server, and the answer as it comes, also one that changes the protocol.
- * Who was not reached is told in words of the caller's.
- */
+export interface ExchangeTerms {
+  readonly clock: Clock;
+  /** Makes the error for a server that was not reached, or that did not answer. */
+  readonly told: (why: string, cause: Error) => StatusError;
+  /** How long the answer may take to begin. */
+  readonly answerMs?: number;
+}
+
+/** Sends a request on to a server behind this one. Resolves to its answer as it comes, also to one that changes the protocol. */
 export function exchangeOverHttp(
   sent: ClientRequest,
   request: ApiRequest,
-  way: { readonly clock: Clock; readonly told: (why: string, cause: Error) => StatusError },
+  { clock, told, answerMs = KUBELET_ANSWER_MS }: ExchangeTerms,
 ): Promise<ApiResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
-  const deadline = way.clock.timer(KUBELET_ANSWER_MS, () => sent.destroy(new Error('i/o timeout')));
-  sent.on('error', (error) => reject(way.told(failureOf(error), error)));
+  const deadline = clock.timer(answerMs, () => sent.destroy(new Error('i/o timeout')));
+  sent.on('error', (error) => reject(told(failureOf(error), error)));
   sent.once('response', (answer) => resolve(streamed(answer)));
   sent.once('upgrade', (answer, socket, head) => resolve(upgraded(answer, socket, head)));
   sent.end(request.body);

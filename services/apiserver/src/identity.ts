@@ -10,6 +10,8 @@ export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unau
 export const MASTERS_GROUP = 'system:masters';
 export const NODES_GROUP = 'system:nodes';
 export const AUTHENTICATED_GROUP = 'system:authenticated';
+/** How API servers behind this one know it, by its certificate. */
+export const FRONT_PROXY_NAME = 'front-proxy-client';
 /** The extra that says by which credential somebody is known. */
 export const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 export const POD_GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:pod-garbage-collector';

@@ -275,3 +275,24 @@ export const AUDIT_WEBHOOK_CALL_MS = 30_000;
 /** A batch that a webhook does not take is sent again after this time, each time twice as long, so many times. */
 export const AUDIT_WEBHOOK_RETRY_FIRST_MS = 1_000;
 export const AUDIT_WEBHOOK_ATTEMPTS = 5;
+
+/** How long an API server behind this one may take for an answer that is no stream, as in Kubernetes, and for its list of resources. */
+export const AGGREGATED_ANSWER_MS = 60_000;
+export const AGGREGATED_DISCOVERY_MS = 5_000;
+/** Connections to such servers that stay open between requests. */
+export const AGGREGATED_IDLE_CONNECTIONS_MAX = 64;
+/** Whether such a server answers is asked this often, with pauses between failures, of so many of its addresses at once. */
+export const AVAILABILITY_INTERVAL_MS = 30_000;
+export const AVAILABILITY_RETRY_FIRST_MS = 100;
+export const AVAILABILITY_ADDRESSES_ASKED = 5;
+/** Registrations that are looked at side by side. */
+export const API_SERVICES_AT_ONCE = 8;
+/** What such a server says of its resources and schemas is read this often. */
+export const AGGREGATED_DOCUMENTS_INTERVAL_MS = 60_000;
+export const AGGREGATED_DOCUMENTS_RETRY_FIRST_MS = 500;
+/** Largest list of resources, resources in it, and largest OpenAPI document of such a server: those of all of Kubernetes have 0.2 and 4 MB. */
+export const AGGREGATED_DISCOVERY_BYTES_MAX = MIB;
+export const AGGREGATED_RESOURCES_MAX = 1_000;
+export const AGGREGATED_OPENAPI_BYTES_MAX = 4 * MIB;
+/** Bytes of OpenAPI documents of all such servers together. */
+export const AGGREGATED_OPENAPI_BYTES_KEPT = 32 * MIB;

@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
 import { type Store, StoreHalted } from '@holdfast/store';
+import type { RemoteApi } from './aggregation/api-services.ts';
 import type { AuditNotes } from './audit/notes.ts';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
 import { authorize } from './authorization/chain.ts';
@@ -23,7 +24,7 @@ import { refuseUnreadableTimeout } from './http/request-timeout.ts';
 import type { Warnings } from './http/warnings.ts';
 import { type CoresByRoom, roomOf } from './http/write-room.ts';
 import { hasLongYamlBody } from './http/yaml-reader.ts';
-import type { User } from './identity.ts';
+import { API_SERVER, type User } from './identity.ts';
 import { answerCustom } from './kinds/answer-custom.ts';
 import { routeResource } from './verbs/resource-router.ts';
 import { refuseUnfitForm } from './verbs/unfit-form.ts';
@@ -129,11 +130,17 @@ function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo)
 }
 
 function perform(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const api = remoteApiOf(pipeline.core, incoming);
+  if (api !== undefined) return pipeline.core.aggregation.forward({ ...incoming, info, api });
   const loading = encoderFor(incoming.request);
   return loading === undefined
     ? performReady(pipeline, incoming, info)
     : loading.then(() => performReady(pipeline, incoming, info));
 }
+
+/** The server itself, which keeps what everything rests on, never depends on another. */
+const remoteApiOf = ({ aggregation }: Core, { request, user }: Incoming): RemoteApi | undefined =>
+  user === API_SERVER ? undefined : aggregation.apis.remoteOfPath(request.path);
 
 function performReady(
   { core: common, inRoom, checks }: Pipeline,

@@ -37,6 +37,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const serviceAccounts = await readServiceAccounts(config);
   const nodes = await readKubeletAccess(config, clock);
   const audit = await openAudit(config.audit, { clock, log });
+  const frontProxy = await readFrontProxy(config);
   const tracing = await openTracing('apiserver', config.tracingEndpoint);
   const store = await openStore(config, { clock, log, ids });
   const api = createApiServer({
@@ -50,6 +51,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     features: config.features,
     clientCa,
     audit,
+    frontProxy,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),
@@ -87,6 +89,15 @@ async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): P
   const { createKubeletGateway } = await import('./kubelet-gateway.ts');
   const [ca, pair] = await Promise.all([readAuthority(kubelets.caFile), readPair(kubelets.certFile, kubelets.keyFile)]);
   return (reader) => createKubeletGateway(reader, { clock, tls: { ca, ...pair } });
+}
+
+async function readFrontProxy({ frontProxy }: ApiServerConfig): Promise<ApiServerDeps['frontProxy']> {
+  if (frontProxy === undefined) return undefined;
+  const [ca, pair] = await Promise.all([
+    readAuthority(frontProxy.caFile),
+    readPair(frontProxy.certFile, frontProxy.keyFile),
+  ]);
+  return { ca, ...pair };
 }
 
 interface Tools {

@@ -130,12 +130,17 @@ interface Place {
 
 const clock = createSystemClock();
 
-/** The server itself writes the status of a definition; after that it rests. */
-async function established(url: string): Promise<Answer> {
+/** The server itself writes the status of these; after that they rest. */
+const LAST_CONDITIONS: ReadonlyMap<string, string> = new Map([
+  ['customresourcedefinitions', 'Established True'],
+  ['apiservices', 'Available False'],
+]);
+
+async function settled(url: string, condition: string): Promise<Answer> {
   for (;;) {
     const read = await api.call('GET', url);
     const conditions = (read.at('status.conditions') ?? []) as readonly { type: string; status: string }[];
-    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return read;
+    if (conditions.some(({ type, status }) => `${type} ${status}` === condition)) return read;
     await clock.sleep(1);
   }
 }
@@ -143,7 +148,8 @@ async function established(url: string): Promise<Answer> {
 async function isUnchanged({ url, object, name = 'x' }: Place): Promise<void> {
   const made = await api.call('POST', url, { body: { metadata: { name }, ...object } });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  const created = url.endsWith('/customresourcedefinitions') ? await established(`${url}/${name}`) : made;
+  const condition = LAST_CONDITIONS.get(url.slice(url.lastIndexOf('/') + 1));
+  const created = condition === undefined ? made : await settled(`${url}/${name}`, condition);
   const read = await send('GET', `${url}/${name}`);
   const written = decodeProtobufObject(await send('PUT', `${url}/${name}`, read));
   assert.equal(valueAt(written, 'metadata.resourceVersion'), created.at('metadata.resourceVersion'));

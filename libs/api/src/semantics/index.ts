@@ -1,3 +1,4 @@
+export * from './api-services.ts';
 export * from './nodes.ts';
 export * from './pods.ts';
 export * from './required-nodes.ts';

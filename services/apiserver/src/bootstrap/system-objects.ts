@@ -6,9 +6,13 @@ import {
   type KubeObject,
 } from '@holdfast/api';
 import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } from '@holdfast/client';
+import { ownValue } from '@holdfast/machinery';
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
+import { REQUEST_HEADER_NAMES } from '../aggregation/identity-headers.ts';
 import { addressText, type Range } from '../allocation/ranges.ts';
+import { FRONT_PROXY_NAME } from '../identity.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
+import { LOCAL_API_SERVICES, reconciledApiService } from './api-services.ts';
 import { partWithOwnRules, reconciledBinding, reconciledRole } from './role-reconciliation.ts';
 import type { BootstrapBinding, BootstrapRole } from './role-shapes.ts';
 import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES, NAMESPACED_ROLE_BINDINGS, NAMESPACED_ROLES } from './roles.ts';
@@ -98,32 +102,51 @@ const kubernetesService = (addresses: Range): SystemObject => ({
   },
 });
 
-/** By what authority the server knows clients: API servers behind this one know them by the same. */
-const clientAuthority = (pem: string): SystemObject => ({
+const API_SERVICES: readonly SystemObject[] = LOCAL_API_SERVICES.map((object) => ({
+  group: 'apiregistration.k8s.io',
+  version: 'v1',
+  plural: 'apiservices',
+  object: { metadata: { name: object.metadata.name ?? '', labels: object.metadata.labels ?? {} }, spec: object.spec },
+  mend: (stored) => reconciledApiService(stored, object),
+}));
+
+/** How the server knows clients, and how it tells of them: API servers behind this one believe the same. */
+const clientAuthority = (facts: Readonly<Record<string, string>>): SystemObject => ({
   group: '',
   version: 'v1',
   plural: 'configmaps',
   namespace: 'kube-system',
-  object: { metadata: { name: 'extension-apiserver-authentication' }, data: { 'client-ca-file': pem } },
+  object: { metadata: { name: 'extension-apiserver-authentication' }, data: facts },
   mend: (stored) => {
     const { data = {} } = stored as ConfigMap;
-    if (data['client-ca-file'] === pem) return undefined;
-    return { ...stored, data: { ...data, 'client-ca-file': pem } } as KubeObject;
+    if (Object.entries(facts).every(([key, value]) => ownValue(data, key) === value)) return undefined;
+    return { ...stored, data: { ...data, ...facts } } as KubeObject;
   },
 });
+
+function authorityFacts({ clientCa, frontProxyCa }: SystemFacts): Readonly<Record<string, string>> {
+  return {
+    ...(clientCa === undefined ? {} : { 'client-ca-file': clientCa }),
+    ...(frontProxyCa === undefined
+      ? {}
+      : {
+          'requestheader-allowed-names': JSON.stringify([FRONT_PROXY_NAME]),
+          'requestheader-client-ca-file': frontProxyCa,
+          ...REQUEST_HEADER_NAMES,
+        }),
+  };
+}
 
 export interface SystemFacts {
   readonly addresses: Range;
   /** PEM of the authority that signs client certificates; absent where none are taken. */
   readonly clientCa?: string | undefined;
+  /** PEM of the authority that signs the certificates by which servers behind this one know it. */
+  readonly frontProxyCa?: string | undefined;
 }
 
 /** Creates what every client expects to be there; of what exists only roles and bindings are completed. Several apiservers may do it at once. */
-export async function ensureSystemObjects(
-  handle: ApiHandler,
-  clock: Clock,
-  { addresses, clientCa }: SystemFacts,
-): Promise<void> {
+export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, facts: SystemFacts): Promise<void> {
   const ensureAll = async (objects: readonly SystemObject[]): Promise<void> => {
     const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
     // Together, so that the store makes them durable in few commits.
@@ -131,8 +154,10 @@ export async function ensureSystemObjects(
   };
   await ensureAll(NAMESPACES);
   await Promise.all(ROLES_AND_PARTS.map(([role, part]) => keepOwnRules(handle, clock, role, part)));
-  const authority = clientCa === undefined ? [] : [clientAuthority(clientCa)];
-  await ensureAll([...CLUSTER_SCOPED, ...IN_NAMESPACES, kubernetesService(addresses), ...authority]);
+  const authorities = authorityFacts(facts);
+  const authority = Object.keys(authorities).length === 0 ? [] : [clientAuthority(authorities)];
+  const kubernetes = kubernetesService(facts.addresses);
+  await ensureAll([...CLUSTER_SCOPED, ...API_SERVICES, ...IN_NAMESPACES, kubernetes, ...authority]);
 }
 
 /** Before the role consists of others: only then it is known what is its own. */

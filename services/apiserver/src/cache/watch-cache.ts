@@ -19,11 +19,11 @@ export interface WatchCacheDeps {
   readonly log: Log;
   /** Indexed fields of a resource, for watches that ask for one value of them. */
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
-  readonly definitions?: DefinitionFeed;
+  readonly feeds?: readonly ObjectFeed[];
 }
 
 /** Told of every object of one resource, before anybody who waits for the revision goes on. */
-export interface DefinitionFeed {
+export interface ObjectFeed {
   readonly group: string;
   readonly resource: string;
   /** Everything is loaded anew from here on. */
@@ -44,6 +44,8 @@ export interface WrittenState {
 export class WatchCache implements Keeper {
   readonly #deps: WatchCacheDeps;
   /** By the prefix of their keys. */
+  readonly #feeds: ReadonlyMap<string, ObjectFeed>;
+  /** By the prefix of their keys. */
   #resources = new Map<string, ResourceCache>();
   /** The same by plural and group, for who has no key in hand. */
   #byName = new Map<string, Map<string, ResourceCache>>();
@@ -60,6 +62,7 @@ export class WatchCache implements Keeper {
 
   constructor(deps: WatchCacheDeps) {
     this.#deps = deps;
+    this.#feeds = new Map((deps.feeds ?? []).map((feed) => [resourcePrefix(feed.group, feed.resource), feed]));
     this.#waiters = new RevisionWaiters(deps.clock);
   }
 
@@ -174,7 +177,7 @@ export class WatchCache implements Keeper {
     this.#byName = new Map();
     this.#ahead.clear();
     this.#loadedAt = resumeAfter;
-    this.#deps.definitions?.reset();
+    for (const feed of this.#feeds.values()) feed.reset();
     let after: string | undefined;
     for (;;) {
       const page = await store.list('', {
@@ -186,7 +189,7 @@ export class WatchCache implements Keeper {
       after = page.objects.at(-1)?.key;
       if (!page.more || after === undefined) break;
     }
-    this.#loadDefinitions();
+    this.#loadFeeds();
     // What was written while this loaded is part of it, or comes as a change.
     this.#ahead.clear();
     this.#lastWriteId = await this.#readWriteId(resumeAfter);
@@ -230,19 +233,19 @@ export class WatchCache implements Keeper {
     } else if (error instanceof StoreHalted || this.health().length > 0) this.#endWatches();
   }
 
-  #loadDefinitions(): void {
-    const { definitions } = this.#deps;
-    if (definitions === undefined) return;
-    for (const object of this.resource(definitions.group, definitions.resource).all(undefined)) definitions.put(object);
+  #loadFeeds(): void {
+    for (const feed of this.#feeds.values()) {
+      for (const object of this.resource(feed.group, feed.resource).all(undefined)) feed.put(object);
+    }
   }
 
-  /** The kinds are those of the change when its watchers learn of it. */
-  #applyDefinition({ key, kind, value, revision }: Change): void {
-    const { definitions } = this.#deps;
-    if (definitions === undefined || !key.startsWith(resourcePrefix(definitions.group, definitions.resource))) return;
+  /** Kinds and the places of APIs are those of the change when its watchers learn of it. */
+  #feed({ key, kind, value, revision }: Change): void {
+    const feed = this.#feeds.get(prefixOf(key));
+    if (feed === undefined) return;
     const object = new CachedObject(key, value, revision);
-    if (kind === 'deleted') definitions.remove(object);
-    else definitions.put(object);
+    if (kind === 'deleted') feed.remove(object);
+    else feed.put(object);
   }
 
   /** Ends the watches of a resource whose objects are read in another way from now on. */
@@ -252,7 +255,7 @@ export class WatchCache implements Keeper {
 
   #apply(changes: readonly Change[]): void {
     for (const change of changes) {
-      this.#applyDefinition(change);
+      this.#feed(change);
       this.#cacheOf(change.key).apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
       this.#lastWriteId = change.writeId;
@@ -267,8 +270,7 @@ export class WatchCache implements Keeper {
   }
 
   #cacheOf(key: string): ResourceCache {
-    // A key begins with the prefix of its resource.
-    const known = this.#resources.get(key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1));
+    const known = this.#resources.get(prefixOf(key));
     if (known !== undefined) return known;
     const { group, resource } = parseKey(key);
     return this.resource(group, resource);
@@ -280,3 +282,6 @@ export class WatchCache implements Keeper {
     }
   }
 }
+
+/** A key begins with the prefix of its resource. */
+const prefixOf = (key: string): string => key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1);

@@ -4,7 +4,7 @@ import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
 import { CONTENT_TYPES, type Encoding, type OtherForm, otherFormLikedBest } from '../http/negotiation.ts';
 import { protobufForm } from '../http/protobuf.ts';
 import { stringifyYaml } from '../http/yaml.ts';
-import type { Catalog } from './catalog.ts';
+import type { Directory } from './directory.ts';
 import { namesOf, type ServedKind } from './served-kinds.ts';
 
 /** As which of its versions a client takes all groups in one document; `undefined` when it does not. */
@@ -21,11 +21,11 @@ export const aggregatedForm = ({ headers }: Pick<ApiRequest, 'headers'>): OtherF
 export function aggregatedAnswer(
   request: ApiRequest,
   groups: readonly string[],
-  catalog: Catalog,
+  directory: Directory,
 ): ApiResponse | undefined {
   const form = aggregatedForm(request);
   if (form === undefined) return undefined;
-  const { tag, answer } = keptDocument(catalog, { ...form, groups });
+  const { tag, answer } = keptDocument(directory, { ...form, groups });
   return taggedAnswer(request, tag, answer);
 }
 
@@ -40,25 +40,25 @@ interface Documents {
   readonly byName: Map<string, Kept>;
 }
 
-/** Until the kinds of a catalog change. */
-const kept = new WeakMap<Catalog, Documents>();
+/** Until the kinds of a directory change. */
+const kept = new WeakMap<Directory, Documents>();
 
-function documentsOf(catalog: Catalog): Map<string, Kept> {
-  const known = kept.get(catalog);
-  if (known?.generation === catalog.generation) return known.byName;
-  const documents = { generation: catalog.generation, byName: new Map<string, Kept>() };
-  kept.set(catalog, documents);
+function documentsOf(directory: Directory): Map<string, Kept> {
+  const known = kept.get(directory);
+  if (known?.generation === directory.generation) return known.byName;
+  const documents = { generation: directory.generation, byName: new Map<string, Kept>() };
+  kept.set(directory, documents);
   return documents.byName;
 }
 
 type Wanted = Pick<OtherForm, 'encoding' | 'version'> & { readonly groups: readonly string[] };
 
-function keptDocument(catalog: Catalog, { encoding, version, groups }: Wanted): Kept {
-  const documents = documentsOf(catalog);
+function keptDocument(directory: Directory, { encoding, version, groups }: Wanted): Kept {
+  const documents = documentsOf(directory);
   const name = `${encoding} ${version} ${groups.join()}`;
   const known = documents.get(name);
   if (known !== undefined) return known;
-  const document = aggregated(catalog, version, groups);
+  const document = aggregated(directory, version, groups);
   const contentType = `${CONTENT_TYPES[encoding]};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const { status, headers, body } = written(document, encoding, contentType);
   const answer = { status, headers: { ...headers, vary: 'Accept', 'cache-control': 'public' }, body };
@@ -73,16 +73,21 @@ function written(document: object, encoding: Encoding, contentType: string): Api
   return inProtobuf ?? jsonAnswer(200, document, contentType);
 }
 
-function aggregated(catalog: Catalog, apiVersion: string, groups: readonly string[]): object {
+function aggregated(directory: Directory, apiVersion: string, groups: readonly string[]): object {
   const items = groups.map((group) => ({
     metadata: { ...(group === '' ? {} : { name: group }), creationTimestamp: null },
-    versions: catalog.versionsOf(group).map((version) => ({
-      version,
-      resources: catalog.kindsOf(group, version).map(aggregatedEntry),
-      freshness: 'Current',
-    })),
+    versions: directory.versionsOf(group).map((version) => ({ version, ...versionEntry(directory, group, version) })),
   }));
   return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${apiVersion}`, metadata: {}, items };
+}
+
+function versionEntry(directory: Directory, group: string, version: string): object {
+  const remote = directory.remoteVersion(group, version);
+  if (remote === undefined) {
+    return { resources: directory.kindsOf(group, version).map(aggregatedEntry), freshness: 'Current' };
+  }
+  const { resources, freshness } = remote;
+  return { ...(resources.length === 0 ? {} : { resources }), freshness };
 }
 
 function aggregatedEntry(served: ServedKind): object {

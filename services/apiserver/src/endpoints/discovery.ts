@@ -3,7 +3,7 @@ import { jsonAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
 import { groupVersion } from '../served.ts';
 import { aggregatedAnswer } from './aggregated-discovery.ts';
-import type { Catalog } from './catalog.ts';
+import type { Directory } from './directory.ts';
 import { type HealthCheck, healthPaths } from './health.ts';
 import { namesOf, type ServedKind } from './served-kinds.ts';
 
@@ -11,23 +11,23 @@ import { namesOf, type ServedKind } from './served-kinds.ts';
 export function discoveryAnswer(
   request: ApiRequest,
   checks: readonly HealthCheck[],
-  catalog: Catalog,
+  directory: Directory,
 ): ApiResponse | undefined {
   const path = request.path.replace(/\/$/, '');
-  if (path === '') return indentedAnswer(200, { paths: allPaths(checks, catalog) });
-  if (path === '/api') return aggregatedAnswer(request, [''], catalog) ?? jsonAnswer(200, coreVersions(request));
+  if (path === '') return indentedAnswer(200, { paths: allPaths(checks, directory) });
+  if (path === '/api') return aggregatedAnswer(request, [''], directory) ?? jsonAnswer(200, coreVersions(request));
   if (path === '/apis')
-    return aggregatedAnswer(request, namedGroups(catalog), catalog) ?? jsonAnswer(200, groupList(catalog));
+    return aggregatedAnswer(request, namedGroups(directory), directory) ?? jsonAnswer(200, groupList(directory));
   const [, root = '', first = '', second = ''] = path.split('/');
-  if (root === 'api' && second === '') return resourceList(catalog, '', first);
+  if (root === 'api' && second === '') return resourceList(directory, '', first);
   if (root !== 'apis' || first === '') return undefined;
-  return second === '' ? groupAnswer(catalog, first) : resourceList(catalog, first, second);
+  return second === '' ? groupAnswer(directory, first) : resourceList(directory, first, second);
 }
 
-function allPaths(checks: readonly HealthCheck[], catalog: Catalog): readonly string[] {
-  const groups = namedGroups(catalog).flatMap((group) => [
+function allPaths(checks: readonly HealthCheck[], directory: Directory): readonly string[] {
+  const groups = namedGroups(directory).flatMap((group) => [
     `/apis/${group}`,
-    ...catalog.versionsOf(group).map((version) => `/apis/${group}/${version}`),
+    ...directory.versionsOf(group).map((version) => `/apis/${group}/${version}`),
   ]);
   const own = ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', '/apis/'];
   return [
@@ -53,28 +53,28 @@ function coreVersions({ headers }: ApiRequest): unknown {
   };
 }
 
-const namedGroups = (catalog: Catalog): readonly string[] => catalog.groups().filter((group) => group !== '');
+const namedGroups = (directory: Directory): readonly string[] => directory.groups().filter((group) => group !== '');
 
-const groupList = (catalog: Catalog): unknown => ({
+const groupList = (directory: Directory): unknown => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: namedGroups(catalog).map((group) => groupDocument(catalog, group)),
+  groups: namedGroups(directory).map((group) => groupDocument(directory, group)),
 });
 
-function groupDocument(catalog: Catalog, group: string): object {
-  const versions = catalog
+function groupDocument(directory: Directory, group: string): object {
+  const versions = directory
     .versionsOf(group)
     .map((version) => ({ groupVersion: groupVersion({ group, version }), version }));
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-function groupAnswer(catalog: Catalog, group: string): ApiResponse | undefined {
-  if (!catalog.hasGroup(group)) return undefined;
-  return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(catalog, group) });
+function groupAnswer(directory: Directory, group: string): ApiResponse | undefined {
+  if (!directory.hasGroup(group)) return undefined;
+  return jsonAnswer(200, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(directory, group) });
 }
 
-function resourceList(catalog: Catalog, group: string, version: string): ApiResponse | undefined {
-  const kinds = catalog.kindsOf(group, version);
+function resourceList(directory: Directory, group: string, version: string): ApiResponse | undefined {
+  const kinds = directory.kindsOf(group, version);
   if (kinds.length === 0) return undefined;
   return jsonAnswer(200, {
     kind: 'APIResourceList',

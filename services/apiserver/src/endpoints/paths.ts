@@ -8,7 +8,7 @@ import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
 import type { User } from '../identity.ts';
 import { aggregatedForm } from './aggregated-discovery.ts';
-import type { Catalog } from './catalog.ts';
+import type { Directory } from './directory.ts';
 import { discoveryAnswer } from './discovery.ts';
 import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
 import { openIdAnswer } from './openid.ts';
@@ -30,11 +30,11 @@ export async function answerPath(
 ): Promise<ApiResponse> {
   if (isHealthPath(request.path)) return healthAnswer(request, checks, core.serviceLevels);
   if (request.method !== 'GET' && isDocument(request.path)) throw methodNotAllowed();
-  refuseOthers(request, core.catalog);
+  refuseOthers(request, core.directory);
   if (request.path === '/version' || request.path === '/version/') return indentedAnswer(200, VERSION);
   if (request.path === '/metrics') return textAnswer(200, core.metrics.render(), PROMETHEUS_TEXT);
   if (request.path === '/metrics/slis') return textAnswer(200, core.serviceLevels.render(), PROMETHEUS_TEXT);
-  const found = discoveryAnswer(request, checks, core.catalog);
+  const found = discoveryAnswer(request, checks, core.directory);
   if (found !== undefined) return asAccepted(request, found);
   const goOn = (): Promise<void> | undefined => core.turns.goOn(user);
   const answer = core.openApi.answer(request, { now: core.clock.now(), goOn }) ?? openIdAnswer(core, request);
@@ -47,13 +47,13 @@ export async function answerPath(
 const isDocument = (path: string): boolean => /^\/(?:version|api|api\/v1|apis\/[^/]+\/[^/]+)\/?$/.test(path);
 
 /** Who takes nothing of what stands there is told what does; of unknown groups nothing does. */
-function refuseOthers(request: ApiRequest, catalog: Catalog): void {
+function refuseOthers(request: ApiRequest, directory: Directory): void {
   const { path, headers } = request;
   const accept = headers['accept'] ?? '';
   if (accept === '' || accept === 'application/json') return;
   if (/^\/version\/?$/.test(path)) {
     if (!takesAny(accept, ['application/json'])) throw notAcceptable(['application/json']);
-  } else if (isDiscovery(path, catalog)) {
+  } else if (isDiscovery(path, directory)) {
     if (isRoute(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
     if (!isAggregated(path) || aggregatedForm(request) === undefined) refuseOtherForms(accept);
   }
@@ -61,10 +61,10 @@ function refuseOthers(request: ApiRequest, catalog: Catalog): void {
 
 const DISCOVERY_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
-function isDiscovery(path: string, catalog: Catalog): boolean {
+function isDiscovery(path: string, directory: Directory): boolean {
   if (/^\/(?:api|apis|api\/v1)\/?$/.test(path)) return true;
   const [, group = ''] = /^\/apis\/([^/]+)(?:\/[^/]+)?\/?$/.exec(path) ?? [];
-  return group !== '' && catalog.hasGroup(group);
+  return group !== '' && directory.hasGroup(group);
 }
 
 /** The lists of groups and of versions are no routes of the API: nobody is turned away from them by the name of a type. */

@@ -11,7 +11,7 @@ import {
 } from '@holdfast/api';
 import { describeError, type Log } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
-import type { DefinitionFeed } from '../cache/watch-cache.ts';
+import type { ObjectFeed } from '../cache/watch-cache.ts';
 
 /** One definition that is served, with its kind in each version. */
 export interface CustomDefinition {
@@ -46,7 +46,7 @@ export interface CustomKindsDeps {
  * has waited for a revision meets the kinds of that revision. Adding, changing and removing a definition touches only its own
  * kind; nothing of it is compiled before somebody uses it.
  */
-export class CustomKinds implements Kinds, DefinitionFeed {
+export class CustomKinds implements Kinds, ObjectFeed {
   readonly group = CUSTOM_RESOURCE_DEFINITIONS.group;
   readonly resource = CUSTOM_RESOURCE_DEFINITIONS.plural;
   readonly #deps: CustomKindsDeps;

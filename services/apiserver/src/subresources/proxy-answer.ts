@@ -20,13 +20,20 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
 ]);
 
+/** Without leave for pages of others. */
+export const withoutOpenings = (answer: ApiResponse): ApiResponse => ({
+  ...answer,
+  headers: Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !LEFT_OUT.has(name))),
+});
+
 /** The answer of a program behind this server, as its clients can use it: redirects and links of pages lead to it, not to this server. */
 export function behindProxy(answer: ApiResponse, seat: Seat, method: HttpMethod = 'GET'): ApiResponse {
   if (answer.upgrade !== undefined) return answer;
-  const headers = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !LEFT_OUT.has(name)));
+  const shut = withoutOpenings(answer);
+  const { headers } = shut;
   const { location } = headers;
   const led = {
-    ...answer,
+    ...shut,
     headers: location === undefined ? headers : { ...headers, location: linkBehind(location, seat) },
   };
   return method === 'HEAD' ? led : withLinksBehind(led, seat);
@@ -42,6 +49,13 @@ function withLinksBehind(answer: ApiResponse, seat: Seat): ApiResponse {
 }
 
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
+
+/** Who is behind this server cannot know that only some may ask. Whatever it says of keeping, nobody keeps an answer for others. */
+export function asPrivate(answer: ApiResponse): ApiResponse {
+  const { 'cache-control': kept } = answer.headers;
+  if (kept === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'cache-control': `no-cache, private, ${kept}` } };
+}
 
 /** A link to their own host that begins with a slash, below the path that they are reached by. Others lead where they led. */
 export function linkBehind(link: string, { prefix, own, asked }: Seat): string {

@@ -2,12 +2,12 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { Core } from '../core.ts';
-import { IMPERSONATE } from '../header-values.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { brokenBackend, exchangeOverHttp } from '../http-exchange.ts';
+import { encodePath, forwardedHeaders, passedHeaders, queryText } from '../service-calls/passed-request.ts';
 import { admitConnection } from './admit-connection.ts';
 import type { Handler, Subresource } from './port.ts';
-import { behindProxy } from './proxy-answer.ts';
+import { asPrivate, behindProxy } from './proxy-answer.ts';
 import { type Place, podPlace, readTarget, servicePlace, unreachable } from './proxy-place.ts';
 
 const KINDS: ReadonlyMap<string, string> = new Map([
@@ -35,13 +35,6 @@ const proxy: Handler = async (core, context, definition) => {
   const seat = { prefix, own: authorityOf(place), asked: request.headers['host'] ?? '' };
   return asPrivate(behindProxy(answer, seat, request.method));
 };
-
-/** Who is behind this server cannot know that only some may ask. Whatever it says of keeping, nobody keeps an answer for others. */
-function asPrivate(answer: ApiResponse): ApiResponse {
-  const { 'cache-control': kept } = answer.headers;
-  if (kept === undefined) return answer;
-  return { ...answer, headers: { ...answer.headers, 'cache-control': `no-cache, private, ${kept}` } };
-}
 
 /** Requests to what a pod, a service or a kubelet serves, through this server. */
 const onResource = (resource: string): Subresource => ({
@@ -73,13 +66,6 @@ const redirect = ({ path, query }: ApiRequest): ApiResponse => ({
   body: { kind: 'empty' },
 });
 
-/** What was decoded once, as a path: a question mark in a name begins no query. */
-const encodePath = (path: string): string => encodeURI(path).replace(/[?#]/g, (mark) => (mark === '?' ? '%3F' : '%23'));
-
-/** A plus for a space is for forms: not everybody behind this server reads queries as such. */
-const queryText = (query: URLSearchParams): string =>
-  query.size === 0 ? '' : `?${query.toString().replaceAll('+', '%20')}`;
-
 function askNode(core: Core, { request }: ResourceContext, to: { node: string; path: string }): Promise<ApiResponse> {
   if (core.nodes === undefined) {
     throw new StatusError({
@@ -109,35 +95,3 @@ function forward(core: Core, request: ApiRequest, to: { place: Place; path: stri
 }
 
 const authorityOf = ({ host, port }: Place): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
-
-/** Who asked, and for what: programs make links of it. */
-function forwardedHeaders({ path, headers, connection }: ApiRequest): Record<string, string> {
-  const before = headers['x-forwarded-for'];
-  const client = connection?.remoteAddress;
-  const chain = [before, client].filter((each) => each !== undefined && each !== '').join(', ');
-  return { 'x-forwarded-uri': encodePath(path), ...(chain === '' ? {} : { 'x-forwarded-for': chain }) };
-}
-
-/** The client's credentials stay here; its connection is its own, unless it changes the protocol. */
-const KEPT_BACK: ReadonlySet<string> = new Set([
-  'authorization',
-  'keep-alive',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-]);
-
-function passedHeaders({ headers }: ApiRequest): Record<string, string> {
-  const named = namedByConnection(headers);
-  const passed = Object.entries(headers).filter(
-    ([name]) => !KEPT_BACK.has(name) && !named.has(name) && !name.startsWith(IMPERSONATE),
-  );
-  return Object.fromEntries(passed);
-}
-
-/** `connection` says which headers are for this connection alone, itself among them. One that changes the protocol goes on as it is. */
-function namedByConnection({ connection = '', upgrade }: ApiRequest['headers']): ReadonlySet<string> {
-  if (upgrade !== undefined) return new Set();
-  return new Set(['connection', ...connection.split(',').map((name) => name.trim().toLowerCase())]);
-}

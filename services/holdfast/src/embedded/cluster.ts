@@ -63,8 +63,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     opening.catch(() => {});
     running.add(opened('store', async () => (await opening.catch(() => undefined))?.close()));
     const pki = await progress.step('certificates', () => certificates);
-    const { createEntrance } = await import('./entrance.ts');
-    const entrance = createEntrance({ machine, config, pki });
+    const entrance = (await import('./entrance.ts')).createEntrance({ machine, config, pki });
     const { createApiFront } = await import('./control-plane.ts');
     const store = await progress.step(`store (${config.store.kind})`, () => opening);
     const bus = await progress.step(`bus (${config.bus === undefined ? 'local' : 'nats'})`, () =>
@@ -81,6 +80,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       serviceAccountKey: directory.serviceAccountKey(),
       clientCa: pki.caCertificate,
       audit,
+      frontProxy: await directory.frontProxy(machine.clock.now()),
       ownNodes: ownNodes(config.store.kind, nodeNames.all),
     });
     const components = import('./components.ts');

@@ -6,6 +6,7 @@ import { type ApiClient, createApiClient, createDirectTransport } from '@holdfas
 import { invariant, type Service } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
+import type { FrontProxyPki } from '../pki/cluster-pki.ts';
 import type { Credential } from '../pki/credentials.ts';
 import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
@@ -23,6 +24,8 @@ export interface ApiFrontDeps {
   /** PEM of the authority that signs client certificates. */
   readonly clientCa: string;
   readonly audit: AuditOptions | undefined;
+  /** How API servers behind this one know it. */
+  readonly frontProxy: FrontProxyPki;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
 }
@@ -53,6 +56,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,
     audit: deps.audit,
+    frontProxy: deps.frontProxy,
     ownNodes: deps.ownNodes,
   });
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });

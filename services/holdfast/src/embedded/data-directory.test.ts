@@ -106,6 +106,23 @@ test('a key that was lost is told; what a start that was killed has not written 
   );
 });
 
+test('the certificate for API servers behind the cluster is kept, and made anew when it ends soon or is damaged', async (t) => {
+  const data = directory(t);
+  const first = await data.frontProxy(NOW);
+  const certificate = new X509Certificate(first.certificate);
+  assert.equal(certificate.subject, 'CN=front-proxy-client');
+  assert.ok(certificate.verify(new X509Certificate(first.ca).publicKey));
+  assert.deepEqual(await data.frontProxy(NOW + DAY_MS), first);
+  const renewed = await data.frontProxy(NOW + 800 * DAY_MS);
+  assert.notEqual(renewed.ca, first.ca);
+  const file = path.join(data.path, 'pki/front-proxy-client.key');
+  assert.equal(statSync(file).mode & 0o077, 0);
+  writeFileSync(file, 'no key');
+  const mended = await data.frontProxy(NOW + 800 * DAY_MS);
+  assert.notEqual(mended.key, renewed.key);
+  assert.deepEqual(await data.frontProxy(NOW + 801 * DAY_MS), mended);
+});
+
 test('a directory is made with its parents, for its owner alone; one that cannot be made is told, not tried for ever', (t) => {
   const { path: folder } = directory(t);
   const made = new DataDirectory(path.join(folder, 'a', 'b'), { ephemeral: false });

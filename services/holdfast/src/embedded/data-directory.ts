@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
-import { isPrivateKey } from '@holdfast/platform/pem';
-import type { ClusterPki } from '../pki/cluster-pki.ts';
+import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
+import type { ClusterPki, FrontProxyPki } from '../pki/cluster-pki.ts';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '../pki/credentials.ts';
 import { flawOf } from '../pki/flaw.ts';
 import type { PkiNames } from '../pki/names.ts';
@@ -87,6 +87,20 @@ export class DataDirectory {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     if (!this.#ephemeral) this.#write(SERVICE_ACCOUNT_KEY_FILE, made);
+    return made;
+  }
+
+  /** How API servers behind the cluster's own know it: made anew when it ends soon or is damaged, as they are told of the new one. */
+  async frontProxy(nowMs: number): Promise<FrontProxyPki> {
+    const [ca, certificate, key] = FRONT_PROXY_FILES.map(([, file]) => this.#read(file));
+    const kept =
+      ca === undefined || certificate === undefined || key === undefined ? undefined : { ca, certificate, key };
+    if (kept !== undefined && isFrontProxyUsable(kept, nowMs)) return kept;
+    const { createFrontProxyPki } = await import('../pki/cluster-pki.ts');
+    const made = await createFrontProxyPki(nowMs);
+    if (this.#ephemeral) return made;
+    mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });
+    for (const [part, file] of FRONT_PROXY_FILES) this.#write(file, made[part]);
     return made;
   }
 
@@ -175,6 +189,12 @@ const PKI_FILES = [
   ['serverKey', 'pki/server.key'],
 ] as const satisfies readonly (readonly [keyof ClusterPki, string])[];
 
+const FRONT_PROXY_FILES = [
+  ['ca', 'pki/front-proxy-ca.crt'],
+  ['certificate', 'pki/front-proxy-client.crt'],
+  ['key', 'pki/front-proxy-client.key'],
+] as const satisfies readonly (readonly [keyof FrontProxyPki, string])[];
+
 /** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 
@@ -185,6 +205,17 @@ export function stillFits(text: string, names: PkiNames, nowMs: number): boolean
     names.dnsNames.every((name) => certificate.checkHost(name) !== undefined) &&
     names.ipAddresses.every((address) => certificate.checkIP(address) !== undefined);
   return named && certificate.validFromDate.getTime() <= nowMs && !endsSoon(certificate, nowMs);
+}
+
+function isFrontProxyUsable({ ca, certificate, key }: FrontProxyPki, nowMs: number): boolean {
+  if (pairFlaw({ name: 'front-proxy-client.crt', text: certificate }, { name: 'its key', text: key }) !== undefined)
+    return false;
+  try {
+    const isSigned = new X509Certificate(certificate).verify(new X509Certificate(ca).publicKey);
+    return isSigned && stillFits(certificate, { dnsNames: [], ipAddresses: [] }, nowMs);
+  } catch {
+    return false;
+  }
 }
 
 const endsSoon = (certificate: X509Certificate, nowMs: number): boolean =>

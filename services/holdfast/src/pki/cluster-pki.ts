@@ -42,9 +42,9 @@ export async function withNewServer(
   return { caCertificate, caKey, serverCertificate: server.certificate, serverKey: server.key };
 }
 
-async function createAuthority(nowMs: number): Promise<Authority> {
+async function createAuthority(nowMs: number, authorityName = 'holdfast-ca'): Promise<Authority> {
   const { publicKey, privateKey } = await generateKeys();
-  const name = distinguishedName('holdfast-ca');
+  const name = distinguishedName(authorityName);
   const caCertificate = signCertificate(
     {
       subject: name,
@@ -57,6 +57,20 @@ async function createAuthority(nowMs: number): Promise<Authority> {
     privateKey,
   );
   return { caCertificate, caKey: exportKey(privateKey) };
+}
+
+/** How API servers behind the cluster's own know it. PEM texts. */
+export interface FrontProxyPki {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** An authority for nothing but this: its key is not kept, so the certificate is the only one that it will ever sign. */
+export async function createFrontProxyPki(nowMs: number): Promise<FrontProxyPki> {
+  const authority = await createAuthority(nowMs, 'holdfast-front-proxy-ca');
+  const wanted = { user: 'front-proxy-client', purpose: 'client', nowMs } as const;
+  return { ca: authority.caCertificate, ...(await issueCertificate(authority, wanted)) };
 }
 
 /** PEM texts. */

@@ -55,6 +55,8 @@ test('every container finds its own folder, readable by nobody else', async () =
       assert.ok(files.has(`apiserver/${file}`), file);
     const apiServers = new X509Certificate(files.get('apiserver/kubelet-client.crt') ?? '');
     assert.equal(apiServers.subject, 'O=holdfast:api-servers\nCN=kube-apiserver-kubelet-client');
+    for (const file of ['front-proxy-ca.crt', 'front-proxy-client.crt', 'front-proxy-client.key'])
+      assert.ok(files.has(`apiserver/${file}`), file);
     for (const file of ['pod-gc-token', 'certificates-token', 'cluster-signing.key'])
       assert.ok(files.has(`controller-manager/${file}`), file);
     const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');

@@ -6,7 +6,7 @@ import { API_SERVER_CLIENT } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
 import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
 import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
-import type { ClusterPki } from '../pki/cluster-pki.ts';
+import type { ClusterPki, FrontProxyPki } from '../pki/cluster-pki.ts';
 import {
   ADMIN_USER,
   CERTIFICATE_CONTROLLER_USER,
@@ -59,6 +59,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const material: Material = { config, pki, credentials, secrets };
   await writeServers(material, nowMs);
   writeApiServer(material, directory.serviceAccountKey());
+  writeFrontProxy(material, await directory.frontProxy(nowMs));
   await writeCertificate(material, { ...API_SERVER_CERTIFICATE, nowMs });
   const { componentUid } = config;
   writeComponent(material, {
@@ -145,6 +146,14 @@ function writeApiServer(material: Material, serviceAccountKey: string): void {
   folder.write('bus-password', secretOf(material, busUser));
   const storeUrl = `rediss://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
   folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
+}
+
+/** How API servers behind those of the cluster know these. */
+function writeFrontProxy({ config }: Material, { ca, certificate, key }: FrontProxyPki): void {
+  const folder = new StateFolder(path.join(config.stateDirectory, 'apiserver'), config.componentUid);
+  folder.write('front-proxy-ca.crt', ca);
+  folder.write('front-proxy-client.crt', certificate);
+  folder.write('front-proxy-client.key', key);
 }
 
 /** How kubelets know the API servers. */

@@ -4,6 +4,7 @@ import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { APIService, APIServiceCondition } from '../../generated/types.ts';
 import { API_SERVICES } from '../../refs.ts';
+import { LOCAL_AVAILABILITY } from '../../semantics/api-services.ts';
 import { validateDnsSubdomain, validateText, validateWord } from '../../validation/check.ts';
 import { base64Length, type Check, dns1035LabelErrors, portNumberErrors } from '../../validation/formats.ts';
 import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
@@ -65,10 +66,8 @@ export const apiServiceResource = defineResource(API_SERVICES, {
 /** What the server serves by itself needs nobody to look whether it answers. */
 const alwaysAvailable = (now: number): APIServiceCondition => ({
   type: 'Available',
-  status: 'True',
+  ...LOCAL_AVAILABILITY,
   lastTransitionTime: formatTime(now),
-  reason: 'Local',
-  message: 'Local APIServices are always available',
 });
 
 function availableText({ status }: Readonly<APIService>): string {

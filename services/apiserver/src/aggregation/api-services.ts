@@ -1,0 +1,151 @@
+import {
+  API_SERVICES,
+  type APIService,
+  type ApiPriority,
+  builtInPriority,
+  CUSTOM_PRIORITY,
+  isApiAvailable,
+  REGISTRATION_GROUP,
+  type ServiceOfApi,
+  UNREGISTERED_PRIORITY,
+} from '@holdfast/api';
+import type { CachedObject } from '../cache/cached-object.ts';
+import type { ObjectFeed } from '../cache/watch-cache.ts';
+
+/** A group-version that another API server serves. */
+export interface RemoteApi {
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly service: ServiceOfApi;
+  /** PEM. Absent: the authorities that the machine trusts. */
+  readonly ca?: string;
+  /** True: any certificate will do. */
+  readonly insecure: boolean;
+  readonly isAvailable: boolean;
+}
+
+interface Registered {
+  readonly group: string;
+  readonly version: string;
+  readonly priority: ApiPriority;
+  readonly remote: RemoteApi | undefined;
+  /** What a change of leads to a new look. */
+  readonly specText: string;
+}
+
+export interface ApiServicesDeps {
+  /** Called for what came, went, or is to be served by somebody else; not when only its status changed. */
+  readonly onChange: (name: string) => void;
+  /** Called when requests begin or cease to be forwarded. */
+  readonly onAvailability: (name: string) => void;
+}
+
+const DEFAULT_PORT = 443;
+
+/** Who serves which group-version, as the watch cache has it: whoever has waited for a revision meets the registrations of it. */
+export class ApiServices implements ObjectFeed {
+  readonly group = API_SERVICES.group;
+  readonly resource = API_SERVICES.plural;
+  readonly #deps: ApiServicesDeps;
+  readonly #byName = new Map<string, Registered>();
+  /** By group, then by version. Nearly always empty. */
+  readonly #remotes = new Map<string, Map<string, RemoteApi>>();
+  #generation = 0;
+
+  constructor(deps: ApiServicesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Grows with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  names(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
+  remotes(): readonly RemoteApi[] {
+    return [...this.#remotes.values()].flatMap((versions) => [...versions.values()]);
+  }
+
+  /** Who serves a group-version, when that is another server. */
+  remote(group: string, version: string): RemoteApi | undefined {
+    return this.#remotes.get(group)?.get(version);
+  }
+
+  /** Who serves what stands at a path, when that is another server. */
+  remoteOfPath(path: string): RemoteApi | undefined {
+    if (this.#remotes.size === 0) return undefined;
+    const [, root, first = '', second = ''] = path.split('/', 4);
+    if (root === 'api') return this.remote('', 'v1');
+    return root === 'apis' ? this.remote(first, second) : undefined;
+  }
+
+  priorityOf(group: string, version: string, isCustom: boolean): ApiPriority {
+    return (
+      this.#byName.get(`${version}.${group}`)?.priority ??
+      builtInPriority(group, version) ??
+      (isCustom ? CUSTOM_PRIORITY : UNREGISTERED_PRIORITY)
+    );
+  }
+
+  reset(): void {
+    for (const name of this.names()) this.#remove(name);
+  }
+
+  put(object: CachedObject): void {
+    const registered = registeredOf(object.object as APIService);
+    const known = this.#byName.get(object.name);
+    this.#byName.set(object.name, registered);
+    this.#keepRemote(registered);
+    this.#generation += 1;
+    if (known?.specText !== registered.specText) this.#deps.onChange(object.name);
+    else if (known.remote?.isAvailable !== registered.remote?.isAvailable) this.#deps.onAvailability(object.name);
+  }
+
+  remove(object: CachedObject): void {
+    this.#remove(object.name);
+  }
+
+  #remove(name: string): void {
+    const known = this.#byName.get(name);
+    if (known === undefined) return;
+    this.#byName.delete(name);
+    this.#keepRemote({ ...known, remote: undefined });
+    this.#generation += 1;
+    this.#deps.onChange(name);
+  }
+
+  #keepRemote({ group, version, remote }: Registered): void {
+    // Who could move this group elsewhere could not move it back.
+    if (group === REGISTRATION_GROUP) return;
+    const versions = this.#remotes.get(group) ?? new Map<string, RemoteApi>();
+    if (remote === undefined) versions.delete(version);
+    else versions.set(version, remote);
+    if (versions.size === 0) this.#remotes.delete(group);
+    else this.#remotes.set(group, versions);
+  }
+}
+
+function registeredOf(api: Readonly<APIService>): Registered {
+  const { group = '', version = '', groupPriorityMinimum, versionPriority } = api.spec;
+  const priority = { group: groupPriorityMinimum, version: versionPriority };
+  return { group, version, priority, remote: remoteOf(api), specText: JSON.stringify(api.spec) };
+}
+
+function remoteOf(api: Readonly<APIService>): RemoteApi | undefined {
+  const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify } = api.spec;
+  if (service === undefined) return undefined;
+  const { namespace = '', name = '', port = DEFAULT_PORT } = service;
+  return {
+    name: api.metadata.name ?? '',
+    group,
+    version,
+    service: { namespace, name, port },
+    ...(caBundle === '' ? {} : { ca: Buffer.from(caBundle, 'base64').toString('utf8') }),
+    insecure: insecureSkipTLSVerify === true,
+    isAvailable: isApiAvailable(api),
+  };
+}

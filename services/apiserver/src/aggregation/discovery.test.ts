@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { API_SERVICES, NAME, serveExtension, startAggregatedWorld } from '../testing/aggregated.ts';
+import { CORALS, coral, coralDefinition, define, definitionUrl, until } from '../testing/custom.ts';
+import { GROUP, ROOT } from '../testing/extension-server.ts';
+import { requestOf, startTestApi, type TestApi } from '../testing/fixture.ts';
+
+const AGGREGATED = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
+
+interface Group {
+  readonly name?: string;
+  readonly metadata?: { readonly name: string };
+  readonly versions: readonly {
+    readonly version: string;
+    readonly freshness?: string;
+    readonly resources?: readonly object[];
+  }[];
+}
+
+async function groupsOf(api: TestApi, headers: Readonly<Record<string, string>> = {}): Promise<readonly Group[]> {
+  const { body } = await api.call('GET', '/apis', { headers });
+  const { groups, items } = body as { groups?: Group[]; items?: Group[] };
+  return groups ?? items ?? [];
+}
+
+const namesOf = (groups: readonly Group[]): readonly string[] =>
+  groups.map(({ name, metadata }) => name ?? metadata?.name ?? '');
+
+async function ownGroup(api: TestApi): Promise<Group | undefined> {
+  return (await groupsOf(api, AGGREGATED)).find(({ metadata }) => metadata?.name === GROUP);
+}
+
+const isLocal = (spec: object): boolean => !('service' in spec);
+
+test('every group-version of Kubernetes has a registration, as a real one has', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const { body } = await api.call('GET', API_SERVICES);
+  const { items } = body as { items: { metadata: { name: string; labels: object }; spec: object; status: object }[] };
+  assert.equal(items.length, 20);
+  assert.ok(items.every(({ spec }) => isLocal(spec)));
+  const [core] = items;
+  assert.deepEqual(
+    [core?.metadata.name, core?.metadata.labels, core?.spec],
+    [
+      'v1.',
+      { 'kube-aggregator.kubernetes.io/automanaged': 'onstart' },
+      { version: 'v1', groupPriorityMinimum: 18_000, versionPriority: 1 },
+    ],
+  );
+  assert.equal(
+    items.find(({ metadata }) => metadata.name === 'v1.apiregistration.k8s.io'),
+    undefined,
+  );
+});
+
+for (const hasAggregatedDiscovery of [true, false]) {
+  const form = hasAggregatedDiscovery ? 'one document for all groups' : 'a list for each version';
+  test(`a server is found with its resources, whether it has ${form}`, async (t) => {
+    const world = await startAggregatedWorld(t);
+    world.extension.hasAggregatedDiscovery = hasAggregatedDiscovery;
+    await serveExtension(world);
+    const { api } = world;
+    await world.register({ groupPriorityMinimum: 17_790 });
+    await until(async () => (await ownGroup(api))?.versions[0]?.freshness === 'Current');
+    for (const headers of [AGGREGATED, {}]) {
+      assert.deepEqual(namesOf(await groupsOf(api, headers)).slice(0, 4), [
+        'apiregistration.k8s.io',
+        'apps',
+        GROUP,
+        'events.k8s.io',
+      ]);
+    }
+    assert.deepEqual((await ownGroup(api))?.versions, [
+      {
+        version: 'v1alpha1',
+        resources: [
+          {
+            resource: 'flunders',
+            responseKind: hasAggregatedDiscovery
+              ? { group: GROUP, version: 'v1alpha1', kind: 'Flunder' }
+              : { group: '', version: '', kind: 'Flunder' },
+            scope: 'Namespaced',
+            singularResource: 'flunder',
+            verbs: ['create', 'delete', 'get', 'list', 'watch'],
+            shortNames: ['fl'],
+          },
+        ],
+        freshness: 'Current',
+      },
+    ]);
+    const single = await api.call('GET', `/apis/${GROUP}`);
+    assert.equal(single.at('preferredVersion.groupVersion'), `${GROUP}/v1alpha1`);
+    const paths = (await api.call('GET', '/')).at('paths') as string[];
+    assert.ok(paths.includes(ROOT));
+    const accept = AGGREGATED.accept.replace('json', 'vnd.kubernetes.protobuf');
+    const protobuf = await api.server.handle(requestOf('GET', '/apis', { headers: { accept } }));
+    assert.equal(protobuf.status, 200);
+    await api.call('DELETE', `${API_SERVICES}/${NAME}`);
+    await until(async () => (await ownGroup(api)) === undefined);
+  });
+}
+
+test('a server that goes is stale, with what was known of it; one that never answered has nothing', async (t) => {
+  const world = await startAggregatedWorld(t);
+  const { api } = world;
+  await world.register();
+  await world.condition('ServiceNotFound');
+  assert.deepEqual((await ownGroup(api))?.versions, [{ version: 'v1alpha1', freshness: 'Stale' }]);
+  await serveExtension(world);
+  await until(async () => (await ownGroup(api))?.versions[0]?.freshness === 'Current');
+  await api.call('DELETE', '/api/v1/namespaces/sample/services/api');
+  await until(async () => (await ownGroup(api))?.versions[0]?.freshness === 'Stale');
+  assert.equal((await ownGroup(api))?.versions[0]?.resources?.length, 1);
+});
+
+const BAD: readonly (readonly [what: string, body: string])[] = [
+  ['no JSON', 'hello'],
+  ['another kind', '{"kind":"Pod"}'],
+  ['no list', '{"kind":"APIResourceList","resources":7}'],
+  ['entries that are none', '{"kind":"APIResourceList","resources":[null]}'],
+  ['more than anybody has', JSON.stringify({ kind: 'APIResourceList', resources: Array(1_001).fill({}) })],
+  ['too long', JSON.stringify({ kind: 'APIResourceList', padding: 'x'.repeat(1_100_000) })],
+];
+for (const [what, body] of BAD) {
+  test(`a list of resources that is bad harms nobody: ${what}`, async (t) => {
+    const world = await startAggregatedWorld(t);
+    await serveExtension(world);
+    let asked = 0;
+    world.extension.intercept = (request, response) => {
+      if (request.url !== ROOT) return false;
+      asked++;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      return true;
+    };
+    await world.register();
+    await world.condition('Passed');
+    await until(async () => asked >= 3);
+    const { api } = world;
+    assert.deepEqual((await ownGroup(api))?.versions, [{ version: 'v1alpha1', freshness: 'Stale' }]);
+    assert.equal((await groupsOf(api, AGGREGATED)).length, (await groupsOf(api)).length);
+  });
+}
+
+test('names of odd types in a list of resources are left out', async (t) => {
+  const world = await startAggregatedWorld(t);
+  await serveExtension(world);
+  world.extension.intercept = (request, response) => {
+    if (request.url !== ROOT) return false;
+    const resources = [
+      { name: 'a', kind: 1, verbs: ['get', 2], shortNames: 'x', namespaced: 'yes', __proto__: { b: 1 } },
+    ];
+    response.writeHead(200).end(JSON.stringify({ kind: 'APIResourceList', resources }));
+    return true;
+  };
+  await world.register();
+  await until(async () => (await ownGroup(world.api))?.versions[0]?.freshness === 'Current');
+  assert.deepEqual((await ownGroup(world.api))?.versions[0]?.resources, [
+    {
+      resource: 'a',
+      responseKind: { group: '', version: '', kind: '' },
+      scope: 'Cluster',
+      singularResource: '',
+      verbs: ['get'],
+    },
+  ]);
+});
+
+test('every version of a definition is registered, and goes with it', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  await define(api, coralDefinition({}));
+  const url = `${API_SERVICES}/v1.reef.example.com`;
+  await until(async () => (await api.call('GET', url)).status === 200);
+  const made = await api.call('GET', url);
+  assert.deepEqual(
+    [made.at('spec'), made.at('metadata.labels'), made.at('status.conditions.0.reason')],
+    [
+      { group: 'reef.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100 },
+      { 'kube-aggregator.kubernetes.io/automanaged': 'true' },
+      'Local',
+    ],
+  );
+  await api.call('PATCH', url, { body: { spec: { versionPriority: 7 } } });
+  await until(async () => (await api.call('GET', url)).at('spec.versionPriority') === 100);
+  await api.call('DELETE', url);
+  await until(async () => (await api.call('GET', url)).status === 200);
+  assert.equal((await api.call('POST', CORALS, { body: coral('a') })).status, 201);
+  await api.call('DELETE', definitionUrl('corals.reef.example.com'));
+  await until(async () => (await api.call('GET', url)).status === 404);
+});
+
+test('a registration that somebody has taken over outlives its definition', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  await define(api, coralDefinition({}));
+  const url = `${API_SERVICES}/v1.reef.example.com`;
+  await until(async () => (await api.call('GET', url)).status === 200);
+  await api.call('PATCH', url, { body: { metadata: { labels: null }, spec: { versionPriority: 7 } } });
+  await api.call('DELETE', definitionUrl('corals.reef.example.com'));
+  await until(async () => (await api.call('GET', definitionUrl('corals.reef.example.com'))).status === 404);
+  // A definition that comes later shows that everything before it has been looked at.
+  await define(api, coralDefinition({}));
+  assert.equal((await api.call('GET', url)).at('spec.versionPriority'), 7);
+});

@@ -1,0 +1,107 @@
+import { describeError } from '@holdfast/platform';
+import {
+  AGGREGATED_DOCUMENTS_INTERVAL_MS,
+  AGGREGATED_DOCUMENTS_RETRY_FIRST_MS,
+  API_SERVICES_AT_ONCE,
+} from '../limits.ts';
+import type { ApiServices, RemoteApi } from './api-services.ts';
+import type { RemoteResource } from './discovery-documents.ts';
+import { KeyedWork } from './keyed-work.ts';
+import { type DiscoveryFetchDeps, fetchDiscovery, type KeptDiscovery } from './remote-discovery.ts';
+
+export interface RemoteDocumentsDeps extends DiscoveryFetchDeps {
+  readonly apis: ApiServices;
+}
+
+/** What is known of the resources of a version that another server serves. */
+export interface RemoteVersion {
+  readonly resources: readonly RemoteResource[];
+  /** `Stale`: the server could not be asked when it was last tried. */
+  readonly freshness: 'Current' | 'Stale';
+}
+
+interface Kept {
+  readonly discovery: KeptDiscovery | undefined;
+  readonly isStale: boolean;
+}
+
+const UNKNOWN: Kept = { discovery: undefined, isStale: true };
+
+/** Documents of the servers behind this one. They are asked for in the background; no request waits for them. */
+export class RemoteDocuments {
+  readonly #deps: RemoteDocumentsDeps;
+  readonly #work: KeyedWork;
+  /** By the name of the APIService. */
+  readonly #kept = new Map<string, Kept>();
+  #generation = 0;
+
+  constructor(deps: RemoteDocumentsDeps) {
+    this.#deps = deps;
+    this.#work = new KeyedWork({
+      ...deps,
+      subject: 'reading the documents of an aggregated API',
+      look: (name) => this.#look(name),
+      retryFirstMs: AGGREGATED_DOCUMENTS_RETRY_FIRST_MS,
+      retryLongestMs: AGGREGATED_DOCUMENTS_INTERVAL_MS,
+      atOnce: API_SERVICES_AT_ONCE,
+    });
+  }
+
+  /** Grows with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  start(): void {
+    this.#work.start(this.#deps.apis.remotes().map(({ name }) => name));
+  }
+
+  stop(): Promise<void> {
+    return this.#work.stop();
+  }
+
+  wake(name: string): void {
+    this.#work.wake(name);
+  }
+
+  versionOf({ name, isAvailable }: RemoteApi): RemoteVersion {
+    const { discovery, isStale } = this.#kept.get(name) ?? UNKNOWN;
+    return { resources: discovery?.resources ?? [], freshness: isStale || !isAvailable ? 'Stale' : 'Current' };
+  }
+
+  async #look(name: string): Promise<number | undefined> {
+    const api = this.#deps.apis.remotes().find((each) => each.name === name);
+    if (api === undefined) {
+      this.#work.forget(name);
+      this.#keep(name, undefined);
+      return undefined;
+    }
+    const known = this.#kept.get(name) ?? UNKNOWN;
+    // The one who finds out that it answers again wakes this.
+    if (!api.isAvailable) {
+      this.#keep(name, { ...known, isStale: true });
+      return undefined;
+    }
+    try {
+      const discovery = await fetchDiscovery(this.#deps, api, known.discovery);
+      this.#keep(name, { discovery, isStale: false });
+      this.#work.succeeded(name);
+      return AGGREGATED_DOCUMENTS_INTERVAL_MS;
+    } catch (error) {
+      this.#deps.log.info('the resources of an aggregated API are not known', {
+        apiService: name,
+        error: describeError(error),
+      });
+      this.#keep(name, { ...known, isStale: true });
+      return this.#work.pauseAfterFailure(name);
+    }
+  }
+
+  #keep(name: string, kept: Kept | undefined): void {
+    const before = this.#kept.get(name);
+    if (kept === undefined) this.#kept.delete(name);
+    else this.#kept.set(name, kept);
+    const isSame = before?.discovery === kept?.discovery && before?.isStale === kept?.isStale;
+    if (!isSame) this.#generation += 1;
+  }
+}

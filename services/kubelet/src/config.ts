@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { FEATURE_GATES_SETTING, readFeatures, type Taint } from '@holdfast/api';
+import { FEATURE_GATES_SETTING, readFeatures, type SelfFencingPolicy, type Taint } from '@holdfast/api';
 import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
 import { setOwn } from '@holdfast/machinery';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
@@ -59,6 +59,11 @@ export const KUBELET_SETTINGS = {
   ...LOG_SETTINGS,
   ...PRESSURE_SETTINGS,
   ...GARBAGE_SETTINGS,
+  'self-fencing': {
+    kind: 'string',
+    help: 'which pods a watchdog ends when the API acknowledges nothing for 8 s, so that they may run elsewhere: exclusive (StatefulSets, claims), all, or off; off for container runtimes',
+    default: 'exclusive',
+  },
   config: { kind: 'string', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables win' },
   'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and end' },
@@ -89,6 +94,8 @@ export interface KubeletConfig {
   readonly shutdownPeriods: readonly ShutdownPeriod[];
   /** Absent: UserNamespacesSupport is off. */
   readonly userRanges: UserRangePool | undefined;
+  /** Absent: the node promises nothing. */
+  readonly selfFencing: SelfFencingPolicy | undefined;
   readonly logs: LogLimits;
   readonly logLevel: LogLevel;
 }
@@ -123,9 +130,22 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
       gracePeriodByPodPriority: settings['shutdown-grace-period-by-pod-priority'],
     }),
     userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
+    selfFencing: readSelfFencing(settings['self-fencing']),
     logs: readLogFlags(settings),
     logLevel: logLevelOf(settings),
   };
+}
+
+export function readSelfFencing(text: string): SelfFencingPolicy | undefined {
+  if (text === 'off') return undefined;
+  if (text === 'exclusive' || text === 'all') return text;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--self-fencing ${text} is none of exclusive, all and off`,
+    nextStep:
+      'Write exclusive to have pods of StatefulSets and users of claims ended when the node is cut off, or off.',
+    exitCode: 2,
+  });
 }
 
 export interface ServerConfig {

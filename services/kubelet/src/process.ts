@@ -46,7 +46,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(machine.allocatable, config.reserved, config.eviction);
-  const { taints, eviction, garbage, shutdownPeriods, userRanges } = config;
+  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing } = config;
   const facts = { ...machine, runtimeName, allocatable, taints };
   const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork(clock);
@@ -63,6 +63,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     garbage,
     shutdownPeriods,
     userRanges,
+    selfFencing,
     ownIds: userRangePool(),
     machine: probe,
     bound: boundRecord(stateDirectory),

@@ -67,6 +67,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     machine: createMachineProbe(stateDirectory),
     eviction: EVICTION,
     garbage: GARBAGE,
+    selfFencing: 'exclusive',
     files: createNodeLogDirectory(NODE_LOGS),
     userRanges: userRangesOf(deps, name),
     ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),

@@ -51,6 +51,16 @@ export const SUPERVISOR_START_POLL_MS = 10;
 /** `sun_path` holds 108 bytes with its end mark. */
 export const SOCKET_PATH_MAX_BYTES = 107;
 
+/** Between looks of the supervisor and of the watchdog at the deadline of the node's promise. */
+export const WATCHDOG_LOOK_MS = 200;
+export const WATCHDOG_START_DEADLINE_MS = 3_000;
+/** A watchdog that takes longer to answer counts as none. */
+export const WATCHDOG_ANSWER_MS = 1_000;
+/** Who starts a watchdog connects to it within this time. */
+export const WATCHDOG_START_GRACE_MS = 10_000;
+/** The machine was suspended when its clocks differ by this much more than before. */
+export const SUSPEND_TOLD_MS = 1_000;
+
 /** Between attempts to write what a full disk did not take. */
 export const RECORD_RETRY_MS = 1_000;
 

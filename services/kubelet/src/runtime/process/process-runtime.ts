@@ -12,6 +12,7 @@ import {
   type SandboxConfig,
   type SandboxStatus,
 } from '../port.ts';
+import { createProcessGuard, type ProcessGuard } from './exclusive-guard.ts';
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
@@ -75,12 +76,12 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const tellAll = async (): Promise<void> => {
     for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
   };
-  const hasRecords = (): boolean => {
-    const directory = sandboxesDirectory(stateDirectory);
-    return existsSync(directory) && readdirSync(directory).length > 0;
-  };
+  const hasRecords = (): boolean => recordsExist(stateDirectory);
+  const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords });
+  const close = closing(guard, connection);
   return {
     ...containerCalls(connection),
+    guard,
     abilities,
     userNamespaces: { mapsVolumes: false, refusal: () => Promise.resolve(userNamespaceRefusal()) },
     volumes: { path: pods.volumesPath, remove: pods.remove },
@@ -111,12 +112,22 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
       // One without pods ends by itself, but only after a while.
       if (connection.isOpen() || hasRecords() || existsSync(socketPath(stateDirectory)))
         await connection.ask({ method: 'shutdown', graceMs }, graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS);
-      await connection.close();
+      await close();
       pods.releaseMemory();
     },
-    close: () => connection.close(),
+    close,
   };
 }
+
+function recordsExist(stateDirectory: string): boolean {
+  const directory = sandboxesDirectory(stateDirectory);
+  return existsSync(directory) && readdirSync(directory).length > 0;
+}
+
+const closing = (guard: ProcessGuard, connection: SupervisorConnection) => (): Promise<void> => {
+  guard.close();
+  return connection.close();
+};
 
 /** The supervisor recorded the address of the time when the sandbox was made. */
 const at = (ip: string, sandboxes: readonly SandboxStatus[]): readonly SandboxStatus[] =>
@@ -190,8 +201,9 @@ function containerCalls(connection: SupervisorConnection): ContainerCalls {
       } as const;
       return decodeId(await connection.ask(request, REQUEST_DEADLINE_MS));
     },
-    startContainer: async (container) => {
-      await connection.ask({ method: 'startContainer', container }, REQUEST_DEADLINE_MS);
+    startContainer: async (container, startBeforeMs) => {
+      const before = startBeforeMs === undefined ? {} : { startBeforeMs };
+      await connection.ask({ method: 'startContainer', container, ...before }, REQUEST_DEADLINE_MS);
     },
     stopContainer: async (container, graceMs) => {
       await connection.ask({ method: 'stopContainer', container, graceMs }, stopDeadline(graceMs));

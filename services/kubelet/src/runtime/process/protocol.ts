@@ -18,7 +18,7 @@ export type Request =
   | { readonly method: 'stopSandbox'; readonly sandbox: string; readonly graceMs: number }
   | { readonly method: 'removeSandbox'; readonly sandbox: string }
   | { readonly method: 'createContainer'; readonly sandbox: string; readonly config: ContainerConfig }
-  | { readonly method: 'startContainer'; readonly container: string }
+  | { readonly method: 'startContainer'; readonly container: string; readonly startBeforeMs?: number }
   | { readonly method: 'stopContainer'; readonly container: string; readonly graceMs: number }
   | { readonly method: 'removeContainer'; readonly container: string }
   | {

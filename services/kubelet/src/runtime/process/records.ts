@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type FencingPolicy, isCoveredBy } from '../fencing-deadline.ts';
 import { createPodDirectories } from '../pod-directories.ts';
 import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
 import { partsPath } from './log-keeper.ts';
@@ -101,6 +102,34 @@ export function recordedPods(stateDirectory: string): ReadonlySet<string> {
   const files = existsSync(root) ? readdirSync(root).map((id) => join(root, id, SANDBOX_FILE)) : [];
   const records = files.filter((file) => existsSync(file)).map((file) => decodeFile<SandboxRecord>(file));
   return new Set(records.map(({ config }) => config.podUid));
+}
+
+/**
+ * Containers that the policy covers and that are not recorded as ended, read beside a supervisor that goes on writing. A sandbox that cannot be read
+ * counts as covered.
+ */
+export function coveredRecords(stateDirectory: string, policy: FencingPolicy): readonly ContainerRecord[] {
+  const root = sandboxesDirectory(stateDirectory);
+  return namesIn(root).flatMap((id) => {
+    const fencing = tryDecode<SandboxRecord>(join(root, id, SANDBOX_FILE))?.config.fencing;
+    if (!isCoveredBy(policy, fencing)) return [];
+    const files = namesIn(join(root, id)).filter((name) => name.endsWith('.json') && name !== SANDBOX_FILE);
+    const records = files.flatMap((name) => tryDecode<ContainerRecord>(join(root, id, name)) ?? []);
+    return records.filter(({ state }) => state !== 'exited');
+  });
+}
+
+const namesIn = (directory: string): readonly string[] => orUndefined(() => readdirSync(directory)) ?? [];
+
+const tryDecode = <T>(path: string): T | undefined => orUndefined(() => decodeFile<T>(path));
+
+/** It was removed meanwhile. */
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 function loadAll(root: string): { sandboxes: SandboxRecord[]; containers: ContainerRecord[] } {

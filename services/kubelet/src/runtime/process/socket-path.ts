@@ -24,6 +24,10 @@ export function lockAddress(stateDirectory: string): string {
   return `\0holdfast-supervisor-${userId()}-${directoryHash(stateDirectory)}`;
 }
 
+/** The same for the watchdog, which answers there, too. */
+export const watchdogAddress = (stateDirectory: string): string =>
+  `\0holdfast-watchdog-${userId()}-${directoryHash(stateDirectory)}`;
+
 function directoryHash(stateDirectory: string): string {
   return createHash('sha256').update(stateDirectory).digest('hex').slice(0, 32);
 }

@@ -4,7 +4,7 @@ import { RuntimeError } from '../port.ts';
 import { ASK_ATTEMPTS_MAX, LINE_MAX_BYTES, SUPERVISOR_START_DEADLINE_MS, SUPERVISOR_START_POLL_MS } from './limits.ts';
 import { createLineReader, encodeLine, type Request, type RequestResult, type SupervisorLine } from './protocol.ts';
 import { socketPath } from './socket-path.ts';
-import { launchSupervisor } from './supervisor-launch.ts';
+import { launchProgram } from './supervisor-launch.ts';
 
 export interface SupervisorConnection {
   /** Starts the supervisor when none answers. */
@@ -108,7 +108,7 @@ class Connection implements SupervisorConnection {
     const path = socketPath(this.#deps.stateDirectory);
     const found = await tryConnect(path);
     if (found !== undefined) return this.#attach(found);
-    launchSupervisor(this.#deps.stateDirectory);
+    launchProgram(this.#deps.stateDirectory, 'supervisor');
     const giveUpAt = this.#deps.clock.monotonic() + SUPERVISOR_START_DEADLINE_MS;
     while (this.#deps.clock.monotonic() < giveUpAt) {
       await this.#deps.clock.sleep(SUPERVISOR_START_POLL_MS);

@@ -5,39 +5,39 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Starts the supervisor so that it outlives this process: a session of its own, no terminal, nothing of our environment.
+ * Starts the supervisor or the watchdog so that it outlives this process: a session of its own, no terminal, nothing of our environment.
  * Reading TypeScript directly costs a Node process about 18 MB of memory for as long as it lives, so the program is
  * written out as JavaScript first.
  */
-export function launchSupervisor(stateDirectory: string): void {
+export function launchProgram(stateDirectory: string, name: 'supervisor' | 'watchdog'): void {
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
-  const program = programPath(stateDirectory);
-  const log = openSync(join(stateDirectory, 'supervisor.log'), 'a', 0o600);
+  const program = programPath(stateDirectory, name);
+  const log = openSync(join(stateDirectory, `${name}.log`), 'a', 0o600);
   const child = spawn(
     process.execPath,
     ['--max-old-space-size=64', '--max-semi-space-size=1', '--v8-pool-size=0', program, stateDirectory],
     { cwd: stateDirectory, env: {}, detached: true, stdio: ['ignore', log, log] },
   );
   closeSync(log);
-  // Whoever waits for the supervisor gives up in time; what the system refused is tried again then.
+  // Whoever waits for it gives up in time; what the system refused is tried again then.
   child.on('error', () => undefined);
   child.unref();
 }
 
-/** What the supervisor needs of the directory above. */
-const SHARED = ['port', 'pod-directories', 'log-limits', 'beneath', 'helpers'] as const;
+/** What they need of the directory above. */
+const SHARED = ['port', 'fencing-deadline', 'pod-directories', 'log-limits', 'beneath', 'helpers'] as const;
 
-function programPath(stateDirectory: string): string {
+function programPath(stateDirectory: string, name: string): string {
   const here = dirname(fileURLToPath(import.meta.url));
-  if (!import.meta.url.endsWith('.ts')) return join(here, 'supervisor-main.js');
+  if (!import.meta.url.endsWith('.ts')) return join(here, `${name}-main.js`);
   const target = join(stateDirectory, 'supervisor');
   mkdirSync(join(target, 'process'), { recursive: true, mode: 0o700 });
-  for (const name of SHARED) writeProgram(join(here, '..', `${name}.ts`), join(target, `${name}.mjs`));
-  for (const name of readdirSync(here)) {
-    if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue;
-    writeProgram(join(here, name), join(target, 'process', `${basename(name, '.ts')}.mjs`));
+  for (const shared of SHARED) writeProgram(join(here, '..', `${shared}.ts`), join(target, `${shared}.mjs`));
+  for (const file of readdirSync(here)) {
+    if (!file.endsWith('.ts') || file.endsWith('.test.ts')) continue;
+    writeProgram(join(here, file), join(target, 'process', `${basename(file, '.ts')}.mjs`));
   }
-  return join(target, 'process', 'supervisor-main.mjs');
+  return join(target, 'process', `${name}-main.mjs`);
 }
 
 /** By renaming: a supervisor that starts at the same moment reads the old file or the new one. */

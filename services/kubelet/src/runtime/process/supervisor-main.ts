@@ -1,14 +1,16 @@
-/* oxlint-disable no-restricted-globals -- a main program of its own: it may import nothing but Node's builtins and its neighbours, and gives them the machine's clock. */
-import { closeSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Clock, Timer } from '@holdfast/platform';
-import { IDLE_EXIT_MS } from './limits.ts';
+import type { Timer } from '@holdfast/platform';
+import { bootTimeMs } from './boot-clock.ts';
+import { createDeadlineFile } from './deadline-file.ts';
+import { IDLE_EXIT_MS, WATCHDOG_LOOK_MS } from './limits.ts';
 import { readLogLimits } from './log-limits-file.ts';
 import { readNodeIsolation } from './node-isolation.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { createStateFiles } from './records.ts';
 import { lockAddress, socketPath } from './socket-path.ts';
+import { bindLock, closeInherited, machineClock } from './standalone.ts';
 import { Supervisor } from './supervisor.ts';
 import { createSupervisorServer } from './supervisor-server.ts';
 
@@ -21,8 +23,9 @@ async function main(stateArgument: string): Promise<void> {
   mkdirSync(stateArgument, { recursive: true, mode: 0o700 });
   const stateDirectory = realpathSync(stateArgument);
   // Another supervisor of this directory answers already: whoever started this one will find it.
-  if (!(await bindLock(lockAddress(stateDirectory)))) process.exit(0);
+  if (!(await bindLock(createServer(), lockAddress(stateDirectory)))) process.exit(0);
   const bootId = readBootId();
+  const deadline = createDeadlineFile(stateDirectory, bootId);
   const supervisor = new Supervisor({
     clock: machineClock,
     files: createStateFiles(stateDirectory),
@@ -30,6 +33,7 @@ async function main(stateArgument: string): Promise<void> {
     bootId,
     logLimits: () => readLogLimits(stateDirectory),
     isolation: () => readNodeIsolation(stateDirectory),
+    fencing: { now: bootTimeMs, deadline: () => deadline.read() },
     newId: () => crypto.randomUUID(),
     onChange: (podUid) => server.tellChanged(podUid),
   });
@@ -57,50 +61,11 @@ async function main(stateArgument: string): Promise<void> {
   removeSocket();
   await server.listen(path);
   watchIdle();
+  const watchDeadline = (): void => {
+    supervisor.fence();
+    machineClock.timer(WATCHDOG_LOOK_MS, watchDeadline);
+  };
+  watchDeadline();
 }
-
-/** What whoever started this one left open: every process of every pod would have it. */
-function closeInherited(): void {
-  for (const name of readdirSync('/proc/self/fd')) {
-    const descriptor = Number(name);
-    if (descriptor > 2 && isInherited(name)) closeSync(descriptor);
-  }
-}
-
-/** Whatever this program opens itself is closed in its children (`O_CLOEXEC`). */
-function isInherited(name: string): boolean {
-  try {
-    const flags = /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'utf8'))?.[1] ?? '0';
-    return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
-  } catch {
-    // The one through which the list was read.
-    return false;
-  }
-}
-
-const O_CLOEXEC = 0o2000000;
-
-function bindLock(address: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const lock = createServer();
-    lock.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(false);
-      else reject(error);
-    });
-    lock.listen(address, () => resolve(true));
-  });
-}
-
-const timer = (delayMs: number, fire: () => void): Timer => {
-  const handle = setTimeout(fire, Math.max(0, delayMs));
-  return { cancel: () => clearTimeout(handle) };
-};
-
-const machineClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  timer,
-  sleep: (delayMs) => new Promise((resolve) => timer(delayMs, resolve)),
-};
 
 await main(process.argv[2] ?? '.');

@@ -104,7 +104,7 @@ async function dispatch(
     case 'createContainer':
       return supervisor.createContainer(line.sandbox, line.config);
     case 'startContainer':
-      return supervisor.startContainer(line.container);
+      return supervisor.startContainer(line.container, line.startBeforeMs);
     case 'stopContainer':
       return supervisor.stopContainer(line.container, line.graceMs, owner);
     case 'removeContainer':

@@ -1,4 +1,5 @@
 import type { Clock } from '@holdfast/platform';
+import { type FencingDeadline, isCoveredBy, isPast, mayStart } from '../fencing-deadline.ts';
 import type { LogLimits } from '../log-limits.ts';
 import { type ContainerConfig, RuntimeError, type SandboxConfig, type SandboxStatus } from '../port.ts';
 import { ContainerCommands } from './container-commands.ts';
@@ -24,8 +25,13 @@ export interface SupervisorDeps {
   readonly logLimits: () => LogLimits;
   /** The same. */
   readonly isolation: () => NodeIsolation;
+  /** What the node has promised to end, on a clock that runs through suspend. */
+  readonly fencing: { readonly now: () => number; readonly deadline: () => FencingDeadline | undefined };
   readonly onChange: (podUid: string) => void;
 }
+
+/** Asks for stops in the name of the deadline, whoever else has asked. */
+const FENCE: Owner = {};
 
 /** Owns the processes of one node. One instance per state directory, guarded by the socket it listens on. */
 export class Supervisor {
@@ -126,7 +132,7 @@ export class Supervisor {
     return record.id;
   }
 
-  async startContainer(id: string): Promise<void> {
+  async startContainer(id: string, startBeforeMs?: number): Promise<void> {
     this.#assertOpen();
     const container = this.#state.require(id);
     if (container.record.state !== 'created') return;
@@ -134,9 +140,29 @@ export class Supervisor {
     if (sandbox?.state !== 'ready') {
       throw new RuntimeError('IllegalState', `sandbox ${container.record.sandbox} is stopped`);
     }
+    this.#assertMayStart(container, sandbox.config, startBeforeMs);
     container.spawning ??= this.#spawn(container, sandbox.config);
     const spawned = await container.spawning;
     if (spawned !== undefined && (await spawned.setUp) !== '') await spawned.ended;
+  }
+
+  /** Ends what the deadline of the node covers, once it has passed. */
+  fence(): void {
+    const { now, deadline: read } = this.#deps.fencing;
+    const deadline = read();
+    if (deadline === undefined || !isPast(deadline, now())) return;
+    for (const container of this.#state.containers()) {
+      const fencing = this.#state.sandbox(container.record.sandbox)?.config.fencing;
+      if (!mayHaveProcesses(container) || !isCoveredBy(deadline.policy, fencing)) continue;
+      // The next look tries again what was not confirmed.
+      this.stopContainer(container.record.id, 0, FENCE).catch(() => undefined);
+    }
+  }
+
+  #assertMayStart({ record }: LiveContainer, { fencing }: SandboxConfig, startBeforeMs: number | undefined): void {
+    const { now, deadline } = this.#deps.fencing;
+    if (mayStart(deadline(), fencing, { startBeforeMs, nowMs: now() })) return;
+    throw new RuntimeError('Fenced', `container ${record.config.name} had to start before the deadline of its node`);
   }
 
   /** Settles when the container's state says whether it has a process. */

@@ -1,0 +1,68 @@
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FencingDeadline } from '../fencing-deadline.ts';
+
+/** The kubelet writes it, the supervisor and the watchdog read it. */
+export interface DeadlineFile {
+  /** Undefined: nothing is promised. One of an earlier boot is past. */
+  read(): FencingDeadline | undefined;
+  write(deadline: FencingDeadline): void;
+  remove(): void;
+}
+
+const LENGTH = 128;
+const PAST = { untilMs: 0, policy: 'all' } as const;
+
+export function createDeadlineFile(stateDirectory: string, bootId: string): DeadlineFile {
+  const path = join(stateDirectory, 'fencing-deadline');
+  let lastRead: FencingDeadline | undefined;
+  return {
+    read: () => {
+      const text = readText(path);
+      if (text === undefined) lastRead = undefined;
+      // Half of a write: what was there a moment ago holds.
+      else lastRead = decode(text, bootId) ?? lastRead ?? PAST;
+      return lastRead;
+    },
+    // In place, always of one length: a full disk ends no promise.
+    write: (deadline) => {
+      const file = open(path);
+      try {
+        writeSync(file, `${JSON.stringify({ ...deadline, bootId }).padEnd(LENGTH - 1)}\n`, 0);
+      } finally {
+        closeSync(file);
+      }
+    },
+    remove: () => rmSync(path, { force: true }),
+  };
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'r+');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return openSync(path, 'w', 0o600);
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function decode(text: string, bootId: string): FencingDeadline | undefined {
+  if (text.length !== LENGTH) return undefined;
+  try {
+    const { untilMs, policy, bootId: boot } = JSON.parse(text) as FencingDeadline & { readonly bootId: string };
+    return boot === bootId ? { untilMs, policy } : PAST;
+  } catch {
+    return undefined;
+  }
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

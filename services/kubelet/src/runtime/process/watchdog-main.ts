@@ -1,0 +1,75 @@
+import { realpathSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { bootTimeMs } from './boot-clock.ts';
+import { createDeadlineFile } from './deadline-file.ts';
+import { SUSPEND_TOLD_MS, WATCHDOG_LOOK_MS, WATCHDOG_START_GRACE_MS } from './limits.ts';
+import { readBootId } from './process-table.ts';
+import { createProcessWatch } from './process-watch.ts';
+import { coveredRecords } from './records.ts';
+import { watchdogAddress } from './socket-path.ts';
+import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
+import { enforceDeadline } from './watchdog.ts';
+
+/**
+ * Keeps the deadline of a node beside its supervisor, and does nothing else: it lives until nothing that it could end is left and no
+ * kubelet is connected.
+ */
+async function main(stateArgument: string): Promise<void> {
+  closeInherited();
+  spareMemory();
+  const stateDirectory = realpathSync(stateArgument);
+  const connections = new Set<Socket>();
+  let wasAsked = false;
+  const server = createServer((socket) => {
+    connections.add(socket);
+    wasAsked = true;
+    // Whoever asks hears that this process runs.
+    socket.on('data', (chunk: Buffer) => void socket.write(chunk));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => void connections.delete(socket));
+  });
+  if (!(await bindLock(server, watchdogAddress(stateDirectory)))) process.exit(0);
+  const bootId = readBootId();
+  const startedAtMs = machineClock.monotonic();
+  const file = createDeadlineFile(stateDirectory, bootId);
+  const looks = createSuspendTelltale();
+  const deps = {
+    now: bootTimeMs,
+    deadline: () => file.read(),
+    covered: (policy: 'exclusive' | 'all') => coveredRecords(stateDirectory, policy),
+    processes: createProcessWatch(machineClock, bootId),
+    kill: killProcess,
+    tell,
+  };
+  for (;;) {
+    looks();
+    await enforceDeadline(deps).catch((error: unknown) => tell(`a look failed: ${String(error)}`));
+    const isYoung = !wasAsked && machineClock.monotonic() - startedAtMs < WATCHDOG_START_GRACE_MS;
+    if (connections.size === 0 && !isYoung && coveredRecords(stateDirectory, 'all').length === 0) process.exit(0);
+    await machineClock.sleep(WATCHDOG_LOOK_MS);
+  }
+}
+
+const tell = (message: string): void => void process.stderr.write(`watchdog: ${message}\n`);
+
+/** The kernel ends others first, where it lets us say so. */
+function spareMemory(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '-900');
+  } catch {
+    // Only root may.
+  }
+}
+
+/** Says when the clock that runs through suspend has run ahead of the one that does not. */
+function createSuspendTelltale(): () => void {
+  let aheadMs = bootTimeMs() - machineClock.monotonic();
+  return () => {
+    const nowAheadMs = bootTimeMs() - machineClock.monotonic();
+    if (nowAheadMs - aheadMs > SUSPEND_TOLD_MS)
+      tell(`the machine was suspended for ${Math.round(nowAheadMs - aheadMs)} ms`);
+    aheadMs = nowAheadMs;
+  };
+}
+
+await main(process.argv[2] ?? '.');

@@ -1,6 +1,7 @@
 export { ageOf, humanDuration } from './columns/age.ts';
 export * from './custom/index.ts';
 export { DEFAULT_FEATURES, FEATURE_GATES_SETTING, type Features, readFeatures } from './features.ts';
+export * from './flow-control/index.ts';
 export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';
 export type * from './kind-info.ts';

@@ -41,6 +41,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly columns: readonly Column<T>[];
   /** Conditions of a table row: what a client may hide or stop watching (pods that are done). */
   readonly rowConditions?: (object: Readonly<T>) => readonly RowCondition[];
+  /** Present when the rows of a table stand in another order than the list. */
+  readonly rowOrder?: (a: Readonly<T>, b: Readonly<T>) => number;
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. Several names may mean the same field. */
   readonly selectableFields: Readonly<Record<string, (object: Readonly<T>) => string>>;
 }

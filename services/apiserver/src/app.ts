@@ -38,6 +38,8 @@ import { createDirectory } from './endpoints/directory.ts';
 import type { HealthCheck } from './endpoints/health.ts';
 import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
+import { FlowControl } from './flow-control/flow-control.ts';
+import { createFlowObjects } from './flow-control/flow-objects.ts';
 import { createAuditedHandler, createHandler } from './handler.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
@@ -47,7 +49,7 @@ import { API_SERVER } from './identity.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { fieldReadersOf } from './kinds/field-readers.ts';
-import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+import { DEFAULT_TOLERATION_SECONDS, SERVER_SEATS } from './limits.ts';
 import { createLineageGuard } from './lineage/guard.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import type { NodeGateway } from './node-gateway.ts';
@@ -88,6 +90,8 @@ export interface ApiServerDeps {
   readonly rules?: RuleEngine;
   /** Default: over HTTPS. */
   readonly webhooks?: WebhookCaller;
+  /** Requests that are executed at one time, those of exempt levels left out. Each API server has so many for itself. */
+  readonly seats?: number;
   /** PEM of the authority that signs client certificates. */
   readonly clientCa?: string | undefined;
   /** Present: requests are audited. */
@@ -116,7 +120,7 @@ export interface ApiServer extends Service {
 }
 
 export function createApiServer(deps: ApiServerDeps): ApiServer {
-  const wake: Wake = { definition: () => {} };
+  const wake: Wake = { definition: () => {}, flowObjects: () => {} };
   const registry = new MetricRegistry();
   const core = createCore(deps, wake, registry);
   let ready = false;
@@ -127,10 +131,12 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       ? createHandler(pipeline)
       : createAuditedHandler(pipeline, new Auditor({ ...audit, clock: deps.clock, ids: deps.ids, registry }));
   const handleAsSystem: ApiHandler = (request) =>
-    answer(pipeline, { request, user: API_SERVER, warnings: new Warnings() });
+    answer(pipeline, { request, user: API_SERVER, warnings: new Warnings(), flow: {} });
   const eventSweeper = createEventSweeper(core);
   const definitions = createDefinitionController({ core, handle: handleAsSystem, user: API_SERVER });
   wake.definition = (name) => definitions.wake(name);
+  const flowObjects = createFlowObjects(core, handleAsSystem);
+  wake.flowObjects = () => flowObjects.wake();
   const { tokens } = core.access;
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
   const starting = new AbortController();
@@ -145,6 +151,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     eventSweeper.start();
     definitions.start();
     core.aggregation.start({ ...core, handle: handleAsSystem });
+    flowObjects.start();
     accountTokens?.start();
     ready = true;
   };
@@ -161,6 +168,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       eventSweeper.stop();
       await definitions.stop();
       await core.aggregation.stop();
+      await flowObjects.stop();
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
@@ -169,9 +177,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   };
 }
 
-/** The controller of definitions needs the pipeline, which needs the kinds. */
+/** The controllers of definitions and of flow control need the pipeline, which needs the kinds and the flows. */
 interface Wake {
   definition: (name: string) => void;
+  flowObjects: () => void;
 }
 
 function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): Core {
@@ -210,13 +219,13 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
   });
   const catalog = createCatalog(kinds);
-  const services = createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) });
-  const writeGate = createWriteGate();
-  const metrics = createApiMetrics({ registry, store, cache, kinds, writeGate });
-  const nodes = deps.nodes?.(reader);
+  const seats = deps.seats ?? SERVER_SEATS;
+  const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
+  const metrics = createApiMetrics({ registry, store, cache, kinds, flowControl });
   return {
     turns: new Turns(clock),
     yaml: new YamlReader(clock),
+    flowControl,
     store,
     cache,
     kinds,
@@ -229,12 +238,12 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     access,
     admission,
     openApi: createOpenApiDocuments(catalog),
-    services,
-    writeGate,
+    services: createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) }),
+    writeGate: createWriteGate(),
     metrics,
     serviceLevels: createServiceLevels(),
     tracer,
-    nodes,
+    nodes: deps.nodes?.(reader),
     ownNodes: deps.ownNodes ?? new Set(),
     features: deps.features ?? DEFAULT_FEATURES,
     rules,

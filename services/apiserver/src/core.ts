@@ -9,6 +9,7 @@ import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
 import type { Directory } from './endpoints/directory.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
+import type { FlowControl } from './flow-control/flow-control.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { YamlReader } from './http/yaml-reader.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
@@ -38,6 +39,8 @@ export interface Core {
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;
+  /** Who is served now, who waits, who is turned away. */
+  readonly flowControl: FlowControl;
   /** Who works on this thread. */
   readonly turns: Turns;
   readonly yaml: YamlReader;

@@ -3,16 +3,14 @@ import type { Auditor } from './audit/auditor.ts';
 import type { AuditTrail } from './audit/trail.ts';
 import { tokenWarning } from './authentication/bearer-token.ts';
 import { authenticate } from './authentication/chain.ts';
-import { isHealthPath } from './endpoints/health.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer } from './http/answers.ts';
 import { asRead } from './http/indentation.ts';
 import { Warnings } from './http/warnings.ts';
 import type { User } from './identity.ts';
-import { LARGE_BODY_BYTES } from './limits.ts';
-import { answer, type Pipeline } from './pipeline.ts';
+import { answer, type Incoming, type Pipeline } from './pipeline.ts';
 
-/** Authentication and a turn of work, then the pipeline. */
+/** Authentication, then the pipeline. */
 export function createHandler(pipeline: Pipeline): ApiHandler {
   const { core } = pipeline;
   return async (request) => {
@@ -20,9 +18,7 @@ export function createHandler(pipeline: Pipeline): ApiHandler {
     try {
       const found = authenticate(core.access.authenticators, request);
       const user = found instanceof Promise ? await found : found;
-      const turn = beginTurn(pipeline, request, user);
-      if (turn !== undefined) await turn;
-      return warnings.attach(asRead(request, await answer(pipeline, { request, user, warnings })));
+      return warnings.attach(asRead(request, await served(pipeline, { request, user, warnings })));
     } catch (error) {
       return warnings.attach(asRead(request, await refused(pipeline, request, error)));
     }
@@ -69,8 +65,7 @@ async function serveKnown(
 ): Promise<ApiResponse> {
   try {
     if (trail !== undefined) await auditor.received(trail);
-    await beginTurn(pipeline, request, user);
-    return await answer(pipeline, { request, user, warnings, ...(trail === undefined ? {} : { audit: trail }) });
+    return await served(pipeline, { request, user, warnings, ...(trail === undefined ? {} : { audit: trail }) });
   } catch (error) {
     return refused(pipeline, request, error);
   }
@@ -83,11 +78,12 @@ function beginWarnings(request: ApiRequest): Warnings {
   return warnings;
 }
 
-const beginTurn = ({ core }: Pipeline, request: ApiRequest, user: User): Promise<void> | undefined =>
-  isHealthPath(request.path) ? undefined : core.turns.begin(user, isLarge(request));
-
-/** Bodies may be texts as well, whose length is close enough to their bytes. */
-const isLarge = ({ body }: ApiRequest): boolean => body !== undefined && body.length > LARGE_BODY_BYTES;
+/** The answer, with what flow control says of the request. */
+async function served(pipeline: Pipeline, incoming: Omit<Incoming, 'flow'>): Promise<ApiResponse> {
+  const flow: Incoming['flow'] = {};
+  const response = await answer(pipeline, { ...incoming, flow });
+  return flow.headers === undefined ? response : { ...response, headers: { ...response.headers, ...flow.headers } };
+}
 
 const refused = ({ core }: Pipeline, request: ApiRequest, error: unknown): ApiResponse | Promise<ApiResponse> =>
   asAccepted(request, errorAnswer(error, core.log));

@@ -147,9 +147,30 @@ export const WRITES_RESERVED = 128;
 /** Work of one turn of the event loop on requests; whoever comes later in it waits for another turn. */
 export const TURN_MS = 10;
 
-/** Requests of one user that wait for a turn; more are told to come back. Of a component of the system many come at once. */
-export const WAITING_PER_USER_MAX = 512;
-export const WAITING_PER_SYSTEM_FLOW_MAX = 16_384;
+/** Requests of one flow that wait for a turn; more are told to come back. Of exempt flows many come at once. */
+export const WAITING_PER_FLOW_MAX = 512;
+export const WAITING_PER_EXEMPT_FLOW_MAX = 16_384;
+
+/** Requests that are executed at one time, those of exempt levels left out: 400 reads and 200 writes of kube-apiserver. */
+export const SERVER_SEATS = 600;
+
+/** A request waits for its seats this long at most: a quarter of the time that kube-apiserver gives a request. */
+export const QUEUE_WAIT_MS = 15_000;
+
+/** How often seats that levels do not use are lent to others. */
+export const SEATS_REBALANCED_MS = 10_000;
+
+/** Queues of one priority level that are really kept; a configuration may name ten million. */
+export const QUEUES_PER_LEVEL_MAX = 1_024;
+
+/** Flows of one schema whose queues are remembered; others are worked out again. */
+export const FLOWS_REMEMBERED_MAX = 1_024;
+
+/** How often the objects of flow control that every cluster has are looked after: one that was deleted is back within a minute. */
+export const FLOW_OBJECTS_KEPT_MS = 55_000;
+
+/** Writes of one FlowSchema's status in a minute: servers of different opinions must not fight. */
+export const FLOW_STATUS_WRITES_A_MINUTE = 6;
 
 /** A request with a longer body is large: it may need a hundred times as much memory while it is served. */
 export const LARGE_BODY_BYTES = 128 * 1024;

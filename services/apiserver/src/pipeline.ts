@@ -7,9 +7,10 @@ import { impersonate, wantedOfNobody, wantsToImpersonate } from './authenticatio
 import { authorize } from './authorization/chain.ts';
 import { isOfNode, refuseOtherIncarnation } from './authorization/node-incarnation.ts';
 import type { Core } from './core.ts';
-import type { HealthCheck } from './endpoints/health.ts';
+import { type HealthCheck, isHealthPath } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
 import { isBuiltInGroup } from './endpoints/served-kinds.ts';
+import { distinguisherOf, type FlowRequest } from './flow-control/flow-request.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer, isFault, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
@@ -26,6 +27,8 @@ import { type CoresByRoom, roomOf } from './http/write-room.ts';
 import { hasLongYamlBody } from './http/yaml-reader.ts';
 import { API_SERVER, type User } from './identity.ts';
 import { answerCustom } from './kinds/answer-custom.ts';
+import { LARGE_BODY_BYTES } from './limits.ts';
+import type { Flow } from './turns/fair-queue.ts';
 import { routeResource } from './verbs/resource-router.ts';
 import { refuseUnfitForm } from './verbs/unfit-form.ts';
 import type { VirtualHandler, VirtualResource } from './virtual/port.ts';
@@ -44,6 +47,8 @@ export interface Incoming {
   readonly warnings: Warnings;
   /** Absent: the request is not audited. */
   readonly audit?: AuditNotes;
+  /** What every answer says of flow control, from the moment on at which it is known. */
+  readonly flow: { headers?: Readonly<Record<string, string>> };
 }
 
 /** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
@@ -107,7 +112,7 @@ function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promi
   refuseUnreadableTimeout(incoming.request, info);
   return wantsToImpersonate(incoming.request)
     ? routeForAnother(pipeline, incoming, info)
-    : routeAllowed(pipeline, incoming, info);
+    : routeInFlow(pipeline, incoming, info);
 }
 
 async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
@@ -115,7 +120,45 @@ async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: Req
   if (nobody !== undefined) return internalError(incoming.request, nobody);
   const user = await impersonate(pipeline.core.access.authorizers, incoming.user, incoming.request);
   incoming.audit?.actsAs(user);
-  return routeAllowed(pipeline, { ...incoming, user }, info);
+  return routeInFlow(pipeline, { ...incoming, user }, info);
+}
+
+/** Waits for seats of the priority level, and then for a turn on the thread. */
+function routeInFlow(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { flowControl } = pipeline.core;
+  const { request, user } = incoming;
+  const route = flowControl.match(user, info);
+  const { turn } = route.flowOf(distinguisherOf(route, user, info));
+  if (!flowControl.isCounted(info)) return routeInTurn(pipeline, incoming, { info, turn });
+  incoming.flow.headers = route.headers;
+  const entered = flowControl.enter(route, request, { user, info });
+  const serve = (seated: FlowRequest): Promise<ApiResponse> => {
+    const finish = (): void => flowControl.finish(seated);
+    try {
+      const served = routeInTurn(pipeline, incoming, { info, turn });
+      served.then(finish, finish);
+      return served;
+    } catch (error) {
+      finish();
+      throw error;
+    }
+  };
+  return entered instanceof Promise ? entered.then(serve) : serve(entered);
+}
+
+/** Bodies may be texts as well, whose length is close enough to their bytes. */
+const isLarge = ({ body }: ApiRequest): boolean => body !== undefined && body.length > LARGE_BODY_BYTES;
+
+function routeInTurn(
+  pipeline: Pipeline,
+  incoming: Incoming,
+  { info, turn }: { readonly info: RequestInfo; readonly turn: Flow },
+): Promise<ApiResponse> {
+  const { request, user } = incoming;
+  const waits = isHealthPath(info.path) ? undefined : pipeline.core.turns.begin(user, turn, isLarge(request));
+  return waits === undefined
+    ? routeAllowed(pipeline, incoming, info)
+    : waits.then(() => routeAllowed(pipeline, incoming, info));
 }
 
 async function routeOfNode(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
@@ -165,7 +208,7 @@ function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Pr
 }
 
 async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
-  await core.yaml.readAhead(incoming.user, incoming.request);
+  await core.yaml.readAhead(core.turns.flowOf(incoming.user), incoming.request);
   if (core.turns.isOver(incoming.user)) await core.turns.goOn(incoming.user);
   return answerResource(core, incoming, info);
 }

@@ -335,7 +335,12 @@ test('flow schemas: what is refused', () => {
       schema({ matchingPrecedence: 1 }),
       ["spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"],
     ],
-    [schema({ matchingPrecedence: 1 }, 'exempt'), []],
+    [
+      schema({ matchingPrecedence: 1 }, 'exempt'),
+      [
+        `spec: Invalid value: flowcontrol.FlowSchemaSpec{PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference{Name:"p"}, MatchingPrecedence:1, DistinguisherMethod:(*flowcontrol.FlowDistinguisherMethod)(nil), Rules:[]flowcontrol.PolicyRulesWithSubjects(nil)}: spec of 'exempt' must equal the fixed value`,
+      ],
+    ],
     [
       schema({ matchingPrecedence: 10_001, distinguisherMethod: { type: 'A' }, priorityLevelConfiguration: {} }),
       [
@@ -419,17 +424,30 @@ test('priority levels: what is refused', () => {
   const queues = (queuing: JsonObject): JsonObject => limited({ limitResponse: { type: 'Queue', queuing } });
   const Q = 'spec.limited.limitResponse.queuing';
   const only = "type must be 'Exempt' if and only if name is 'exempt'";
+  const fixed = (fields: string): string =>
+    `spec: Invalid value: flowcontrol.PriorityLevelConfigurationSpec{${fields}, Exempt:(*flowcontrol.ExemptPriorityLevelConfiguration)(nil)}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`;
   check([
     [level({ type: 'Exempt' }), [`spec.type: Invalid value: "Exempt": ${only}`]],
     [
       level({ type: 'Exempt', limited: { limitResponse: { type: 'Reject' } } }, 'exempt'),
-      ['spec.limited: Forbidden: must be nil if the type is not Limited'],
+      [
+        'spec.limited: Forbidden: must be nil if the type is not Limited',
+        fixed('Type:"Exempt", Limited:(*flowcontrol.LimitedPriorityLevelConfiguration)(0xc000000000)'),
+      ],
     ],
     [
       level({ type: 'A' }, 'exempt'),
       [
         `spec.type: Invalid value: "A": ${only}`,
         'spec.type: Unsupported value: "A": supported values: "Exempt", "Limited"',
+        fixed('Type:"A", Limited:(*flowcontrol.LimitedPriorityLevelConfiguration)(nil)'),
+      ],
+    ],
+    [level({ type: 'Exempt', exempt: { nominalConcurrencyShares: 3 } }, 'exempt'), []],
+    [
+      level({ type: 'Limited', limited: { limitResponse: { type: 'Reject' } } }, 'catch-all'),
+      [
+        `spec: Invalid value: flowcontrol.PriorityLevelConfigurationSpec{Type:"Limited", Limited:(*flowcontrol.LimitedPriorityLevelConfiguration)(0xc000000000), Exempt:(*flowcontrol.ExemptPriorityLevelConfiguration)(nil)}: spec of 'catch-all' must equal the fixed value`,
       ],
     ],
     [
@@ -448,12 +466,17 @@ test('priority levels: what is refused', () => {
       ],
     ],
     [
-      queues({ queues: 0, handSize: 0, queueLengthLimit: -1 }),
+      queues({ queues: -1, handSize: -1, queueLengthLimit: -1 }),
       [
         `${Q}.queueLengthLimit: Invalid value: -1: must be positive`,
-        `${Q}.queues: Invalid value: 0: must be positive`,
-        `${Q}.handSize: Invalid value: 0: must be positive`,
+        `${Q}.queues: Invalid value: -1: must be positive`,
+        `${Q}.handSize: Invalid value: -1: must be positive`,
       ],
+    ],
+    // Zero takes the default.
+    [
+      queues({ queues: 2, handSize: 9, queueLengthLimit: 0 }),
+      [`${Q}.handSize: Invalid value: 9: should not be greater than queues (2)`],
     ],
     [queues({ queues: 4, handSize: 5 }), [`${Q}.handSize: Invalid value: 5: should not be greater than queues (4)`]],
     [

@@ -1,9 +1,16 @@
 import {
+  AUTOUPDATE_SPEC,
+  BOOTSTRAP_FLOW_SCHEMAS,
+  BOOTSTRAP_PRIORITY_LEVELS,
+  type BootstrapObject,
   type ClusterRole,
   type ClusterRoleBinding,
   type ConfigMap,
+  type FlowSchema,
   findResource,
   type KubeObject,
+  type PriorityLevelConfiguration,
+  upToDate,
 } from '@holdfast/api';
 import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } from '@holdfast/client';
 import { ownValue } from '@holdfast/machinery';
@@ -24,10 +31,12 @@ interface SystemObject {
   readonly plural: string;
   readonly namespace?: string;
   readonly object: {
-    readonly metadata: { readonly name: string; readonly labels?: object };
+    readonly metadata: { readonly name: string; readonly labels?: object; readonly annotations?: object };
     readonly spec?: object;
     readonly data?: object;
   };
+  /** Whoever is said to have written it. */
+  readonly fieldManager?: string;
   /** What becomes of one that exists; absent: it is left as it is. */
   readonly mend?: (stored: KubeObject) => Mended;
 }
@@ -137,6 +146,32 @@ function authorityFacts({ clientCa, frontProxyCa }: SystemFacts): Readonly<Recor
   };
 }
 
+const flowObject = (
+  plural: string,
+  wanted: BootstrapObject<object>,
+  mend: (stored: KubeObject) => Mended,
+): SystemObject => ({
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  plural,
+  object: { metadata: { name: wanted.name, annotations: { [AUTOUPDATE_SPEC]: 'true' } }, spec: wanted.spec },
+  fieldManager: 'api-priority-and-fairness-config-producer-v1',
+  mend,
+});
+
+const FLOW_OBJECTS: readonly SystemObject[] = [
+  ...BOOTSTRAP_PRIORITY_LEVELS.map((each) =>
+    flowObject('prioritylevelconfigurations', each, (stored) => upToDate(stored as PriorityLevelConfiguration, each)),
+  ),
+  ...BOOTSTRAP_FLOW_SCHEMAS.map((each) =>
+    flowObject('flowschemas', each, (stored) => upToDate(stored as FlowSchema, each)),
+  ),
+];
+
+/** As in Kubernetes, those that somebody deleted come back. */
+export const ensureFlowObjects = (handle: ApiHandler, clock: Clock): Promise<void> =>
+  ensureAll(handle, clock, FLOW_OBJECTS);
+
 export interface SystemFacts {
   readonly addresses: Range;
   /** PEM of the authority that signs client certificates; absent where none are taken. */
@@ -147,17 +182,19 @@ export interface SystemFacts {
 
 /** Creates what every client expects to be there; of what exists only roles and bindings are completed. Several apiservers may do it at once. */
 export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, facts: SystemFacts): Promise<void> {
-  const ensureAll = async (objects: readonly SystemObject[]): Promise<void> => {
-    const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
-    // Together, so that the store makes them durable in few commits.
-    await Promise.all(served.map((wanted) => ensure(handle, clock, wanted)));
-  };
-  await ensureAll(NAMESPACES);
+  await ensureAll(handle, clock, NAMESPACES);
   await Promise.all(ROLES_AND_PARTS.map(([role, part]) => keepOwnRules(handle, clock, role, part)));
   const authorities = authorityFacts(facts);
   const authority = Object.keys(authorities).length === 0 ? [] : [clientAuthority(authorities)];
   const kubernetes = kubernetesService(facts.addresses);
-  await ensureAll([...CLUSTER_SCOPED, ...API_SERVICES, ...IN_NAMESPACES, kubernetes, ...authority]);
+  const rest = [...CLUSTER_SCOPED, ...API_SERVICES, ...IN_NAMESPACES, ...FLOW_OBJECTS, kubernetes, ...authority];
+  await ensureAll(handle, clock, rest);
+}
+
+async function ensureAll(handle: ApiHandler, clock: Clock, objects: readonly SystemObject[]): Promise<void> {
+  const served = objects.filter(({ group, version, plural }) => findResource(group, version, plural) !== undefined);
+  // Together, so that the store makes them durable in few commits.
+  await Promise.all(served.map((wanted) => ensure(handle, clock, wanted)));
 }
 
 /** Before the role consists of others: only then it is known what is its own. */
@@ -219,9 +256,10 @@ interface Write {
 /** The answer that counts. */
 async function write(handle: ApiHandler, path: string, { wanted, mended }: Write): Promise<ApiResponse> {
   const own = `${path}/${wanted.object.metadata.name}`;
-  if (typeof mended === 'object') return send(handle, 'PUT', own, mended);
+  const { fieldManager } = wanted;
+  if (typeof mended === 'object') return send(handle, 'PUT', own, { body: mended, fieldManager });
   if (mended === 'another role') await send(handle, 'DELETE', own);
-  return send(handle, 'POST', path, wanted.object);
+  return send(handle, 'POST', path, { body: wanted.object, fieldManager });
 }
 
 /** What an apiserver of ours answers to a GET. */
@@ -242,11 +280,21 @@ function pathOf({ group, version, plural, namespace }: SystemObject): string {
   return namespace === undefined ? `${root}/${plural}` : `${root}/namespaces/${namespace}/${plural}`;
 }
 
-function send(handle: ApiHandler, method: HttpMethod, path: string, body?: unknown): Promise<ApiResponse> {
+interface Sent {
+  readonly body?: unknown;
+  readonly fieldManager?: string | undefined;
+}
+
+function send(
+  handle: ApiHandler,
+  method: HttpMethod,
+  path: string,
+  { body, fieldManager }: Sent = {},
+): Promise<ApiResponse> {
   return handle({
     method,
     path,
-    query: new URLSearchParams(),
+    query: new URLSearchParams(fieldManager === undefined ? {} : { fieldManager }),
     headers: { 'content-type': 'application/json', 'user-agent': 'kube-apiserver' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

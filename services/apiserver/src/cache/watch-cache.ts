@@ -108,6 +108,11 @@ export class WatchCache implements Keeper {
     return cache;
   }
 
+  /** The same for a name that anybody may have invented: `undefined` for what was never asked for or stored. */
+  known(group: string, resource: string): ResourceCache | undefined {
+    return this.#byName.get(resource)?.get(group);
+  }
+
   #addResource(prefix: string, group: string, resource: string): ResourceCache {
     const cache = new ResourceCache(this.#loadedAt, () => this.#deps.fieldsOf(group, resource));
     this.#resources.set(prefix, cache);

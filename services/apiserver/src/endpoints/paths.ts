@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { Core } from '../core.ts';
+import { dumpAnswer } from '../flow-control/dumps.ts';
 import { asAccepted } from '../http/accepted-form.ts';
 import { textAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
@@ -36,6 +37,9 @@ export async function answerPath(
   if (request.path === '/metrics/slis') return textAnswer(200, core.serviceLevels.render(), PROMETHEUS_TEXT);
   const found = discoveryAnswer(request, checks, core.directory);
   if (found !== undefined) return asAccepted(request, found);
+  const epoch = core.clock.now() - core.clock.monotonic();
+  const dump = dumpAnswer(request.path, { flowControl: core.flowControl, query: request.query, epoch });
+  if (dump !== undefined) return dump;
   const goOn = (): Promise<void> | undefined => core.turns.goOn(user);
   const answer = core.openApi.answer(request, { now: core.clock.now(), goOn }) ?? openIdAnswer(core, request);
   if (answer !== undefined) return answer;

@@ -3,6 +3,7 @@ import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
 import { OutcomeUnknown, StoreFull, StoreUnavailable } from '@holdfast/store';
 import { RequestForbidden } from './refusals.ts';
+import { TooManyRequests } from './too-many-requests.ts';
 
 /** A JSON answer from a value made for this request. */
 export function jsonAnswer(status: number, value: unknown, contentType = 'application/json'): ApiResponse {
@@ -41,6 +42,7 @@ export function textAnswer(status: number, text: string, contentType = 'text/pla
 
 /** The `Status` that answers anything thrown while serving a request. */
 export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
+  if (thrown instanceof TooManyRequests) return tooManyAnswer(thrown);
   const { body } = toStatusError(thrown, log);
   const retry = body.details?.retryAfterSeconds;
   const answer = jsonAnswer(body.code, body);
@@ -52,10 +54,16 @@ export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
 export const isFault = (thrown: unknown): boolean =>
   !(
     thrown instanceof StatusError ||
+    thrown instanceof TooManyRequests ||
     thrown instanceof StoreUnavailable ||
     thrown instanceof StoreFull ||
     thrown instanceof OutcomeUnknown
   );
+
+function tooManyAnswer({ message, retryAfterSeconds }: TooManyRequests): ApiResponse {
+  const answer = textAnswer(429, `${message}\n`);
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } };
+}
 
 export function toStatusError(thrown: unknown, log: Log): { readonly body: StatusBody & { readonly code: number } } {
   if (thrown instanceof StatusError) return thrown;

@@ -1,5 +1,6 @@
 import type { ApiRequest } from '@holdfast/client';
 import { badRequest } from '@holdfast/machinery';
+import { isLongRunning } from './long-running.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** How long a client is willing to wait has to be a duration of Go; streams do not end by it. */
@@ -9,11 +10,6 @@ export function refuseUnreadableTimeout({ query }: ApiRequest, info: RequestInfo
   const problem = text === '' ? undefined : durationProblem(text);
   if (problem !== undefined) throw badRequest(`invalid timeout specified in the request URL - time: ${problem}`);
 }
-
-const isLongRunning = (info: RequestInfo): boolean =>
-  info.kind === 'resource' && (info.verb === 'watch' || STREAMS.has(info.subresource));
-
-const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
 /** In nanoseconds. */
 const UNITS: ReadonlyMap<string, number> = new Map([

@@ -8,11 +8,13 @@ import { createSystemClock } from '@holdfast/platform';
 import { afterThisTurn } from '@holdfast/platform/event-loop';
 import { LONG_YAML_BYTES, YAML_TOKENS_MAX } from '../limits.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
+import type { Flow } from '../turns/fair-queue.ts';
 import { bodyText, readYamlText, yamlFormat } from './body.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml.ts';
 import { YamlReader } from './yaml-reader.ts';
 
-const USER = { name: 'u', groups: [] };
+const flowOf = (key: string): Flow => ({ level: 'global-default', key, weight: 1, waitingMax: 100 });
+const USER = flowOf('u');
 const FILLER = `# ${'x'.repeat(LONG_YAML_BYTES)}\n`;
 const MAPS = '/api/v1/namespaces/default/configmaps';
 
@@ -89,8 +91,7 @@ test('a thread that ends refuses its text, and the next text gets another one', 
 
 test('users take turns on the thread', async () => {
   const order: string[] = [];
-  const read = (name: string) =>
-    reader.readAhead({ name, groups: [] }, request(`${FILLER}a: 1`)).then(() => order.push(name));
+  const read = (name: string) => reader.readAhead(flowOf(name), request(`${FILLER}a: 1`)).then(() => order.push(name));
   await Promise.all([...Array.from({ length: 8 }, () => read('greedy')), read('other')]);
   assert.ok(order.indexOf('other') <= 2, order.join());
 });

@@ -3,10 +3,8 @@ import type { ApiRequest } from '@holdfast/client';
 import { type Json, type ParsedJson, parseJson, refuseTooManyValues, StatusError } from '@holdfast/machinery';
 import type { Clock, Timer } from '@holdfast/platform';
 import { startThread } from '@holdfast/platform/thread';
-import type { User } from '../identity.ts';
 import { LONG_YAML_BYTES, YAML_READ_MS, YAML_THREAD_HEAP_MB, YAML_THREAD_IDLE_MS } from '../limits.ts';
-import { FairQueue } from '../turns/fair-queue.ts';
-import { flowOf } from '../turns/turns.ts';
+import { FairQueue, type Flow } from '../turns/fair-queue.ts';
 import { bodyText, isYaml, noteRead } from './body.ts';
 import { parseJsonInYaml, YamlSyntaxError, yamlTooLarge } from './yaml.ts';
 
@@ -25,7 +23,7 @@ export const hasLongYamlBody = (request: ApiRequest): boolean =>
 
 /**
  * Reads long YAML bodies on a thread of its own: the parser takes a hundred times as long as that of JSON. Texts are read one after the
- * other, and users take turns. The thread starts with the first such body and ends when none came for a while.
+ * other, and flows take turns. The thread starts with the first such body and ends when none came for a while.
  */
 export class YamlReader {
   readonly #clock: Clock;
@@ -42,7 +40,7 @@ export class YamlReader {
   }
 
   /** Whoever asks for the document of this request from now on gets what was read here. */
-  async readAhead(user: User, request: ApiRequest): Promise<void> {
+  async readAhead(flow: Flow, request: ApiRequest): Promise<void> {
     const text = bodyText(request);
     const json = parseJsonInYaml(text);
     if (json !== undefined) {
@@ -50,7 +48,7 @@ export class YamlReader {
       return;
     }
     const outcome = await new Promise<YamlOutcome>((done) => {
-      this.#waiting.push(flowOf(user), { text, done });
+      this.#waiting.push(flow, { text, done });
       this.#readNext();
     });
     noteRead(request, () => documentOf(outcome));

@@ -2,8 +2,9 @@ import { allResources, type ResourceDefinition } from '@holdfast/api';
 import { labelText, type MetricRegistry } from '@holdfast/platform';
 import { roomCautions, type Store } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { FlowControl } from '../flow-control/flow-control.ts';
+import { countKinds } from '../flow-control/flow-metrics.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import type { WriteGate } from '../http/write-gate.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import { subresourcesOf } from '../subresources/served-subresources.ts';
 
@@ -23,7 +24,7 @@ export interface ApiMetricsDeps {
   readonly store: Pick<Store, 'haltedBy' | 'usage'>;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
-  readonly writeGate: WriteGate;
+  readonly flowControl: FlowControl;
 }
 
 export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
@@ -41,9 +42,7 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope'],
     buckets: DURATION_BUCKETS,
   });
-  registry.gauge('apiserver_current_inflight_requests', 'Writes that are being served.', () => [
-    ['request_kind="mutating"', deps.writeGate.inFlight()],
-  ]);
+  registerCurrentRequests(registry, deps.flowControl);
   registry.gauge('holdfast_store_halted', '1 while the store is halted: its data are not what was promised.', () => [
     ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
@@ -69,8 +68,22 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
       count();
       if (info.verb !== 'watch') series.took(durationSeconds);
     },
-    render: () => registry.render(),
+    render: () => registry.render() + deps.flowControl.metrics.render(),
   };
+}
+
+/** Watches count until they have begun, other streams not at all. */
+function registerCurrentRequests(registry: MetricRegistry, flowControl: FlowControl): void {
+  const gauge = (name: string, help: string, state: 'executing' | 'waiting'): void =>
+    registry.gauge(name, help, () => {
+      const { mutating, readOnly } = countKinds(flowControl.requests());
+      return [
+        ['request_kind="mutating"', mutating[state]],
+        ['request_kind="readOnly"', readOnly[state]],
+      ];
+    });
+  gauge('apiserver_current_inflight_requests', 'Requests that are being served.', 'executing');
+  gauge('apiserver_current_inqueue_requests', 'Requests that wait for a seat.', 'waiting');
 }
 
 function registerStoreSize(registry: MetricRegistry, store: Pick<Store, 'usage'>): void {

@@ -1,18 +1,15 @@
-/**
- * Whose turn it is. Pure: no clock, no waiting. What flow control of Kubernetes calls priority levels are two here, and every user is one
- * flow; a classifier of another kind only has to name other levels and flows.
- */
-export type Level = 'system' | 'workload';
-
-/** When all wait, the system is given so many times as much as all others together: it is never starved, and starves nobody. */
-const WEIGHTS: Readonly<Record<Level, number>> = { system: 4, workload: 1 };
-
+/** Whose turn it is: levels take turns by their weight, and the flows of a level evenly. Pure: no clock, no waiting. */
 export interface Flow {
-  readonly level: Level;
+  readonly level: string;
   readonly key: string;
+  /** When all levels wait, each is given work in proportion to this. The same for all flows of a level. */
+  readonly weight: number;
+  /** So many of it may wait. */
+  readonly waitingMax: number;
 }
 
 interface Waiting<T> {
+  readonly flow: Flow;
   readonly items: T[];
   head: number;
   /** Work done for this flow, on the scale of its level. */
@@ -28,57 +25,71 @@ class LevelQueue<T> {
   spent = 0;
   /** What a flow that has nothing on its account begins with. */
   virtual = 0;
+  /** Grows with each level that begins to wait. */
+  wokenAs = 0;
 }
 
 /** So many items that were taken are let go together. */
 const COMPACTED_FROM = 64;
+
+/** Names of levels come and go with their configuration; those that rest are forgotten when they are so many. */
+const LEVELS_MAX = 256;
 
 /** Debts are forgotten when they are so many. */
 const DEBTS_MAX = 1_024;
 
 /** Queues of those who wait, one for each flow. The next is one of the flow that was given least, so nobody gains by sending more. */
 export class FairQueue<T> {
-  readonly #levels: Readonly<Record<Level, LevelQueue<T>>> = { system: new LevelQueue(), workload: new LevelQueue() };
+  readonly #levels = new Map<string, LevelQueue<T>>();
+  #size = 0;
+  #woken = 0;
 
   get size(): number {
-    return this.#levels.system.size + this.#levels.workload.size;
+    return this.#size;
+  }
+
+  /** Levels that are remembered. */
+  get levels(): number {
+    return this.#levels.size;
   }
 
   lengthOf({ level, key }: Flow): number {
-    const waiting = this.#levels[level].waiting.get(key);
+    const waiting = this.#levels.get(level)?.waiting.get(key);
     return waiting === undefined ? 0 : waiting.items.length - waiting.head;
   }
 
-  push({ level, key }: Flow, item: T): void {
-    const queue = this.#levels[level];
-    if (queue.size === 0) this.#wake(level);
+  push(flow: Flow, item: T): void {
+    const queue = this.#levelOf(flow.level);
+    if (queue.size === 0) this.#wake(queue);
     queue.size += 1;
-    const known = queue.waiting.get(key);
+    this.#size += 1;
+    const known = queue.waiting.get(flow.key);
     if (known !== undefined) {
       known.items.push(item);
       return;
     }
-    const spent = Math.max(queue.virtual, queue.debts.get(key) ?? 0);
-    queue.debts.delete(key);
-    queue.waiting.set(key, { items: [item], head: 0, spent });
+    const spent = Math.max(queue.virtual, queue.debts.get(flow.key) ?? 0);
+    queue.debts.delete(flow.key);
+    queue.waiting.set(flow.key, { flow, items: [item], head: 0, spent });
   }
 
   /** Items that are held in memory for a flow, those that were taken included. */
   keptOf({ level, key }: Flow): number {
-    return this.#levels[level].waiting.get(key)?.items.length ?? 0;
+    return this.#levels.get(level)?.waiting.get(key)?.items.length ?? 0;
   }
 
   next(): { readonly flow: Flow; readonly item: T } | undefined {
-    const { system, workload } = this.#levels;
-    if (system.size === 0 && workload.size === 0) return undefined;
-    const isSystem = workload.size === 0 || (system.size > 0 && system.spent <= workload.spent);
-    return this.#nextOf(isSystem ? 'system' : 'workload');
+    let first: LevelQueue<T> | undefined;
+    for (const queue of this.#levels.values()) {
+      if (queue.size > 0 && (first === undefined || isBefore(queue, first))) first = queue;
+    }
+    return first === undefined ? undefined : this.#nextOf(first);
   }
 
   /** So much was done for the flow. */
-  charge({ level, key }: Flow, cost: number): void {
-    const queue = this.#levels[level];
-    queue.spent += cost / WEIGHTS[level];
+  charge({ level, key, weight }: Flow, cost: number): void {
+    const queue = this.#levelOf(level);
+    queue.spent += cost / weight;
     const waiting = queue.waiting.get(key);
     if (waiting !== undefined) {
       waiting.spent += cost;
@@ -88,33 +99,49 @@ export class FairQueue<T> {
     queue.debts.set(key, Math.max(queue.virtual, queue.debts.get(key) ?? 0) + cost);
   }
 
-  /** A level that did not wait has saved nothing up, and owes nothing. */
-  #wake(level: Level): void {
-    const { system, workload } = this.#levels;
-    const [queue, other] = level === 'system' ? [system, workload] : [workload, system];
-    if (other.size > 0) queue.spent = other.spent;
-  }
-
-  #nextOf(level: Level): { readonly flow: Flow; readonly item: T } | undefined {
-    const queue = this.#levels[level];
-    let first: readonly [string, Waiting<T>] | undefined;
-    for (const entry of queue.waiting) if (first === undefined || entry[1].spent < first[1].spent) first = entry;
-    if (first === undefined) return undefined;
-    const [key, waiting] = first;
-    const item = waiting.items[waiting.head++];
-    queue.size -= 1;
-    if (waiting.head >= COMPACTED_FROM && 2 * waiting.head >= waiting.items.length) {
-      waiting.items.splice(0, waiting.head);
-      waiting.head = 0;
+  #levelOf(name: string): LevelQueue<T> {
+    const known = this.#levels.get(name);
+    if (known !== undefined) return known;
+    if (this.#levels.size >= LEVELS_MAX) {
+      for (const [other, { size }] of this.#levels) if (size === 0) this.#levels.delete(other);
     }
-    queue.virtual = Math.max(queue.virtual, waiting.spent);
-    if (waiting.head === waiting.items.length) this.#rest(queue, key, waiting);
-    return item === undefined ? undefined : { flow: { level, key }, item };
+    const level = new LevelQueue<T>();
+    this.#levels.set(name, level);
+    return level;
   }
 
-  #rest(queue: LevelQueue<T>, key: string, { spent }: Waiting<T>): void {
-    queue.waiting.delete(key);
-    if (queue.debts.size >= DEBTS_MAX) queue.debts.clear();
-    queue.debts.set(key, spent);
+  /** A level that did not wait has saved nothing up, and owes nothing: it is the next among equals. */
+  #wake(woken: LevelQueue<T>): void {
+    woken.wokenAs = ++this.#woken;
+    let least: number | undefined;
+    for (const { size, spent } of this.#levels.values()) {
+      if (size > 0 && (least === undefined || spent < least)) least = spent;
+    }
+    if (least !== undefined) woken.spent = least;
   }
+
+  #nextOf(queue: LevelQueue<T>): { readonly flow: Flow; readonly item: T } | undefined {
+    let first: Waiting<T> | undefined;
+    for (const each of queue.waiting.values()) if (first === undefined || each.spent < first.spent) first = each;
+    if (first === undefined) return undefined;
+    const item = first.items[first.head++];
+    queue.size -= 1;
+    this.#size -= 1;
+    if (first.head >= COMPACTED_FROM && 2 * first.head >= first.items.length) {
+      first.items.splice(0, first.head);
+      first.head = 0;
+    }
+    queue.virtual = Math.max(queue.virtual, first.spent);
+    if (first.head === first.items.length) rest(queue, first);
+    return item === undefined ? undefined : { flow: first.flow, item };
+  }
+}
+
+const isBefore = <T>(a: LevelQueue<T>, b: LevelQueue<T>): boolean =>
+  a.spent < b.spent || (a.spent === b.spent && a.wokenAs > b.wokenAs);
+
+function rest<T>(queue: LevelQueue<T>, { flow: { key }, spent }: Waiting<T>): void {
+  queue.waiting.delete(key);
+  if (queue.debts.size >= DEBTS_MAX) queue.debts.clear();
+  queue.debts.set(key, spent);
 }

@@ -2,12 +2,22 @@ import { strict as assert } from 'node:assert';
 import { beforeEach, test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, createSystemClock, nextTurn } from '@holdfast/platform';
-import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_USER_MAX } from '../limits.ts';
+import type { User } from '../identity.ts';
+import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
+import type { Flow } from './fair-queue.ts';
 import { Turns } from './turns.ts';
 
 const GREEDY = { name: 'greedy', groups: [] };
 const OTHER = { name: 'other', groups: [] };
 const NODE = { name: 'system:node:a', groups: ['system:nodes'] };
+
+/** Nodes have a level of their own. */
+const flowOf = ({ name }: User): Flow =>
+  name === NODE.name
+    ? { level: 'node-high', key: name, weight: 4, waitingMax: WAITING_PER_FLOW_MAX }
+    : { level: 'workload', key: name, weight: 1, waitingMax: WAITING_PER_FLOW_MAX };
+
+const begin = (user: User, of: Turns = turns): Promise<void> | undefined => of.begin(user, flowOf(user));
 
 let now: number;
 let turns: Turns;
@@ -21,7 +31,7 @@ beforeEach(() => {
 
 /** A request that keeps the thread for so long. */
 async function request(user: { name: string; groups: string[] }, ms: number): Promise<void> {
-  const turn = turns.begin(user);
+  const turn = begin(user);
   if (turn !== undefined) await turn;
   now += ms;
   order.push(user.name);
@@ -29,7 +39,7 @@ async function request(user: { name: string; groups: string[] }, ms: number): Pr
 
 test('while a turn is short everybody begins at once', async () => {
   for (let n = 0; n < 100; n++) {
-    assert.equal(turns.begin(n % 2 === 0 ? GREEDY : OTHER), undefined);
+    assert.equal(begin(n % 2 === 0 ? GREEDY : OTHER), undefined);
     now += TURN_MS / 200;
   }
   await nextTurn();
@@ -68,12 +78,12 @@ test('long work gives way between its parts', async () => {
 });
 
 test('a user of whom too many wait is told to come back; work that has begun, and others, are not', async () => {
-  const all = Array.from({ length: WAITING_PER_USER_MAX + 1 }, () => request(GREEDY, 20));
+  const all = Array.from({ length: WAITING_PER_FLOW_MAX + 1 }, () => request(GREEDY, 20));
   assert.throws(
-    () => turns.begin(GREEDY),
+    () => begin(GREEDY),
     (error) => error instanceof StatusError && error.code === 429 && error.body.details?.retryAfterSeconds === 1,
   );
-  const waits = [turns.goOn(GREEDY), turns.begin(OTHER)];
+  const waits = [turns.goOn(GREEDY), begin(OTHER)];
   assert.ok(waits.every((each) => each instanceof Promise));
   await Promise.all([...all, ...waits]);
   assert.equal(turns.waiting, 0);
@@ -83,7 +93,7 @@ test('a user of many short requests lets others in', async () => {
   let now = 0;
   const turns = new Turns({ ...createSystemClock(), monotonic: () => now });
   const run = async (name: string, ms: number): Promise<void> => {
-    const waiting = turns.begin({ name, groups: [] });
+    const waiting = begin({ name, groups: [] }, turns);
     if (waiting !== undefined) await waiting;
     now += ms;
   };
@@ -110,7 +120,7 @@ test('large requests begin only while few are paused, and all of them end', asyn
   let most = 0;
   const large = async (name: string): Promise<void> => {
     const user = { name, groups: [] };
-    const turn = turns.begin(user, true);
+    const turn = turns.begin(user, flowOf(user), true);
     if (turn !== undefined) await turn;
     for (let part = 0; part < 5; part++) {
       now += TURN_MS;

@@ -1,15 +1,9 @@
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { afterThisTurn } from '@holdfast/platform/event-loop';
-import { isSystemComponent, type User } from '../identity.ts';
-import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_SYSTEM_FLOW_MAX, WAITING_PER_USER_MAX } from '../limits.ts';
+import type { User } from '../identity.ts';
+import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
 import { FairQueue, type Flow } from './fair-queue.ts';
-
-/** One level for the system, one for all others; every user is a flow. */
-export const flowOf = (user: User): Flow => ({
-  level: isSystemComponent(user) ? 'system' : 'workload',
-  key: user.name,
-});
 
 /** Work that waits for a turn. */
 interface Waiting {
@@ -31,6 +25,8 @@ export class Turns {
   #began = 0;
   /** For whom the turn is: the last who began in it. */
   #current: User | undefined;
+  /** The flow of the last request of each; work between its parts waits there, too. */
+  readonly #flows = new WeakMap<User, Flow>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -41,8 +37,9 @@ export class Turns {
     return this.#queue.size + this.#held.size;
   }
 
-  /** For a request that begins: `undefined` when it may at once. Throws 429 when too many of the same user wait. */
-  begin(user: User, isLarge = false): Promise<void> | undefined {
+  /** For a request that begins: `undefined` when it may at once. Throws 429 when too many of the same flow wait. */
+  begin(user: User, flow: Flow, isLarge = false): Promise<void> | undefined {
+    this.#flows.set(user, flow);
     if (isLarge && this.#paused >= PAUSED_WORK_MAX) return this.#wait(user, 'begins large');
     return this.#mayGoOn(user) ? undefined : this.#wait(user, isLarge ? 'begins large' : 'begins');
   }
@@ -70,9 +67,9 @@ export class Turns {
   }
 
   #wait(user: User, kind: Waiting['kind']): Promise<void> {
-    const flow = flowOf(user);
+    const flow = this.flowOf(user);
     const waiting = this.#queue.lengthOf(flow) + this.#held.lengthOf(flow);
-    if (kind !== 'goes on' && waiting >= mostWaiting(flow)) throw tooManyWaiting();
+    if (kind !== 'goes on' && waiting >= flow.waitingMax) throw tooManyWaiting();
     if (kind === 'goes on') this.#paused += 1;
     return new Promise((resolve) => {
       const start = (): void => {
@@ -98,6 +95,11 @@ export class Turns {
     }
   }
 
+  /** Where work for this user waits. */
+  flowOf(user: User): Flow {
+    return this.#flows.get(user) ?? { level: '', key: user.name, weight: 1, waitingMax: WAITING_PER_FLOW_MAX };
+  }
+
   #open(user: User): void {
     this.#isOpen = true;
     this.#current = user;
@@ -110,7 +112,7 @@ export class Turns {
     const cost = this.#clock.monotonic() - this.#began;
     // While others wait every turn counts: a user of many short requests would stay the one that was given least.
     if (this.#current !== undefined && (cost >= CHARGED_FROM_MS || this.#queue.size > 0))
-      this.#queue.charge(flowOf(this.#current), Math.max(cost, CHARGED_FROM_MS));
+      this.#queue.charge(this.flowOf(this.#current), Math.max(cost, CHARGED_FROM_MS));
     this.#current = undefined;
     this.#startNext();
   };
@@ -118,9 +120,6 @@ export class Turns {
 
 /** Less is not worth the bookkeeping. */
 const CHARGED_FROM_MS = 0.5;
-
-const mostWaiting = ({ level }: Flow): number =>
-  level === 'system' ? WAITING_PER_SYSTEM_FLOW_MAX : WAITING_PER_USER_MAX;
 
 /** In the words of flow control. */
 const tooManyWaiting = (): StatusError =>

@@ -31,11 +31,18 @@ export function tableAnswer(
   definition: ResourceDefinition,
   { objects, metadata }: ListContent,
 ): Answer {
-  if (isShort(objects)) return valueAnswer(context, 200, tableFor(core, context, definition, { objects, metadata }));
+  const ordered = inRowOrder(objects, definition);
+  if (isShort(ordered)) {
+    return valueAnswer(context, 200, tableFor(core, context, definition, { objects: ordered, metadata }));
+  }
   const head = tableFor(core, context, definition, { objects: [], metadata });
   const rowsOf = (part: readonly CachedObject[]): readonly unknown[] =>
     tableFor(core, context, definition, { objects: part, metadata }).rows;
-  return membersAnswer(core, context, head, { name: 'rows', members: inParts(objects, rowsOf) });
+  return membersAnswer(core, context, head, { name: 'rows', members: inParts(ordered, rowsOf) });
+}
+
+function inRowOrder(objects: readonly CachedObject[], { rowOrder }: ResourceDefinition): readonly CachedObject[] {
+  return rowOrder === undefined ? objects : objects.toSorted((a, b) => rowOrder(a.object, b.object));
 }
 
 export function partialListAnswer(core: Core, context: ResourceContext, { objects, metadata }: ListContent): Answer {

@@ -1,6 +1,8 @@
-import { type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
-import { ageColumn, integerColumn, nameColumn, textColumn } from '../../columns/columns.ts';
-import { setDefault } from '../../defaults/set.ts';
+import { deepEqual, type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
+import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
+import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { BOOTSTRAP_FLOW_SCHEMAS } from '../../flow-control/bootstrap-schemas.ts';
+import { byPrecedence } from '../../flow-control/precedence.ts';
 import type {
   FlowcontrolV1Subject,
   FlowSchema,
@@ -12,6 +14,7 @@ import { FLOW_SCHEMAS } from '../../refs.ts';
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredText } from '../../validation/check.ts';
 import { validateTypedConditions } from '../../validation/conditions.ts';
 import { dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { goString, goStrings, goStruct } from '../../validation/go-text.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
@@ -25,7 +28,7 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
   setDefaults: (schema) => {
     setDefault(schema, 'spec', { priorityLevelConfiguration: { name: '' }, matchingPrecedence: 1000 });
     setDefault(schema, 'status', {});
-    setDefault(schema.spec, 'matchingPrecedence', 1000);
+    setDefaultOfZero(schema.spec, 'matchingPrecedence', 1000);
     setDefault(schema.spec, 'priorityLevelConfiguration', { name: '' });
   },
   strategy: {
@@ -42,10 +45,11 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
     validateTypedConditions(out, 'status.conditions', status.conditions);
     return out;
   }),
+  rowOrder: byPrecedence,
   columns: [
     nameColumn,
     textColumn('PriorityLevel', 'How requests are treated', ({ spec }) => spec.priorityLevelConfiguration.name),
-    integerColumn('MatchingPrecedence', 'The lowest wins', ({ spec }) => spec.matchingPrecedence ?? 0),
+    textColumn('MatchingPrecedence', 'The lowest wins', ({ spec }) => spec.matchingPrecedence ?? 0),
     textColumn(
       'DistinguisherMethod',
       'What makes requests one flow',
@@ -59,9 +63,20 @@ export const flowSchemaResource = defineResource(FLOW_SCHEMAS, {
 });
 
 function validateSchema(out: FieldError[], { metadata, spec, status }: Readonly<FlowSchema>): void {
-  validateSpec(out, spec, metadata.name ?? '');
+  const name = metadata.name ?? '';
+  validateSpec(out, spec, name);
+  const fixed = FIXED_SPECS.get(name);
+  if (fixed !== undefined && !deepEqual(spec, fixed)) {
+    out.push(
+      invalid('spec', goValue('flowcontrol.FlowSchemaSpec', spec), `spec of '${name}' must equal the fixed value`),
+    );
+  }
   validateTypedConditions(out, 'status.conditions', status.conditions);
 }
+
+const FIXED_SPECS: ReadonlyMap<string, FlowSchemaSpec> = new Map(
+  BOOTSTRAP_FLOW_SCHEMAS.filter(({ isMandatory }) => isMandatory).map(({ name, spec }) => [name, spec]),
+);
 
 const METHODS = ['ByNamespace', 'ByUser'];
 

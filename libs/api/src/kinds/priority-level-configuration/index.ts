@@ -1,6 +1,7 @@
-import { type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
+import { deepEqual, type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
-import { setDefault } from '../../defaults/set.ts';
+import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
+import { BOOTSTRAP_PRIORITY_LEVELS } from '../../flow-control/bootstrap-levels.ts';
 import type {
   PriorityLevelConfiguration,
   PriorityLevelConfigurationSpec,
@@ -9,6 +10,7 @@ import type {
 import { PRIORITY_LEVEL_CONFIGURATIONS } from '../../refs.ts';
 import { validateTypedConditions } from '../../validation/conditions.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
+import { goValue } from '../../validation/go/print.ts';
 import { validateNonNegative } from '../../validation/numbers.ts';
 import { checkedInSteps } from '../checked.ts';
 import { defineResource } from '../define.ts';
@@ -43,13 +45,14 @@ export const priorityLevelConfigurationResource = defineResource(PRIORITY_LEVEL_
     nameColumn,
     textColumn('Type', 'Whether requests are limited', ({ spec }) => spec.type),
     textColumn('NominalConcurrencyShares', 'The share of the server', ({ spec }) => {
-      const shares = spec.limited?.nominalConcurrencyShares ?? spec.exempt?.nominalConcurrencyShares;
-      return shares === undefined ? NONE : String(shares);
+      return spec.limited?.nominalConcurrencyShares ?? NONE;
     }),
-    textColumn('Queues', 'How many queues there are', (level) => String(queuing(level)?.queues ?? NONE)),
-    textColumn('HandSize', 'How many queues a flow may use', (level) => String(queuing(level)?.handSize ?? NONE)),
-    textColumn('QueueLengthLimit', 'How many requests wait in a queue', (level) =>
-      String(queuing(level)?.queueLengthLimit ?? NONE),
+    textColumn('Queues', 'How many queues there are', (level) => queuing(level)?.queues ?? NONE),
+    textColumn('HandSize', 'How many queues a flow may use', (level) => queuing(level)?.handSize ?? NONE),
+    textColumn(
+      'QueueLengthLimit',
+      'How many requests wait in a queue',
+      (level) => queuing(level)?.queueLengthLimit ?? NONE,
     ),
     ageColumn,
   ],
@@ -68,9 +71,9 @@ function setPriorityLevelDefaults(level: PriorityLevelConfiguration): void {
   setDefault(limited, 'lendablePercent', 0);
   const queues = limited.limitResponse?.queuing;
   if (queues === undefined) return;
-  setDefault(queues, 'queues', 64);
-  setDefault(queues, 'handSize', 8);
-  setDefault(queues, 'queueLengthLimit', 50);
+  setDefaultOfZero(queues, 'queues', 64);
+  setDefaultOfZero(queues, 'handSize', 8);
+  setDefaultOfZero(queues, 'queueLengthLimit', 50);
 }
 
 const EXEMPT = 'exempt';
@@ -80,7 +83,23 @@ function validateLevel(out: FieldError[], { metadata, spec, status }: Readonly<P
     out.push(invalid('spec.type', spec.type ?? '', "type must be 'Exempt' if and only if name is 'exempt'"));
   }
   validateSpec(out, spec);
+  validateFixedSpec(out, spec, metadata.name ?? '');
   validateTypedConditions(out, 'status.conditions', status.conditions);
+}
+
+const FIXED_SPECS: ReadonlyMap<string, PriorityLevelConfigurationSpec> = new Map(
+  BOOTSTRAP_PRIORITY_LEVELS.filter(({ isMandatory }) => isMandatory).map(({ name, spec }) => [name, spec]),
+);
+
+/** Of the exempt level users may change what it lends to others. */
+function validateFixedSpec(out: FieldError[], spec: Readonly<PriorityLevelConfigurationSpec>, name: string): void {
+  const fixed = FIXED_SPECS.get(name);
+  if (fixed === undefined) return;
+  const isExempt = name === EXEMPT;
+  if (deepEqual(isExempt ? { ...spec, exempt: fixed.exempt } : spec, fixed)) return;
+  const but = isExempt ? " except the 'spec.exempt' field" : '';
+  const shown = goValue('flowcontrol.PriorityLevelConfigurationSpec', spec);
+  out.push(invalid('spec', shown, `spec of '${name}'${but} must equal the fixed value`));
 }
 
 function validateSpec(out: FieldError[], spec: Readonly<PriorityLevelConfigurationSpec>): void {

@@ -272,4 +272,38 @@ export const GO_STRUCTS: Readonly<Record<string, readonly (readonly [go: string,
     ['Path', 'path', 'string'],
     ['Verb', 'verb', 'string'],
   ],
+  'flowcontrol.PriorityLevelConfigurationSpec': [
+    ['Type', 'type', 'string'],
+    ['Limited', 'limited', '*flowcontrol.LimitedPriorityLevelConfiguration'],
+    ['Exempt', 'exempt', '*flowcontrol.ExemptPriorityLevelConfiguration'],
+  ],
+  'flowcontrol.FlowSchemaSpec': [
+    ['PriorityLevelConfiguration', 'priorityLevelConfiguration', 'flowcontrol.PriorityLevelConfigurationReference'],
+    ['MatchingPrecedence', 'matchingPrecedence', 'int'],
+    ['DistinguisherMethod', 'distinguisherMethod', '*flowcontrol.FlowDistinguisherMethod'],
+    ['Rules', 'rules', '[]flowcontrol.PolicyRulesWithSubjects'],
+  ],
+  'flowcontrol.PriorityLevelConfigurationReference': [['Name', 'name', 'string']],
+  'flowcontrol.PolicyRulesWithSubjects': [
+    ['Subjects', 'subjects', '[]flowcontrol.Subject'],
+    ['ResourceRules', 'resourceRules', '[]flowcontrol.ResourcePolicyRule'],
+    ['NonResourceRules', 'nonResourceRules', '[]flowcontrol.NonResourcePolicyRule'],
+  ],
+  'flowcontrol.Subject': [
+    ['Kind', 'kind', 'string'],
+    ['User', 'user', '*flowcontrol.UserSubject'],
+    ['Group', 'group', '*flowcontrol.GroupSubject'],
+    ['ServiceAccount', 'serviceAccount', '*flowcontrol.ServiceAccountSubject'],
+  ],
+  'flowcontrol.ResourcePolicyRule': [
+    ['Verbs', 'verbs', '[]string'],
+    ['APIGroups', 'apiGroups', '[]string'],
+    ['Resources', 'resources', '[]string'],
+    ['ClusterScope', 'clusterScope', 'bool'],
+    ['Namespaces', 'namespaces', '[]string'],
+  ],
+  'flowcontrol.NonResourcePolicyRule': [
+    ['Verbs', 'verbs', '[]string'],
+    ['NonResourceURLs', 'nonResourceURLs', '[]string'],
+  ],
 };

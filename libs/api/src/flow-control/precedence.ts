@@ -1,0 +1,10 @@
+import type { FlowSchema } from '../generated/types.ts';
+
+type Ranked = Pick<FlowSchema, 'metadata' | 'spec'>;
+
+/** The order in which schemas are asked whether a request is theirs. */
+export function byPrecedence(a: Ranked, b: Ranked): number {
+  const difference = (a.spec.matchingPrecedence ?? 0) - (b.spec.matchingPrecedence ?? 0);
+  if (difference !== 0) return difference;
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
+}

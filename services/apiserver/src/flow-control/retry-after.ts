@@ -1,0 +1,29 @@
+const SHORTEST_S = 1;
+const LONGEST_S = 32;
+
+/** How many seconds clients of a level are told to wait: twice as long while very many are turned away, half as long when few are. */
+export class RetryAfter {
+  #seconds = SHORTEST_S;
+  #refused = 0;
+  #since: number;
+
+  constructor(now: number) {
+    this.#since = now;
+  }
+
+  /** One more was turned away; says what it is told. */
+  refuse(now: number): number {
+    const elapsed = (now - this.#since) / 1_000;
+    if (elapsed >= this.#seconds) this.#review(now, elapsed);
+    this.#refused += 1;
+    return this.#seconds;
+  }
+
+  #review(now: number, elapsed: number): void {
+    const perSecond = this.#refused / elapsed;
+    if (perSecond >= 3 * this.#seconds) this.#seconds = Math.min(LONGEST_S, this.#seconds * 2);
+    else if (perSecond < this.#seconds) this.#seconds = Math.max(SHORTEST_S, this.#seconds / 2);
+    this.#refused = 0;
+    this.#since = now;
+  }
+}

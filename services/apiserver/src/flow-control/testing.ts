@@ -1,0 +1,20 @@
+import { BOOTSTRAP_FLOW_SCHEMAS, BOOTSTRAP_PRIORITY_LEVELS } from '@holdfast/api';
+import type { FlowConfiguration } from './configuration.ts';
+
+/** What every cluster has. */
+export const BOOTSTRAP: FlowConfiguration = {
+  schemas: BOOTSTRAP_FLOW_SCHEMAS.map(({ name, spec }) => ({
+    apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+    kind: 'FlowSchema',
+    metadata: { name },
+    spec,
+    status: {},
+  })),
+  levels: BOOTSTRAP_PRIORITY_LEVELS.map(({ name, spec }) => ({
+    apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+    kind: 'PriorityLevelConfiguration',
+    metadata: { name },
+    spec,
+    status: {},
+  })),
+};

@@ -10,6 +10,7 @@ import {
 } from './schema-exceptions.ts';
 import { INT_OR_STRING, MICRO_TIME, publishedName, QUANTITY, TIME } from './schema-names.ts';
 import { kindsOfStruct } from './struct-kinds.ts';
+import { fieldText, kindText } from './texts.ts';
 import { wellKnownSchema } from './well-known-schemas.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -93,7 +94,9 @@ export class SchemaCollector {
     const entries = Object.entries(fields);
     const required = entries.filter(([, field]) => field.required === true).map(([key]) => key);
     const properties = entries.map(([key, field]) => [key, this.#field(field, { struct: name, field: key })]);
+    const description = kindText(name);
     return {
+      ...(description === undefined ? {} : { description }),
       type: 'object',
       ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
       ...(required.length === 0 ? {} : { required }),
@@ -104,7 +107,9 @@ export class SchemaCollector {
 
   #field(field: FieldSchema, place: Place): JsonSchema {
     const type = field.type();
+    const description = fieldText(place.struct, place.field);
     const siblings = {
+      ...(description === undefined ? {} : { description }),
       ...this.#defaultOf(field, place),
       ...MARKED_AS_LISTS[`${place.struct}.${place.field}`],
       ...DESCRIPTIONS[`${place.struct}.${place.field}`],

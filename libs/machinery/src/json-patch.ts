@@ -14,6 +14,7 @@ import {
   MAX_JSON_DEPTH,
   MAX_JSON_PATCH_COPY_BYTES,
   MAX_JSON_PATCH_OPERATIONS,
+  MAX_JSON_POINTER_CHARS,
   MAX_STRICT_ERRORS,
 } from './limits.ts';
 import { badRequest, requestEntityTooLarge, unprocessablePatch } from './status.ts';
@@ -242,6 +243,9 @@ function isList(container: Container): container is Json[] {
 }
 
 function parsePointer(path: string): string[] {
+  if (path.length > MAX_JSON_POINTER_CHARS) {
+    throw new JsonPatchError(`path has more than ${MAX_JSON_POINTER_CHARS} characters`);
+  }
   if (!path.startsWith('/')) throw new JsonPatchError(`path does not start with a slash: ${path}`);
   // What is deeper than any document is not there.
   const tokens = path.slice(1).split('/', MAX_JSON_DEPTH + 1);

@@ -2,6 +2,8 @@
 export const MAX_JSON_DEPTH = 1_000;
 /** Operations in one JSON patch. */
 export const MAX_JSON_PATCH_OPERATIONS = 10_000;
+/** Characters of one path in a JSON patch: the longest key of an annotation has 317. */
+export const MAX_JSON_POINTER_CHARS = 64 * 1024;
 /** Bytes that all `copy` operations of one JSON patch may add together. */
 export const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
 /** Unknown and duplicate fields reported for one document. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { deepFreeze } from './deep.ts';
 import type { Json } from './json.ts';
 import { applyJsonPatch, decodeJsonPatch, type JsonPatchOperation } from './json-patch.ts';
+import { MAX_JSON_POINTER_CHARS } from './limits.ts';
 import { applyMergePatch, decodeMergePatch } from './merge-patch.ts';
 import { StatusError } from './status.ts';
 
@@ -137,5 +138,16 @@ test('adding what was removed gives the document back', () => {
         assert.deepEqual(result, json);
       },
     ),
+  );
+});
+
+test('a path of a JSON patch has a bound', () => {
+  const longest = `/${'~1'.repeat(MAX_JSON_POINTER_CHARS / 2 - 1)}`;
+  assert.deepEqual(applyJsonPatch({}, [{ op: 'add', path: `${longest}a`, value: 1 }]), {
+    [`${'/'.repeat(MAX_JSON_POINTER_CHARS / 2 - 1)}a`]: 1,
+  });
+  assert.throws(
+    () => applyJsonPatch({}, [{ op: 'add', path: `${longest}abc`, value: 1 }]),
+    (error) => error instanceof StatusError && error.code === 422,
   );
 });

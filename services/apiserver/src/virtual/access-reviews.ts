@@ -97,16 +97,20 @@ async function decide(
   review: KubeObject,
   question: { readonly user: User; readonly asked: Asked | undefined },
 ): Promise<ApiResponse> {
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const info = infoOf(question.asked ?? {});
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const reason = await isAllowed(core.access.authorizers, question.user, info);
   const why = reason ?? whyNot(core.access.authorizers, question.user, info);
   const told = why === '' || why.startsWith('member of') ? {} : { reason: why };
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const { problems } = readSelectors(question.asked?.resourceAttributes ?? {});
   const status: JsonObject = {
     allowed: reason !== undefined,
     ...told,
     ...(problems.length === 0 ? {} : { evaluationError: problems.join('; ') }),
   };
+  if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   return reviewAnswer(core, context, review, { status });
 }
 

@@ -138,7 +138,8 @@ function send(api: AbusedApi, { method, path, headers, body }: PlainRequest, sen
   sent.once('timeout', () =>
     sent.destroy(new Error(`no answer within ${ANSWER_WITHIN_MS} ms: ${method} ${path.slice(0, 80)}`)),
   );
-  sent.once('error', reject);
+  // More than one: what is destroyed on purpose may hang up as well.
+  sent.on('error', reject);
   sent.end(text);
   return promise;
 }

@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test`, `npm run holdfast` and `npm run images`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test`, `npm run holdfast`, `npm run images` and `npm run hunt`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -13,6 +13,7 @@ const PROGRAMS = {
   start: ['services/holdfast/src/main.ts', 'start'],
   test: ['tools/test/main.ts'],
   holdfast: ['services/holdfast/src/main.ts'],
+  hunt: ['tools/hunt/main.ts'],
   images: ['scripts/images/build.ts'],
 };
 
@@ -44,7 +45,10 @@ const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 const [command = '', ...rest] = process.argv.slice(2);
 const program = PROGRAMS[command];
 if (program === undefined)
-  fail(`unknown command "${command}"`, 'Use `npm start`, `npm test`, `npm run holdfast` or `npm run images`.');
+  fail(
+    `unknown command "${command}"`,
+    'Use `npm start`, `npm test`, `npm run holdfast`, `npm run images` or `npm run hunt`.',
+  );
 const node = pinnedNode();
 installDependencies();
 handOver(node, program, rest);

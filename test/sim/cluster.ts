@@ -1,6 +1,5 @@
 import { formatIncarnation } from '@holdfast/api';
-import { type ApiServer, createApiServer, FENCER, type User } from '@holdfast/apiserver';
-import { createRelay } from '@holdfast/apiserver/relay';
+import { FENCER, type User } from '@holdfast/apiserver';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, createApiClient } from '@holdfast/client';
@@ -23,7 +22,6 @@ import {
   AtMostOneOracle,
   BUS_PARTY,
   createSimulatedBus,
-  createSimulatedTransport,
   type LinkQuality,
   type ProcessFact,
   type SimulatedMachine,
@@ -31,14 +29,14 @@ import {
   SimulatedProcess,
   SimulationKernel,
 } from '@holdfast/testing';
+import { ApiServers, type StoreOf } from './api-servers.ts';
 import { type Commit, CommittedState } from './committed.ts';
-import { recordCommits } from './recording-store.ts';
 
 /** Revisions that an adoption leaves out. */
 const ADOPTION_JUMP = 1_000_000_000_000;
-const API_PARTY = 'apiserver';
-const REQUEST_TIMEOUT_MS = 10_000;
-const WATCH_IDLE_TIMEOUT_MS = 90_000;
+export const API_PARTY = 'apiserver';
+const SCHEDULER_PARTY = 'scheduler';
+const MANAGER_PARTY = 'controller-manager';
 const ANSWER_DEADLINE_MS = 60_000;
 
 export interface SimClusterOptions {
@@ -60,7 +58,12 @@ export interface SimClusterOptions {
   readonly selfFencing?: { readonly policy: 'exclusive' | 'all'; readonly guard?: 'broken' } | undefined;
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
-  readonly storeOf?: (store: Store) => Store;
+  readonly storeOf?: StoreOf;
+  /** How many of each; from two on they have leases. Default: 1. */
+  readonly replicas?: { readonly apiServers?: number; readonly schedulers?: number; readonly managers?: number };
+  readonly observeCommit?: (commit: Commit) => void;
+  readonly defaultTolerationSeconds?: number;
+  readonly nodeMonitorGraceSeconds?: number;
 }
 
 /** One fencer of possibly several, each a process of its own. */
@@ -108,11 +111,14 @@ export interface SimTwin {
   readonly party: string;
 }
 
-interface SimApi {
-  readonly store: Store;
-  readonly server: ApiServer;
-  readonly services: readonly Service[];
+/** A process of the control plane that can crash alone. */
+interface SimPart {
+  readonly process: SimulatedProcess;
+  readonly create: (machine: SimulatedMachine) => Service;
 }
+
+const partiesOf = (name: string, count = 1): readonly string[] =>
+  Array.from({ length: count }, (_, i) => (i === 0 ? name : `${name}-${i + 1}`));
 
 /** The shipping classes of the whole control plane and its nodes on one simulated network, with an oracle beside them. */
 export class SimCluster {
@@ -126,9 +132,13 @@ export class SimCluster {
   readonly admin: ApiClient;
   /** A user without any right but those that a scenario gives to `OWNER`. */
   readonly owner: ApiClient;
+  /** A user elsewhere, whom the network does not spare. */
+  readonly watcher: ApiClient;
   readonly #options: SimClusterOptions;
   readonly #hub: Bus = createLocalBus();
-  #api: SimApi;
+  readonly #apis: ApiServers;
+  readonly apiParties: readonly string[];
+  readonly #parts = new Map<string, SimPart>();
   readonly #services: readonly Service[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #fencers = new Map<string, SimulatedProcess>();
@@ -140,15 +150,21 @@ export class SimCluster {
     this.nodeNames = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
     this.oracle = new AtMostOneOracle(this.kernel, (_, podName) => options.identities.test(podName));
     this.kernel.addOracle(this.oracle);
-    for (const party of [API_PARTY, BUS_PARTY, 'scheduler', 'controller-manager', 'user', ...this.nodeNames]) {
+    for (const party of [BUS_PARTY, 'user', ...this.nodeNames]) {
       this.network.join(party);
     }
-    this.#api = this.#createApi(createMemoryStore());
+    const { apiServers, schedulers, managers } = options.replicas ?? {};
+    this.apiParties = partiesOf(API_PARTY, apiServers);
+    this.#apis = this.#createApis();
+    for (const party of partiesOf(SCHEDULER_PARTY, schedulers)) this.#addPart(party, this.#createScheduler);
+    for (const party of partiesOf(MANAGER_PARTY, managers)) this.#addPart(party, this.#createControllerManager);
     const users = this.#boot('user');
     this.admin = this.#clientFor(users, ADMIN);
     this.owner = this.#clientFor(users, OWNER);
+    this.watcher = this.#clientFor(users, ADMIN);
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
-    this.#services = [...this.#api.services, this.#createScheduler(), this.#createControllerManager(), ...nodes];
+    const parts = [...this.#parts.keys()].map((party) => this.#bootPart(party));
+    this.#services = [...this.#apis.services(), ...parts, ...nodes];
   }
 
   start(): void {
@@ -157,7 +173,7 @@ export class SimCluster {
 
   /** The store of now, also while the API refuses. */
   get store(): Store {
-    return this.#api.store;
+    return this.#apis.store;
   }
 
   /**
@@ -165,17 +181,40 @@ export class SimCluster {
    * operator has said so to the store.
    */
   async restoreStore(revision: number, { adopted }: { readonly adopted: boolean }): Promise<void> {
-    const { store } = this.#api;
+    const { store } = this.#apis;
     const lineage = store.lineage();
-    this.network.isolate(API_PARTY);
-    for (const service of this.#api.services) this.background(service.stop());
+    for (const party of this.apiParties) this.network.isolate(party);
+    for (const service of this.#apis.services()) this.background(service.stop());
     const { ids } = this.#boot('restored-store');
     const copy = createMemoryStore({ ids, lineage });
     await copyUpTo(store, revision, copy);
     this.committed.replace((await copy.list('')).objects);
-    this.#api = this.#createApi(adopted ? await this.#adopt(copy) : copy);
-    this.network.rejoin(API_PARTY);
-    for (const service of this.#api.services) this.background(service.start());
+    const services = this.#apis.startOn(adopted ? await this.#adopt(copy) : copy);
+    for (const party of this.apiParties) this.network.rejoin(party);
+    for (const service of services) this.background(service.start());
+  }
+
+  /** The processes of the control plane that can crash alone, API servers first. */
+  get controlPlane(): readonly string[] {
+    return [...this.apiParties, ...this.#parts.keys()];
+  }
+
+  /** One process of the control plane is gone in the middle of whatever it did. */
+  crash(party: string): void {
+    if (this.apiParties.includes(party)) this.#apis.crash(party);
+    else this.#parts.get(party)?.process.crash();
+  }
+
+  /** Another one starts in place of one that crashed. */
+  restart(party: string): void {
+    const services = this.apiParties.includes(party) ? this.#apis.restart(party) : [this.#bootPart(party)];
+    for (const service of services) this.background(service.start());
+  }
+
+  /** The process of a party, for pauses and clocks. */
+  jumpClock(party: string, byMs: number): void {
+    const process = this.#apis.processOf(party) ?? this.#parts.get(party)?.process ?? this.#nodes.get(party)?.process;
+    process?.jumpClock(byMs);
   }
 
   /**
@@ -212,7 +251,7 @@ export class SimCluster {
 
   /** The node and the control plane do not hear each other; nodes and users still reach it. */
   cutFromMasters(name: string): void {
-    for (const master of [API_PARTY, BUS_PARTY]) {
+    for (const master of [...this.apiParties, BUS_PARTY]) {
       this.network.block(name, master);
       this.network.block(master, name);
     }
@@ -239,16 +278,15 @@ export class SimCluster {
 
   /** The kubelet alone is killed, or stopped for ever; the machine and its containers go on. */
   killKubelet(name: string): void {
-    const node = this.#machineOf(name);
-    node.process.crash();
-    this.background(node.connection.close());
+    const { process, connection } = this.#machineOf(name);
+    process.crash();
+    this.background(connection.close());
   }
 
-  /** The kubelet alone is killed and starts again; the machine and its containers go on. */
+  /** The kubelet alone is killed and starts again. */
   restartKubelet(name: string): void {
+    this.killKubelet(name);
     const node = this.#machineOf(name);
-    node.process.crash();
-    this.background(node.connection.close());
     node.connection = node.runtime.connect();
     const machine = node.process.boot(this.#options.logOf?.(name));
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
@@ -285,35 +323,53 @@ export class SimCluster {
     return createMemoryStore({ ids, lineage: { incarnation, epoch: epoch + 1 }, adopted });
   }
 
-  #createApi(data: Store): SimApi {
-    const machine = this.#boot(API_PARTY);
-    const recorded = recordCommits(data, this.kernel, (commit) => this.#committed(commit));
-    const store = this.#options.storeOf?.(recorded) ?? recorded;
-    const ownershipRule = this.#options.ownershipRule ?? 'enforced';
-    const server = createApiServer({ ...machine, store, tokens: tokensOf(this.nodeNames), ownershipRule });
-    const relay = createRelay({ ...machine, store, bus: this.#hub, knownState: server.knownState });
-    return { store, server, services: [server, relay] };
+  #createApis(): ApiServers {
+    const { storeOf, logOf, defaultTolerationSeconds, ownershipRule = 'enforced' } = this.#options;
+    const onCommit = (commit: Commit): void => {
+      this.committed.apply(commit);
+      this.#options.observeCommit?.(commit);
+    };
+    const { kernel, network, apiParties: parties } = this;
+    const tokens = tokensOf(this.nodeNames);
+    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf };
+    return new ApiServers(
+      { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
+      createMemoryStore(),
+    );
   }
 
-  #committed(commit: Commit): void {
-    this.committed.apply(commit);
+  #addPart(party: string, create: (machine: SimulatedMachine) => Service): void {
+    this.network.join(party);
+    this.#parts.set(party, { process: new SimulatedProcess(this.kernel, party), create });
   }
 
-  #createScheduler(): Service {
-    const machine = this.#boot('scheduler');
-    return createScheduler({ ...machine, bus: this.#busFor(machine), client: this.#clientFor(machine, SCHEDULER) });
+  #bootPart(party: string): Service {
+    const part = this.#parts.get(party);
+    invariant(part !== undefined, 'the process is one of the control plane', { party });
+    return part.create(part.process.boot(this.#options.logOf?.(party)));
   }
 
-  #createControllerManager(): Service {
-    const machine = this.#boot('controller-manager');
-    const { podEviction } = this.#options;
+  readonly #createScheduler = (machine: SimulatedMachine): Service =>
+    createScheduler({
+      ...machine,
+      bus: this.#busFor(machine),
+      client: this.#clientFor(machine, SCHEDULER),
+      leaderElection: (this.#options.replicas?.schedulers ?? 1) > 1,
+    });
+
+  readonly #createControllerManager = (machine: SimulatedMachine): Service => {
+    const { podEviction, nodeMonitorGraceSeconds, replicas } = this.#options;
     return createControllerManager({
       ...machine,
       bus: this.#busFor(machine),
       clients: { manager: this.#clientFor(machine, CONTROLLER_MANAGER), podGc: this.#clientFor(machine, POD_GC) },
+      settings: {
+        leaderElection: (replicas?.managers ?? 1) > 1,
+        ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+      },
       ...(podEviction === undefined ? {} : { podEviction }),
     });
-  }
+  };
 
   #createNode(name: string): Service {
     const process = new SimulatedProcess(this.kernel, name);
@@ -374,16 +430,7 @@ export class SimCluster {
   }
 
   #clientFor(machine: SimulatedMachine, user: string, incarnation?: string): ApiClient {
-    const transport = createSimulatedTransport({
-      kernel: this.kernel,
-      network: this.network,
-      from: machine.name,
-      clock: machine.clock,
-      to: API_PARTY,
-      server: () => this.#api.server.handle,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
-    });
+    const transport = this.#apis.transportFor(machine);
     return createApiClient({ transport, token: user, userAgent: user, incarnation });
   }
 

@@ -5,6 +5,8 @@ import { type Revision, resourcePrefix, type StoredObject, type WriteOperation }
 export interface Commit {
   readonly revision: Revision;
   readonly operation: WriteOperation;
+  /** The user who asked for it, or the API server that wrote it by itself. */
+  readonly by?: string;
 }
 
 interface Entry {

@@ -23,7 +23,7 @@ export interface SimulatedMachine {
 
 /** Wall clock of a component compared with virtual time. */
 export interface ClockError {
-  readonly skewMs: number;
+  skewMs: number;
 }
 
 /**
@@ -56,6 +56,12 @@ export class SimulatedProcess {
     this.#kernel.record(`crash ${this.name}`);
   }
 
+  /** Its wall clock jumps, forwards or backwards; the monotonic one does not. */
+  jumpClock(byMs: number): void {
+    this.#clockError.skewMs += byMs;
+    this.#kernel.record(`clock of ${this.name} jumps`);
+  }
+
   #clock(alive: () => boolean): Clock {
     const timer = (delayMs: number, fire: () => void): Timer => {
       let pending = true;
@@ -67,6 +73,7 @@ export class SimulatedProcess {
         delayMs,
         label: `timer ${this.name}`,
         owner: this.name,
+        at: this.name,
         fire: expire,
         wanted: () => pending && alive(),
       });

@@ -7,6 +7,8 @@ export interface SimEvent {
   readonly sequence: number;
   /** What is folded into the trace hash. */
   readonly label: string;
+  /** The process in which it happens, where that matters. */
+  readonly at?: string | undefined;
   readonly fire: () => void;
   /** False once the component that asked for it has crashed or cancelled: the event is dropped. */
   readonly wanted: () => boolean;

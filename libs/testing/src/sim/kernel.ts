@@ -36,6 +36,8 @@ export interface ScheduleOptions {
   readonly label: string;
   /** Whose event it is: a process, or a link. The order of events at one time is drawn from a stream of their owner. */
   readonly owner?: string;
+  /** The process in which it happens: while that one is paused it waits. */
+  readonly at?: string;
   readonly fire: () => void;
   readonly wanted?: () => boolean;
 }
@@ -49,6 +51,8 @@ export class SimulationKernel {
   readonly #heap = new EventHeap();
   readonly #trace = new TraceHash();
   readonly #oracles: Oracle[] = [];
+  /** Until when each process does nothing. */
+  readonly #pausedUntil = new Map<string, number>();
   readonly #ties = new Map<string, Random>();
   #nowTicks = 0;
   #sequence = 0;
@@ -84,10 +88,17 @@ export class SimulationKernel {
       tieBreak: this.#tiesOf(options.owner ?? '').int(0x4000_0000),
       sequence: this.#sequence++,
       label: options.label,
+      at: options.at,
       fire: options.fire,
       wanted: options.wanted ?? (() => true),
     });
     return atTicks / TICKS_PER_MS;
+  }
+
+  /** The process does nothing for this long (stopped, starved, swapped out); what would happen in it happens afterwards, in its order. */
+  pause(process: string, durationMs: number): void {
+    this.#pausedUntil.set(process, this.#nowTicks + Math.ceil(durationMs * TICKS_PER_MS));
+    this.record(`pause ${process}`);
   }
 
   /** A stream per owner: an event that one of them no longer has changes nothing for the others. */
@@ -152,11 +163,20 @@ export class SimulationKernel {
     invariant(event !== undefined, 'a step needs an event');
     invariant(event.atTicks >= this.#nowTicks, 'virtual time never goes back', { label: event.label });
     this.#countStep(event);
-    if (!event.wanted()) return;
+    if (!event.wanted() || this.#isHeldBack(event)) return;
     this.#trace.fold(`${event.atTicks} ${event.label}`);
     event.fire();
     await this.#settle();
     this.#checkOracles();
+  }
+
+  #isHeldBack(event: SimEvent): boolean {
+    if (event.at === undefined || this.#pausedUntil.size === 0) return false;
+    const untilTicks = this.#pausedUntil.get(event.at) ?? 0;
+    if (untilTicks <= this.#nowTicks) return false;
+    // What was due earlier is also done earlier afterwards.
+    this.#heap.push({ ...event, atTicks: untilTicks, tieBreak: -1, sequence: this.#sequence++ });
+    return true;
   }
 
   #countStep({ atTicks, label }: SimEvent): void {

@@ -92,6 +92,7 @@ export class SimulatedNetwork {
       delayMs,
       label: `${path} ${options.label}`,
       owner: path,
+      at: options.to,
       fire: () => {
         if (lostNow || this.#blocked.has(path)) options.lost?.();
         else options.deliver();

@@ -17,8 +17,10 @@ export interface SimulatedTransportOptions {
   /** Who calls, and on whose clock its deadlines run. */
   readonly from: string;
   readonly clock: Clock;
+  /** False once the caller's incarnation has crashed: it neither asks nor hears any more. */
+  readonly alive?: () => boolean;
   readonly to: string;
-  /** `undefined` while the server is down: the call is refused. */
+  /** `undefined` while the server is down: the call is refused. One that was started anew is another handler. */
   readonly server: () => ApiHandler | undefined;
   readonly requestTimeoutMs: number;
   /** A watch that delivers nothing for this long is taken for half-open and ends with an error. */
@@ -49,13 +51,14 @@ class SimulatedCall {
   answer(): Promise<ApiResponse> {
     const { clock, requestTimeoutMs, network, from, to } = this.#options;
     return new Promise((resolve, reject) => {
+      if (!this.#isAlive()) return;
       const deadline = clock.timer(requestTimeoutMs, () => {
         this.#hangUp();
         reject(new TransportError(`no answer to ${this.#label} from ${to} within ${requestTimeoutMs} ms`));
       });
       const settle = (act: () => void): void => {
         deadline.cancel();
-        act();
+        if (this.#isAlive()) act();
       };
       this.#request.signal?.addEventListener('abort', () => {
         this.#hangUp();
@@ -84,19 +87,21 @@ class SimulatedCall {
       return;
     }
     handler({ ...this.#request, signal: this.#serverAbort.signal }).then((response) => {
+      // A crashed server says nothing more: the deadline of the caller tells it.
+      if (server() !== handler) return;
       network.send({
         from: to,
         to: from,
         label: `${response.status} ${this.#label}`,
         deliver: () =>
-          resolve(response.body.kind === 'watch' ? this.#stream(response, response.body.frames) : response),
+          resolve(response.body.kind === 'watch' ? this.#stream(response, response.body.frames, handler) : response),
         lost: () => this.#serverAbort.abort(),
       });
     }, kernel.fail.bind(kernel));
   }
 
   /** The client's end of a watch: frames arrive in order, each after its own latency; after one is lost nothing arrives any more. */
-  #stream(response: ApiResponse, frames: AsyncIterable<WatchFrame>): ApiResponse {
+  #stream(response: ApiResponse, frames: AsyncIterable<WatchFrame>, handler: ApiHandler): ApiResponse {
     const { clock, watchIdleTimeoutMs, to, kernel } = this.#options;
     const queue = new FrameQueue({
       clock,
@@ -106,17 +111,17 @@ class SimulatedCall {
       onClose: () => this.#hangUp(),
     });
     this.#request.signal?.addEventListener('abort', () => queue.end());
-    this.#pump(frames, queue).catch(kernel.fail.bind(kernel));
+    this.#pump(frames, queue, handler).catch(kernel.fail.bind(kernel));
     return { ...response, body: { kind: 'watch', frames: queue } };
   }
 
-  async #pump(frames: AsyncIterable<WatchFrame>, queue: FrameQueue): Promise<void> {
-    const { network, from, to } = this.#options;
+  async #pump(frames: AsyncIterable<WatchFrame>, queue: FrameQueue, handler: ApiHandler): Promise<void> {
+    const { network, from, to, server } = this.#options;
     let broken = false;
     let lastArrivalMs = 0;
     const send = (label: string, deliver: () => void): void => {
       const arrive = (): void => {
-        if (!broken) deliver();
+        if (!broken && this.#isAlive()) deliver();
       };
       const lost = (): void => {
         broken = true;
@@ -124,11 +129,15 @@ class SimulatedCall {
       lastArrivalMs = network.send({ from: to, to: from, label, deliver: arrive, lost, notBeforeMs: lastArrivalMs });
     };
     for await (const frame of frames) {
-      if (broken) break;
+      if (broken || server() !== handler || !this.#isAlive()) break;
       send(`frame ${this.#request.path}`, () => queue.push(frame));
     }
     this.#serverAbort.abort();
     send(`end ${this.#request.path}`, () => queue.end());
+  }
+
+  #isAlive(): boolean {
+    return this.#options.alive?.() ?? true;
   }
 
   /** Tells the server, if the network lets it, that nobody listens any more. */

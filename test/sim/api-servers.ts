@@ -1,0 +1,146 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type ApiServer, createApiServer, type User } from '@holdfast/apiserver';
+import { createRelay } from '@holdfast/apiserver/relay';
+import type { Bus } from '@holdfast/bus';
+import { type ApiHandler, type ApiTransport, TransportError } from '@holdfast/client';
+import type { Log, Service } from '@holdfast/platform';
+import type { Store } from '@holdfast/store';
+import {
+  createSimulatedTransport,
+  type SimulatedMachine,
+  type SimulatedNetwork,
+  SimulatedProcess,
+  type SimulationKernel,
+} from '@holdfast/testing';
+import type { Commit } from './committed.ts';
+import { recordCommits } from './recording-store.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const WATCH_IDLE_TIMEOUT_MS = 90_000;
+const BEARER = 'Bearer ';
+
+/** What a party sees of a store that only it uses: its own latency and faults. */
+export type StoreOf = (store: Store, machine: SimulatedMachine) => Store;
+
+export interface ApiServersOptions {
+  readonly kernel: SimulationKernel;
+  readonly network: SimulatedNetwork;
+  readonly parties: readonly string[];
+  readonly hub: Bus;
+  readonly tokens: ReadonlyMap<string, User>;
+  readonly ownershipRule: 'enforced' | 'off';
+  readonly defaultTolerationSeconds?: number | undefined;
+  readonly storeOf?: StoreOf | undefined;
+  readonly logOf?: ((party: string) => Log) | undefined;
+  readonly onCommit: (commit: Commit) => void;
+}
+
+interface RunningServer {
+  readonly store: Store;
+  readonly handle: ApiHandler;
+  readonly services: readonly Service[];
+}
+
+/** One or more API servers over one store, each with a cache and a relay of its own. They crash and start again one by one. */
+export class ApiServers {
+  readonly #options: ApiServersOptions;
+  readonly #processes = new Map<string, SimulatedProcess>();
+  readonly #running = new Map<string, RunningServer>();
+  /** Who asked for the write that is under way. */
+  readonly #asking = new AsyncLocalStorage<string>();
+  #data: Store;
+
+  constructor(options: ApiServersOptions, data: Store) {
+    this.#options = options;
+    this.#data = data;
+    for (const party of options.parties) {
+      this.#processes.set(party, new SimulatedProcess(options.kernel, party));
+      options.network.join(party);
+      this.#boot(party);
+    }
+  }
+
+  /** As the first of them sees it. */
+  get store(): Store {
+    return this.#running.values().next().value?.store ?? this.#data;
+  }
+
+  processOf(party: string): SimulatedProcess | undefined {
+    return this.#processes.get(party);
+  }
+
+  services(): readonly Service[] {
+    return [...this.#running.values()].flatMap(({ services }) => services);
+  }
+
+  /** Its memory is gone; what it had sent to the store may have been written. */
+  crash(party: string): void {
+    this.#processes.get(party)?.crash();
+    this.#running.delete(party);
+  }
+
+  /** Starts a new one in place of one that crashed. */
+  restart(party: string): readonly Service[] {
+    return this.#running.has(party) ? [] : this.#boot(party).services;
+  }
+
+  /** All of them start anew, on these data. */
+  startOn(data: Store): readonly Service[] {
+    this.#data = data;
+    this.#running.clear();
+    return this.#options.parties.flatMap((party) => this.#boot(party).services);
+  }
+
+  /** A client's way to them: to one as long as it answers, then to the next. */
+  transportFor(machine: SimulatedMachine): ApiTransport {
+    const { kernel, network, parties } = this.#options;
+    const ways = parties.map((to) =>
+      createSimulatedTransport({
+        kernel,
+        network,
+        from: machine.name,
+        clock: machine.clock,
+        alive: machine.alive,
+        to,
+        server: () => this.#running.get(to)?.handle,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
+      }),
+    );
+    let used = ways.length === 1 ? 0 : machine.random.int(ways.length);
+    return {
+      request: async (request) => {
+        const way = used;
+        try {
+          return await (ways[way] ?? never(parties)).request(request);
+        } catch (error) {
+          if (used === way) used = (way + 1) % ways.length;
+          throw error;
+        }
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  #boot(party: string): RunningServer {
+    const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf } = this.#options;
+    const process = this.#processes.get(party) ?? new SimulatedProcess(kernel, party);
+    const machine = process.boot(logOf?.(party));
+    const recorded = recordCommits(this.#data, kernel, (commit) =>
+      this.#options.onCommit({ ...commit, by: this.#asking.getStore() ?? party }),
+    );
+    const store = storeOf?.(recorded, machine) ?? recorded;
+    const toleration = defaultTolerationSeconds === undefined ? {} : { defaultTolerationSeconds };
+    const server: ApiServer = createApiServer({ ...machine, store, tokens, ownershipRule, ...toleration });
+    const relay = createRelay({ ...machine, store, bus: hub, knownState: server.knownState });
+    const handle: ApiHandler = (request) =>
+      this.#asking.run((request.headers['authorization'] ?? '').slice(BEARER.length), () => server.handle(request));
+    const running = { store, handle, services: [server, relay] };
+    this.#running.set(party, running);
+    return running;
+  }
+}
+
+function never(parties: readonly string[]): never {
+  throw new TransportError(`none of ${parties.join(', ')} can be asked`);
+}

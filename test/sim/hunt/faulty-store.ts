@@ -1,0 +1,69 @@
+import { type Change, OutcomeUnknown, type Revision, type Store, StoreUnavailable } from '@holdfast/store';
+import type { SimulatedMachine } from '@holdfast/testing';
+
+/** How the way between one API server and the store is now. Changed while a run goes on. */
+export interface StoreWay {
+  /** Longest time of one direction. */
+  latencyMs: number;
+  /** Nothing gets through; followers are cut off. */
+  isDown: boolean;
+  /** Chance that the answer of a write is lost, although it was done. */
+  unknown: number;
+}
+
+export const goodWay = (): StoreWay => ({ latencyMs: 2, isDown: false, unknown: 0 });
+
+const SHORTEST_SHARE = 0.1;
+
+/**
+ * A store that takes its time, so that requests meet each other inside the server, and that fails as its way says. All of it runs on the
+ * clock of its user: what a crashed API server had begun goes no further.
+ */
+export function createFaultyStore(store: Store, machine: SimulatedMachine, way: StoreWay): Store {
+  return new Proxy(store, {
+    get: (of, name) => {
+      if (name === 'write') return writeOver(store, machine, way);
+      if (name === 'changes') return changesOver(store, machine, way);
+      const member: unknown = Reflect.get(of, name);
+      if (typeof member !== 'function') return member;
+      if (!ASKED.has(name)) return member.bind(of);
+      return async (...given: unknown[]): Promise<unknown> => {
+        await travel(machine, way);
+        if (way.isDown) throw new StoreUnavailable(`${String(name)} got no answer`);
+        return Reflect.apply(member, of, given) as unknown;
+      };
+    },
+  });
+}
+
+const ASKED = new Set<string | symbol>(['get', 'list', 'currentRevision', 'compactedRevision', 'writeIdAt', 'compact']);
+
+function travel({ clock, random }: SimulatedMachine, { latencyMs }: StoreWay): Promise<void> {
+  return clock.sleep(latencyMs * (SHORTEST_SHARE + random.float() * (1 - SHORTEST_SHARE)));
+}
+
+function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay): Store['write'] {
+  return async (operations, options) => {
+    await travel(machine, way);
+    if (way.isDown) throw new StoreUnavailable('the write got no answer');
+    const result = await store.write(operations, options);
+    const isLost = way.unknown > 0 && machine.random.float() < way.unknown;
+    await travel(machine, way);
+    if (isLost || way.isDown) throw new OutcomeUnknown(options?.writeId ?? 'without a name');
+    return result;
+  };
+}
+
+/** Changes arrive late, several together; while the way is down the follower loses its connection. */
+function changesOver(store: Store, machine: SimulatedMachine, way: StoreWay): Store['changes'] {
+  return async function* follow(options: {
+    readonly after: Revision;
+    readonly signal: AbortSignal;
+  }): AsyncGenerator<readonly Change[]> {
+    for await (const changes of store.changes(options)) {
+      await travel(machine, way);
+      if (way.isDown) throw new StoreUnavailable('the connection was lost');
+      yield changes;
+    }
+  };
+}

@@ -1,0 +1,41 @@
+import { type HuntPlan, planOf } from './plan.ts';
+import { runPlan, type Violation } from './run.ts';
+import { type ScenarioFile, scenarioOf } from './scenario-file.ts';
+import { shrink } from './shrink.ts';
+
+const SHRINK_RUNS = 60;
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly steps: number;
+  readonly simulatedSeconds: number;
+  readonly scenario?: ScenarioFile;
+}
+
+export interface HuntOptions {
+  readonly shrinks: boolean;
+  /** The bug with which this process was loaded. */
+  readonly planted: string | undefined;
+}
+
+/** One fresh seed; what it breaks is made as small as it gets. */
+export async function huntSeed(seed: number, options: HuntOptions): Promise<SeedReport> {
+  const plan = planOf(seed);
+  const { violation, steps, simulatedSeconds } = await runPlan(plan);
+  const report = { seed, steps, simulatedSeconds };
+  if (violation === undefined) return report;
+  const smaller = options.shrinks ? await smallest(plan, violation) : { plan, violation };
+  return { ...report, scenario: scenarioOf(smaller.plan, smaller.violation, options.planted) };
+}
+
+async function smallest(plan: HuntPlan, found: Violation): Promise<{ plan: HuntPlan; violation: Violation }> {
+  let violation = found;
+  const stillFails = async (smaller: HuntPlan): Promise<boolean> => {
+    const again = (await runPlan(smaller)).violation;
+    if (again?.rule !== found.rule) return false;
+    violation = again;
+    return true;
+  };
+  const result = await shrink(plan, stillFails, SHRINK_RUNS);
+  return { plan: result.plan, violation };
+}

@@ -1,0 +1,23 @@
+// For `node --import .../plant.mjs?bug=NAME`: loads the product with one planted bug. The sources on the disk stay as they are, so that no
+// release can contain one.
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { editsOf, PLANTED_BUGS, plantInto } from './planted.mjs';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const name = new URL(import.meta.url).searchParams.get('bug') ?? '';
+if (name !== '') {
+  const bug = PLANTED_BUGS.find((each) => each.name === name);
+  if (bug === undefined) throw new Error(`there is no planted bug "${name}"; see test/sim/hunt/planted.mjs`);
+  const edits = new Map(editsOf(bug).map((edit) => [pathToFileURL(path.join(ROOT, edit.file)).href, edit]));
+  registerHooks({
+    load: (url, context, next) => {
+      const edit = edits.get(url);
+      if (edit === undefined) return next(url, context);
+      const source = plantInto(edit, readFileSync(fileURLToPath(url), 'utf8'));
+      return { format: 'module-typescript', source, shortCircuit: true };
+    },
+  });
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject, Node, PersistentVolume, Pod } from '@holdfast/api';
+import { volumeInUse } from '@holdfast/api';
+import { BudgetRule } from './budget-rule.ts';
+import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules.ts';
+import { Living } from './living.ts';
+
+const pod = (over: { metadata?: object; spec?: object; status?: object } = {}): Pod =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', namespace: 'default', uid: 'one', ...over.metadata },
+    spec: { nodeName: 'node-1', containers: [], ...over.spec },
+    status: { phase: 'Running', ...over.status },
+  }) as Pod;
+const deleted = (seconds: number) => ({
+  deletionTimestamp: '2026-01-01T00:00:00Z',
+  deletionGracePeriodSeconds: seconds,
+});
+const node = (over: object = {}): Node =>
+  ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1', uid: 'n' }, spec: {}, status: {}, ...over }) as Node;
+const disk = (nodeName?: string): PersistentVolume =>
+  ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'disk', uid: 'd' },
+    spec: {},
+    status: nodeName === undefined ? {} : { attachment: { nodeName, nodeUID: 'n', pods: [] } },
+  }) as unknown as PersistentVolume;
+
+interface Case {
+  readonly change: Partial<CommittedChange>;
+  readonly broken: boolean;
+}
+const changed = (before: KubeObject, after: KubeObject | undefined, more: Partial<CommittedChange> = {}) => ({
+  before,
+  after,
+  last: after ?? before,
+  ...more,
+});
+const inUse = {
+  nodeOf: () => node({ status: { volumesInUse: [volumeInUse('disk', 'one')] } }),
+  resource: 'persistentvolumes',
+};
+
+/** For each rule one commit that it allows and one that it does not. */
+const CASES: Readonly<Record<string, readonly Case[]>> = {
+  'a bound pod stays on its node': [
+    { change: changed(pod({ spec: { nodeName: undefined } }), pod()), broken: false },
+    { change: changed(pod(), pod({ spec: { nodeName: 'node-2' } })), broken: true },
+  ],
+  'a phase never goes back': [
+    { change: changed(pod({ status: { phase: 'Pending' } }), pod()), broken: false },
+    { change: changed(pod(), pod({ status: { phase: 'Pending' } })), broken: true },
+    { change: changed(pod({ status: { phase: 'Failed' } }), pod()), broken: true },
+  ],
+  'a deletion is never undone': [
+    { change: changed(pod(), pod({ metadata: deleted(30) })), broken: false },
+    { change: changed(pod({ metadata: deleted(30) }), pod()), broken: true },
+  ],
+  'grace is only shortened': [
+    { change: changed(pod({ metadata: deleted(30) }), pod({ metadata: deleted(5) })), broken: false },
+    { change: changed(pod({ metadata: deleted(5) }), pod({ metadata: deleted(30) })), broken: true },
+  ],
+  'a name keeps its uid until it is removed': [
+    { change: changed(pod(), undefined), broken: false },
+    { change: changed(pod(), pod({ metadata: { uid: 'two' } })), broken: true },
+  ],
+  'what has finalizers is not removed': [
+    { change: changed(pod({ metadata: { finalizers: ['a/b'] } }), undefined, { last: pod() }), broken: false },
+    { change: changed(pod({ metadata: { finalizers: ['a/b'] } }), undefined), broken: true },
+  ],
+  'only its node or a user removes a running pod': [
+    { change: changed(pod(), undefined, { by: 'system:node:node-1' }), broken: false },
+    { change: changed(pod(), undefined, { by: 'admin' }), broken: false },
+    { change: changed(pod(), undefined, { by: 'system:node:node-2' }), broken: true },
+    { change: changed(pod(), undefined, { by: 'system:kube-controller-manager' }), broken: true },
+  ],
+  'a volume in use stays attached': [
+    { change: changed(disk('node-1'), disk(), { resource: 'persistentvolumes' }), broken: false },
+    { change: changed(disk('node-1'), disk(), inUse), broken: true },
+    { change: changed(disk('node-1'), disk('node-2'), inUse), broken: true },
+  ],
+};
+
+for (const [name, rule] of Object.entries(COMMIT_RULES)) {
+  test(`[TEST-07] rule on commits: ${name}`, () => {
+    const cases = CASES[name] ?? [];
+    assert.ok(cases.some(({ broken }) => broken) && cases.some(({ broken }) => !broken), 'both are tried');
+    for (const { change, broken } of cases) {
+      const whole = {
+        resource: 'pods',
+        name: 'p',
+        by: 'somebody',
+        before: undefined,
+        after: undefined,
+        nodeOf: () => node(),
+      };
+      assert.equal(rule({ ...whole, ...change }) !== undefined, broken, JSON.stringify(change));
+    }
+  });
+}
+
+test('[TEST-07] the oracle of commits remembers what was there, and says which rule is broken by whom', () => {
+  const oracle = new CommitOracle();
+  const key = 'core/pods/default/p';
+  const commit = (revision: number, value: Pod) =>
+    oracle.observe({
+      revision,
+      by: 'x',
+      operation: { kind: 'update', key, value: JSON.stringify(value), expectedRevision: 1 },
+    });
+  commit(1, pod());
+  assert.equal(oracle.check(), undefined);
+  commit(2, pod({ spec: { nodeName: 'node-2' } }));
+  assert.match(oracle.check() ?? '', /stays on its node: core\/pods\/default\/p at revision 2: x moved it from node-1/);
+});
+
+test('[TEST-07] one disk is written by one machine, a name has one life on a node, and what has ended is not started again', () => {
+  const fact = (node: string, podUid: string, kind: 'started' | 'ended' = 'started') => ({
+    kind,
+    node,
+    podUid,
+    namespace: 'default',
+    podName: `disk-${podUid}`,
+    container: 'main',
+  });
+  const living = new Living((name) => name.startsWith('disk'));
+  living.observe(fact('node-1', 'a'));
+  living.observe(fact('node-1', 'a', 'ended'));
+  living.observe(fact('node-2', 'b'));
+  assert.equal(living.check(), undefined);
+  living.giveUp(({ node }) => node === 'node-2');
+  living.observe(fact('node-3', 'c'));
+  assert.equal(living.check(), undefined, 'a user has given the other one up');
+  living.observe(fact('node-1', 'd'));
+  assert.match(living.check() ?? '', /disk-c .* on node-3 and disk-d .* on node-1/);
+  const twins = new Living(() => false);
+  for (const podUid of ['a', 'b']) twins.observe({ ...fact('node-1', podUid), podName: 'p' });
+  assert.match(twins.check() ?? '', /p \(b\) is started beside a on node-1/);
+  const again = new Living(() => false);
+  again.ended('a');
+  again.observe(fact('node-1', 'a'));
+  assert.match(again.check() ?? '', /had ended/);
+});
+
+test('[TEST-07] [DISR-08] an eviction that leaves too few ready pods is seen', () => {
+  const rule = new BudgetRule();
+  const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  const evicted = {
+    phase: 'Running',
+    conditions: [...ready.conditions, { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }],
+  };
+  const write = (name: string, over: Parameters<typeof pod>[0]) => {
+    const value = JSON.stringify(pod({ ...over, metadata: { ...over?.metadata, name, labels: { app: 'web' } } }));
+    rule.observe({ revision: 1, operation: { kind: 'create', key: `core/pods/default/${name}`, value } });
+  };
+  for (const name of ['a', 'b', 'c']) write(name, { status: ready });
+  write('a', { metadata: deleted(10), status: evicted });
+  assert.equal(rule.check(), undefined);
+  write('b', { metadata: deleted(10), status: evicted });
+  assert.match(rule.check() ?? '', /leaves 1 ready pods of 2/);
+});

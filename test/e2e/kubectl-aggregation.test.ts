@@ -198,3 +198,27 @@ test('an API server in a pod is registered, served, found, and taken away again'
   const gone = await attempt('get', '--raw', FLUNDERS);
   assert.match(gone.stderr, /the server could not find the requested resource/);
 });
+
+test('a namespace goes although an API of the cluster is away, and says so meanwhile', async () => {
+  await send(['create'], {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: NAME },
+    spec: {
+      service: { namespace: NAMESPACE, name: 'nobody' },
+      group: GROUP,
+      version: 'v1alpha1',
+      insecureSkipTLSVerify: true,
+      groupPriorityMinimum: 2000,
+      versionPriority: 200,
+    },
+  });
+  await run('create', 'namespace', 'short');
+  await run('delete', 'namespace', 'short', '--wait=false');
+  await waitFor('the namespace says what it waits for', async () => {
+    const { stdout } = await attempt('get', 'namespace', 'short', '-o', 'json');
+    return /"NamespaceDeletionDiscoveryFailure"/.test(stdout) && /"DiscoveryFailed"/.test(stdout);
+  });
+  await run('delete', 'apiservice', NAME);
+  await run('wait', '--for=delete', 'namespace/short', '--timeout=60s');
+});

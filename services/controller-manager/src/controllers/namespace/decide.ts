@@ -11,6 +11,8 @@ export interface NamespaceContent {
   readonly finalizers: ReadonlyMap<string, number>;
   /** Why something could not be asked to go. */
   readonly failures: readonly string[];
+  /** Versions of groups whose server cannot be asked what it has: `metrics.example.com/v1`. */
+  readonly undiscovered?: readonly string[];
 }
 
 export const FINALIZER = 'kubernetes';
@@ -21,7 +23,8 @@ export type NamespaceAction =
 
 /** The namespace goes when nothing is left in it; until then it says truthfully what it waits for. */
 export function decide(namespace: Namespace, content: NamespaceContent, now: number): NamespaceAction | undefined {
-  const isEmpty = content.remaining.size === 0 && content.failures.length === 0;
+  const { remaining, failures, undiscovered = [] } = content;
+  const isEmpty = remaining.size === 0 && failures.length === 0 && undiscovered.length === 0;
   if (isEmpty) {
     const finalizers = (namespace.spec.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
     return { type: 'finalize', namespace: { ...namespace, spec: { ...namespace.spec, finalizers } } };
@@ -34,7 +37,7 @@ type Told = Pick<NamespaceCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 function conditionsOf(namespace: Namespace, content: NamespaceContent, now: number): NamespaceCondition[] {
   const told: readonly Told[] = [
-    fine('NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'),
+    discoveryFailure(content),
     fine(
       'NamespaceDeletionGroupVersionParsingFailure',
       'ParsedGroupVersions',
@@ -50,6 +53,14 @@ function conditionsOf(namespace: Namespace, content: NamespaceContent, now: numb
 }
 
 const fine = (type: string, reason: string, message: string): Told => ({ type, status: 'False', reason, message });
+
+function discoveryFailure({ undiscovered = [] }: NamespaceContent): Told {
+  const type = 'NamespaceDeletionDiscoveryFailure';
+  if (undiscovered.length === 0) return fine(type, 'ResourcesDiscovered', 'All resources successfully discovered');
+  const list = undiscovered.map((each) => `${each}: stale GroupVersion discovery: ${each}`).join(', ');
+  const message = `Discovery failed for some groups, ${undiscovered.length} failing: unable to retrieve the complete list of server APIs: ${list}`;
+  return { type, status: 'True', reason: 'DiscoveryFailed', message };
+}
 
 function deletionFailure({ failures }: NamespaceContent): Told {
   const type = 'NamespaceDeletionContentFailure';

@@ -1,4 +1,11 @@
-import { type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
+import {
+  API_SERVICES,
+  isApiAvailable,
+  type KubeObject,
+  NAMESPACES,
+  type Namespace,
+  type ResourceRef,
+} from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
@@ -17,16 +24,29 @@ export function namespaceController({
   readonly resources: readonly ResourceRef[];
 }): ControllerDefinition {
   const contents = resources.filter(({ namespaced }) => namespaced);
+  const apis = resources.filter(isApiServices);
   return {
     name: 'namespace',
     component: 'namespace-controller',
     identity: 'manager',
-    watches: [NAMESPACES, ...contents.filter(isFollowed)],
-    create: (context) => [createLoop(context, contents)],
+    watches: [NAMESPACES, ...apis, ...contents.filter(isFollowed)],
+    create: (context) => [createLoop(context, contents, apis.length > 0)],
   };
 }
 
-function createLoop(context: ControllerContext, contents: readonly ResourceRef[]): Loop {
+const isApiServices = ({ group, plural }: ResourceRef): boolean =>
+  group === API_SERVICES.group && plural === API_SERVICES.plural;
+
+/** What is left in a namespace by a server that cannot be asked is not known, so the namespace waits for it. */
+function undiscovered({ informers }: ControllerContext): readonly string[] {
+  const away = informers
+    .of(API_SERVICES)
+    .list()
+    .filter((api) => api.spec.service !== undefined && !isApiAvailable(api));
+  return away.map(({ spec }) => `${spec.group ?? ''}/${spec.version ?? ''}`).toSorted();
+}
+
+function createLoop(context: ControllerContext, contents: readonly ResourceRef[], hasApis: boolean): Loop {
   const { customKinds = NO_CUSTOM_KINDS } = context;
   const all = (): readonly ResourceRef[] => [...contents, ...customKinds.list().filter(({ namespaced }) => namespaced)];
   const namespaces = context.informers.of(NAMESPACES);
@@ -52,7 +72,8 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
       customKinds.follow((_, cache) => wakeWhenEmpty(cache, enqueue)),
     ],
     reconcile: async (name) => {
-      const remaining = await pass(context, all(), name);
+      const known = (): readonly string[] => (hasApis ? undiscovered(context) : []);
+      const remaining = await pass(context, { contents: all(), undiscovered: known }, name);
       if (remaining !== undefined) return { requeueAfterMs: patience.waitMs(name, remaining) };
       patience.forget(name);
       return {};
@@ -63,7 +84,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
 /** One look at a namespace; resolves to what is left to wait for, or undefined when there is nothing to wait for. */
 async function pass(
   context: ControllerContext,
-  contents: readonly ResourceRef[],
+  kinds: { readonly contents: readonly ResourceRef[]; readonly undiscovered: () => readonly string[] },
   name: string,
 ): Promise<number | undefined> {
   const { client, clock } = context;
@@ -72,14 +93,16 @@ async function pass(
   if (!(namespace.spec.finalizers ?? []).includes(FINALIZER)) return undefined;
   const current = await markTerminating(context, namespace);
   if (current === undefined) return Number.POSITIVE_INFINITY;
-  const content = await empty(context, contents, name);
+  const content = { ...(await empty(context, kinds.contents, name)), undiscovered: kinds.undiscovered() };
   const action = decide(current, content, clock.now());
   if (action?.type === 'finalize') {
     await client.updateSubresource(NAMESPACES, action.namespace, 'finalize');
     return undefined;
   }
   if (action !== undefined) await unlessChanged(() => client.updateStatus(NAMESPACES, action.namespace));
-  return content.remaining.values().reduce((sum, count) => sum + count, content.failures.length);
+  return content.remaining
+    .values()
+    .reduce((sum, count) => sum + count, content.failures.length + content.undiscovered.length);
 }
 
 /** From the moment the phase is stored nothing new is admitted, so emptying it comes to an end. */

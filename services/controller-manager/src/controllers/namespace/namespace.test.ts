@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_MAPS, NAMESPACES, type Namespace, PODS, type ResourceRef } from '@holdfast/api';
+import { API_SERVICES, CONFIG_MAPS, NAMESPACES, type Namespace, PODS, type ResourceRef } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { isTerminating, targetOf } from '../../common/meta.ts';
@@ -152,6 +152,38 @@ test('ends the same when killed around any write', async () => {
     ),
     { numRuns: 40 },
   );
+});
+
+test('a server behind the API server that is away keeps a namespace, by name, until it answers or is registered no more', async () => {
+  const world = createWorld();
+  const client = world.api.client('user');
+  const driven = new DrivenController(world, namespaceController({ resources: [...RESOURCES, API_SERVICES] }));
+  const spec = { finalizers: ['kubernetes'] };
+  await client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: TEAM, spec, status: {} });
+  await client.create(API_SERVICES, {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: 'v1.reef.example.com' },
+    spec: { group: 'reef.example.com', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1, service: {} },
+    status: { conditions: [{ type: 'Available', status: 'False' }] },
+  });
+  await client.delete(NAMESPACES, TEAM);
+  await driven.settle();
+  const told = world.api
+    .get(NAMESPACES, TEAM)
+    .status.conditions?.find((c) => c.type === 'NamespaceDeletionDiscoveryFailure');
+  assert.deepEqual(
+    [told?.status, told?.reason, told?.message],
+    [
+      'True',
+      'DiscoveryFailed',
+      'Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: reef.example.com/v1: stale GroupVersion discovery: reef.example.com/v1',
+    ],
+  );
+  await client.delete(API_SERVICES, { name: 'v1.reef.example.com' });
+  world.clock.advance(10_000);
+  await driven.settle();
+  assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
 });
 
 test('decide finalizes exactly when nothing remains and nothing failed', () => {

@@ -154,6 +154,11 @@ test('a webhook that lies or fails is told to the caller, and harms nothing else
     );
     const [event] = await api.watch(`${SECOND}?watch=1&resourceVersion=0`, 1);
     assert.equal(event?.type, 'ERROR');
+    const metrics = (await api.call('GET', '/metrics')).body as string;
+    for (const type of ['call', 'malformed_response', 'partial_response', 'invalid_converted_object']) {
+      const series = `apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_${type}_failure"}`;
+      assert.ok(metrics.includes(series), type);
+    }
     assert.equal((await api.call('GET', `${CORALS}/a`)).status, 200);
     answerWith(success);
     assert.deepEqual((await api.call('GET', `${SECOND}/a`)).at('spec'), { address: 'x' });
@@ -226,5 +231,19 @@ test('fields of a converted version select in lists, pages, deletions and watche
     );
     await api.call('DELETE', `${SECOND}?fieldSelector=spec.address%3Dx`);
     assert.deepEqual((await api.call('GET', SECOND)).names(), ['a']);
+  });
+});
+
+test('many large objects are converted in batches whose answers can be read', async () => {
+  await withWebhook(async (api, _, calls) => {
+    const host = 'x'.repeat(300_000);
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+      await api.call('POST', CORALS, { body: coral(name, { host }) });
+    const list = await api.call('GET', SECOND);
+    assert.equal(list.names().length, 7);
+    assert.deepEqual(
+      calls.map(({ request }) => request.objects.length),
+      [3, 3, 1],
+    );
   });
 });

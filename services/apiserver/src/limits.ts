@@ -270,6 +270,8 @@ export const CONVERSION_ROUNDS_MAX = 10;
 export const CONVERSION_TIMEOUT_MS = 30_000;
 /** Objects in one call of a conversion webhook. */
 export const CONVERSION_BATCH_OBJECTS = 500;
+/** Characters of these objects as they are stored: an answer has at most WEBHOOK_ANSWER_BYTES_MAX. */
+export const CONVERSION_BATCH_CHARS = 1024 * 1024;
 /** Characters of one HTML tag whose links are rewritten for clients of a proxy; a longer tag passes unchanged. */
 export const HTML_TAG_MAX = 16 * 1024;
 

@@ -15,7 +15,13 @@ import {
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
-import { CONVERSION_BATCH_OBJECTS, CONVERSION_ROUNDS_MAX, CONVERSION_TIMEOUT_MS } from '../limits.ts';
+import {
+  CONVERSION_BATCH_CHARS,
+  CONVERSION_BATCH_OBJECTS,
+  CONVERSION_ROUNDS_MAX,
+  CONVERSION_TIMEOUT_MS,
+} from '../limits.ts';
+import type { ConversionFailure } from '../metrics/api-metrics.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../stored-form.ts';
@@ -50,8 +56,7 @@ export async function convertCandidates(
 }
 
 async function convertAll(core: Core, definition: ResourceDefinition, due: readonly CachedObject[]): Promise<void> {
-  for (let start = 0; start < due.length; start += CONVERSION_BATCH_OBJECTS) {
-    const batch = due.slice(start, start + CONVERSION_BATCH_OBJECTS);
+  for (const batch of batchesOf(due)) {
     const objects = batch.map(({ object }) => storedReading(definition, object));
     const converted = await convert(core, definition, objects, definition.version);
     for (const [i, each] of batch.entries()) {
@@ -59,6 +64,21 @@ async function convertAll(core: Core, definition: ResourceDefinition, due: reado
       rememberShown(definition, each, new CachedObject(each.key, encodeStored(object), each.revision));
     }
   }
+}
+
+/** Few and small enough that an answer as long as the question, or three times as long, is read. */
+function batchesOf(due: readonly CachedObject[]): readonly (readonly CachedObject[])[] {
+  const batches: CachedObject[][] = [];
+  let chars = 0;
+  for (const each of due) {
+    const last = batches.at(-1);
+    const isFull =
+      last === undefined || last.length >= CONVERSION_BATCH_OBJECTS || chars + each.size > CONVERSION_BATCH_CHARS;
+    if (isFull) batches.push([each]);
+    else last.push(each);
+    chars = isFull ? each.size : chars + each.size;
+  }
+  return batches;
 }
 
 /** What is kept of an object. */
@@ -82,12 +102,16 @@ async function convert(
   ...[objects, version]: readonly [readonly KubeObject[], string]
 ): Promise<readonly KubeObject[]> {
   const from = `${objects[0]?.apiVersion ?? ''}, Kind=${kind}`;
-  const fail = (why: string): never => {
+  const startedAt = core.clock.monotonic();
+  const done = (failure: ConversionFailure | ''): void =>
+    core.metrics.conversionDone(failure, (core.clock.monotonic() - startedAt) / 1000);
+  const fail = (why: string, failure: ConversionFailure): never => {
+    done(failure);
     core.log.warn('a conversion webhook failed', { definition: custom?.definition ?? '', why });
     throw unclassifiedError(`conversion webhook for ${from} failed: ${why}`);
   };
   const config = clientConfigOf(core, custom?.definition ?? '');
-  if (config === undefined) return fail('the definition names no webhook');
+  if (config === undefined) return fail('the definition names no webhook', 'conversion_call_failure');
   const uid = core.ids.uuid();
   const review = {
     kind: 'ConversionReview',
@@ -99,22 +123,26 @@ async function convert(
     const target = await targetOf(config, core, `timeout=${CONVERSION_TIMEOUT_MS / 1000}s`);
     answer = await core.webhooks.call(target, JSON.stringify(review), CONVERSION_TIMEOUT_MS);
   } catch (error) {
-    if (error instanceof WebhookCallError) return fail(error.message);
+    if (error instanceof WebhookCallError) return fail(error.message, 'conversion_call_failure');
     throw error;
   }
   const found = convertedObjects(answer, uid);
-  if (typeof found === 'string') return fail(found);
+  if (typeof found === 'string') return fail(found, 'conversion_malformed_response_failure');
   if (found.length !== objects.length) {
+    done('conversion_partial_response_failure');
     const counts = `returned ${found.length} objects, expected ${objects.length}`;
     throw unclassifiedError(`conversion webhook for ${from} ${counts}`);
   }
-  return objects.map((original, i) => {
+  const converted = objects.map((original, i) => {
     const checked = checkedObject(found[i] ?? null, original, `${group}/${version}`);
     if (typeof checked !== 'string') return checked;
+    done('conversion_invalid_converted_object_failure');
     throw unclassifiedError(
       `conversion webhook for ${from} returned invalid converted object at index ${i}: ${checked}`,
     );
   });
+  done('');
+  return converted;
 }
 
 const clientConfigOf = ({ reader }: Core, name: string): WebhookClientConfig | undefined =>

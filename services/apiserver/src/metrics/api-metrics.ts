@@ -12,8 +12,16 @@ import { subresourcesOf } from '../subresources/served-subresources.ts';
 export interface ApiMetrics {
   /** A request that was answered. Watches are counted when they open; how long they last says nothing about the server. */
   requestDone(info: RequestInfo, code: number, durationSeconds: number): void;
+  /** A call of a conversion webhook ended; '' when it succeeded. */
+  conversionDone(failure: ConversionFailure | '', durationSeconds: number): void;
   render(): string;
 }
+
+export type ConversionFailure =
+  | 'conversion_call_failure'
+  | 'conversion_malformed_response_failure'
+  | 'conversion_partial_response_failure'
+  | 'conversion_invalid_converted_object_failure';
 
 const DURATION_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -43,6 +51,15 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     buckets: DURATION_BUCKETS,
   });
   registerCurrentRequests(registry, deps.flowControl);
+  const conversions = registry.counter('apiserver_conversion_webhook_request_total', 'Calls of conversion webhooks.', [
+    'result',
+    'failure_type',
+  ]);
+  const conversionDurations = registry.histogram(
+    'apiserver_conversion_webhook_duration_seconds',
+    'Time of calls of conversion webhooks.',
+    { labelNames: ['result', 'failure_type'], buckets: DURATION_BUCKETS },
+  );
   registry.gauge('holdfast_store_halted', '1 while the store is halted: its data are not what was promised.', () => [
     ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
@@ -67,6 +84,11 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
       }
       count();
       if (info.verb !== 'watch') series.took(durationSeconds);
+    },
+    conversionDone: (failure, durationSeconds) => {
+      const labels = [failure === '' ? 'success' : 'failure', failure];
+      conversions.series(labels)();
+      conversionDurations.series(labels)(durationSeconds);
     },
     render: () => registry.render() + deps.flowControl.metrics.render(),
   };

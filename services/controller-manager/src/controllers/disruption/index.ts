@@ -14,8 +14,8 @@ import { controllerOf, isTerminating, keyOf, namespaceOf, parseKey, revisionOf }
 import { Pacing } from '../../common/pacing.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { BUDGET_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
-import { decide } from './decide.ts';
-import { SCALED_KINDS, scaleOf } from './scales.ts';
+import { decide, type OwnerScale } from './decide.ts';
+import { customScales, SCALED_KINDS, scaleOf } from './scales.ts';
 import { createStaleTargetLoop } from './stale-targets.ts';
 
 /** How many pods of each budget may be taken now. The eviction of a pod spends from it by compare-and-swap. */
@@ -77,7 +77,10 @@ async function pass(context: ControllerContext, budget: PodDisruptionBudget, pac
     .of(PODS)
     .list(namespaceOf(budget))
     .filter(({ metadata }) => selector.matches(metadata.labels));
-  const decision = decide({ budget, pods, scaleOf: (pod) => scaleOf(informers, pod) }, clock.now());
+  const custom = await customScales(context, pods);
+  const sizeOf = (pod: Pod): OwnerScale | undefined =>
+    custom.get(controllerOf(pod)?.uid ?? '') ?? scaleOf(informers, pod);
+  const decision = decide({ budget, pods, scaleOf: sizeOf }, clock.now());
   for (const { pod, ...event } of decision.events) events.event(pod ?? budget, event);
   const { status, recheckAfterMs } = decision;
   pacing.passed(keyOf(budget), pods.length);

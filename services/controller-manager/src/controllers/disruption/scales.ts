@@ -6,10 +6,13 @@ import {
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
   type ResourceRef,
+  type Scale,
   STATEFUL_SETS,
 } from '@holdfast/api';
-import type { SharedInformers } from '../../common/context.ts';
+import type { ControllerContext, SharedInformers } from '../../common/context.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { controllerOf, namespaceOf, toTarget, uidOf } from '../../common/meta.ts';
+import { isNotFound } from '../../common/writes.ts';
 import type { OwnerScale } from './decide.ts';
 
 export const SCALED_KINDS = [REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, REPLICATION_CONTROLLERS] as const;
@@ -29,6 +32,41 @@ export function scaleOf(informers: SharedInformers, pod: Pod): OwnerScale | unde
     return scaleOfOwner(informers, DEPLOYMENTS, { namespace, owner: deployment });
   }
   return scaleOfOwner(informers, REPLICA_SETS, { namespace, owner });
+}
+
+/** Sizes of custom resources that own pods, by uid: what their `/scale` says. The built-in kinds have caches. */
+export async function customScales(
+  { client, customKinds = NO_CUSTOM_KINDS }: ControllerContext,
+  pods: readonly Pod[],
+): Promise<ReadonlyMap<string, OwnerScale>> {
+  const owners = new Map<string, Ownership>();
+  for (const pod of pods) {
+    const owner = controllerOf(pod);
+    if (owner !== undefined) owners.set(owner.uid, { namespace: namespaceOf(pod), owner });
+  }
+  const scales = new Map<string, OwnerScale>();
+  for (const [uid, { namespace, owner }] of owners) {
+    const kind = customKinds.list().find((each) => isKindOf(each, owner));
+    if (kind === undefined) continue;
+    const [, version = kind.version] = owner.apiVersion.split('/');
+    const { group, plural, namespaced } = kind;
+    const scaleRef: ResourceRef<Scale> = { group, version, plural, namespaced, kind: 'Scale' };
+    const scale = await unlessNotFound(() => client.get(scaleRef, { namespace, name: owner.name }, 'scale'));
+    if (scale !== undefined && uidOf(scale) === uid) scales.set(uid, { uid, replicas: scale.spec.replicas ?? 0 });
+  }
+  return scales;
+}
+
+const isKindOf = ({ group, kind, versions }: CustomKindRef, owner: OwnerReference): boolean =>
+  kind === owner.kind && versions.some((version) => owner.apiVersion === `${group}/${version}`);
+
+async function unlessNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 interface Ownership {

@@ -57,7 +57,7 @@ function finishDeletion(object: KubeObject, dependents: readonly KubeObject[]): 
   return isBlocked ? undefined : { type: 'finish', finalizer: FOREGROUND };
 }
 
-const blocks = (dependent: KubeObject, ownerUid: string | undefined): boolean =>
+export const blocks = (dependent: KubeObject, ownerUid: string | undefined): boolean =>
   dependent.metadata.ownerReferences?.some((owner) => owner.uid === ownerUid && owner.blockOwnerDeletion === true) ===
   true;
 

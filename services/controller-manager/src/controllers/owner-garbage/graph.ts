@@ -12,6 +12,11 @@ export interface Node {
   readonly key: string;
 }
 
+interface Dependent {
+  readonly resource: ResourceRef;
+  readonly object: KubeObject;
+}
+
 const pathOf = ({ group, version, plural }: ResourceRef): string => `${group}/${version}/${plural}`;
 /** How a reference names the kind of an owner. */
 const ownerNameOf = ({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
@@ -142,14 +147,24 @@ export class OwnershipGraph {
   }
 
   /** Everything that names the owner, asked of the API itself: who is missed here would be deleted afterwards. */
-  async liveDependents(
-    owner: KubeObject,
-  ): Promise<readonly { readonly resource: ResourceRef; readonly object: KubeObject }[]> {
-    const namespace = namespaceOf(owner);
-    const found: { resource: ResourceRef; object: KubeObject }[] = [];
+  liveDependents(owner: KubeObject): Promise<readonly Dependent[]> {
     // Lists need no cache: kinds whose cache is not filled yet are asked too.
     const { customKinds = NO_CUSTOM_KINDS } = this.#context;
-    for (const resource of new Set([...this.#byPath.values(), ...customKinds.list()])) {
+    return this.#listDependents(new Set([...this.#byPath.values(), ...customKinds.list()]), owner);
+  }
+
+  /** The same of kinds whose cache is not filled yet: nearly always there are none. */
+  async unseenDependents(owner: KubeObject): Promise<readonly KubeObject[]> {
+    const { customKinds = NO_CUSTOM_KINDS } = this.#context;
+    const unseen = customKinds.list().filter((kind) => !this.#byPath.has(pathOf(kind)));
+    if (unseen.length === 0) return [];
+    return (await this.#listDependents(unseen, owner)).map(({ object }) => object);
+  }
+
+  async #listDependents(resources: Iterable<ResourceRef>, owner: KubeObject): Promise<readonly Dependent[]> {
+    const namespace = namespaceOf(owner);
+    const found: Dependent[] = [];
+    for (const resource of resources) {
       if (namespace !== '' && !resource.namespaced) continue;
       const { items } = await this.#context.client.list(resource, namespace === '' ? {} : { namespace });
       for (const object of items) {

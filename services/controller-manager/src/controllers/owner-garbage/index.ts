@@ -7,7 +7,15 @@ import { isSame } from '../../common/hash.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
 import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS } from '../../limits.ts';
-import { decide, isOfInterest, isWaitingForDependents, type OwnerState, type OwnershipAction } from './decide.ts';
+import {
+  blocks,
+  decide,
+  FOREGROUND,
+  isOfInterest,
+  isWaitingForDependents,
+  type OwnerState,
+  type OwnershipAction,
+} from './decide.ts';
 import { keyIn, type Node, OwnershipGraph, workKey } from './graph.ts';
 
 export function ownerGarbageController({
@@ -164,6 +172,12 @@ async function apply({ context, graph, resource }: Tools, object: KubeObject, ac
       await remove({ context, graph, resource }, object, action.propagationPolicy);
       return;
     case 'finish':
+      // Dependents of a kind whose cache is filled later would be left behind; when it is, they bring the next pass.
+      if (
+        action.finalizer === FOREGROUND &&
+        (await graph.unseenDependents(object)).some((each) => blocks(each, uidOf(object)))
+      )
+        return;
       await finish({ context, graph, resource }, object, action.finalizer);
       return;
     case 'orphan-dependents': {

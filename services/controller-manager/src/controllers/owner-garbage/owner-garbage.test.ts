@@ -347,6 +347,26 @@ test('orphan: custom resources whose cache is not filled yet lose the reference 
   );
 });
 
+test('foreground: an owner waits for custom resources whose cache is not filled yet', async () => {
+  const world = createWorld();
+  const name = { namespace: 'default', name: 'owner' };
+  world.api.put<KubeObject>(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...name, uid: 'owner' } });
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'owner', blockOwnerDeletion: true };
+  putWidget(world, 'held', { ownerReferences: [owner], finalizers: ['example.com/hold'] });
+  await world.api.client('user').delete(CONFIG_MAPS, name, { propagationPolicy: 'Foreground' });
+  const { controller, fill } = startedBeforeWidgets(world);
+  await controller.settle();
+  assert.equal(world.api.list(CONFIG_MAPS).length, 1, 'it waits');
+  fill();
+  await controller.settle();
+  const [held] = world.api.list<KubeObject>(WIDGETS);
+  assert.ok(held !== undefined && isTerminating(held));
+  assert.equal(world.api.list(CONFIG_MAPS).length, 1, 'it waits for the end of what it owns');
+  world.api.drop(WIDGETS, { namespace: 'default', name: 'held' });
+  await controller.settle();
+  assert.deepEqual(world.api.list(CONFIG_MAPS), []);
+});
+
 test('dependents of one custom kind in another, both known at the start, follow their owners', async () => {
   const world = createWorld();
   const gadgets: CustomKindRef = { ...WIDGETS, kind: 'Gadget', plural: 'gadgets' };

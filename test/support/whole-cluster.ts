@@ -9,7 +9,7 @@ import {
   createDirectTransport,
 } from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
-import { createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
+import { type ContainerRuntime, createKubelet, HOLLOW_PROBE_NETWORK, hollowNodeFacts } from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowProcessFact, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createIds, createSeededRandom, createSilentLog, createSystemClock, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
@@ -42,9 +42,16 @@ export interface WholeCluster extends AsyncDisposable {
   readonly forbidden: readonly WireCall[];
 }
 
+export interface WholeClusterOptions {
+  /** Instead of hollow machines. */
+  readonly runtimeOf?: (node: string) => ContainerRuntime;
+  readonly selfFencing?: 'exclusive' | 'all';
+}
+
 /** All of the control plane in this process, as it ships, with hollow nodes of these names. */
 export async function startWholeCluster(
   nodeLabels: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  { runtimeOf, selfFencing }: WholeClusterOptions = {},
 ): Promise<WholeCluster> {
   const store = createMemoryStore();
   const bus = createLocalBus();
@@ -82,10 +89,9 @@ export async function startWholeCluster(
     const machine = createHollowRuntime({ ...machineOf(name), nodeName: name, observe: (fact) => facts.push(fact) });
     const node = hollowNodeFacts({ name, address: '10.0.0.1', labels });
     const client = clientOf(`node-${name}`, () => isCut);
-    const runtime = machine.connect();
-    services.push(
-      createKubelet({ ...machineOf(`kubelet ${name}`), client, runtime, node, network: HOLLOW_PROBE_NETWORK }),
-    );
+    const runtime = runtimeOf?.(name) ?? machine.connect();
+    const parts = { client, runtime, node, network: HOLLOW_PROBE_NETWORK, selfFencing };
+    services.push(createKubelet({ ...machineOf(`kubelet ${name}`), ...parts }));
     nodes[name] = { machine, facts, cut: (cut) => (isCut = cut) };
   }
   for (const service of services) await service.start();

@@ -26,4 +26,13 @@ export {
   type WriteRoom,
 } from './port.ts';
 export { inRoom } from './room-store.ts';
+export {
+  createSealedStore,
+  isSealed,
+  type OpenedValue,
+  SEALED_PREFIX,
+  type SealedView,
+  type Sealer,
+  Unreadable,
+} from './sealed-store.ts';
 export { traceWrites } from './traced-store.ts';

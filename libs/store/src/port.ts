@@ -3,6 +3,8 @@
  * Backends (memory, sqlite, redis) pass the same contract tests (`@holdfast/store/contract`).
  */
 
+import type { SealedView } from './sealed-store.ts';
+
 /** Position in the one global order of changes. Starts at 1 with the first change; 0 means "before everything". */
 export type Revision = number;
 
@@ -156,6 +158,8 @@ export interface Store {
   health(): Promise<readonly string[]>;
   /** What everybody should see although the store serves: settings that lose writes, too little room. Absent = nothing ever. */
   readonly cautions?: () => readonly string[];
+  /** Present: values are sealed in the store. */
+  readonly atRest?: SealedView;
   close(): Promise<void>;
 }
 

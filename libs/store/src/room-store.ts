@@ -18,6 +18,7 @@ export function inRoom(store: Store, room: WriteRoom): Store {
     usage: () => store.usage(),
     health: () => store.health(),
     ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
+    ...(store.atRest === undefined ? {} : { atRest: store.atRest }),
     close: () => store.close(),
   };
 }

@@ -24,6 +24,7 @@ export function traceWrites(store: Store, tracer: Tracer): Store {
     usage: () => store.usage(),
     health: () => store.health(),
     ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
+    ...(store.atRest === undefined ? {} : { atRest: store.atRest }),
     close: () => store.close(),
   };
 }

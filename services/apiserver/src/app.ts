@@ -9,7 +9,7 @@ import {
   type Service,
   type Tracer,
 } from '@holdfast/platform';
-import { type Store, traceWrites } from '@holdfast/store';
+import { parseKey, type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
@@ -201,6 +201,10 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
     feeds: [kinds, ...aggregation.feeds],
   });
+  store.atRest?.onUnreadable((key) => {
+    const { group, resource } = parseKey(key);
+    cache.endWatchesOf(group, resource);
+  });
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
@@ -282,6 +286,16 @@ function createAccess(deps: ApiServerDeps, own: { readonly cache: WatchCache; re
   };
 }
 
+const encryptionCheck = ({ atRest }: Store): HealthCheck => ({
+  name: 'encryption',
+  forLiveness: false,
+  problems: () => {
+    const first = atRest?.unreadable('');
+    if (atRest === undefined || first === undefined) return [];
+    return [`${atRest.unreadableCount()} object(s) cannot be decrypted, the first: ${first.message}`];
+  },
+});
+
 function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[] {
   return [
     { name: 'ping', forLiveness: true, problems: () => [] },
@@ -291,6 +305,7 @@ function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[
       problems: () => core.store.health(),
       cautions: () => core.store.cautions?.() ?? [],
     },
+    ...(core.store.atRest === undefined ? [] : [encryptionCheck(core.store)]),
     { name: 'watch-cache', forLiveness: false, problems: () => core.cache.health() },
     { name: 'start', forLiveness: false, problems: () => (isReady() ? [] : ['the server is starting']) },
   ];

@@ -13,6 +13,7 @@ import {
 } from '@holdfast/platform/tls-client';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
+import { ENCRYPTION_SETTING } from './encryption/setting.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 
 export const APISERVER_SETTINGS = {
@@ -69,6 +70,7 @@ export const APISERVER_SETTINGS = {
     default: DEFAULT_SERVICE_NETWORK,
   },
   ...AUDIT_SETTINGS,
+  'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
   'health-address': HEALTH_SETTING,
   'tracing-endpoint': TRACING_SETTING,
@@ -98,6 +100,8 @@ export interface ApiServerConfig {
   readonly serviceNetwork: string;
   /** Absent: nothing is audited. */
   readonly audit: AuditConfig | undefined;
+  /** Absent: objects are stored as they are. */
+  readonly encryptionFile: string | undefined;
   readonly features: Features;
   readonly healthAddress: string | undefined;
   readonly tracingEndpoint: string | undefined;
@@ -152,6 +156,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
     audit: readAuditConfig(settings),
+    encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),
     healthAddress: settings['health-address'],
     tracingEndpoint: settings['tracing-endpoint'],

@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
-import { type Store, StoreHalted } from '@holdfast/store';
+import { namespacePrefix, objectKey, resourcePrefix, type SealedView, type Store, StoreHalted } from '@holdfast/store';
 import type { RemoteApi } from './aggregation/api-services.ts';
 import type { AuditNotes } from './audit/notes.ts';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
@@ -193,6 +193,7 @@ function performReady(
   const { request } = incoming;
   if (info.kind === 'path') return answerPath(common, incoming, checks);
   refuseHalted(common.store);
+  if (common.store.atRest !== undefined) refuseUnreadable(common.store.atRest, info);
   const core = inRoom[roomOf(incoming.user, info)];
   const answered = answerInRoom(core, incoming, info);
   return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
@@ -217,6 +218,17 @@ async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequ
 function refuseHalted(store: Store): void {
   const reason = store.haltedBy();
   if (reason !== undefined) throw new StoreHalted(reason);
+}
+
+/** No list, watch or change leaves out an object that is there. */
+function refuseUnreadable(atRest: SealedView, { verb, group, resource, namespace, name }: ResourceRequest): void {
+  if (verb === 'create') return;
+  // A named object is asked of the store, which refuses by itself.
+  if (name !== '' && verb !== 'get' && verb !== 'watch') return;
+  const place = namespace === '' ? resourcePrefix(group, resource) : namespacePrefix(group, resource, namespace);
+  const found =
+    name === '' ? atRest.unreadable(place) : atRest.unreadableAt(objectKey({ group, resource, namespace, name }));
+  if (found !== undefined) throw found;
 }
 
 /** Kinds of definitions have no protobuf; their decoder refuses the type. */

@@ -36,12 +36,13 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
   const nodes = await readKubeletAccess(config, clock);
+  const encrypt = await readEncryption(config);
   const audit = await openAudit(config.audit, { clock, log });
   const frontProxy = await readFrontProxy(config);
   const tracing = await openTracing('apiserver', config.tracingEndpoint);
   const store = await openStore(config, { clock, log, ids });
   const api = createApiServer({
-    store,
+    store: encrypt(store),
     clock,
     ids,
     log,
@@ -82,6 +83,13 @@ async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAcco
   if (config.serviceAccountKeyFile === undefined) return undefined;
   const signingKey = await readSettingFile(config.serviceAccountKeyFile);
   return { signingKey, ...(config.serviceAccountIssuer === undefined ? {} : { issuer: config.serviceAccountIssuer }) };
+}
+
+/** Loaded on demand: most clusters have none. */
+async function readEncryption({ encryptionFile }: ApiServerConfig): Promise<(store: Store) => Store> {
+  if (encryptionFile === undefined) return (store) => store;
+  const { openEncryption } = await import('./encryption/configuration.ts');
+  return openEncryption(encryptionFile);
 }
 
 async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): Promise<ApiServerDeps['nodes']> {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
+import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
 import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
@@ -68,6 +69,7 @@ export const START_SETTINGS = {
     help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTPS, to whom the API allows it',
   },
   ...AUDIT_SETTINGS,
+  'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
@@ -104,6 +106,8 @@ export interface StartConfig {
   readonly schedulerStatusAddress: string | undefined;
   /** Absent: nothing is audited. */
   readonly audit: AuditConfig | undefined;
+  /** Absent: objects are stored as they are. */
+  readonly encryptionFile: string | undefined;
   readonly features: Features;
   readonly tracingEndpoint: string | undefined;
   readonly json: boolean;
@@ -134,6 +138,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
     audit: readAuditConfig(settings),
+    encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     json: settings.json,

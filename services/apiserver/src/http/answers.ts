@@ -1,7 +1,7 @@
 import type { ApiResponse } from '@holdfast/client';
 import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
-import { OutcomeUnknown, StoreFull, StoreUnavailable } from '@holdfast/store';
+import { OutcomeUnknown, StoreFull, StoreUnavailable, Unreadable } from '@holdfast/store';
 import { RequestForbidden } from './refusals.ts';
 import { TooManyRequests } from './too-many-requests.ts';
 
@@ -57,7 +57,8 @@ export const isFault = (thrown: unknown): boolean =>
     thrown instanceof TooManyRequests ||
     thrown instanceof StoreUnavailable ||
     thrown instanceof StoreFull ||
-    thrown instanceof OutcomeUnknown
+    thrown instanceof OutcomeUnknown ||
+    thrown instanceof Unreadable
   );
 
 function tooManyAnswer({ message, retryAfterSeconds }: TooManyRequests): ApiResponse {
@@ -70,6 +71,7 @@ export function toStatusError(thrown: unknown, log: Log): { readonly body: Statu
   if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);
   if (thrown instanceof StoreFull) return noRoom(thrown);
   if (thrown instanceof OutcomeUnknown) return outcomeUnknown(thrown);
+  if (thrown instanceof Unreadable) return internalError(thrown);
   log.error(thrown instanceof InvariantViolation ? 'a request broke an invariant' : 'a request failed', {
     error: describeError(thrown),
     stack: thrown instanceof Error ? thrown.stack : undefined,
@@ -81,6 +83,14 @@ export function toStatusError(thrown: unknown, log: Log): { readonly body: Statu
     details: { causes: [{ message: describeError(thrown) }] },
   });
 }
+
+const internalError = ({ message }: Error): StatusError =>
+  new StatusError({
+    code: 500,
+    reason: 'InternalError',
+    message: `Internal error occurred: ${message}`,
+    details: { causes: [{ message }] },
+  });
 
 /** Status and words of a kube-apiserver whose etcd is full. No Retry-After: clients would repeat what only somebody who deletes can help. */
 const noRoom = (thrown: StoreFull): StatusError =>

@@ -1,5 +1,5 @@
 import { deepFreeze } from '@holdfast/machinery';
-import { type Change, type KeyParts, parseKey, type Revision, type StoreKey } from '@holdfast/store';
+import { type Change, isSealed, type KeyParts, parseKey, type Revision, type StoreKey } from '@holdfast/store';
 import { STATES_READ_KEPT } from './limits.ts';
 
 /** What the relay must know of a change to place it on the bus. */
@@ -9,9 +9,10 @@ export interface Described {
   readonly isHidden: boolean;
 }
 
-export function describeChange({ key }: Change): Described {
-  const parts = parseKey(key);
-  return { parts, isHidden: parts.group === '' && KEY_ONLY.has(parts.resource) };
+export function describeChange(change: Change): Described {
+  const parts = parseKey(change.key);
+  // What is sealed in the store has no text that anybody could use.
+  return { parts, isHidden: (parts.group === '' && KEY_ONLY.has(parts.resource)) || isSealed(change.value) };
 }
 
 export type State = Pick<Change, 'key' | 'value' | 'revision'>;

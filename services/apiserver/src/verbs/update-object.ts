@@ -126,8 +126,9 @@ async function admitAndSwap(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const text = encodeStored(object);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-  if (definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt))
-    return current;
+  const isSame = definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt);
+  // A value that is sealed with a key of the past is written anew.
+  if (isSame && core.store.atRest?.isStale(current.key) !== true) return current;
   if (update.dryRun) {
     const given = await core.services.rehearse({ definition, object, old: current.object });
     return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);

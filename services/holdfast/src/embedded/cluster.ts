@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { AuditOptions } from '@holdfast/apiserver';
 import { opened, Running, type Service, type Tracing } from '@holdfast/platform';
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
+import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { cautionsOf } from '../pki/flaw.ts';
@@ -52,6 +53,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     // Read first: a mistake in it is told before anything runs.
     const scheduling = await readScheduling(config);
     const audit = await readAudit(config, machine);
+    const encrypt = await readEncryption(config);
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
@@ -81,6 +83,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       clientCa: pki.caCertificate,
       audit,
       frontProxy: await directory.frontProxy(machine.clock.now()),
+      encrypt,
       ownNodes: ownNodes(config.store.kind, nodeNames.all),
     });
     const components = import('./components.ts');
@@ -117,6 +120,12 @@ async function readAudit({ audit }: StartConfig, machine: Machine): Promise<Audi
   if (audit === undefined) return undefined;
   const { openAudit } = await import('@holdfast/apiserver/audit');
   return openAudit(audit, machine);
+}
+
+async function readEncryption({ encryptionFile }: StartConfig): Promise<(store: Store) => Store> {
+  if (encryptionFile === undefined) return (store) => store;
+  const { openEncryption } = await import('@holdfast/apiserver/encryption');
+  return openEncryption(encryptionFile);
 }
 
 export interface NodeNames {

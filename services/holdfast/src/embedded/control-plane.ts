@@ -26,6 +26,8 @@ export interface ApiFrontDeps {
   readonly audit: AuditOptions | undefined;
   /** How API servers behind this one know it. */
   readonly frontProxy: FrontProxyPki;
+  /** Puts encryption around the store. */
+  readonly encrypt: (store: Store) => Store;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
 }
@@ -49,7 +51,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const nodes = createDirectNodes();
   const apiServer = createApiServer({
     ...machine,
-    store,
+    store: deps.encrypt(store),
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     tokens: new Map(users),
@@ -59,6 +61,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     frontProxy: deps.frontProxy,
     ownNodes: deps.ownNodes,
   });
+  // It sees what is encrypted as it is stored, and tells only its keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
   entrance.leadTo(apiServer.handle);

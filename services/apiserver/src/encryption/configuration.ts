@@ -1,0 +1,140 @@
+import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
+import { OperatorError } from '@holdfast/platform';
+import { readSettingFile } from '@holdfast/platform/setting-files';
+import { createSealedStore, type Store } from '@holdfast/store';
+import { parseSettingYaml } from '../setting-yaml.ts';
+import { PROVIDER_KINDS, type ProviderKind } from './providers.ts';
+import { type ConfiguredKey, createSealer, type EncryptionRule } from './sealer.ts';
+
+/** Puts the encryption of an EncryptionConfiguration around a store. Throws an OperatorError that names every mistake. */
+export async function openEncryption(file: string): Promise<(store: Store) => Store> {
+  const config = await parseSettingYaml(await readSettingFile(file), file);
+  const { rules, mistakes } = readEncryptionConfiguration(config);
+  if (mistakes.length > 0) {
+    throw new OperatorError({
+      code: 'ENCRYPTION',
+      message: `The encryption configuration ${file} cannot be used: ${mistakes.join('; ')}.`,
+      nextStep: 'Mend the file of --encryption-provider-config; docs/encryption.md shows one that works.',
+      exitCode: 2,
+    });
+  }
+  const sealer = createSealer(rules);
+  return (store) => createSealedStore(store, sealer);
+}
+
+export interface ReadEncryption {
+  readonly rules: readonly EncryptionRule[];
+  /** Sentences, each with its field; none names a secret. */
+  readonly mistakes: readonly string[];
+}
+
+const API_VERSION = 'apiserver.config.k8s.io/v1';
+
+export function readEncryptionConfiguration(config: Json): ReadEncryption {
+  const reader = new ConfigurationReader();
+  return { rules: reader.read(config), mistakes: reader.mistakes };
+}
+
+/** Their text is read on the way to the bus: it says which node a pod goes to. */
+const NEVER_SEALED: ReadonlySet<string> = new Set(['pods']);
+
+class ConfigurationReader {
+  readonly mistakes: string[] = [];
+
+  read(config: Json): readonly EncryptionRule[] {
+    if (!isJsonObject(config)) {
+      this.mistakes.push('the file holds no object');
+      return [];
+    }
+    if (config['apiVersion'] !== API_VERSION) this.mistakes.push(`apiVersion: must be ${API_VERSION}`);
+    if (config['kind'] !== 'EncryptionConfiguration') this.mistakes.push('kind: must be EncryptionConfiguration');
+    const entries = this.#list(config, 'resources', 'resources');
+    if (entries.length === 0) this.mistakes.push('resources: must hold at least one entry');
+    return entries.map((each, i) => this.#rule(each, `resources[${i}]`));
+  }
+
+  #rule(value: Json, at: string): EncryptionRule {
+    const entry = this.#object(value, at);
+    const names = this.#list(entry, 'resources', `${at}.resources`);
+    if (names.length === 0) this.mistakes.push(`${at}.resources: must name at least one resource`);
+    const providers = this.#list(entry, 'providers', `${at}.providers`);
+    if (providers.length === 0) this.mistakes.push(`${at}.providers: must hold at least one provider`);
+    return {
+      resources: names.map((name, i) => this.#resource(name, `${at}.resources[${i}]`)),
+      keys: providers.flatMap((each, i) => this.#provider(each, `${at}.providers[${i}]`)),
+    };
+  }
+
+  #resource(name: Json, at: string): { readonly group: string; readonly resource: string } {
+    const text = typeof name === 'string' ? name : '';
+    const dot = text.indexOf('.');
+    const [resource, group] = dot < 0 ? [text, ''] : [text.slice(0, dot), text.slice(dot + 1)];
+    if (text.includes('*')) this.mistakes.push(`${at}: wildcards are not supported; name each resource`);
+    else if (!/^[a-z0-9-]+$/.test(resource)) this.mistakes.push(`${at}: must be <plural> or <plural>.<group>`);
+    else if (group === '' && NEVER_SEALED.has(resource)) this.mistakes.push(`${at}: ${resource} cannot be encrypted`);
+    return { group, resource };
+  }
+
+  #provider(value: Json, at: string): readonly ConfiguredKey[] {
+    const entry = this.#object(value, at);
+    const [name, ...others] = Object.keys(entry);
+    if (name === undefined || others.length > 0) {
+      this.mistakes.push(`${at}: must hold exactly one provider`);
+      return [];
+    }
+    if (name === 'identity') return [{ provider: 'identity' }];
+    const kind = PROVIDER_KINDS.find((each) => each.name === name);
+    if (kind !== undefined)
+      return this.#keys(this.#object(entry[name] ?? null, `${at}.${name}`), kind, `${at}.${name}.keys`);
+    const known = ['identity', ...PROVIDER_KINDS.map((each) => each.name)].join(', ');
+    const why = name === 'kms' ? 'key management services are not supported' : 'unknown provider';
+    this.mistakes.push(`${at}.${name}: ${why}; use one of ${known}`);
+    return [];
+  }
+
+  #keys(config: JsonObject, kind: ProviderKind, at: string): readonly ConfiguredKey[] {
+    const entries = this.#list(config, 'keys', at);
+    if (entries.length === 0) this.mistakes.push(`${at}: must hold at least one key`);
+    const names = new Set<string>();
+    return entries.flatMap((each, i) => {
+      const { name, secret } = this.#object(each, `${at}[${i}]`);
+      if (typeof name !== 'string' || name === '' || name.includes(':')) {
+        this.mistakes.push(`${at}[${i}].name: must be a text without ":"`);
+        return [];
+      }
+      if (names.has(name)) this.mistakes.push(`${at}[${i}].name: there is another key of this name`);
+      names.add(name);
+      return this.#key({ name, secret, kind }, `${at}[${i}].secret`);
+    });
+  }
+
+  #key(
+    { name, secret, kind }: { name: string; secret: Json | undefined; kind: ProviderKind },
+    at: string,
+  ): readonly ConfiguredKey[] {
+    if (typeof secret !== 'string' || !BASE64.test(secret.trim())) {
+      this.mistakes.push(`${at}: must be base64`);
+      return [];
+    }
+    const bytes = Buffer.from(secret, 'base64');
+    if (kind.lengths.includes(bytes.length)) return [{ provider: kind.name, key: kind.keyOf(name, bytes) }];
+    const wanted = kind.lengths.join(' or ');
+    this.mistakes.push(`${at}: has ${bytes.length} bytes, and ${kind.name} takes ${wanted}`);
+    return [];
+  }
+
+  #list(of: JsonObject, field: string, at: string): readonly Json[] {
+    const value = of[field as keyof typeof of];
+    if (Array.isArray(value)) return value;
+    if (value !== undefined && value !== null) this.mistakes.push(`${at}: must be a list`);
+    return [];
+  }
+
+  #object(value: Json, at: string): JsonObject {
+    if (isJsonObject(value)) return value;
+    this.mistakes.push(`${at}: must be an object`);
+    return {};
+  }
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

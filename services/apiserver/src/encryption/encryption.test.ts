@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import type { BusMessage } from '@holdfast/bus';
+import { createLocalBus } from '@holdfast/bus/local';
+import type { Json } from '@holdfast/machinery';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
+import { createSealedStore, isSealed, type Store } from '@holdfast/store';
+import { changesUpTo } from '@holdfast/store/contract';
+import { createMemoryStore } from '@holdfast/store/memory';
+import { createRelay } from '../relay/index.ts';
+import { type Answer, configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { readEncryptionConfiguration } from './configuration.ts';
+import { PROVIDER_KINDS } from './providers.ts';
+import { createSealer } from './sealer.ts';
+
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const KEY = 'core/secrets/default/s';
+
+const running: TestApi[] = [];
+afterEach(async () => {
+  for (const api of running.splice(0)) await api.server.stop();
+});
+
+const secretOf = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const aes = (provider: string, ...bytes: readonly number[]): Json => ({
+  [provider]: { keys: bytes.map((byte) => ({ name: `key${byte}`, secret: secretOf(byte) })) },
+});
+const IDENTITY: Json = { identity: {} };
+
+function configuration(resources: readonly string[], ...providers: readonly Json[]): Json {
+  const entry = { resources: [...resources], providers: [...providers] };
+  return { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources: [entry] };
+}
+
+/** A server on this store; what it encrypts follows the providers. */
+async function serverOn(base: Store, ...providers: readonly Json[]): Promise<TestApi> {
+  const { rules, mistakes } = readEncryptionConfiguration(configuration(['secrets'], ...providers));
+  assert.deepEqual(mistakes, []);
+  const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
+  running.push(api);
+  return api;
+}
+
+const post = (api: TestApi, name = 's'): Promise<Answer> =>
+  api.call('POST', SECRETS, { body: { metadata: { name }, stringData: { password: 'hunter2' } } });
+const rawOf = async (base: Store, key = KEY): Promise<string> => (await base.get(key)).object?.value ?? '';
+const password = (answer: Answer): string => Buffer.from(answer.textAt('data.password'), 'base64').toString();
+
+for (const { name } of PROVIDER_KINDS) {
+  test(`${name}: what is stored shows nothing, and every read shows everything`, async () => {
+    const base = createMemoryStore();
+    const api = await serverOn(base, aes(name, 1), IDENTITY);
+    assert.equal((await post(api)).status, 201);
+    const raw = await rawOf(base);
+    assert.match(raw, new RegExp(`^k8s:enc:${name}:v1:key1:[A-Za-z0-9+/=]+$`));
+    assert.ok(!raw.includes(Buffer.from('hunter2').toString('base64')));
+    assert.equal(password(await api.call('GET', `${SECRETS}/s`)), 'hunter2');
+    assert.deepEqual((await api.call('GET', SECRETS)).names(), ['s']);
+    await api.call('PATCH', `${SECRETS}/s`, { body: { metadata: { labels: { a: 'b' } } } });
+    assert.ok(isSealed(await rawOf(base)));
+    const [added, modified] = await api.watch(`${SECRETS}?watch=1&resourceVersion=1`, 2);
+    assert.deepEqual([added?.type, modified?.type], ['ADDED', 'MODIFIED']);
+    // A server that starts reads what the other has written.
+    const next = await serverOn(base, aes(name, 1));
+    assert.equal(password(await next.call('GET', `${SECRETS}/s`)), 'hunter2');
+    assert.equal((await next.call('DELETE', `${SECRETS}/s`)).status, 200);
+    assert.equal((await next.call('GET', `${SECRETS}/s`)).status, 404);
+    const changes = await changesUpTo(base, 0, await base.currentRevision());
+    assert.equal(changes.filter(({ key }) => key === KEY).length, 3);
+    for (const { key, value } of changes) assert.equal(isSealed(value), key === KEY, key);
+  });
+
+  test(`${name}: what was sealed for one object does not open as another, nor after a change of a bit`, () => {
+    const kind = PROVIDER_KINDS.find((each) => each.name === name) ?? assert.fail();
+    const key = kind.keyOf('k', Buffer.alloc(32, 7));
+    const sealed = key.seal(Buffer.from('{"a":1}'), 'core/secrets/ns/a');
+    assert.equal(key.open(sealed, 'core/secrets/ns/a').toString(), '{"a":1}');
+    const refusal = /the key does not fit, or the data were changed/;
+    assert.throws(() => key.open(sealed, 'core/secrets/ns/b'), refusal);
+    assert.throws(() => kind.keyOf('k', Buffer.alloc(32, 8)).open(sealed, 'core/secrets/ns/a'), refusal);
+    for (let at = 0; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      assert.throws(() => key.open(changed, 'core/secrets/ns/a'), refusal, `byte ${at}`);
+    }
+    for (let length = 0; length < sealed.length; length++) {
+      assert.throws(() => key.open(sealed.subarray(0, length), 'core/secrets/ns/a'), refusal, `length ${length}`);
+    }
+  });
+}
+
+test('keys rotate: the first writes, all read, and an update that changes nothing writes anew', async () => {
+  const base = createMemoryStore();
+  const plain = await serverOn(base, IDENTITY);
+  await post(plain);
+  assert.ok(!isSealed(await rawOf(base)));
+  const steps = [
+    { providers: [aes('aescbc', 1), IDENTITY], begins: 'k8s:enc:aescbc:v1:key1:' },
+    { providers: [aes('aescbc', 2, 1)], begins: 'k8s:enc:aescbc:v1:key2:' },
+    { providers: [aes('secretbox', 3), aes('aescbc', 2)], begins: 'k8s:enc:secretbox:v1:key3:' },
+    { providers: [IDENTITY, aes('secretbox', 3)], begins: '{' },
+  ];
+  for (const { providers, begins } of steps) {
+    const api = await serverOn(base, ...providers);
+    const read = await api.call('GET', `${SECRETS}/s`);
+    const replaced = await api.call('PUT', `${SECRETS}/s`, { body: read.body });
+    assert.equal(replaced.status, 200);
+    assert.ok((await rawOf(base)).startsWith(begins), begins);
+    assert.notEqual(replaced.at('metadata.resourceVersion'), read.at('metadata.resourceVersion'));
+    const again = await api.call('PUT', `${SECRETS}/s`, { body: replaced.body });
+    assert.equal(
+      again.at('metadata.resourceVersion'),
+      replaced.at('metadata.resourceVersion'),
+      'nothing is left to do',
+    );
+    assert.equal(password(again), 'hunter2');
+  }
+});
+
+test('an object that no key fits is an error, never absent', async () => {
+  const base = createMemoryStore();
+  const writer = await serverOn(base, aes('aescbc', 1));
+  await post(writer);
+  await post(writer, 's-other');
+  const wrong = await serverOn(base, { aescbc: { keys: [{ name: 'key1', secret: secretOf(9) }] } });
+  const said =
+    'Internal error occurred: unable to transform key "/registry/secrets/default/s": key "key1": the key does not fit, or the data were changed';
+  const url = `${SECRETS}/s`;
+  for (const answer of [
+    await wrong.call('GET', url),
+    await wrong.call('GET', SECRETS),
+    await wrong.call('GET', '/api/v1/secrets'),
+    await wrong.call('GET', `${SECRETS}?watch=1`),
+    await wrong.call('PATCH', url, { body: { metadata: { labels: { a: 'b' } } } }),
+    await wrong.call('PUT', url, { body: { metadata: { name: 's' } } }),
+    await wrong.call('DELETE', url),
+    await wrong.call('DELETE', SECRETS),
+  ]) {
+    assert.deepEqual([answer.status, answer.at('reason'), answer.at('message')], [500, 'InternalError', said]);
+  }
+  assert.equal((await post(wrong)).status, 409);
+  assert.equal((await wrong.call('GET', '/api/v1/namespaces/default/configmaps')).status, 200, 'others are served');
+  assert.equal((await wrong.call('GET', '/api/v1/namespaces/kube-system/secrets')).status, 200);
+  const ready = await wrong.call('GET', '/readyz?verbose');
+  assert.equal(ready.status, 500);
+  assert.match(
+    String(ready.body),
+    /\[-\]encryption failed: 2 object\(s\) cannot be decrypted, the first: unable to transform/,
+  );
+  assert.equal((await wrong.call('GET', '/livez')).status, 200);
+  assert.equal(password(await writer.call('GET', url)), 'hunter2', 'nothing was lost');
+});
+
+test('watches end when an object comes that cannot be read, and go on when it can', async () => {
+  const base = createMemoryStore();
+  const reader = await serverOn(base, aes('aesgcm', 1));
+  await post(reader, 'known');
+  const watching = await reader.call('GET', `${SECRETS}?watch=1`);
+  assert.ok(watching.raw.body.kind === 'watch');
+  const types: string[] = [];
+  const ended = (async () => {
+    if (watching.raw.body.kind !== 'watch') return;
+    for await (const frame of watching.raw.body.frames) types.push(frame.value().type);
+  })();
+  const writer = await serverOn(base, aes('aesgcm', 2, 1));
+  await post(writer);
+  await ended;
+  assert.ok(!types.includes('MODIFIED'));
+  assert.equal((await reader.call('GET', SECRETS)).status, 500);
+  assert.equal((await reader.call('GET', `${SECRETS}/known`)).status, 200);
+  // Whoever has the key deletes it.
+  await writer.call('DELETE', `${SECRETS}/s`);
+  await eventually(async () => (await reader.call('GET', SECRETS)).status === 200, 'the list is whole again');
+  assert.deepEqual((await reader.call('GET', SECRETS)).names(), ['known']);
+  assert.equal((await reader.call('GET', '/readyz')).status, 200);
+});
+
+test('an object that is not encrypted is refused where the provider identity is not configured', async () => {
+  const base = createMemoryStore();
+  await post(await serverOn(base, IDENTITY));
+  const strict = await serverOn(base, aes('aesgcm', 1));
+  const answer = await strict.call('GET', `${SECRETS}/s`);
+  assert.equal(answer.status, 500);
+  assert.match(
+    answer.textAt('message'),
+    /no matching prefix found: it is not encrypted, and the provider identity is not/,
+  );
+});
+
+test('the bus is told keys of what is encrypted, and never its content', async (t) => {
+  const base = createMemoryStore();
+  const { rules } = readEncryptionConfiguration(
+    configuration(['secrets', 'events', 'persistentvolumeclaims'], aes('aesgcm', 1)),
+  );
+  const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
+  running.push(api);
+  const bus = createLocalBus();
+  const received: BusMessage[] = [];
+  await bus.subscribe('k8s.ev.>', { onMessage: (message) => received.push(message) });
+  const relay = createRelay({
+    store: base,
+    bus,
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    knownState: api.server.knownState,
+  });
+  await relay.start();
+  t.after(() => relay.stop());
+  await post(api);
+  const claim = {
+    metadata: { name: 'hunter2-claim', labels: { say: 'hunter2' } },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  };
+  const made = await api.call('POST', '/api/v1/namespaces/default/persistentvolumeclaims', { body: claim });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  await api.call('POST', '/api/v1/namespaces/default/configmaps', { body: configMapBody('last') });
+  await eventually(async () => received.some(({ subject }) => subject.includes('configmaps')), 'the last has come');
+  const claims = received.filter(({ subject }) => subject.includes('persistentvolumeclaims'));
+  assert.equal(claims.length, 1);
+  for (const message of received) {
+    assert.ok(!message.data.replaceAll('hunter2-claim', '').includes('hunter2'), message.data);
+    assert.ok(!message.data.includes('k8s:enc'), message.data);
+  }
+});
+
+test('a configuration says everything that is wrong with it, and no secret', () => {
+  const entry = (resources: Json, ...providers: readonly Json[]): Json => ({ resources, providers: [...providers] });
+  const { mistakes } = readEncryptionConfiguration({
+    apiVersion: 'v1',
+    kind: 'EncryptionConfiguration',
+    resources: [
+      entry(['*.*', 'pods'], { kms: { apiVersion: 'v2' } }),
+      entry([], { aescbc: { keys: [{ name: 'a:b', secret: secretOf(1) }] } }, { rot13: {} }),
+      entry(['secrets'], { secretbox: { keys: [{ name: 'a', secret: Buffer.alloc(16).toString('base64') }] } }),
+      entry(['secrets'], { aesgcm: { keys: [{ name: 'a', secret: 'top secret' }] }, identity: {} }),
+      entry(['secrets'], { aesgcm: { keys: [] } }),
+    ],
+  });
+  assert.deepEqual(mistakes, [
+    'apiVersion: must be apiserver.config.k8s.io/v1',
+    'resources[0].resources[0]: wildcards are not supported; name each resource',
+    'resources[0].resources[1]: pods cannot be encrypted',
+    'resources[0].providers[0].kms: key management services are not supported; use one of identity, aescbc, aesgcm, secretbox',
+    'resources[1].resources: must name at least one resource',
+    'resources[1].providers[0].aescbc.keys[0].name: must be a text without ":"',
+    'resources[1].providers[1].rot13: unknown provider; use one of identity, aescbc, aesgcm, secretbox',
+    'resources[2].providers[0].secretbox.keys[0].secret: has 16 bytes, and secretbox takes 32',
+    'resources[3].providers[0]: must hold exactly one provider',
+    'resources[4].providers[0].aesgcm.keys: must hold at least one key',
+  ]);
+});

@@ -10,6 +10,7 @@ export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } 
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
 export { RecentMap } from './recent-map.ts';
+export { secureBytes } from './secure-bytes.ts';
 export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';
 export {
   NO_TRACER,

@@ -174,8 +174,9 @@ class SealedValues implements SealedView {
 }
 
 /** The state before is sealed with whatever was used then. */
-function withValue({ previousValue: _, ...change }: Change, value: string): Change {
-  return Object.freeze({ ...change, value });
+function withValue(change: Change, value: string): Change {
+  const { previousValue, ...rest } = change;
+  return Object.freeze(previousValue === undefined ? { ...change, value } : { ...rest, value });
 }
 
 async function* openedChanges(

@@ -201,10 +201,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
     feeds: [kinds, ...aggregation.feeds],
   });
-  store.atRest?.onUnreadable((key) => {
-    const { group, resource } = parseKey(key);
-    cache.endWatchesOf(group, resource);
-  });
+  endUnreadableWatches(store, cache);
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
@@ -255,6 +252,14 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     ids,
     log,
   };
+}
+
+/** A watch never passes over a change that it cannot show. */
+function endUnreadableWatches({ atRest }: Store, cache: WatchCache): void {
+  atRest?.onUnreadable((key) => {
+    const { group, resource } = parseKey(key);
+    cache.endWatchesOf(group, resource);
+  });
 }
 
 const serviceAddresses = (deps: ApiServerDeps): Range => addressRange(deps.serviceNetwork ?? DEFAULT_SERVICE_NETWORK);

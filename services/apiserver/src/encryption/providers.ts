@@ -4,9 +4,9 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
-  randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
+import { secureBytes } from '@holdfast/platform';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 
 /**
@@ -49,7 +49,7 @@ function aesCbc(name: string, secret: Buffer): SealingKey {
   return {
     name,
     seal: (plain, context) => {
-      const iv = randomBytes(IV_BYTES);
+      const iv = secureBytes(IV_BYTES);
       const cipher = createCipheriv(algorithm, secret, iv);
       const text = Buffer.concat([iv, cipher.update(plain), cipher.final()]);
       return Buffer.concat([text, mac(text, context)]);
@@ -74,7 +74,7 @@ function aesGcm(name: string, secret: Buffer): SealingKey {
   return {
     name,
     seal: (plain, context) => {
-      const nonce = randomBytes(GCM_NONCE_BYTES);
+      const nonce = secureBytes(GCM_NONCE_BYTES);
       const cipher = createCipheriv(algorithm, secret, nonce, options).setAAD(Buffer.from(context));
       return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
@@ -101,7 +101,7 @@ function secretBox(name: string, secret: Buffer): SealingKey {
   return {
     name,
     seal: (plain, context) => {
-      const nonce = randomBytes(BOX_NONCE_BYTES);
+      const nonce = secureBytes(BOX_NONCE_BYTES);
       const sealed = xsalsa20poly1305(secret, nonce).encrypt(Buffer.concat([hashOf(context), plain]));
       return Buffer.concat([nonce, sealed]);
     },

@@ -51,9 +51,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
     // Read first: a mistake in it is told before anything runs.
-    const scheduling = await readScheduling(config);
-    const audit = await readAudit(config, machine);
-    const encrypt = await readEncryption(config);
+    const { scheduling, ...apiFiles } = await readFiles(config, machine);
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
@@ -81,9 +79,8 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       credentials,
       serviceAccountKey: directory.serviceAccountKey(),
       clientCa: pki.caCertificate,
-      audit,
       frontProxy: await directory.frontProxy(machine.clock.now()),
-      encrypt,
+      ...apiFiles,
       ownNodes: ownNodes(config.store.kind, nodeNames.all),
     });
     const components = import('./components.ts');
@@ -107,6 +104,14 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     start: () => running.begin(() => withFailuresExplained({ path: directory.path, flag: '--data-dir' }, start)),
     stop: () => running.stop(),
     facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
+  };
+}
+
+async function readFiles(config: StartConfig, machine: Machine) {
+  return {
+    scheduling: await readScheduling(config),
+    audit: await readAudit(config, machine),
+    encrypt: await readEncryption(config),
   };
 }
 

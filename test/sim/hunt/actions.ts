@@ -11,7 +11,7 @@ import {
 import { BUS_PARTY } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import { appOf } from '../workloads.ts';
-import type { StoreWay } from './faulty-store.ts';
+import { goodWay, type StoreWay } from './faulty-store.ts';
 import type { Living } from './living.ts';
 import type { Step, StepKind } from './plan.ts';
 import { createDeployment, createJob, createOne, createSet, named } from './workloads.ts';
@@ -189,9 +189,14 @@ function worsen(
 
 function change(way: StoreWay | undefined, to: Partial<StoreWay>): () => void {
   if (way === undefined) return () => {};
-  const before = { ...way };
   Object.assign(way, to);
-  return () => void Object.assign(way, before);
+  const good = goodWay();
+  return () => {
+    // Steps overlap: each takes back only what it has made worse.
+    if (to.isDown !== undefined) way.isDown = good.isDown;
+    if (to.latencyMs !== undefined) way.latencyMs = good.latencyMs;
+    if (to.unknown !== undefined) way.unknown = good.unknown;
+  };
 }
 
 /** Users ask one after the other, and take no for an answer. */
@@ -226,7 +231,7 @@ const createApp = ({ admin }: SimCluster, app: string): Promise<void> =>
 export function heal(scene: Scene): void {
   const { cluster, crashed, poweredOff, fenced } = scene;
   const { network, nodeNames, controlPlane } = cluster;
-  for (const way of scene.ways.values()) Object.assign(way, { latencyMs: 2, isDown: false, unknown: 0 });
+  for (const way of scene.ways.values()) Object.assign(way, goodWay());
   for (const party of [...nodeNames, ...controlPlane, BUS_PARTY]) network.rejoin(party);
   for (const party of crashed) {
     if (!nodeNames.includes(party)) cluster.restart(party);

@@ -75,8 +75,8 @@ export const PLANTED_BUGS = [
     name: 'detach-without-word',
     harm: 'a volume is detached from a node that says it uses it',
     file: `${MANAGER}/controllers/attach-detach/index.ts`,
-    find: '      if (!isReleased(node, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };',
-    replace: '      if (!isReleased(undefined, nameOf(volume))) return {};',
+    find: '      if (!isReleased(node, lease, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };',
+    replace: '      if (!isReleased(undefined, lease, nameOf(volume))) return {};',
   },
   {
     name: 'users-gone-by-cache',

@@ -16,6 +16,7 @@ export class FlowRequest implements Ticket {
   readonly arrivedAt: number;
   queue: number | undefined = undefined;
   beganAt = 0;
+  expectedMs = 0;
   state: 'waiting' | 'executing' = 'waiting';
   /** Set while it waits. */
   onBegin: (() => void) | undefined = undefined;

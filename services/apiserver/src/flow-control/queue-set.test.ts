@@ -29,6 +29,7 @@ class Level {
       extraWork: 0,
       queue: undefined,
       beganAt: 0,
+      expectedMs: 0,
       begin: () => this.executing.push(request),
       misfit: () => {},
     };
@@ -128,6 +129,21 @@ test('a flow that was away has saved nothing up', () => {
   });
   const share = order.filter((flow) => flow === 0).length;
   assert.ok(share >= 4 && share <= 6, order.join());
+});
+
+test('a flow whose burst was slow does not wait longer than the others for it', () => {
+  const level = new Level(20);
+  for (let n = 0; n < 60; n++) for (let flow = 0; flow < 4; flow++) level.send(flow);
+  const places = new Map<number, number[]>();
+  for (let place = 0; place < 240; place++) {
+    level.now += 50;
+    const flow = level.finish();
+    places.set(flow, [...(places.get(flow) ?? []), place]);
+  }
+  for (const own of places.values()) {
+    const gaps = own.map((place, i) => place - (own[i - 1] ?? 0));
+    assert.ok(Math.max(...gaps) <= 40, `a gap of ${Math.max(...gaps)} requests of others`);
+  }
 });
 
 test('a queue that is full turns away, and a flow waits in the shortest queue of its hand', () => {

@@ -10,7 +10,7 @@ export type Arrival = 'executing' | 'waiting' | Refusal;
 /** As the metric of Kubernetes names them. */
 export type Refusal = 'queue-full' | 'concurrency-limit';
 
-/** What a request is supposed to take before it is known: seat-milliseconds of one seat. */
+/** What a request of one seat is supposed to take while none has ended, in milliseconds. */
 export const EXPECTED_MS = 3;
 
 interface Queue<T extends Ticket> {
@@ -35,6 +35,9 @@ export interface QueueState<T extends Ticket> {
   readonly work: number;
 }
 
+/** How much the last request says of the next. */
+const EXPECTATION_WEIGHT = 0.1;
+
 /** Taken requests are let go together. */
 const COMPACTED_FROM = 32;
 
@@ -50,6 +53,8 @@ export class QueueSet<T extends Ticket = Ticket> {
   #handling: Handling;
   #limit: number;
   #virtual = 0;
+  /** What requests took recently. Without it a burst of slow ones would begin as if they were cheap, and their queue would then wait for long. */
+  #expectedMs = EXPECTED_MS;
   #waiting = 0;
   #executing = 0;
   #seatsInUse = 0;
@@ -122,7 +127,9 @@ export class QueueSet<T extends Ticket = Ticket> {
     if (queue !== undefined) {
       queue.executing -= 1;
       queue.seatsInUse -= seats;
-      queue.next += (now - ticket.beganAt - EXPECTED_MS) * seats;
+      const tookMs = now - ticket.beganAt;
+      queue.next += (tookMs - ticket.expectedMs) * seats;
+      this.#expectedMs += (tookMs - this.#expectedMs) * EXPECTATION_WEIGHT;
     }
     if (this.#waiting > 0) this.dispatch(now);
   }
@@ -203,7 +210,8 @@ export class QueueSet<T extends Ticket = Ticket> {
       queue.executing += 1;
       queue.seatsInUse += ticket.seats;
       this.#virtual = Math.max(this.#virtual, queue.next);
-      queue.next += workOf(ticket);
+      ticket.expectedMs = this.#expectedMs;
+      queue.next += ticket.expectedMs * ticket.seats + ticket.extraWork;
     }
     return 'executing';
   }

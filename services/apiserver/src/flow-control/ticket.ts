@@ -8,6 +8,8 @@ export interface Ticket {
   /** The queue it was put into. */
   queue: number | undefined;
   beganAt: number;
+  /** What it was supposed to take when it began. */
+  expectedMs: number;
   /** Called when a request that waited may begin. */
   readonly begin: (now: number) => void;
   /** Called when it had its turn and did not fit. */

@@ -53,6 +53,9 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
     'judges requests where it is bound; its types are not checked',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding': 'puts a policy to work: denies and warns',
   'v1/Endpoints': 'follow services and their pods; those that users write are mirrored into slices',
+  'flowcontrol.apiserver.k8s.io/v1/FlowSchema': 'decides in which flow and at which priority level a request waits',
+  'flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration':
+    'shares, queues and lending of seats; each API server has its own',
   'discovery.k8s.io/v1/EndpointSlice': 'follow services and their pods, or Endpoints that users write',
 };
 

@@ -310,3 +310,24 @@ test('the table of schemas stands in the order in which they are asked', async (
     [1, 2, 100, 150, 200, 400, 500, 800, 800, 900, 9_000, 9_900, 10_000],
   );
 });
+
+test('a request of a node is answered before most of 500 of a user that were sent before it', async () => {
+  // Every look at the clock takes a while: so a turn is over after the same number of requests on any machine.
+  let now = 0;
+  const clock: Clock = { ...createSystemClock(), monotonic: () => (now += 0.2) };
+  const busy = await startTestApi({ clock, tokens: new Map(Object.entries(USERS)) });
+  let answered = 0;
+  let refused = 0;
+  const greed = Array.from({ length: 500 }, async () => {
+    const { status } = await busy.call('GET', '/version', { as: 'jane' });
+    answered += 1;
+    if (status === 429) refused += 1;
+  });
+  const heartbeat = await busy.call('GET', '/version', { as: 'node-a' });
+  const before = answered - refused;
+  assert.equal(heartbeat.status, 200);
+  await Promise.all(greed);
+  await busy.stop();
+  assert.ok(before < 100, `${before} requests were served first`);
+  assert.ok(refused > 0 && refused < 300, `${refused} requests were turned away`);
+});

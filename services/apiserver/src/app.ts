@@ -238,7 +238,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     reader,
     access,
     admission,
-    openApi: createOpenApiDocuments(catalog),
+    openApi: createOpenApiDocuments(catalog, aggregation.openApiDocuments),
     services: createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) }),
     writeGate: createWriteGate(),
     metrics,

@@ -11,6 +11,7 @@ import { createAvailabilityController, createServiceFeed } from './availability.
 import { createLocalRegistrations, type LocalRegistrations } from './local-registrations.ts';
 import { createRemoteConnections, type FrontProxy, type RemoteConnections } from './remote-connection.ts';
 import { RemoteDocuments, type RemoteVersion } from './remote-documents.ts';
+import type { RemoteOpenApi } from './remote-openapi.ts';
 
 export interface AggregationDeps {
   readonly clock: Clock;
@@ -90,6 +91,10 @@ export class Aggregation {
 
   /** Grows when another server says something else of itself. */
   readonly documentsGeneration = (): number => this.#running?.documents.generation ?? 0;
+
+  /** Of other servers, by their names in the list of all documents. */
+  readonly openApiDocuments = (): ReadonlyMap<string, RemoteOpenApi> =>
+    this.#running?.documents.openApiDocuments() ?? new Map();
 
   readonly versionOf = (api: RemoteApi): RemoteVersion =>
     this.#running?.documents.versionOf(api) ?? { resources: [], freshness: 'Stale' };

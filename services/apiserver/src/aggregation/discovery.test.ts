@@ -101,6 +101,55 @@ for (const hasAggregatedDiscovery of [true, false]) {
   });
 }
 
+test('its OpenAPI document stands beside those of this server, and a bad one is left out', async (t) => {
+  const world = await startAggregatedWorld(t);
+  await serveExtension(world);
+  const { api } = world;
+  await world.register();
+  const name = ROOT.slice(1);
+  type Paths = Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+  const paths = async (): Promise<Paths> => (await api.call('GET', '/openapi/v3')).at('paths') as Paths;
+  await until(async () => Object.hasOwn(await paths(), name));
+  const url = (await paths())[name]?.serverRelativeURL ?? '';
+  assert.match(url, /^\/openapi\/v3\/apis\/wardle\.example\.com\/v1alpha1\?hash=[0-9A-F]{128}$/);
+  const document = await api.call('GET', url);
+  assert.equal(document.at('info.title'), 'sample');
+  assert.equal(document.headers['cache-control'], 'public, immutable');
+  const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
+  assert.equal((await api.server.handle(requestOf('GET', url, { headers: { accept } }))).status, 200);
+  assert.equal((await api.call('GET', '/openapi/v3/apis/apps/v1')).at('info.title'), 'Kubernetes');
+  await api.call('DELETE', `${API_SERVICES}/${NAME}`);
+  await until(async () => !Object.hasOwn(await paths(), name));
+});
+
+for (const [what, url, body] of [
+  ['no document', `/openapi/v3${ROOT}?hash=1`, '[]'],
+  [
+    'a place elsewhere',
+    '/openapi/v3',
+    JSON.stringify({ paths: { [ROOT.slice(1)]: { serverRelativeURL: '/secret' } } }),
+  ],
+] as const) {
+  test(`an OpenAPI document that is bad harms nobody: ${what}`, async (t) => {
+    const world = await startAggregatedWorld(t);
+    await serveExtension(world);
+    const asked: string[] = [];
+    world.extension.intercept = (request, response) => {
+      asked.push(request.url ?? '');
+      if (request.url !== url) return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      return true;
+    };
+    await world.register();
+    await until(async () => asked.includes(url) && (await ownGroup(world.api))?.versions[0]?.freshness === 'Current');
+    assert.equal(
+      Object.hasOwn((await world.api.call('GET', '/openapi/v3')).at('paths') as object, ROOT.slice(1)),
+      false,
+    );
+    assert.equal(asked.includes('/secret'), false);
+  });
+}
+
 test('a server that goes is stale, with what was known of it; one that never answered has nothing', async (t) => {
   const world = await startAggregatedWorld(t);
   const { api } = world;

@@ -2,12 +2,14 @@ import { describeError } from '@holdfast/platform';
 import {
   AGGREGATED_DOCUMENTS_INTERVAL_MS,
   AGGREGATED_DOCUMENTS_RETRY_FIRST_MS,
+  AGGREGATED_OPENAPI_BYTES_KEPT,
   API_SERVICES_AT_ONCE,
 } from '../limits.ts';
 import type { ApiServices, RemoteApi } from './api-services.ts';
 import type { RemoteResource } from './discovery-documents.ts';
 import { KeyedWork } from './keyed-work.ts';
 import { type DiscoveryFetchDeps, fetchDiscovery, type KeptDiscovery } from './remote-discovery.ts';
+import { fetchOpenApi, openApiNameOf, type RemoteOpenApi } from './remote-openapi.ts';
 
 export interface RemoteDocumentsDeps extends DiscoveryFetchDeps {
   readonly apis: ApiServices;
@@ -23,9 +25,13 @@ export interface RemoteVersion {
 interface Kept {
   readonly discovery: KeptDiscovery | undefined;
   readonly isStale: boolean;
+  readonly openApi?: RemoteOpenApi | undefined;
 }
 
 const UNKNOWN: Kept = { discovery: undefined, isStale: true };
+
+const bytesOf = (document: RemoteOpenApi | undefined): number =>
+  document === undefined ? 0 : document.json.length + (document.protobuf?.length ?? 0);
 
 /** Documents of the servers behind this one. They are asked for in the background; no request waits for them. */
 export class RemoteDocuments {
@@ -69,6 +75,36 @@ export class RemoteDocuments {
     return { resources: discovery?.resources ?? [], freshness: isStale || !isAvailable ? 'Stale' : 'Current' };
   }
 
+  /** By their names in the list of all documents. */
+  openApiDocuments(): ReadonlyMap<string, RemoteOpenApi> {
+    const remotes = this.#deps.apis.remotes();
+    return new Map(
+      remotes.flatMap((api) => {
+        const document = this.#kept.get(api.name)?.openApi;
+        return document === undefined ? [] : [[openApiNameOf(api), document] as const];
+      }),
+    );
+  }
+
+  /** One that cannot be read takes nothing else away. */
+  async #openApi(api: RemoteApi, kept: RemoteOpenApi | undefined): Promise<RemoteOpenApi | undefined> {
+    try {
+      const found = await fetchOpenApi(this.#deps, api, kept);
+      return found === kept || found === undefined || this.#hasRoom(api.name, found) ? found : undefined;
+    } catch (error) {
+      this.#deps.log.info('the schemas of an aggregated API are not known', {
+        apiService: api.name,
+        error: describeError(error),
+      });
+      return kept;
+    }
+  }
+
+  #hasRoom(name: string, document: RemoteOpenApi): boolean {
+    const others = [...this.#kept].filter(([other]) => other !== name).map(([, { openApi }]) => bytesOf(openApi));
+    return others.reduce((sum, bytes) => sum + bytes, bytesOf(document)) <= AGGREGATED_OPENAPI_BYTES_KEPT;
+  }
+
   async #look(name: string): Promise<number | undefined> {
     const api = this.#deps.apis.remotes().find((each) => each.name === name);
     if (api === undefined) {
@@ -84,7 +120,8 @@ export class RemoteDocuments {
     }
     try {
       const discovery = await fetchDiscovery(this.#deps, api, known.discovery);
-      this.#keep(name, { discovery, isStale: false });
+      this.#keep(name, { ...known, discovery, isStale: false });
+      this.#keep(name, { discovery, isStale: false, openApi: await this.#openApi(api, known.openApi) });
       this.#work.succeeded(name);
       return AGGREGATED_DOCUMENTS_INTERVAL_MS;
     } catch (error) {
@@ -101,7 +138,8 @@ export class RemoteDocuments {
     const before = this.#kept.get(name);
     if (kept === undefined) this.#kept.delete(name);
     else this.#kept.set(name, kept);
-    const isSame = before?.discovery === kept?.discovery && before?.isStale === kept?.isStale;
+    const isSame =
+      before?.discovery === kept?.discovery && before?.isStale === kept?.isStale && before?.openApi === kept?.openApi;
     if (!isSame) this.#generation += 1;
   }
 }

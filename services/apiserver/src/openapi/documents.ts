@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { dateOf } from '@holdfast/platform';
+import type { RemoteOpenApi } from '../aggregation/remote-openapi.ts';
 import type { Catalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
@@ -32,8 +33,8 @@ const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protob
 const OLD_PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
 
 /** Documents are made when first asked for, in parts, and kept until a definition changes what they describe. */
-export function createOpenApiDocuments(catalog: Catalog): OpenApiDocuments {
-  const kept = new KeptDocuments(catalog);
+export function createOpenApiDocuments(catalog: Catalog, others: OtherDocuments = () => NONE): OpenApiDocuments {
+  const kept = new KeptDocuments(catalog, others);
   return {
     answer: (request, { now, goOn }) => {
       const path = request.path.replace(/\/$/, '');
@@ -42,10 +43,15 @@ export function createOpenApiDocuments(catalog: Catalog): OpenApiDocuments {
       if (path === ROOT_2) return answer2(request, kept, goOn);
       if (path === ROOT_3) return rootOf3(kept, goOn).then((root) => bytesAnswer(request, root, JSON_TYPE));
       const name = path.slice(ROOT_3.length + 1);
-      return documentNames3(catalog).includes(name) ? answer3({ request, name, now }, kept, goOn) : undefined;
+      return kept.names3().includes(name) ? answer3({ request, name, now }, kept, goOn) : undefined;
     },
   };
 }
+
+/** Documents of version 3 that other servers have, by name. */
+type OtherDocuments = () => ReadonlyMap<string, RemoteOpenApi>;
+
+const NONE: ReadonlyMap<string, RemoteOpenApi> = new Map();
 
 interface Rendered {
   readonly bytes: Uint8Array;
@@ -57,13 +63,15 @@ type GoOn = Asked['goOn'];
 /** Whoever asks for a document that is being made waits for that one. */
 class KeptDocuments {
   readonly catalog: Catalog;
+  readonly #others: OtherDocuments;
   readonly #made = new Map<string, Promise<Rendered>>();
   readonly #hashes = new Map<string, Promise<string>>();
   #contents: ReadonlyMap<string, string>;
   #generation: number;
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, others: OtherDocuments) {
     this.catalog = catalog;
+    this.#others = others;
     this.#generation = catalog.generation;
     this.#contents = contentOf3(catalog);
   }
@@ -91,8 +99,22 @@ class KeptDocuments {
     return this.#remember('v2 protobuf', protobufOf(document, openApi2Protobuf), goOn);
   }
 
+  names3(): readonly string[] {
+    return [...new Set([...documentNames3(this.catalog), ...this.#others().keys()])].sort();
+  }
+
+  /** Whether a document of version 3 has this form; only those of other servers may lack one. */
+  hasForm3(name: string, type: string): boolean {
+    const other = this.#others().get(name);
+    return type === JSON_TYPE || other === undefined || other.protobuf !== undefined;
+  }
+
   /** Known by the same hash, whatever its form. */
   async version3(name: string, type: string, goOn: GoOn): Promise<Rendered> {
+    const other = this.#others().get(name);
+    if (other !== undefined) {
+      return { bytes: type === JSON_TYPE ? other.json : (other.protobuf ?? other.json), hash: other.hash };
+    }
     const document = documentParts3(this.catalog, name);
     const rendered =
       type === JSON_TYPE
@@ -104,6 +126,8 @@ class KeptDocuments {
 
   /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
   hashOf3(name: string, goOn: GoOn): Promise<string> {
+    const other = this.#others().get(name);
+    if (other !== undefined) return Promise.resolve(other.hash);
     const content = this.#contents.get(name);
     const make = async (): Promise<string> =>
       tagOf(
@@ -145,7 +169,7 @@ function* protobufOf(document: Parts<unknown>, write: (document: unknown) => Par
 /** Where each document is, by its hash. */
 async function rootOf3(kept: KeptDocuments, goOn: GoOn): Promise<Rendered> {
   const places: [string, unknown][] = [];
-  for (const name of documentNames3(kept.catalog)) {
+  for (const name of kept.names3()) {
     places.push([name, { serverRelativeURL: urlOf(name, await kept.hashOf3(name, goOn)) }]);
   }
   const bytes = Buffer.from(JSON.stringify({ paths: Object.fromEntries(places) }));
@@ -175,7 +199,7 @@ async function answer3(
   ...[kept, goOn]: readonly [KeptDocuments, GoOn]
 ): Promise<ApiResponse> {
   const type = likedBest(request.headers['accept'] ?? '', [JSON_TYPE, OLD_PROTOBUF_3, PROTOBUF_3]);
-  if (type === '') return notAcceptable;
+  if (type === '' || !kept.hasForm3(name, type)) return notAcceptable;
   const document = await kept.version3(name, type, goOn);
   const answer = bytesAnswer(request, document, type === JSON_TYPE ? JSON_TYPE : PROTOBUF_3);
   const meant = request.query.get('hash') ?? '';

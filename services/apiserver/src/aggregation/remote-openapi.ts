@@ -1,0 +1,60 @@
+import { isJsonObject, ownValue } from '@holdfast/machinery';
+import { nextTurn } from '@holdfast/platform';
+import { tagOf } from '../http/entity-tag.ts';
+import { AGGREGATED_DISCOVERY_BYTES_MAX, AGGREGATED_DISCOVERY_MS, AGGREGATED_OPENAPI_BYTES_MAX } from '../limits.ts';
+import { inTurns } from '../openapi/parts.ts';
+import { openApi3Protobuf } from '../openapi/version-3-protobuf.ts';
+import type { RemoteApi } from './api-services.ts';
+import { fetchDocument } from './fetch-document.ts';
+import type { DiscoveryFetchDeps } from './remote-discovery.ts';
+
+/** The OpenAPI 3 document of a version that another server serves. */
+export interface RemoteOpenApi {
+  /** Where the server has it: the address changes with the content. */
+  readonly url: string;
+  readonly json: Uint8Array;
+  /** Absent: the document has parts that have no such form. */
+  readonly protobuf: Uint8Array | undefined;
+  readonly hash: string;
+}
+
+const ROOT = '/openapi/v3';
+
+/** The name of its document in the list of all. */
+export const openApiNameOf = ({ group, version }: Pick<RemoteApi, 'group' | 'version'>): string =>
+  group === '' ? `api/${version}` : `apis/${group}/${version}`;
+
+/** `undefined`: the server has no such document. Rejects when it cannot be read. */
+export async function fetchOpenApi(
+  deps: DiscoveryFetchDeps,
+  api: RemoteApi,
+  kept: RemoteOpenApi | undefined,
+): Promise<RemoteOpenApi | undefined> {
+  const bounds = { api, accept: 'application/json', timeoutMs: AGGREGATED_DISCOVERY_MS };
+  const root = await fetchDocument(deps, { ...bounds, path: ROOT, bytesMax: AGGREGATED_DISCOVERY_BYTES_MAX });
+  if (root.status !== 200) return undefined;
+  const url = placeOf(JSON.parse(root.text), openApiNameOf(api));
+  if (url === undefined) return undefined;
+  if (kept?.url === url && url.includes('?hash=')) return kept;
+  const { status, text } = await fetchDocument(deps, { ...bounds, path: url, bytesMax: AGGREGATED_OPENAPI_BYTES_MAX });
+  const document: unknown = status === 200 ? JSON.parse(text) : undefined;
+  if (!isJsonObject(document) || typeof document['openapi'] !== 'string')
+    throw new Error(`${url} is no OpenAPI document`);
+  const json = Buffer.from(text);
+  return { url, json, protobuf: await inProtobuf(document), hash: tagOf(json) };
+}
+
+function placeOf(root: unknown, name: string): string | undefined {
+  const paths = isJsonObject(root) ? root['paths'] : undefined;
+  const entry = isJsonObject(paths) ? ownValue(paths, name) : undefined;
+  const url = isJsonObject(entry) ? entry['serverRelativeURL'] : undefined;
+  return typeof url === 'string' && url.startsWith(`${ROOT}/`) ? url : undefined;
+}
+
+async function inProtobuf(document: object): Promise<Uint8Array | undefined> {
+  try {
+    return await inTurns(openApi3Protobuf(document), nextTurn);
+  } catch {
+    return undefined;
+  }
+}

@@ -203,6 +203,7 @@ test('[SAFE-35] the guarantees are written down for users, each with what it mea
     ['Who removes a pod', [/only the kubelet/i, /never scheduled/i, /403/]],
     ['How long a pod gets', [/at least/i, /30 s/, /only be shortened/i, /afresh/i]],
     ['At most one, and where not', [/StatefulSet/, /at most one/i, /ReplicaSet.*two/is, /Deployment/]],
+    ['Nodes that promise to stop', [/less than 8 s ago/, /never two/i, /SAFE-32/, /hypervisor pauses/]],
     ['Force deletion', [/gracePeriodSeconds: 0/, /two instances/i, /data/i, /finalizer/i]],
     ['Deleting a Node', [/processes have ended/i, /pod garbage collector/i, /StatefulSet/]],
     ['A machine under the name of another', [/OtherIncarnation/, /not started a second time/, /kubectl delete node/]],

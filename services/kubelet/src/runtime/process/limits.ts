@@ -48,6 +48,8 @@ export const SUPERVISOR_START_DEADLINE_MS = 10_000;
 /** How many supervisors in a row may go away under one request. */
 export const ASK_ATTEMPTS_MAX = 5;
 export const SUPERVISOR_START_POLL_MS = 10;
+/** Between attempts to bring back a supervisor that went away while pods ran. */
+export const SUPERVISOR_RETRY_MS = 1_000;
 /** `sun_path` holds 108 bytes with its end mark. */
 export const SOCKET_PATH_MAX_BYTES = 107;
 

@@ -15,7 +15,7 @@ import {
 import { createProcessGuard, type ProcessGuard } from './exclusive-guard.ts';
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
-import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS } from './limits.ts';
+import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS, SUPERVISOR_RETRY_MS } from './limits.ts';
 import { writeLogLimits } from './log-limits-file.ts';
 import { writeNodeIsolation } from './node-isolation.ts';
 import { createProcessTable } from './process-table.ts';
@@ -68,13 +68,20 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     log: options.log,
     onChange: tell,
     onLost: () => {
-      if (!isShuttingDown && hasRecords())
-        void tellAll().catch((error: unknown) => options.log.error('the supervisor is gone', { error }));
+      void tellAll();
     },
   });
-  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. */
+  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. Tries until that succeeds. */
   const tellAll = async (): Promise<void> => {
-    for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
+    while (!isShuttingDown && !connection.isClosed() && hasRecords()) {
+      try {
+        for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
+        return;
+      } catch (error) {
+        options.log.error('the supervisor is gone; it is started again', { error });
+      }
+      await options.clock.sleep(SUPERVISOR_RETRY_MS);
+    }
   };
   const hasRecords = (): boolean => recordsExist(stateDirectory);
   const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords });

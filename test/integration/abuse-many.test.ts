@@ -80,13 +80,13 @@ describe('very many of one thing', () => {
     assert.ok(wide < 5 * narrow, `${wide} ms for 9,000 keys in one object, ${narrow} ms in ten`);
   });
 
-  test('100,000 keys, once or twice each, are refused with a Status and leave nothing', async () => {
+  test('100,000 keys, and one key very often, are refused with a Status and leave nothing', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const tooWide = await apply('too-wide', 'one', manyKeys(100_000));
       assert.equal(tooWide.status, 413);
       assert.equal(statusOf(tooWide).code, 413);
-      const twice = `{"metadata":{"name":"twice"},"data":{${'"k":"v",'.repeat(100_000)}"k":"v"}}`;
+      const twice = `{"metadata":{"name":"twice"},"data":{${'"k":"v",'.repeat(9_000)}"k":"v"}}`;
       const strict = await api.call('POST', `${CONFIG_MAPS}?fieldValidation=Strict`, twice);
       assert.equal(strict.status, 400);
       assert.ok(strict.text.length < 10 * KB, `${strict.text.length} characters say that a key stands twice`);

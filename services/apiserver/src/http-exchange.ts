@@ -81,7 +81,21 @@ function headersOf({ headers }: IncomingMessage, without: ReadonlySet<string>): 
 const streamed = (answer: IncomingMessage): ApiResponse => ({
   status: answer.statusCode ?? 502,
   headers: headersOf(answer, HOP_HEADERS),
-  body: { kind: 'stream', chunks: answer },
+  body: { kind: 'stream', chunks: chunksOf(answer) },
+});
+
+/** Nobody may ask for any of them, and then leave: the connection would wait for a reader. */
+const chunksOf = (answer: IncomingMessage): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]: () => {
+    const chunks = answer[Symbol.asyncIterator]();
+    return {
+      next: () => chunks.next(),
+      return: async () => {
+        answer.destroy();
+        return (await chunks.return?.()) ?? { done: true, value: undefined };
+      },
+    };
+  },
 });
 
 function upgraded(answer: IncomingMessage, kubelet: Duplex, head: Buffer): ApiResponse {

@@ -336,3 +336,65 @@ test('the ConfigMap of extension servers says how users are told', async (t) => 
   );
   assert.equal(refused.status, 403);
 });
+
+test('a request to change the protocol announces no body: what follows on the connection would be taken for it', async (t) => {
+  const world = await startAggregatedWorld(t);
+  await serveExtension(world);
+  await world.register();
+  await world.condition('Passed');
+  const { api, extension } = world;
+  // It refuses to change the protocol, and answers before it has read a body.
+  extension.server.removeAllListeners('upgrade');
+  extension.intercept = ({ url }, response) => {
+    if (url?.startsWith(FLUNDERS) === true) response.end('{}');
+    return url?.startsWith(FLUNDERS) === true;
+  };
+  const headers = { connection: 'Upgrade', upgrade: 'echo', 'content-length': '2000' };
+  await bodyOf(await api.call('GET', FLUNDERS, { headers }));
+  await bodyOf(await api.call('POST', FLUNDERS, { body: 'x'.repeat(2_000) }));
+  const told = forwarded(world).map(({ method, url, headers: sent }) => [method, url, sent['x-remote-user']]);
+  assert.deepEqual(told, [
+    ['GET', FLUNDERS, 'admin'],
+    ['POST', FLUNDERS, 'admin'],
+  ]);
+});
+
+test('a connection whose answer is not passed on is not kept', async (t) => {
+  const world = await startAggregatedWorld(t);
+  await serveExtension(world);
+  await world.register();
+  await world.condition('Passed');
+  const { api, extension } = world;
+  extension.server.keepAliveTimeout = 0;
+  extension.intercept = ({ url }, response) => {
+    if (url?.startsWith(FLUNDERS) !== true) return false;
+    response.writeHead(302, { location: 'https://elsewhere.example.com/' }).end('moved');
+    return true;
+  };
+  const before = await connectionsOf(world);
+  for (let i = 0; i < 10; i++) assert.equal((await api.call('GET', FLUNDERS)).status, 502);
+  await until(async () => (await connectionsOf(world)) <= before + 1);
+});
+
+function connectionsOf({ extension }: AggregatedWorld): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  extension.server.getConnections((_error, count) => resolve(count));
+  return promise;
+}
+
+test('an endless answer to the question whether an API is available is not read for ever', async (t) => {
+  const world = await startAggregatedWorld(t);
+  await serveExtension(world);
+  let open = 0;
+  world.extension.intercept = ({ url }, response) => {
+    if (url !== ROOT) return false;
+    open += 1;
+    response.once('close', () => (open -= 1));
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(Buffer.alloc(8 * 1024 * 1024));
+    return true;
+  };
+  await world.register();
+  await world.condition('Passed');
+  await until(async () => open === 0);
+});

@@ -9,15 +9,27 @@ export function endedBy(answer: ApiResponse, clock: Clock, cut: () => void): Api
   return { ...answer, body: { kind: 'stream', chunks: chunksInTime(body.chunks, clock, cut) } };
 }
 
-async function* chunksInTime(
-  chunks: AsyncIterable<Uint8Array>,
-  clock: Clock,
-  cut: () => void,
-): AsyncGenerator<Uint8Array> {
-  const deadline = clock.timer(AGGREGATED_ANSWER_MS, cut);
-  try {
-    yield* chunks;
-  } finally {
-    deadline.cancel();
-  }
+function chunksInTime(chunks: AsyncIterable<Uint8Array>, clock: Clock, cut: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const inner = chunks[Symbol.asyncIterator]();
+      const deadline = clock.timer(AGGREGATED_ANSWER_MS, cut);
+      return {
+        next: async () => {
+          try {
+            const result = await inner.next();
+            if (result.done === true) deadline.cancel();
+            return result;
+          } catch (error) {
+            deadline.cancel();
+            throw error;
+          }
+        },
+        return: async () => {
+          deadline.cancel();
+          return (await inner.return?.()) ?? { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }

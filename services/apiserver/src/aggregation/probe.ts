@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Availability, failedDiscovery, PASSED_AVAILABILITY } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
-import { AGGREGATED_DISCOVERY_MS, AVAILABILITY_ADDRESSES_ASKED } from '../limits.ts';
+import { AGGREGATED_DISCOVERY_BYTES_MAX, AGGREGATED_DISCOVERY_MS, AVAILABILITY_ADDRESSES_ASKED } from '../limits.ts';
 import type { CallTarget } from '../service-calls/port.ts';
 import { tlsFailureOf } from '../service-calls/tls.ts';
 import type { RemoteApi } from './api-services.ts';
@@ -65,9 +65,14 @@ function ask({ connections, clock }: ProbeDeps, api: RemoteApi, target: CallTarg
     if (status >= 200 && status <= 299) resolve();
     else fail(`bad status from ${url}: ${status}`);
     answer.on('error', () => {});
-    // The connection is used again when the rest is short.
-    answer.resume();
+    // The connection is used again when the rest is short and comes in time.
+    let size = 0;
+    answer.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > AGGREGATED_DISCOVERY_BYTES_MAX) request.destroy();
+    });
   });
+  request.once('close', () => deadline.cancel());
   request.end();
-  return promise.finally(() => deadline.cancel());
+  return promise;
 }

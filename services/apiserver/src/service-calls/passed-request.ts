@@ -27,10 +27,18 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-export function passedHeaders({ headers }: ApiRequest): Record<string, string> {
+/**
+ * A request that changes the protocol has no body, whatever it announces: somebody who does not agree would take the next request on
+ * the connection for it.
+ */
+export function passedHeaders({ headers, body }: ApiRequest): Record<string, string> {
   const named = namedByConnection(headers);
   const passed = Object.entries(headers).filter(
-    ([name]) => !KEPT_BACK.has(name) && !named.has(name) && !name.startsWith(IMPERSONATE),
+    ([name]) =>
+      !KEPT_BACK.has(name) &&
+      !named.has(name) &&
+      !name.startsWith(IMPERSONATE) &&
+      (name !== 'content-length' || body !== undefined),
   );
   return Object.fromEntries(passed);
 }

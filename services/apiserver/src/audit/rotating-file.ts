@@ -80,9 +80,11 @@ class RotatingFile implements AuditFile {
     return handle;
   }
 
+  /** A file that somebody else put aside or removed is none to put aside. */
   async #rotate(): Promise<void> {
     await this.close();
-    await rename(this.#path, await this.#backupName());
+    await rename(this.#path, await this.#backupName()).catch(unlessGone);
+    this.#bytes = 0;
     await this.#prune();
   }
 
@@ -104,8 +106,13 @@ class RotatingFile implements AuditFile {
     const newestFirst = backups.toSorted((a, b) => b.at - a.at);
     const oldest = maxAgeMs === 0 ? Number.NEGATIVE_INFINITY : this.#clock.now() - maxAgeMs;
     const gone = newestFirst.filter(({ at }, i) => (maxBackups > 0 && i >= maxBackups) || at < oldest);
-    for (const { name } of gone) await unlink(path.join(folder, name));
+    // One that cannot be removed is tried again with the next; no event is lost for it.
+    for (const { name } of gone) await unlink(path.join(folder, name)).catch(() => {});
   }
+}
+
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 /** A process that was killed, or a disk that was full, may have left half a line. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -60,6 +60,23 @@ test('the audit log can be read by its owner only, also when it was there before
   await again.close();
   assert.equal((await stat(other)).mode & 0o777, 0o600);
   assert.equal(await readFile(other, 'utf8'), 'before\nafter\n');
+});
+
+test('a log that somebody else removed or put aside, and old files that stay, cost no events', async (t) => {
+  const made = await folder(t);
+  const file = path.join(made, 'audit.log');
+  const rotating = createRotatingFile(file, { maxBytes: 10, maxBackups: 1, maxAgeMs: 0 }, clock);
+  // Two folders with names like files that were put aside: the older cannot be removed as a file.
+  await mkdir(path.join(made, 'audit-2020-01-01T00-00-00.000.log'));
+  await mkdir(path.join(made, 'audit-2020-01-01T00-00-01.000.log'));
+  await rotating.open();
+  await rotating.append('line-0\n');
+  await rm(file);
+  await rotating.append('line-1\n');
+  await rotating.append('line-2\n');
+  await rotating.append('line-3\n');
+  await rotating.close();
+  assert.equal(await readFile(file, 'utf8'), 'line-3\n');
 });
 
 test('a log that would grow too long is put aside, and only the newest are kept', async (t) => {

@@ -70,6 +70,34 @@ const at = (event: Event | undefined, path: string): unknown => valueAt(event, p
 const create = (api: TestApi, name: string, call: Call = {}): Promise<Answer> =>
   api.call('POST', MAPS, { body: configMapBody(name, { key: 'value' }), ...call });
 
+test('an event stays one line, however the body was broken into lines', async () => {
+  const lines: string[] = [];
+  const take = (event: string): undefined => void lines.push(event);
+  const api = await audited(ALL, { take });
+  const forged = '{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete"}';
+  for (const end of ['\r', '\n', '\r\n']) {
+    const body = `{"metadata":{"name":"a"},"data":{},"forged":${end}${forged}${end}}`;
+    await api.call('POST', MAPS, { body });
+  }
+  assert.deepEqual(
+    lines.filter((line) => /[\r\n]/.test(line)),
+    [],
+  );
+  assert.equal(lines.filter((line) => line.includes('"forged":{')).length, 3);
+});
+
+test('long YAML is not read a second time for its event', async () => {
+  const api = await audited(ALL);
+  const value = 'x'.repeat(100_000);
+  const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: long}\ndata:\n  key: ${value}\n`;
+  const headers = { 'content-type': 'application/yaml' };
+  assert.equal((await api.call('POST', MAPS, { body, headers })).status, 201);
+  assert.equal(at(api.events().at(-1), 'requestObject.data.key'), value);
+  await api.call('POST', '/version', { body, headers });
+  assert.equal(at(api.events().at(-1), 'requestURI'), '/version');
+  assert.equal(at(api.events().at(-1), 'requestObject'), undefined);
+});
+
 test('an event says who did what, from where, and how it ended', async () => {
   const api = await audited(METADATA);
   const answer = await create(api, 'a', {

@@ -1,12 +1,11 @@
 import type { ApiRequest, ApiResponse, ResponseBody } from '@holdfast/client';
 import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
 import { describeError } from '@holdfast/platform';
-import { mediaTypeOf } from '../http/body.ts';
+import { mediaTypeOf, readYamlText, yamlFormat } from '../http/body.ts';
 import { withJsonBody } from '../http/protobuf-body.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import { parseYamlText } from '../http/yaml.ts';
 import type { User } from '../identity.ts';
-import { AUDIT_ANNOTATION_CHARACTERS_MAX, AUDIT_EVENT_OBJECT_BYTES_MAX } from '../limits.ts';
+import { AUDIT_ANNOTATION_CHARACTERS_MAX, AUDIT_EVENT_OBJECT_BYTES_MAX, LONG_YAML_BYTES } from '../limits.ts';
 import { type AuditEvent, eventText, type JsonText, objectRefOf, type ResponseStatus, withMetadata } from './event.ts';
 import { type AuditNotes, reaches } from './notes.ts';
 import type { AuditDecision, AuditStage } from './policy.ts';
@@ -168,12 +167,15 @@ async function sentObject(request: ApiRequest): Promise<SentObject | undefined> 
     const { body = '' } = await withJsonBody(request);
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
     if (mediaTypeOf(request).includes('yaml')) {
-      const { value } = parseYamlText(text);
+      const format = yamlFormat(request);
+      // Nobody has read it on a thread of its own: everybody would wait for it here.
+      if (format === 'yaml' && text.length > LONG_YAML_BYTES) return undefined;
+      const { value } = readYamlText(text, format);
       return { text: JSON.stringify(value), value };
     }
     const value = JSON.parse(text) as Json;
-    // One event is one line.
-    return { text: text.includes('\n') ? JSON.stringify(value) : text, value };
+    // One event is one line, also for readers to whom a carriage return ends one.
+    return { text: /[\r\n]/.test(text) ? JSON.stringify(value) : text, value };
   } catch {
     return undefined;
   }

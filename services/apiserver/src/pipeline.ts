@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
-import { namespacePrefix, objectKey, resourcePrefix, type SealedView, type Store, StoreHalted } from '@holdfast/store';
+import { namespacePrefix, objectKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
 import type { RemoteApi } from './aggregation/api-services.ts';
 import type { AuditNotes } from './audit/notes.ts';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from './authentication/impersonation.ts';
@@ -11,6 +11,7 @@ import { type HealthCheck, isHealthPath } from './endpoints/health.ts';
 import { answerPath } from './endpoints/paths.ts';
 import { isBuiltInGroup } from './endpoints/served-kinds.ts';
 import { distinguisherOf, type FlowRequest } from './flow-control/flow-request.ts';
+import { discard } from './front/answer-bodies.ts';
 import { asAccepted } from './http/accepted-form.ts';
 import { errorAnswer, isFault, textAnswer } from './http/answers.ts';
 import type { ResourceContext } from './http/context.ts';
@@ -28,6 +29,7 @@ import { hasLongYamlBody } from './http/yaml-reader.ts';
 import { API_SERVER, type User } from './identity.ts';
 import { answerCustom } from './kinds/answer-custom.ts';
 import { LARGE_BODY_BYTES } from './limits.ts';
+import { storedNameOf } from './stored-form.ts';
 import type { Flow } from './turns/fair-queue.ts';
 import { routeResource } from './verbs/resource-router.ts';
 import { refuseUnfitForm } from './verbs/unfit-form.ts';
@@ -193,9 +195,9 @@ function performReady(
   const { request } = incoming;
   if (info.kind === 'path') return answerPath(common, incoming, checks);
   refuseHalted(common.store);
-  if (common.store.atRest !== undefined) refuseUnreadable(common.store.atRest, info);
+  refuseUnreadable(common, info);
   const core = inRoom[roomOf(incoming.user, info)];
-  const answered = answerInRoom(core, incoming, info);
+  const answered = whenReadable(common, answerInRoom(core, incoming, info), info);
   return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
 }
 
@@ -221,14 +223,32 @@ function refuseHalted(store: Store): void {
 }
 
 /** No list, watch or change leaves out an object that is there. */
-function refuseUnreadable(atRest: SealedView, { verb, group, resource, namespace, name }: ResourceRequest): void {
-  if (verb === 'create') return;
+function refuseUnreadable({ store: { atRest }, kinds }: Core, info: ResourceRequest): void {
+  if (atRest === undefined || info.verb === 'create') return;
+  const { verb, namespace, name } = info;
   // A named object is asked of the store, which refuses by itself.
   if (name !== '' && verb !== 'get' && verb !== 'watch') return;
+  const definition = kinds.find(info.group, info.version, info.resource);
+  const { group, plural: resource } =
+    definition === undefined ? { group: info.group, plural: info.resource } : storedNameOf(definition);
   const place = namespace === '' ? resourcePrefix(group, resource) : namespacePrefix(group, resource, namespace);
   const found =
     name === '' ? atRest.unreadable(place) : atRest.unreadableAt(objectKey({ group, resource, namespace, name }));
   if (found !== undefined) throw found;
+}
+
+/** What cannot be read may have come while the answer waited for the newest change. */
+function whenReadable(core: Core, answered: Promise<ApiResponse>, info: ResourceRequest): Promise<ApiResponse> {
+  if (core.store.atRest === undefined) return answered;
+  return answered.then(async (response) => {
+    try {
+      refuseUnreadable(core, info);
+      return response;
+    } catch (error) {
+      await discard(response.body);
+      throw error;
+    }
+  });
 }
 
 /** Kinds of definitions have no protobuf; their decoder refuses the type. */

@@ -176,6 +176,52 @@ test('watches end when an object comes that cannot be read, and go on when it ca
   assert.equal((await reader.call('GET', '/readyz')).status, 200);
 });
 
+/** The same store, whose changes come late. */
+function late(base: Store, delayMs: number): Store {
+  const changes: Store['changes'] = async function* (options) {
+    for await (const some of base.changes(options)) {
+      await createSystemClock().sleep(delayMs);
+      yield some;
+    }
+  };
+  return new Proxy(base, {
+    get: (target, name) => {
+      if (name === 'changes') return changes;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+test('a list or watch that waits for the change that it cannot read is refused', async () => {
+  const base = createMemoryStore();
+  const writer = await serverOn(base, aes('aesgcm', 2));
+  const reader = await serverOn(late(base, 100), aes('aesgcm', 1));
+  for (const path of [SECRETS, `${SECRETS}?watch=1`, '/api/v1/secrets']) {
+    await post(writer);
+    assert.equal((await reader.call('GET', path)).status, 500, path);
+    await writer.call('DELETE', `${SECRETS}/s`);
+    await eventually(async () => (await reader.call('GET', SECRETS)).status === 200, 'the list is whole again');
+  }
+});
+
+test('an object that cannot be read is missing under none of its names', async () => {
+  const base = createMemoryStore();
+  for (const byte of [1, 2]) {
+    const { rules } = readEncryptionConfiguration(configuration(['events'], aes('aesgcm', byte)));
+    const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
+    running.push(api);
+    const events = '/apis/events.k8s.io/v1/namespaces/default/events';
+    if (byte === 1) {
+      const involvedObject = { kind: 'Pod', name: 'p', namespace: 'default' };
+      const body = { metadata: { name: 'e' }, involvedObject };
+      const made = await api.call('POST', '/api/v1/namespaces/default/events', { body });
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+      assert.deepEqual((await api.call('GET', events)).names(), ['e']);
+    } else assert.equal((await api.call('GET', events)).status, 500);
+  }
+});
+
 test('an object that is not encrypted is refused where the provider identity is not configured', async () => {
   const base = createMemoryStore();
   await post(await serverOn(base, IDENTITY));

@@ -247,6 +247,30 @@ test('a level whose object goes keeps its requests until they have ended, and ot
   assert.deepEqual(await levelRow('narrow'), []);
 });
 
+test('the seats of a level that was busy when its object went are those of the others in the end', async () => {
+  const seatsOf = async (name: string): Promise<string | undefined> => {
+    const { body } = await api.call('GET', '/metrics');
+    const line = `apiserver_flowcontrol_nominal_limit_seats{priority_level="${name}"} `;
+    return String(body)
+      .split('\n')
+      .find((each) => each.startsWith(line))
+      ?.slice(line.length);
+  };
+  await api.call('GET', MAPS);
+  const before = await seatsOf('workload-low');
+  await narrow();
+  const patch = { spec: { limited: { nominalConcurrencyShares: 2_000 } } };
+  await api.call('PATCH', `${FLOW}/prioritylevelconfigurations/narrow`, { body: patch });
+  gate.isOpen = false;
+  const held = create('jane');
+  await until(async () => gate.held === 1);
+  await api.call('DELETE', `${FLOW}/prioritylevelconfigurations/narrow`);
+  assert.notEqual(await seatsOf('workload-low'), before);
+  gate.open();
+  assert.equal((await held).status, 201);
+  assert.equal(await seatsOf('workload-low'), before);
+});
+
 test('a schema says whether its level exists', async () => {
   const dangling = async (): Promise<string> =>
     (await api.call('GET', `${FLOW}/flowschemas/narrow`)).textAt('status.conditions.0.status');

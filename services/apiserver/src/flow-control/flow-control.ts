@@ -4,6 +4,7 @@ import {
   type FlowSchema,
   type KubeObject,
   PRIORITY_LEVEL_CONFIGURATIONS,
+  type PriorityLevelConfiguration,
   type ResourceRef,
 } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
@@ -118,7 +119,7 @@ export class FlowControl {
     level.queues.finish(request, now);
     level.demand.set(level.queues.demand, now);
     if (now - this.#balancedAt >= SEATS_REBALANCED_MS) this.#rebalance(now);
-    if (level.isQuiescing && level.queues.isIdle) this.#levels.delete(level.name);
+    this.#forget(level, now);
   }
 
   /** Streams are not counted: they may last for days. A watch is until it has begun. */
@@ -158,6 +159,7 @@ export class FlowControl {
       request.route.level.queues.leave(request, now);
       request.route.counts.waitedInVain((now - request.arrivedAt) / 1_000);
       reject(this.#reject(request, why, now));
+      this.#forget(request.route.level, now);
     };
     const cancel = (): void => giveUp('cancelled');
     const timer = this.#deps.clock.timer(QUEUE_WAIT_MS, () => giveUp('time-out'));
@@ -217,14 +219,30 @@ export class FlowControl {
     }
     const configurations = new Map([...this.#levels.values()].map((level) => [level.name, level.configuration]));
     for (const each of levels) configurations.set(each.metadata.name ?? '', each);
-    const shares = [...configurations.values()].reduce((sum, each) => sum + sharesOf(each), 0);
-    for (const [name, configuration] of configurations) {
+    this.#divide([...configurations.values()], now);
+    return this.#route(schemas);
+  }
+
+  /** Gives each level its share of the seats. */
+  #divide(configurations: readonly PriorityLevelConfiguration[], now: number): void {
+    const shares = configurations.reduce((sum, each) => sum + sharesOf(each), 0);
+    for (const configuration of configurations) {
+      const name = configuration.metadata.name ?? '';
       const level = this.#levels.get(name) ?? new PriorityLevel(configuration, now);
       this.#levels.set(name, level);
       level.configure(configuration, limitsOf(configuration, { seats: this.#deps.seats, shares }), now);
     }
     this.#rebalance(now);
-    return this.#route(schemas);
+  }
+
+  /** A level whose object is gone ends with its last request; the others have its seats from then on. */
+  #forget(level: PriorityLevel, now: number): void {
+    if (!level.isQuiescing || !level.queues.isIdle) return;
+    this.#levels.delete(level.name);
+    this.#divide(
+      [...this.#levels.values()].map(({ configuration }) => configuration),
+      now,
+    );
   }
 
   #route(schemas: readonly FlowSchema[]): Routing {

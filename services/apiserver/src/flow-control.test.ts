@@ -232,6 +232,17 @@ test('a level without seats holds requests until it has some', async () => {
   assert.equal((await held).status, 201);
 });
 
+test('a level that has lent all its seats gets some for who waits, though nobody else comes or goes', async () => {
+  await narrow();
+  const patch = { spec: { limited: { nominalConcurrencyShares: 100, lendablePercent: 100 } } };
+  await api.call('PATCH', `${FLOW}/prioritylevelconfigurations/narrow`, { body: patch });
+  const held = create('jane');
+  await until(async () => (await levelRow('narrow'))[4] === '1');
+  timers.fire(10_000);
+  assert.equal((await held).status, 201);
+  assert.equal(timers.countOf(10_000), 0);
+});
+
 test('a level whose object goes keeps its requests until they have ended, and others go elsewhere', async () => {
   await narrow();
   await oneSeat();

@@ -8,7 +8,7 @@ import {
   type ResourceRef,
 } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
-import { type Clock, invariant } from '@holdfast/platform';
+import { type Clock, invariant, type Timer } from '@holdfast/platform';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { isLongRunning } from '../http/long-running.ts';
@@ -55,6 +55,9 @@ export class FlowControl {
   #seen: Seen = { schemas: undefined, levels: undefined, schemaVersion: 0, levelVersion: 0 };
   #digest = '';
   #balancedAt: number;
+  #waiting = 0;
+  /** While a request waits. */
+  #balancing: Timer | undefined;
 
   constructor(deps: FlowControlDeps) {
     this.#deps = deps;
@@ -168,13 +171,26 @@ export class FlowControl {
       signal?.removeEventListener('abort', cancel);
       request.onBegin = undefined;
       request.route.counts.waiting -= 1;
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#balancing?.cancel();
     };
     request.onBegin = () => {
       stop();
       this.#began(request);
       resolve(request);
     };
+    this.#waiting += 1;
+    if (this.#waiting === 1) this.#balanceLater();
     signal?.addEventListener('abort', cancel, { once: true });
+  }
+
+  /** Who waits for seats that others do not use gets them, even if no other request comes or ends. */
+  #balanceLater(): void {
+    const { clock } = this.#deps;
+    this.#balancing = clock.timer(SEATS_REBALANCED_MS, () => {
+      this.#rebalance(clock.monotonic());
+      if (this.#waiting > 0) this.#balanceLater();
+    });
   }
 
   #reject({ route: { level, counts } }: FlowRequest, why: Rejection, now: number): TooManyRequests {

@@ -211,12 +211,13 @@ test('a wait ends after a while, and when its client goes; the place is free for
   );
   leaving.abort();
   assert.equal((await gone).status, 429);
+  assert.equal((await create('jane', AbortSignal.abort())).status, 429);
   timers.fire(15_000);
   assert.equal((await late).status, 429);
   assert.equal(timers.countOf(15_000), 0);
   const labels = 'flow_schema="narrow",priority_level="narrow"';
   assert.ok(await metric(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="time-out"} 1`));
-  assert.ok(await metric(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="cancelled"} 1`));
+  assert.ok(await metric(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="cancelled"} 2`));
   const next = create('jane');
   gate.open();
   assert.deepEqual([(await first).status, (await next).status], [201, 201]);

@@ -181,7 +181,9 @@ export class FlowControl {
     };
     this.#waiting += 1;
     if (this.#waiting === 1) this.#balanceLater();
-    signal?.addEventListener('abort', cancel, { once: true });
+    // Its client may have gone while it was found out who it is.
+    if (signal?.aborted === true) cancel();
+    else signal?.addEventListener('abort', cancel, { once: true });
   }
 
   /** Who waits for seats that others do not use gets them, even if no other request comes or ends. */

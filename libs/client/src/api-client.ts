@@ -1,8 +1,10 @@
 import { INCARNATION_HEADER, type KubeObject, type ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
+import type { Clock } from '@holdfast/platform';
 import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
 import { collectionPath, objectPath } from './resource-path.ts';
+import { askPatiently } from './retry-after.ts';
 import { SEEN_HEADER } from './seen.ts';
 import {
   type ApiRequest,
@@ -20,6 +22,8 @@ export interface ApiClientOptions {
   readonly userAgent: string;
   /** Which machine a kubelet is, see `NodeIncarnation`. */
   readonly incarnation?: string | undefined;
+  /** Present: what is turned away with 429 and a Retry-After is sent again after that time. */
+  readonly clock?: Clock;
 }
 
 /** Shared by all requests without one, and read only. */
@@ -84,7 +88,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
 /** Adds what every request of this identity carries and turns answers of 400 and above into `StatusError`. */
 function createSend(options: ApiClientOptions): Send {
-  const { transport, token, userAgent, incarnation } = options;
+  const { transport, token, userAgent, incarnation, clock } = options;
   const machine = incarnation === undefined ? {} : { [INCARNATION_HEADER]: incarnation };
   let known: { readonly bearer: string | undefined; readonly headers: Readonly<Record<string, string>> } | undefined;
   const headersOf = (bearer: string | undefined): Readonly<Record<string, string>> => {
@@ -98,15 +102,18 @@ function createSend(options: ApiClientOptions): Send {
     return known.headers;
   };
   return async (method, path, extra = {}) => {
-    const headers = headersOf(typeof token === 'function' ? token() : token);
-    const response = await transport.request({
-      method,
-      path,
-      query: extra.query ?? NO_QUERY,
-      headers: extra.headers === undefined ? headers : { ...headers, ...extra.headers },
-      ...(extra.body === undefined ? {} : { body: extra.body }),
-      ...(extra.signal === undefined ? {} : { signal: extra.signal }),
-    });
+    const ask = (): Promise<ApiResponse> => {
+      const headers = headersOf(typeof token === 'function' ? token() : token);
+      return transport.request({
+        method,
+        path,
+        query: extra.query ?? NO_QUERY,
+        headers: extra.headers === undefined ? headers : { ...headers, ...extra.headers },
+        ...(extra.body === undefined ? {} : { body: extra.body }),
+        ...(extra.signal === undefined ? {} : { signal: extra.signal }),
+      });
+    };
+    const response = await (clock === undefined ? ask() : askPatiently(ask, { clock, signal: extra.signal }));
     if (response.status >= 400) throw statusErrorOf(response);
     return response;
   };

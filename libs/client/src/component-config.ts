@@ -101,7 +101,8 @@ export async function connectComponent(
   const caPem = readAuthority(needed['ca-file']);
   const transport = createHttpsTransport({ servers, caPem, clock: deps.clock, tracer: deps.tracer });
   const token = createTokenReader(needed['token-file'], deps);
-  const client = createApiClient({ transport, token, userAgent: deps.userAgent, incarnation: deps.incarnation });
+  const { clock, userAgent, incarnation } = deps;
+  const client = createApiClient({ transport, token, userAgent, incarnation, clock });
   const bus = await connectBus(settings, deps);
   const close = async (): Promise<void> => {
     await bus?.close();

@@ -66,6 +66,8 @@ export const EVENT_INSTANCE_CHARACTERS_MAX = 128;
 
 /** One request from first try to answer, over all servers. Above the ten seconds a server gives a write. */
 export const REQUEST_DEADLINE_MS = 30_000;
+/** Times that a request is sent again because it was turned away with 429 and a Retry-After (the value of client-go). */
+export const TURNED_AWAY_REPEATS_MAX = 10;
 /** TCP and TLS to one server; then the next server is tried. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 /** A server that failed is tried last for a while; the wait doubles with every failure. */

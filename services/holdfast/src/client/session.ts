@@ -43,7 +43,7 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
   });
   const transport = personal(https, access, terminal);
   return {
-    client: createApiClient({ transport, userAgent: USER_AGENT }),
+    client: createApiClient({ transport, userAgent: USER_AGENT, clock: terminal.clock }),
     namespace: plainName(settings.namespace ?? access.namespace),
     read: async (path, accept, query = new URLSearchParams()) => {
       const headers = { accept, 'user-agent': USER_AGENT };

@@ -69,7 +69,8 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const clientOf = (user: string, incarnation?: string): ApiClient => {
     const credential = credentials.get(user);
     invariant(credential !== undefined, 'every component has a credential', { user });
-    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation });
+    const { clock } = machine;
+    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation, clock });
   };
   return { apiServer, https, services: [apiServer, relay, https], clientOf, nodes };
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FencingDeadline } from '../fencing-deadline.ts';
 
@@ -26,9 +26,11 @@ export function createDeadlineFile(stateDirectory: string, bootId: string): Dead
     },
     // In place, always of one length: a full disk ends no promise.
     write: (deadline) => {
-      const file = open(path);
+      const text = `${JSON.stringify({ ...deadline, bootId }).padEnd(LENGTH - 1)}\n`;
+      const file = openPresent(path);
+      if (file === undefined) return createWhole(path, text);
       try {
-        writeSync(file, `${JSON.stringify({ ...deadline, bootId }).padEnd(LENGTH - 1)}\n`, 0);
+        writeSync(file, text, 0);
       } finally {
         closeSync(file);
       }
@@ -37,13 +39,20 @@ export function createDeadlineFile(stateDirectory: string, bootId: string): Dead
   };
 }
 
-function open(path: string): number {
+function openPresent(path: string): number | undefined {
   try {
     return openSync(path, 'r+');
   } catch (error) {
     if (!isMissing(error)) throw error;
-    return openSync(path, 'w', 0o600);
+    return undefined;
   }
+}
+
+/** By renaming: a file that is there and empty would be one whose deadline nobody knows, which is past. */
+function createWhole(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, text, { mode: 0o600 });
+  renameSync(temporary, path);
 }
 
 function readText(path: string): string | undefined {

@@ -8,6 +8,8 @@ const MIRROR = 'kubernetes.io/config.mirror';
 const SOURCE = 'kubernetes.io/config.source';
 const SEEN = 'kubernetes.io/config.seen';
 
+const FILE_UID = /^[0-9a-f]{32}$/;
+
 /** The file says nothing that could run as a static pod. */
 export class StaticPodError extends Error {
   override readonly name = 'StaticPodError';
@@ -97,8 +99,9 @@ export function mirrorOf(pod: Pod, node: KubeObject): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec, status: {} };
 }
 
-/** Of a file of this node. */
-export const isStatic = ({ metadata }: Pod): boolean => metadata.annotations?.[SOURCE] === 'file';
+/** Of a file of this node. The API gives such a UID to none of its pods; annotations are written by whoever may write pods. */
+export const isStatic = ({ metadata: { uid = '', annotations } }: Pod): boolean =>
+  annotations?.[SOURCE] === 'file' && annotations[HASH] === uid && FILE_UID.test(uid);
 
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[MIRROR] !== undefined;
 

@@ -87,9 +87,14 @@ test('[TERM-44] one pod per look, in the order of the ranking, until one can be 
   );
 });
 
+const FILE_UID = '0'.repeat(32);
+
 test('[TERM-44] critical candidates are passed over, the next one is ended', async (t) => {
   const node = machine([
-    podUsing('static', { memory: 4 * GIB, annotations: { 'kubernetes.io/config.source': 'file' } }),
+    podUsing(FILE_UID, {
+      memory: 4 * GIB,
+      annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': FILE_UID },
+    }),
     podUsing('plain', { memory: 1 * GIB, priority: 5 }),
   ]);
   t.after(() => node.evictor.stop());

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '@holdfast/api';
+import { readStaticPod } from '../domain/static-pod.ts';
+import { fencingClassOf } from './exclusive-starts.ts';
+
+const SPEC = { containers: [{ name: 'main', image: 'i', command: ['x'] }] };
+const UID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+const ofApi = (annotations: Record<string, string>): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'db-0', namespace: 'default', uid: UID, annotations },
+  spec: { ...SPEC, hostname: 'db-0' },
+  status: {},
+});
+
+test('a pod of a file of the node is never ended by the deadline', () => {
+  const pod = readStaticPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec: SPEC }, 'n1', 0);
+  assert.equal(fencingClassOf(pod), 'never');
+});
+
+test('a pod of the API does not leave the promise by annotations: the control plane goes by its spec', () => {
+  assert.equal(fencingClassOf(ofApi({ 'kubernetes.io/config.source': 'file' })), 'exclusive');
+  const like = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': UID };
+  assert.equal(fencingClassOf(ofApi(like)), 'exclusive');
+});

@@ -154,6 +154,49 @@ for (const [title, { isBroken, ...change }, status] of watchdogCases) {
   });
 }
 
+async function allow(api: TestApi, ...rules: readonly object[]): Promise<void> {
+  const group = '/apis/rbac.authorization.k8s.io/v1';
+  await api.call('POST', `${group}/clusterroles`, { body: { metadata: { name: 'elections' }, rules } });
+  await api.call('POST', `${group}/clusterrolebindings`, {
+    body: {
+      metadata: { name: 'elections' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'elections' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody' }],
+    },
+  });
+}
+
+const LEASE_RULE = { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] };
+const PROMISE_RULE = { apiGroups: [''], resources: ['nodes/self-fencing'], verbs: ['update'] };
+
+test('a right to write leases is none to break the promise of a node, to shorten it or to make one', async () => {
+  const { api } = await boundPod();
+  await allow(api, LEASE_RULE);
+  assert.equal((await api.call('POST', LEASES, { as: 'node-a', body: promises(false) })).status, 201);
+  const change = (as: string, body: object) => api.call('PATCH', `${LEASES}/a`, { as, body });
+  const broken = promises(true);
+  assert.equal((await change('nobody', broken)).status, 403);
+  assert.equal((await change('nobody', { spec: { leaseDurationSeconds: 1 } })).status, 403);
+  assert.equal(
+    (await change('nobody', { metadata: { annotations: { 'holdfast.io/self-fencing': 'all' } } })).status,
+    403,
+  );
+  assert.equal((await change('nobody', { metadata: { labels: { seen: 'yes' } } })).status, 200);
+  const other = { ...promises(true), metadata: { ...promises(true).metadata, name: 'b' } };
+  assert.equal((await api.call('POST', LEASES, { as: 'nobody', body: other })).status, 403);
+  assert.equal((await change('manager', { spec: { leaseDurationSeconds: 1 } })).status, 403, 'only the mark');
+  assert.equal((await change('manager', broken)).status, 200);
+  await api.stop();
+});
+
+test('who has the right of its own may break the promise of a node', async () => {
+  const { api } = await boundPod();
+  await allow(api, LEASE_RULE, PROMISE_RULE);
+  assert.equal((await api.call('POST', LEASES, { as: 'node-a', body: promises(false) })).status, 201);
+  assert.equal((await api.call('PATCH', `${LEASES}/a`, { as: 'nobody', body: promises(true) })).status, 200);
+  await api.stop();
+});
+
 test('a node does not say of itself that its promise was waited out', async () => {
   const { api } = await boundPod();
   const body = { status: { conditions: [{ type: 'SelfFenced', status: 'True' }] } };

@@ -17,6 +17,7 @@ import { createOwnersOnly } from './plugins/owners-only.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPodSecurity } from './plugins/pod-security.ts';
 import { createPriority } from './plugins/priority.ts';
+import { createPromiseVerdict } from './plugins/promise-verdict.ts';
 import { createRbacEscalation } from './plugins/rbac-escalation.ts';
 import { createResourceQuota } from './plugins/resource-quota.ts';
 import { createRuntimeClass } from './plugins/runtime-class.ts';
@@ -52,6 +53,7 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createRbacEscalation,
   createPodOwnership,
   createNodeVerdict,
+  createPromiseVerdict,
   createVolumeAttachmentRule,
   createValidatingPolicies,
   createValidatingWebhooks,

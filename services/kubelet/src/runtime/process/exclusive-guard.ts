@@ -18,10 +18,17 @@ export interface ProcessGuardDeps {
   readonly clock: Clock;
   /** Without sandboxes there is nothing to end, and no watchdog is started. */
   readonly hasSandboxes: () => boolean;
+  /** Rejects with `Unsupported` when the supervisor is of an earlier version: it would start processes after the deadline. */
+  readonly supervisor: () => Promise<void>;
 }
 
 /** The deadline of a node is kept by its supervisor and by its watchdog, from a file; this is the kubelet's end. */
-export function createProcessGuard({ stateDirectory, clock, hasSandboxes }: ProcessGuardDeps): ProcessGuard {
+export function createProcessGuard({
+  stateDirectory,
+  clock,
+  hasSandboxes,
+  supervisor,
+}: ProcessGuardDeps): ProcessGuard {
   const file = createDeadlineFile(stateDirectory, readBootId());
   const address = watchdogAddress(stateDirectory);
   let socket: Socket | undefined;
@@ -37,7 +44,9 @@ export function createProcessGuard({ stateDirectory, clock, hasSandboxes }: Proc
     now: bootTimeMs,
     deadline: () => file.read()?.untilMs,
     ready: async () => {
-      if (!hasSandboxes() || (await isAnswered())) return;
+      if (!hasSandboxes()) return;
+      await supervisor();
+      if (await isAnswered()) return;
       launchProgram(stateDirectory, 'watchdog');
       const giveUpAt = clock.monotonic() + WATCHDOG_START_DEADLINE_MS;
       while (clock.monotonic() < giveUpAt) {

@@ -15,7 +15,7 @@ import {
 import { createProcessGuard, type ProcessGuard } from './exclusive-guard.ts';
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
-import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS, SUPERVISOR_RETRY_MS } from './limits.ts';
+import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS, SUPERVISOR_RETRY_MS, WATCHDOG_ANSWER_MS } from './limits.ts';
 import { writeLogLimits } from './log-limits-file.ts';
 import { writeNodeIsolation } from './node-isolation.ts';
 import { createProcessTable } from './process-table.ts';
@@ -84,7 +84,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     }
   };
   const hasRecords = (): boolean => recordsExist(stateDirectory);
-  const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords });
+  const supervisor = supervisorCheck(connection, options.clock);
+  const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords, supervisor });
   const close = closing(guard, connection);
   return {
     ...containerCalls(connection),
@@ -129,6 +130,31 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
 function recordsExist(stateDirectory: string): boolean {
   const directory = sandboxesDirectory(stateDirectory);
   return existsSync(directory) && readdirSync(directory).length > 0;
+}
+
+/**
+ * Asked once for each connection. One that says nothing in time may be stopped: it starts nothing meanwhile, and the watchdog does not need it.
+ */
+function supervisorCheck(connection: SupervisorConnection, clock: Clock): () => Promise<void> {
+  let isKnown = false;
+  return async () => {
+    if (isKnown && connection.isOpen()) return;
+    isKnown = false;
+    const asked = connection.ask({ method: 'keepsDeadline' }, WATCHDOG_ANSWER_MS).then(
+      () => {
+        isKnown = true;
+        return undefined;
+      },
+      (error: unknown) => (error instanceof RuntimeError && error.code === 'Unsupported' ? error : undefined),
+    );
+    const refusal = await Promise.race([asked, clock.sleep(WATCHDOG_ANSWER_MS).then(() => undefined)]);
+    if (refusal !== undefined)
+      throw new RuntimeError(
+        'Unsupported',
+        'the supervisor is of an earlier version and keeps no deadline: it goes when the node is drained',
+        refusal,
+      );
+  };
 }
 
 const closing = (guard: ProcessGuard, connection: SupervisorConnection) => (): Promise<void> => {

@@ -14,6 +14,8 @@ export type ClientLine = { readonly id: number } & (Request | StreamRequest);
 
 export type Request =
   | { readonly method: 'version' }
+  /** Whether it keeps the deadline of the node: one of an earlier version does not know the question. */
+  | { readonly method: 'keepsDeadline' }
   | { readonly method: 'runSandbox'; readonly config: SandboxConfig; readonly ip: string }
   | { readonly method: 'stopSandbox'; readonly sandbox: string; readonly graceMs: number }
   | { readonly method: 'removeSandbox'; readonly sandbox: string }

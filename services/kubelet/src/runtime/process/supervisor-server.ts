@@ -95,6 +95,8 @@ async function dispatch(
   switch (line.method) {
     case 'version':
       return deps.version;
+    case 'keepsDeadline':
+      return undefined;
     case 'runSandbox':
       return supervisor.runSandbox(line.config, line.ip);
     case 'stopSandbox':

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -9,7 +10,10 @@ import type { FencingClass } from '../fencing-deadline.ts';
 import { RuntimeError } from '../port.ts';
 import { createDeadlineFile } from './deadline-file.ts';
 import { createProcessRuntime, type ProcessRuntime } from './index.ts';
+import { LINE_MAX_BYTES } from './limits.ts';
 import { createProcessTable } from './process-table.ts';
+import { type ClientLine, createLineReader, encodeLine } from './protocol.ts';
+import { socketPath } from './socket-path.ts';
 
 const clock = createSystemClock();
 /** Longer than any of these tests takes. */
@@ -166,6 +170,28 @@ test('a watchdog that was killed or stopped is noticed by the next question, and
   signal(second, 'SIGSTOP');
   await assert.rejects(guard.ready(), /watchdog/);
   signal(second, 'SIGCONT');
+});
+
+test('beside a supervisor of an earlier version, which keeps no deadline, the node promises nothing', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-watchdog-'));
+  mkdirSync(join(directory, 'sandboxes', 'of-a-pod'), { recursive: true });
+  const server = createServer((socket) => {
+    const reader = createLineReader<ClientLine>(LINE_MAX_BYTES, ({ id, method }) => {
+      const error = { code: 'Unsupported' as const, message: `unknown request ${method}` };
+      socket.write(encodeLine({ id, error }));
+    });
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk: string) => reader.push(chunk));
+  });
+  await new Promise<void>((resolve) => server.listen(socketPath(directory), resolve));
+  const runtime = open(directory);
+  t.after(async () => {
+    await runtime.close();
+    server.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await assert.rejects(runtime.guard?.ready() ?? Promise.resolve(), /earlier version/);
+  assert.deepEqual(programs(directory), []);
 });
 
 test('a deadline of an earlier boot is past, and a file that cannot be read ends nothing that a moment ago was promised', (t) => {

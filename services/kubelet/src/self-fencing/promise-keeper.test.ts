@@ -30,6 +30,8 @@ class World {
   isCut = false;
   /** Reads are answered, writes are not. */
   losesWrites = false;
+  /** What an answer to a write takes. */
+  slowMs = 0;
   writes = 0;
   keeper = this.boot();
 
@@ -64,6 +66,12 @@ class World {
     return sandboxes.flatMap(({ containers }) => containers).filter(({ state }) => state === 'running').length;
   }
 
+  async #late<T>(answer: Promise<T>): Promise<T> {
+    const stored = await answer;
+    if (this.slowMs > 0) await this.clock.sleep(this.slowMs);
+    return stored;
+  }
+
   #client(): Partial<ApiClient> {
     const never = <T>(): Promise<T> => new Promise(() => {});
     const write = <T extends KubeObject>(object: T): Promise<T> => {
@@ -79,8 +87,8 @@ class World {
     return {
       find: <T extends KubeObject>() =>
         this.isCut ? never<T>() : Promise.resolve(this.lease as unknown as T | undefined),
-      create: (_resource, object) => write(object),
-      update: (_resource, object) => write(object),
+      create: (_resource, object) => this.#late(write(object)),
+      update: (_resource, object) => this.#late(write(object)),
     };
   }
 }
@@ -131,6 +139,17 @@ test('after a lapse the next promise waits until everything is dead, and clears 
   await world.clock.advance(LAPSE_SETTLE_MS + 1_000);
   assert.equal(promiseOf(world.lease)?.isBroken, false);
   assert.ok((world.keeper.startBefore() ?? 0) > world.guard.now());
+});
+
+test('an API that acknowledges renewals late, but before they have run out, ends nothing', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  world.slowMs = 4_000;
+  for (let second = 0; second < 5 * PROMISE_SECONDS; second++) await world.clock.advance(1_000);
+  assert.equal(await world.alive(), 1);
+  world.isCut = true;
+  for (let second = 0; second < PROMISE_SECONDS; second++) await world.clock.advance(1_000);
+  assert.equal(await world.alive(), 0);
 });
 
 test('a first promise whose answer is lost counts from its sending: it may be in force', async () => {

@@ -137,14 +137,24 @@ export class PromiseKeeper {
     // The first promise may be in force without our hearing of it: its deadline counts from here.
     const isFirst = isGuarded && this.#state === 'none';
     if (isFirst) this.#hold(sentAtMs);
+    const writing = this.#write(isGuarded ? policy : undefined);
+    if (isGuarded) void writing.then(() => this.#acknowledgedLate(sentAtMs)).catch(() => undefined);
     try {
-      this.#lease = await this.#bounded(this.#write(isGuarded ? policy : undefined));
+      this.#lease = await this.#bounded(writing);
     } catch (error) {
       if (isFirst && error instanceof StatusError && error.code < 500) this.#release();
       throw error;
     }
     if (isGuarded) this.#hold(sentAtMs);
     else this.#release();
+  }
+
+  /** It counts for as long as it would have in time, and only for a promise that still holds: an API that is slow is not away. */
+  #acknowledgedLate(sentAtMs: number): void {
+    const { guard, policy } = this.#deps;
+    const until = deadlineAfter(sentAtMs, PROMISE_MS);
+    if (this.#state !== 'held' || this.#stopped || this.#isPast() || until <= (guard.deadline() ?? until)) return;
+    guard.extend(until, policy);
   }
 
   #hold(sentAtMs: number): void {

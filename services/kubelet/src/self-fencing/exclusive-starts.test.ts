@@ -4,7 +4,7 @@ import type { Pod } from '@holdfast/api';
 import { readStaticPod } from '../domain/static-pod.ts';
 import { fencingClassOf } from './exclusive-starts.ts';
 
-const SPEC = { containers: [{ name: 'main', image: 'i', command: ['x'] }] };
+const SPEC = { containers: [{ name: 'main', image: 'i', command: ['x'], resources: {} }] };
 const UID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
 const ofApi = (annotations: Record<string, string>): Pod => ({

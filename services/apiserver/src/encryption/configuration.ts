@@ -35,8 +35,21 @@ export function readEncryptionConfiguration(config: Json): ReadEncryption {
   return { rules: reader.read(config), mistakes: reader.mistakes };
 }
 
-/** Their text is read on the way to the bus: it says which node a pod goes to. */
-const NEVER_SEALED: ReadonlySet<string> = new Set(['pods']);
+/**
+ * The text of pods is read on the way to the bus: it says which node a pod goes to. The others decide what may be written: a server that
+ * cannot read them would let through what they refuse.
+ */
+const NEVER_SEALED: ReadonlySet<string> = new Set(['pods', 'namespaces', 'limitranges', 'resourcequotas']);
+const NEVER_SEALED_GROUPS: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+  'rbac.authorization.k8s.io',
+]);
+
+const isNeverSealed = (resource: string, group: string): boolean =>
+  group === '' ? NEVER_SEALED.has(resource) : NEVER_SEALED_GROUPS.has(group);
 
 class ConfigurationReader {
   readonly mistakes: string[] = [];
@@ -71,7 +84,7 @@ class ConfigurationReader {
     const [resource, group] = dot < 0 ? [text, ''] : [text.slice(0, dot), text.slice(dot + 1)];
     if (text.includes('*')) this.mistakes.push(`${at}: wildcards are not supported; name each resource`);
     else if (!/^[a-z0-9-]+$/.test(resource)) this.mistakes.push(`${at}: must be <plural> or <plural>.<group>`);
-    else if (group === '' && NEVER_SEALED.has(resource)) this.mistakes.push(`${at}: ${resource} cannot be encrypted`);
+    else if (isNeverSealed(resource, group)) this.mistakes.push(`${at}: ${text} cannot be encrypted`);
     return { group, resource };
   }
 

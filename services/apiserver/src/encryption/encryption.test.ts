@@ -296,3 +296,16 @@ test('a configuration says everything that is wrong with it, and no secret', () 
     'resources[4].providers[0].aesgcm.keys: must hold at least one key',
   ]);
 });
+
+test('what decides about writes cannot be encrypted: a server without the key would let everything through', () => {
+  const mistakesOf = (name: string): readonly string[] =>
+    readEncryptionConfiguration({
+      apiVersion: 'apiserver.config.k8s.io/v1',
+      kind: 'EncryptionConfiguration',
+      resources: [{ resources: [name], providers: [{ identity: {} }] }],
+    }).mistakes;
+  for (const name of ['limitranges', 'namespaces', 'validatingwebhookconfigurations.admissionregistration.k8s.io']) {
+    assert.deepEqual(mistakesOf(name), [`resources[0].resources[0]: ${name} cannot be encrypted`]);
+  }
+  assert.deepEqual(mistakesOf('widgets.example.com'), []);
+});

@@ -67,21 +67,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     clock: options.clock,
     log: options.log,
     onChange: tell,
-    onLost: () => {
-      void tellAll();
-    },
+    onLost: () => void untilAnswered(options, () => !isShuttingDown && !connection.isClosed() && hasRecords(), tellAll),
   });
-  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. Tries until that succeeds. */
+  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. */
   const tellAll = async (): Promise<void> => {
-    while (!isShuttingDown && !connection.isClosed() && hasRecords()) {
-      try {
-        for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
-        return;
-      } catch (error) {
-        options.log.error('the supervisor is gone; it is started again', { error });
-      }
-      await options.clock.sleep(SUPERVISOR_RETRY_MS);
-    }
+    for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
   };
   const hasRecords = (): boolean => recordsExist(stateDirectory);
   const supervisor = supervisorCheck(connection, options.clock);
@@ -214,6 +204,22 @@ const MAY_PASS = 0o011;
 
 /** Where containers of this project keep their keys. */
 const CREDENTIALS_DIRECTORY = '/etc/holdfast';
+
+/** Repeats what asks the supervisor, and thereby starts one, until it answers or is needed no more. */
+async function untilAnswered(
+  { clock, log }: Pick<ProcessRuntimeOptions, 'clock' | 'log'>,
+  isNeeded: () => boolean,
+  ask: () => Promise<void>,
+): Promise<void> {
+  while (isNeeded()) {
+    try {
+      return await ask();
+    } catch (error) {
+      log.error('the supervisor is gone; it is started again', { error });
+    }
+    await clock.sleep(SUPERVISOR_RETRY_MS);
+  }
+}
 
 type ContainerCalls = Omit<ContainerRuntime, 'version' | 'runSandbox' | 'list' | 'onChange' | 'close'>;
 

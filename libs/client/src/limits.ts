@@ -15,6 +15,9 @@ export const WATCH_SUCCESS_MS = 5_000;
 /** Bookmarks come about once a minute: a watch that says nothing for this long is half-open. */
 export const WATCH_IDLE_MS = 90_000;
 
+/** A watch that says nothing for this long although the bus, which goes on, has named changes for it: above a request's deadline. */
+export const WATCH_DEBT_IDLE_MS = 30_000;
+
 /** A watch that fetched changes whose content is not on the bus stays open until none of them came for this long. */
 export const WATCH_LINGER_MS = 250;
 

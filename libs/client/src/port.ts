@@ -100,6 +100,8 @@ export interface Informer<T extends KubeObject> extends Service {
   onChange(listener: (change: InformerChange<T>) => void): () => void;
   /** Highest revision this copy is known to reflect. */
   revision(): number;
+  /** Whether it is known to reflect at least this revision of one object: so also when a later deletion of it has arrived. */
+  reflects(target: Target, revision: number): boolean;
 }
 
 export interface InformerChange<T> {

@@ -9,8 +9,9 @@ import {
   type ResourceRef,
   STATEFUL_SETS,
 } from '@holdfast/api';
-import { isTerminating, targetOf } from './common/meta.ts';
+import { isTerminating, keyOf, revisionOf, targetOf, uidOf } from './common/meta.ts';
 import { isActive } from './common/pods.ts';
+import { CACHE_BARRIER_RECHECK_MS } from './limits.ts';
 import { daemonSet, node, replicaSet, statefulSet } from './testing/builders.ts';
 import { createWorld, DrivenController, settleAll, type World } from './testing/harness.ts';
 import { runKubelets } from './testing/kubelet-model.ts';
@@ -84,4 +85,26 @@ test('a cache that does not show that its owner is going starts nothing in the p
       kind.plural,
     );
   }
+});
+
+test('the name of a pod that was deleted before the cache showed it is taken again while the cache still has a gap', async () => {
+  const world = createWorld();
+  const cache = world.api.cache(PODS);
+  cache.freeze();
+  await world.api.client('user').create(STATEFUL_SETS, statefulSet());
+  const controllers = start(world);
+  const settle = async (): Promise<readonly string[]> => {
+    world.clock.advance(CACHE_BARRIER_RECHECK_MS);
+    await settleAll(controllers);
+    return world.api.list(PODS).map(uidOf);
+  };
+  const [first] = await settle();
+  const [pod] = world.api.list(PODS);
+  assert.ok(pod !== undefined && first !== undefined);
+  await world.api.client('user').delete(PODS, targetOf(pod), { gracePeriodSeconds: 0 });
+  assert.deepEqual(await settle(), [], 'nothing says that it has been seen');
+  cache.overtake(revisionOf(pod) + 1, keyOf(pod));
+  const [second, ...others] = await settle();
+  assert.ok(second !== undefined && second !== first);
+  assert.deepEqual(others, []);
 });

@@ -172,6 +172,7 @@ class VirtualNode {
         return () => this.#listeners.delete(listener);
       },
       revision: () => this.#version,
+      reflects: refuse,
     };
   }
 

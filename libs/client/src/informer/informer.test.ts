@@ -15,6 +15,7 @@ import { createLocalBus } from '@holdfast/bus/local';
 import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
 import fc from 'fast-check';
 import { createApiClient } from '../api-client.ts';
+import { WATCH_DEBT_IDLE_MS } from '../limits.ts';
 import { FakeApi, type FakeChange, pathFor } from '../test-support/fake-api.ts';
 import { createVirtualClock, type VirtualClock } from '../test-support/virtual-clock.ts';
 import { createDirectTransport } from '../transport/direct.ts';
@@ -243,6 +244,46 @@ test('a half-open watch is noticed and opened again', async () => {
   const watches = (): number => api.requests.filter((r) => r.query.get('watch') === 'true').length;
   await clock.advance(300_000);
   assert.ok(watches() >= 2, `${watches()} watches`);
+  await informer.stop();
+});
+
+/** `b` was changed and its message lost; the next change opens a watch that says nothing. */
+async function startHalfOpen(next: (api: FakeApi) => void): Promise<ReturnType<typeof rig>> {
+  const all = rig(1);
+  const { clock, api, publisher, weather, informer } = all;
+  publisher.beat();
+  api.put(path('a'), pod('a'));
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await clock.advance(11_000);
+  weather.loss = 1;
+  api.put(path('b'), pod('b'));
+  await clock.advance(10);
+  weather.loss = 0;
+  api.halfOpen = true;
+  next(api);
+  await clock.advance(1_000);
+  api.halfOpen = false;
+  return all;
+}
+
+test('a watch that brings nothing of what the bus has named is half-open: it is not given the time of a quiet one', async () => {
+  const { clock, api, informer } = await startHalfOpen((server) => server.put(path('c'), pod('c')));
+  const watches = (): number => api.requests.filter((r) => r.query.get('watch') === 'true').length;
+  const before = watches();
+  await clock.advance(WATCH_DEBT_IDLE_MS - 2_000);
+  assert.deepEqual([informer.count(), watches()], [2, before], 'a slow server is not asked again and again');
+  await clock.advance(2_000);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  assert.equal(watches(), before + 1);
+  await informer.stop();
+});
+
+test('a copy with a gap knows the revision of an object by what came of it, also by its deletion', async () => {
+  const { informer } = await startHalfOpen((server) => server.remove(path('b')));
+  const at = (name: string, revision: number): boolean => informer.reflects({ namespace: 'default', name }, revision);
+  assert.ok(informer.revision() < 2, 'the gap is still there');
+  assert.deepEqual([at('a', 1), at('b', 2), at('b', 3), at('b', 4), at('c', 2)], [true, true, true, false, false]);
   await informer.stop();
 });
 

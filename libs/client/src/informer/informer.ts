@@ -11,6 +11,7 @@ import {
   RECONNECT_BACKOFF_MAX_MS,
   SAFETY_CHECK_INTERVAL_MS,
   TOMBSTONES_MAX,
+  WATCH_DEBT_IDLE_MS,
   WATCH_IDLE_MS,
   WATCH_LINGER_MS,
   WATCH_SUCCESS_MS,
@@ -57,6 +58,9 @@ const isTooLarge = (error: unknown): boolean =>
   error.code === 504 &&
   error.body.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') === true;
 
+const keyOfTarget = ({ namespace, name }: Target): string =>
+  namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+
 const NOT_NEEDED = new TransportError('the watch is not needed any more');
 
 interface Debt {
@@ -84,6 +88,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #heartbeatAt: number | undefined;
   /** The API has to be asked: up to a revision the bus named, and/or up to wherever the server is now. */
   #owed: Debt = { revision: 0, bookmark: true, deep: false };
+  /** Since when changes are owed that the bus has named. */
+  #owedAt = 0;
   /**
    * Complete up to here by what the API said alone. The periodic check replays from here, so that it also finds what the
    * bus lost and its heartbeats, which cannot name every channel, did not show.
@@ -123,8 +129,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     return this.#synced.promise;
   }
 
-  get({ namespace, name }: Target): T | undefined {
-    return this.#cache.get(namespace === undefined || namespace === '' ? name : `${namespace}/${name}`);
+  get(target: Target): T | undefined {
+    return this.#cache.get(keyOfTarget(target));
   }
 
   count(namespace?: string): number {
@@ -150,6 +156,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   revision(): number {
     return this.#progress.floor();
+  }
+
+  reflects(target: Target, revision: number): boolean {
+    return this.#progress.floor() >= revision || this.#cache.revisionOf(keyOfTarget(target)) >= revision;
   }
 
   async #follow(): Promise<void> {
@@ -303,9 +313,12 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #owesApi(): boolean {
-    return (
-      !this.#busIsTrusted() || this.#owed.bookmark || this.#owed.deep || this.#owed.revision > this.#progress.floor()
-    );
+    return !this.#busIsTrusted() || this.#owed.bookmark || this.#owed.deep || this.#owesChanges();
+  }
+
+  /** The bus has named changes that have not come yet. */
+  #owesChanges(): boolean {
+    return this.#owed.revision > this.#progress.floor();
   }
 
   #busIsTrusted(): boolean {
@@ -338,6 +351,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #owe(debt: Partial<Debt>): void {
+    if (!this.#owesChanges()) this.#owedAt = this.#options.clock.monotonic();
     this.#owed = {
       revision: Math.max(this.#owed.revision, debt.revision ?? 0),
       bookmark: this.#owed.bookmark || debt.bookmark === true,
@@ -471,16 +485,25 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
+  /**
+   * What the bus has named comes at once on a watch that is served. One that brings nothing of it, while the bus goes on, is
+   * half-open: it is not given the time until the next bookmark.
+   */
   #idleTimer(onIdle: () => void): { restart(): void; cancel(): void } {
     const { clock, watchIdleMs = WATCH_IDLE_MS } = this.#options;
     let lastAt = clock.monotonic();
-    const arm = (delayMs: number): Timer =>
-      clock.timer(delayMs, () => {
-        const leftMs = lastAt + watchIdleMs - clock.monotonic();
-        if (leftMs > 0) timer = arm(leftMs);
+    const debtIdleMs = Math.min(watchIdleMs, WATCH_DEBT_IDLE_MS);
+    const leftMs = (): number => {
+      const isDue = this.#busIsTrusted() && this.#owesChanges();
+      const silentAt = isDue ? Math.max(lastAt, this.#owedAt) + debtIdleMs : lastAt + watchIdleMs;
+      return silentAt - clock.monotonic();
+    };
+    const arm = (): Timer =>
+      clock.timer(Math.min(leftMs(), debtIdleMs), () => {
+        if (leftMs() > 0) timer = arm();
         else onIdle();
       });
-    let timer = arm(watchIdleMs);
+    let timer = arm();
     return {
       restart: () => {
         lastAt = clock.monotonic();

@@ -39,6 +39,11 @@ export class ObjectCache<T extends KubeObject> {
     return this.#entries.get(key)?.object;
   }
 
+  /** Of the last change that was applied to it, be it its deletion; 0 when none is remembered. */
+  revisionOf(key: string): number {
+    return this.#entries.get(key)?.revision ?? this.#deletions.get(key) ?? 0;
+  }
+
   list(namespace: string | undefined): readonly T[] {
     return objectsOf(namespace === undefined ? this.#entries : this.#byNamespace.get(namespace));
   }

@@ -27,6 +27,8 @@ export class FakeApi {
   /** While true every request ends without an answer and every watch breaks. */
   #down = false;
   bookmarkIntervalMs = 60_000;
+  /** Watches that are opened while this is true never say anything. */
+  halfOpen = false;
   readonly requests: ApiRequest[] = [];
   /** Called before a request is served; throwing makes it fail, before it had an effect. */
   before: (request: ApiRequest) => Promise<void> | void = () => {};
@@ -179,6 +181,7 @@ export class FakeApi {
 
   async *#frames(request: ApiRequest, from: number): AsyncGenerator<WatchFrame> {
     const selects = selectionOf(request);
+    const { halfOpen } = this;
     const queue: (FakeChange | 'bookmark' | 'end')[] = this.#history.filter(
       (change) => change.revision > from && isIn(request.path, change.path),
     );
@@ -201,6 +204,8 @@ export class FakeApi {
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = resolve;
           await promise;
+        } else if (halfOpen) {
+          continue;
         } else if (item === 'bookmark') {
           yield frame({ type: 'BOOKMARK', object: bookmark(this.#revision) });
           timer = this.#clock.timer(this.bookmarkIntervalMs, () => offer('bookmark'));

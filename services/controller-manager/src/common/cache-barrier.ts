@@ -1,6 +1,6 @@
 import type { KubeObject } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
-import { DELETE_EXPECTATION_TTL_MS } from '../limits.ts';
+import { CACHE_BARRIER_RECHECK_MS, DELETE_EXPECTATION_TTL_MS } from '../limits.ts';
 import { isTerminating, revisionOf, targetOf, uidOf } from './meta.ts';
 
 interface PendingDelete {
@@ -20,8 +20,8 @@ interface PendingWrite {
 /**
  * Remembers, per work item, what this process has written and the cache does not show yet. A decision that counts objects
  * may only be taken on a cache that reflects all of it; otherwise the same shortage would be filled twice.
- * A write is awaited until the cache shows the object at that revision, or as a whole is known to be past it (then the
- * object has been seen and is gone again); a deletion until the object is gone or terminating in the cache.
+ * A write is awaited until the cache shows the object at that revision or its later deletion, or as a whole is known to be
+ * past it (then the object has been seen and is gone again); a deletion until the object is gone or terminating in the cache.
  */
 export class CacheBarrier {
   readonly #writes = new Map<string, Map<string, PendingWrite>>();
@@ -66,7 +66,8 @@ export class CacheBarrier {
 
   isCaughtUp<T extends KubeObject>(key: string, informer: Informer<T>, nowMs: number): boolean {
     const writes = this.#writes.get(key) ?? new Map<string, PendingWrite>();
-    for (const [uid, write] of writes) if (isShown(informer, write)) writes.delete(uid);
+    for (const [uid, write] of writes)
+      if (informer.reflects(targetOf(write.object), write.revision)) writes.delete(uid);
     const deletes = this.#deletes.get(key) ?? new Map<string, PendingDelete>();
     for (const [uid, expected] of deletes) {
       if (expected.expiresAtMs <= nowMs || isDeletionShown(informer, expected)) deletes.delete(uid);
@@ -74,16 +75,15 @@ export class CacheBarrier {
     return writes.size === 0 && deletes.size === 0;
   }
 
+  /** What was just written may be gone again before the cache ever shows it; then no change of the cache brings the next pass. */
+  lookAgainMs<T extends KubeObject>(key: string, informer: Informer<T>, nowMs: number): readonly number[] {
+    return this.isCaughtUp(key, informer, nowMs) ? [] : [CACHE_BARRIER_RECHECK_MS];
+  }
+
   forget(key: string): void {
     this.#writes.delete(key);
     this.#deletes.delete(key);
   }
-}
-
-function isShown<T extends KubeObject>(informer: Informer<T>, write: PendingWrite): boolean {
-  if (informer.revision() >= write.revision) return true;
-  const cached = informer.get(targetOf(write.object));
-  return cached !== undefined && revisionOf(cached) >= write.revision;
 }
 
 function isDeletionShown<T extends KubeObject>(informer: Informer<T>, { object, isGone }: PendingDelete): boolean {

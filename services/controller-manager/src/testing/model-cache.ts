@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { Informer, InformerChange, Target } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
-import { keyOf } from '../common/meta.ts';
+import { keyOf, revisionOf } from '../common/meta.ts';
 
 export type IndexFunctions = Readonly<Record<string, (object: KubeObject) => readonly string[]>>;
 
@@ -16,6 +16,7 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   /** By name of the index and value, as the real cache: tests with thousands of objects look things up as often. */
   readonly #byValue = new Map<string, Map<string, T>>();
   #held: { revision: number; key: string; object: T | undefined }[] = [];
+  readonly #deletions = new Map<string, number>();
   #frozen = false;
   #revision = 0;
 
@@ -41,6 +42,11 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     const last = new Map(this.#held.map((change) => [change.key, change]));
     this.#held = [...last.values()];
     this.thaw();
+  }
+
+  /** Of an object that is not here a deletion arrives; what came before it, of this one and of others, does not. */
+  overtake(revision: number, key: string): void {
+    this.#deletions.set(key, revision);
   }
 
   feed(revision: number, key: string, object: T | undefined): void {
@@ -95,6 +101,11 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   }
   revision(): number {
     return this.#revision;
+  }
+  reflects(target: Target, revision: number): boolean {
+    const cached = this.get(target);
+    const known = cached === undefined ? this.#deletions.get(keyOf({ metadata: target })) : revisionOf(cached);
+    return this.#revision >= revision || (known !== undefined && known >= revision);
   }
   synced(): Promise<void> {
     return Promise.resolve();

@@ -122,9 +122,11 @@ async function pass(tools: Tools, snapshot: DaemonSetSnapshot): Promise<Reconcil
   if (status !== undefined) await unlessChanged(() => context.client.updateStatus(DAEMON_SETS, { ...set, status }));
   if (failure !== undefined) throw failure;
   if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
-  if (owned.some(isPodFinished)) return { requeueAfterMs: FAILED_POD_REST_MS };
-  const waitMs = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
-  return waitMs === undefined ? {} : { requeueAfterMs: waitMs };
+  const available = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
+  const rests = owned.some(isPodFinished) ? [FAILED_POD_REST_MS] : available === undefined ? [] : [available];
+  const unseen = tools.barrier.lookAgainMs(keyOf(set), context.informers.of(PODS), context.clock.monotonic());
+  const waits = [...unseen, ...rests];
+  return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }
 
 type Deletion = Extract<DaemonSetAction, { type: 'delete-pod' }>;

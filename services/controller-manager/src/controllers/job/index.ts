@@ -93,6 +93,8 @@ async function pass(context: ControllerContext, memory: Memory, job: Job): Promi
   };
   const error = await apply({ context, ...memory, owner: job, resource: JOBS, job, stored }, decision);
   if (error !== undefined) throw error;
-  const lookAgainMs = caughtUp ? decision.lookAgainMs : CACHE_BARRIER_RECHECK_MS;
-  return lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs };
+  if (!caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
+  const unseen = memory.barrier.lookAgainMs(key, cache, context.clock.monotonic());
+  const waits = [...unseen, ...(decision.lookAgainMs === undefined ? [] : [decision.lookAgainMs])];
+  return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

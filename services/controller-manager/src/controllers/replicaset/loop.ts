@@ -137,6 +137,7 @@ async function pass<T extends KubeObject>(of: Pass<T>): Promise<ReconcileResult>
   const available = nextAvailabilityMs(claimed, replicaSet.spec.minReadySeconds ?? 0, now);
   const rests =
     claimed.length < desiredReplicas(replicaSet) ? refusedPods(snapshot, now).map((pod) => restMs(pod, now)) : [];
-  const waits = available === undefined ? rests : [...rests, available];
+  const unseen = memory.barrier.lookAgainMs(keyOf(object), context.informers.of(PODS), context.clock.monotonic());
+  const waits = [...unseen, ...rests, ...(available === undefined ? [] : [available])];
   return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

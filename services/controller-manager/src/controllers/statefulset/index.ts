@@ -144,6 +144,7 @@ async function pass(
   if (!snapshot.caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
   const resting = owned.filter((pod) => isPodFinished(pod) && !isTerminating(pod)).map((pod) => restMs(pod, now));
   const available = nextAvailabilityMs(owned, set.spec.minReadySeconds ?? 0, now);
-  const waits = [...resting.filter((ms) => ms > 0), ...(available === undefined ? [] : [available])];
+  const unseen = barrier.lookAgainMs(keyOf(set), context.informers.of(PODS), context.clock.monotonic());
+  const waits = [...unseen, ...resting.filter((ms) => ms > 0), ...(available === undefined ? [] : [available])];
   return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

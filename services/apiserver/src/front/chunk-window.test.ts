@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { AnswerShare, ChunkWindow } from './chunk-window.ts';
+import { AnswerShare, ChunkWindow, RECEIPT_BYTES } from './chunk-window.ts';
 
 const KIB = 1024;
 const CHUNK = 16 * KIB;
@@ -16,15 +16,15 @@ test('one answer to a client that reads has half a megabyte on its way', () => {
   assert.equal(sendAll(window), 512 * KIB);
 });
 
-test('many answers that nobody reads have together no more on their way than their bound, and a chunk each', () => {
+test('many answers that nobody reads have together no more on their way than their bound, and a receipt each', () => {
   const share = new AnswerShare(8 * KIB * KIB);
   const windows = Array.from({ length: 600 }, () => new ChunkWindow(share));
   const first = windows.reduce((sum, window) => sum + sendAll(window), 0);
-  assert.ok(first <= 8 * KIB * KIB + 600 * CHUNK, `${first} bytes`);
+  assert.ok(first <= 8 * KIB * KIB + 600 * RECEIPT_BYTES, `${first} bytes`);
   const late = new ChunkWindow(share);
-  assert.equal(sendAll(late), CHUNK, 'one more gets a chunk through');
-  late.taken(CHUNK);
-  assert.equal(sendAll(late), CHUNK, 'and goes on when it reads');
+  assert.equal(sendAll(late), RECEIPT_BYTES, 'one more gets as much through as a receipt covers');
+  late.taken(RECEIPT_BYTES);
+  assert.equal(sendAll(late), RECEIPT_BYTES, 'and goes on when it reads');
 });
 
 test('what has ended, or was left, gives its part back', () => {
@@ -38,4 +38,12 @@ test('what has ended, or was left, gives its part back', () => {
     window.sent(CHUNK);
   }
   assert.equal(share.part, 8 * KIB * KIB);
+});
+
+test('small chunks go on beside answers that nobody reads, though no receipt comes for each of them', () => {
+  const share = new AnswerShare(8 * KIB * KIB);
+  for (let n = 0; n < 600; n++) sendAll(new ChunkWindow(share));
+  const window = new ChunkWindow(share);
+  for (let sent = KIB; sent < RECEIPT_BYTES; sent += KIB) assert.ok(window.sent(KIB), `waits after ${sent} bytes`);
+  assert.equal(window.sent(KIB), false);
 });

@@ -1,3 +1,5 @@
+/** The front reports what a client took once it is as much as this. Less may always be on its way: nobody would report that it was taken. */
+export const RECEIPT_BYTES = 32 * 1024;
 /** Bytes that may be on their way to a client of whom nothing is known. */
 const FIRST_BYTES = 128 * 1024;
 /** And to one that takes what it is sent: enough that a long list flows and nobody waits for receipts. */
@@ -5,7 +7,7 @@ const MOST_BYTES = 512 * 1024;
 
 /**
  * What all long answers together may have on their way. Each has an equal part of it; while those that came before hold more than is left,
- * the others go on chunk by chunk, so nobody waits for those who do not read.
+ * the others go on receipt by receipt, so nobody waits for those who do not read.
  */
 export class AnswerShare {
   readonly #most: number;
@@ -94,9 +96,9 @@ export class ChunkWindow {
     if (this.#hasPart) this.#share.moved(bytes);
   }
 
-  /** One chunk at a time always leaves, however many answers there are. */
+  /** What one receipt covers always leaves, however many answers there are. */
   #hasRoom(): boolean {
-    return this.#onTheWay <= 0 || this.#onTheWay < Math.min(this.#size, this.#share.part);
+    return this.#onTheWay < Math.max(RECEIPT_BYTES, Math.min(this.#size, this.#share.part));
   }
 
   #wakeUp(): void {

@@ -1,13 +1,12 @@
-import type { ServerResponse } from 'node:http';
 import { Http2ServerResponse } from 'node:http2';
 import type { Gzip } from 'node:zlib';
 import type { Clock, Timer } from '@holdfast/platform/clock';
 import { partsOf } from '../header-values.ts';
 import { compressedHeaders, compressInto, isCompressed } from './compression.ts';
+import { cutOff, type RawResponse } from './raw-response.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
-export type RawResponse = ServerResponse | Http2ServerResponse;
 type Headers = Readonly<Record<string, string>>;
 
 export interface AnswerOptions {
@@ -119,7 +118,7 @@ export class ClientAnswer implements Asker {
   cut(): void {
     this.#isAnswered = true;
     this.#begun();
-    this.#raw.destroy();
+    cutOff(this.#raw);
   }
 
   upgrade(): void {
@@ -168,7 +167,7 @@ export class ClientAnswer implements Asker {
   /** The timeouts of Node's own sockets and streams start again with whatever else happens on the connection. */
   #watchStall(): void {
     if (!this.#isFollowed) this.#follow();
-    this.#stalled ??= this.#options.clock.timer(this.#options.stallMs, () => this.#raw.destroy());
+    this.#stalled ??= this.#options.clock.timer(this.#options.stallMs, () => cutOff(this.#raw));
   }
 }
 

@@ -1,6 +1,6 @@
 import { constants, createGzip, type Gzip } from 'node:zlib';
 import { COMPRESSED_OVER_BYTES } from '../limits.ts';
-import type { RawResponse } from './client-answer.ts';
+import { cutOff, type RawResponse } from './raw-response.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -19,7 +19,7 @@ export function compressedHeaders({ 'content-length': _length, ...headers }: Hea
 /** What is written into it leaves by the response, compressed by other threads than this one, and no faster than the client takes it. */
 export function compressInto(raw: RawResponse): Gzip {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  gzip.on('error', () => raw.destroy());
+  gzip.on('error', () => cutOff(raw));
   raw.once('close', () => gzip.destroy());
   gzip.pipe(raw);
   return gzip;

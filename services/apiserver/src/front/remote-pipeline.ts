@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { describeError } from '@holdfast/platform/errors';
 import { InFlight } from '@holdfast/platform/in-flight';
 import type { Log } from '@holdfast/platform/log';
+import { RECEIPT_BYTES } from './chunk-window.ts';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -36,8 +37,6 @@ export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteA
   readonly body: Buffer | undefined;
 };
 
-/** Receipts are sent for as much as this together. */
-const RECEIPT_BYTES = 32 * 1024;
 /** The first receipt is sent for between half of it and all, in so many steps. */
 const RECEIPT_SPREAD = 64;
 

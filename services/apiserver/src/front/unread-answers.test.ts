@@ -59,3 +59,12 @@ test('nobody looks for the answer of a client who has gone', () => {
   answer.answer(200, {}, Buffer.from('x'));
   assert.equal(looks(), 0);
 });
+
+test('an answer that waits behind another is cut off with its connection', () => {
+  const { answer, look } = answering();
+  const waits = answer();
+  assert.equal(waits.socket, null);
+  look();
+  look();
+  assert.equal(waits.req.socket.destroyed, true);
+});

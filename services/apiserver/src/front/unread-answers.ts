@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@holdfast/platform/clock';
 import { InFlight } from '@holdfast/platform/in-flight';
-import type { RawResponse } from './client-answer.ts';
+import { cutOff, type RawResponse } from './raw-response.ts';
 
 /**
  * Short answers on their way. One that has not left after a while is cut off: its client does not read, and would hold it for ever.
@@ -41,7 +41,7 @@ export class UnreadAnswers {
       this.#seen = this.#last;
       for (const [number, answer] of stalled) {
         this.#answers.delete(number);
-        answer.destroy();
+        cutOff(answer);
       }
       this.#look = this.#answers.size > 0 ? this.#lookLater() : undefined;
     });

@@ -50,7 +50,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'admissionregistration.k8s.io/v1/MutatingWebhookConfiguration': 'its webhooks are called before objects are stored',
   'admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration': 'its webhooks are called before objects are stored',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy':
-    'judges requests where it is bound; its types are not checked',
+    'judges requests where it is bound; warnings of wrong types stand in its status',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding': 'puts a policy to work: denies and warns',
   'v1/Endpoints': 'follow services and their pods; those that users write are mirrored into slices',
   'flowcontrol.apiserver.k8s.io/v1/FlowSchema': 'decides in which flow and at which priority level a request waits',

@@ -1,4 +1,4 @@
-import { DEFAULT_FEATURES, type Features, type RuleEngine } from '@holdfast/api';
+import { DEFAULT_FEATURES, type Features, type RuleEngine, VALIDATING_ADMISSION_POLICIES } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import {
   type Clock,
@@ -13,6 +13,7 @@ import { parseKey, type Store, traceWrites } from '@holdfast/store';
 import type { Access } from './access.ts';
 import { createAdmissionChain } from './admission/chain.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
+import { createPolicyStatus } from './admission/policy-status.ts';
 import { Aggregation } from './aggregation/aggregation.ts';
 import type { FrontProxy } from './aggregation/remote-connection.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
@@ -31,7 +32,7 @@ import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { untilStoreServes } from './bootstrap/store-patience.ts';
 import { ensureSystemObjects } from './bootstrap/system-objects.ts';
-import { WatchCache } from './cache/watch-cache.ts';
+import { type ObjectFeed, WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
 import { createCatalog } from './endpoints/catalog.ts';
 import { createDirectory } from './endpoints/directory.ts';
@@ -120,7 +121,7 @@ export interface ApiServer extends Service {
 }
 
 export function createApiServer(deps: ApiServerDeps): ApiServer {
-  const wake: Wake = { definition: () => {}, flowObjects: () => {} };
+  const wake: Wake = { definition: () => {}, flowObjects: () => {}, policy: () => {} };
   const registry = new MetricRegistry();
   const core = createCore(deps, wake, registry);
   let ready = false;
@@ -137,6 +138,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   wake.definition = (name) => definitions.wake(name);
   const flowObjects = createFlowObjects(core, handleAsSystem);
   wake.flowObjects = () => flowObjects.wake();
+  const policyStatus = createPolicyStatus(core, handleAsSystem);
+  wake.policy = (name) => policyStatus.wake(name);
   const { tokens } = core.access;
   const accountTokens = tokens === undefined ? undefined : createAccountTokens(core, tokens, handleAsSystem);
   const starting = new AbortController();
@@ -152,6 +155,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     definitions.start();
     core.aggregation.start({ ...core, handle: handleAsSystem });
     flowObjects.start();
+    policyStatus.start([]);
     accountTokens?.start();
     ready = true;
   };
@@ -169,6 +173,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await definitions.stop();
       await core.aggregation.stop();
       await flowObjects.stop();
+      await policyStatus.stop();
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
@@ -177,11 +182,21 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   };
 }
 
-/** The controllers of definitions and of flow control need the pipeline, which needs the kinds and the flows. */
+/** The controllers of definitions, flow control and policies need the pipeline, which needs the kinds and the flows. */
 interface Wake {
   definition: (name: string) => void;
   flowObjects: () => void;
+  policy: (name: string) => void;
 }
+
+/** Policies that are there at the start wait in the controller until it starts. */
+const policyFeed = (wake: Wake): ObjectFeed => ({
+  group: VALIDATING_ADMISSION_POLICIES.group,
+  resource: VALIDATING_ADMISSION_POLICIES.plural,
+  reset: () => {},
+  put: ({ name }) => wake.policy(name),
+  remove: () => {},
+});
 
 function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
@@ -199,7 +214,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     clock,
     log,
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
-    feeds: [kinds, ...aggregation.feeds],
+    feeds: [kinds, ...aggregation.feeds, policyFeed(wake)],
   });
   endUnreadableWatches(store, cache);
   const reader = createReader({ store, cache });

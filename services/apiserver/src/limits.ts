@@ -319,3 +319,14 @@ export const AGGREGATED_RESOURCES_MAX = 1_000;
 export const AGGREGATED_OPENAPI_BYTES_MAX = 4 * MIB;
 /** Bytes of OpenAPI documents of all such servers together. */
 export const AGGREGATED_OPENAPI_BYTES_KEPT = 32 * MIB;
+
+/** A ValidatingAdmissionPolicy is checked against so many kinds, as in Kubernetes, and so many expressions are checked in all. */
+export const POLICY_KINDS_CHECKED = 10;
+export const POLICY_EXPRESSIONS_CHECKED = 2_000;
+/** What is told of one expression and kind, and of all of a policy: a status is stored with its policy. */
+export const POLICY_WARNING_CHARS_MAX = 4 * 1024;
+export const POLICY_WARNINGS_CHARS_MAX = 64 * 1024;
+export const POLICIES_CHECKED_AT_ONCE = 1;
+/** Pauses between failures to write the result. */
+export const POLICY_STATUS_RETRY_FIRST_MS = 100;
+export const POLICY_STATUS_RETRY_LONGEST_MS = 30_000;

@@ -6,7 +6,7 @@ import {
   type Validation,
 } from '@holdfast/api';
 import { MatchConditions } from './conditions.ts';
-import { type CompiledText, compileText, DYN, policyEnvironment } from './expressions.ts';
+import { type CompiledText, compileText, DYN, type KnownTypes, policyEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps, type Scope } from './matching.ts';
 
 export interface CompiledValidation {
@@ -123,8 +123,8 @@ function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: Matchi
  * At a cost that grows with the number of variables and no faster: all share one environment. Two variables may have one name: from its
  * own place on, the later one counts.
  */
-export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>) {
-  const { environment, declare } = policyEnvironment({ params: spec.paramKind !== undefined });
+export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>, types?: KnownTypes) {
+  const { environment, declare } = policyEnvironment({ params: spec.paramKind !== undefined, types });
   const variables: CompiledVariable[] = [];
   for (const { name, expression } of spec.variables ?? []) {
     const compiled = compileText(expression, environment);

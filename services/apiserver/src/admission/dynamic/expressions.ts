@@ -4,6 +4,14 @@ import { cel } from '../../expressions/load.ts';
 /** What a compiled expression may name beside the variables of every request. */
 export interface ExpressionScope {
   readonly params: boolean;
+  /** The types that are known when a policy is checked against one kind. */
+  readonly types?: KnownTypes | undefined;
+}
+
+/** What is not known is dyn. */
+export interface KnownTypes {
+  readonly object: CelType;
+  readonly params: CelType | undefined;
 }
 
 const STRING: CelType = { kind: 'string' };
@@ -73,11 +81,11 @@ export const NAMESPACE_TYPE: ObjectType = object(
   field('status', object('kubernetes.NamespaceStatus', text('phase'))),
 );
 
-function requestVariables(): readonly (readonly [string, CelType])[] {
+function requestVariables(object: CelType = DYN): readonly (readonly [string, CelType])[] {
   const { AUTHORIZER, RESOURCE_CHECK } = cel();
   return [
-    ['object', DYN],
-    ['oldObject', DYN],
+    ['object', object],
+    ['oldObject', object],
     ['request', REQUEST_TYPE],
     ['authorizer', AUTHORIZER],
     ['authorizer.requestResource', RESOURCE_CHECK],
@@ -95,14 +103,14 @@ export interface PolicyEnvironment {
   readonly declare: (name: string, type: CelType) => void;
 }
 
-export function policyEnvironment({ params }: ExpressionScope): PolicyEnvironment {
+export function policyEnvironment({ params, types }: ExpressionScope): PolicyEnvironment {
   const variables = new Map<string, { property: string; type: CelType }>();
   const environment = cel().kubernetesEnvironment(
     new Map<string, CelType>([
-      ...requestVariables(),
+      ...requestVariables(types?.object),
       ['namespaceObject', NAMESPACE_TYPE],
       ['variables', { kind: 'object', name: 'kubernetes.variables', fields: variables }],
-      ...(params ? ([['params', DYN]] as const) : []),
+      ...(params ? ([['params', types?.params ?? DYN]] as const) : []),
     ]),
   );
   return { environment, declare: (name, type) => void variables.set(name, { property: name, type }) };

@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import { CORPUS } from '../test/abuse/corpus.ts';
+import { Attacker } from '../test/abuse/support/attacker.ts';
 import { play, playable, prepare } from '../test/abuse/support/play.ts';
 import { AbusedApi } from '../test/support/abused-api.ts';
 import { printFigure } from './lib/figures.ts';
@@ -23,11 +24,12 @@ if (settings.help) {
 }
 await using api = await AbusedApi.start({}, settings['heap-mb']);
 await prepare(api);
+await using attacker = await Attacker.start(api);
 process.stdout.write(`${'GET ms'.padStart(8)} ${'beat ms'.padStart(8)} status  request\n`);
 const gets: number[] = [];
 const beats: number[] = [];
 for (const hostile of playable(CORPUS).filter(({ name }) => name.includes(settings.only))) {
-  const { longestGetMs, longestHeartbeatMs, statuses } = await play(api, hostile);
+  const { longestGetMs, longestHeartbeatMs, statuses } = await play(api, attacker, hostile);
   gets.push(longestGetMs);
   beats.push(longestHeartbeatMs);
   const figures = [longestGetMs, longestHeartbeatMs].map((ms) => ms.toFixed(0).padStart(8)).join(' ');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { AbusedApi } from '../support/abused-api.ts';
 import { CORPUS } from './corpus.ts';
+import { Attacker } from './support/attacker.ts';
 import { play, playable, prepare } from './support/play.ts';
 
 const HEAP_MB = 512;
@@ -10,17 +11,22 @@ const LONGEST_WAIT_MS = 10_000;
 const HELD_BYTES_MAX = 192 * 1024 * 1024;
 
 let api: AbusedApi;
+let attacker: Attacker;
 let heldBefore: number;
 before(async () => {
   api = await AbusedApi.start({}, HEAP_MB);
   await prepare(api);
+  attacker = await Attacker.start(api);
   heldBefore = await api.memory();
 });
-after(() => api[Symbol.asyncDispose]());
+after(async () => {
+  await attacker[Symbol.asyncDispose]();
+  await api[Symbol.asyncDispose]();
+});
 
 for (const hostile of playable(CORPUS)) {
   test(`${hostile.name}: others are served meanwhile, and the server stays ready`, async (t) => {
-    const { statuses, longestGetMs, longestHeartbeatMs, served } = await play(api, hostile);
+    const { statuses, longestGetMs, longestHeartbeatMs, served } = await play(api, attacker, hostile);
     t.diagnostic(`GET ${longestGetMs.toFixed(0)} ms, heartbeat ${longestHeartbeatMs.toFixed(0)} ms, ${statuses[0]}`);
     assert.ok(served >= 2);
     assert.ok(Math.max(longestGetMs, longestHeartbeatMs) < LONGEST_WAIT_MS);

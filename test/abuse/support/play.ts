@@ -1,7 +1,9 @@
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { createSystemClock, formatMicroTime } from '@holdfast/platform';
 import type { AbusedApi } from '../../support/abused-api.ts';
 import type { HostileRequest, PlainRequest } from '../corpus.ts';
+import type { Attacker } from './attacker.ts';
+import { readyRequest, send } from './send.ts';
 
 /** A hostile request against a live server, and what others wait for meanwhile. */
 export interface Played {
@@ -18,7 +20,6 @@ const clock = createSystemClock();
 const CONFIG_MAP = '/api/v1/namespaces/default/configmaps/bystander';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PAUSE_MS = 2;
-const ANSWER_WITHIN_MS = 60_000;
 
 /** What a user below the administrator can send: an administrator may install a webhook that stops everybody, and so may one of Kubernetes. */
 export const playable = (corpus: readonly HostileRequest[]): readonly HostileRequest[] =>
@@ -42,25 +43,23 @@ async function made(call: ReturnType<AbusedApi['call']>): Promise<void> {
   if (status !== 201) throw new Error(`${status}: ${text}`);
 }
 
-export async function play(api: AbusedApi, hostile: HostileRequest): Promise<Played> {
+export async function play(api: AbusedApi, attacker: Attacker, hostile: HostileRequest): Promise<Played> {
   // A connection each, so that nobody waits for another one's bytes.
-  const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
-  const [attacker = agents[0], reader, node] = agents;
+  const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+  const [reader, node] = agents;
   try {
-    await prepareFor(api, hostile, attacker);
+    await prepareFor(api, hostile, reader);
+    await attacker.make(hostile);
     let isDone = false;
     const until = (): boolean => isDone;
-    const gets = bystander(until, () =>
-      send(api, { method: 'GET', path: CONFIG_MAP }, { token: 'reader', agent: reader }),
-    );
-    const beats = bystander(until, () => send(api, heartbeat(), { token: 'node-a', agent: node }));
-    const { atOnce = 1, sender, staysOpen } = hostile;
-    const all = Array.from({ length: atOnce }, () => send(api, hostile, { token: sender, agent: attacker, staysOpen }));
-    const statuses = await Promise.all(all);
-    isDone = true;
-    const [get, beat] = await Promise.all([gets, beats]);
-    const served = get.served + beat.served;
-    return { name: hostile.name, statuses, longestGetMs: get.longestMs, longestHeartbeatMs: beat.longestMs, served };
+    const get = readyRequest({ method: 'GET', path: CONFIG_MAP });
+    const gets = bystander(until, () => send(api, get, { token: 'reader', agent: reader }));
+    const beats = bystander(until, () => send(api, readyRequest(heartbeat()), { token: 'node-a', agent: node }));
+    const attack = attacker.attack().finally(() => (isDone = true));
+    const [statuses, gotten, beaten] = await Promise.all([attack, gets, beats]);
+    const served = gotten.served + beaten.served;
+    const { name } = hostile;
+    return { name, statuses, longestGetMs: gotten.longestMs, longestHeartbeatMs: beaten.longestMs, served };
   } finally {
     for (const agent of agents) agent.destroy();
   }
@@ -74,7 +73,7 @@ async function prepareFor(api: AbusedApi, { before = [] }: HostileRequest, agent
   standing.set(api, known);
   for (const each of before) {
     if (known.has(each)) continue;
-    await send(api, each, { token: 'admin', agent });
+    await send(api, readyRequest(each), { token: 'admin', agent });
     known.add(each);
   }
 }
@@ -98,48 +97,4 @@ async function bystander(until: () => boolean, act: () => Promise<number>) {
     await clock.sleep(PAUSE_MS);
   }
   return { longestMs, served };
-}
-
-interface Sending {
-  readonly token: string;
-  readonly agent: Agent | undefined;
-  /** Its answer does not end: the first bytes are enough. */
-  readonly staysOpen?: true | undefined;
-}
-
-/** The status of the answer, whose bytes are thrown away. */
-function send(api: AbusedApi, { method, path, headers, body }: PlainRequest, sending: Sending): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const text = body?.();
-  const length = text === undefined ? {} : { 'content-length': `${Buffer.byteLength(text)}` };
-  const sent = request(
-    {
-      host: '127.0.0.1',
-      port: api.port,
-      ca: api.ca,
-      agent: sending.agent,
-      method,
-      path,
-      headers: { authorization: `Bearer ${sending.token}`, ...length, ...headers },
-      timeout: ANSWER_WITHIN_MS,
-    },
-    (response) => {
-      const status = response.statusCode ?? 0;
-      if (sending.staysOpen === true) {
-        resolve(status);
-        sent.destroy();
-      }
-      response
-        .resume()
-        .once('end', () => resolve(status))
-        .once('error', reject);
-    },
-  );
-  sent.once('timeout', () =>
-    sent.destroy(new Error(`no answer within ${ANSWER_WITHIN_MS} ms: ${method} ${path.slice(0, 80)}`)),
-  );
-  // More than one: what is destroyed on purpose may hang up as well.
-  sent.on('error', reject);
-  sent.end(text);
-  return promise;
 }

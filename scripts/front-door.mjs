@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test`, `npm run holdfast`, `npm run images` and `npm run hunt`. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images and hunt. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,6 +12,8 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const PROGRAMS = {
   start: ['services/holdfast/src/main.ts', 'start'],
   test: ['tools/test/main.ts'],
+  check: ['tools/test/check.ts'],
+  unit: ['tools/test/main.ts', 'unit'],
   holdfast: ['services/holdfast/src/main.ts'],
   hunt: ['tools/hunt/main.ts'],
   images: ['scripts/images/build.ts'],
@@ -47,7 +49,7 @@ const program = PROGRAMS[command];
 if (program === undefined)
   fail(
     `unknown command "${command}"`,
-    'Use `npm start`, `npm test`, `npm run holdfast`, `npm run images` or `npm run hunt`.',
+    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images or hunt.',
   );
 const node = pinnedNode();
 installDependencies();

@@ -8,6 +8,7 @@ import { type ApiClient, createApiClient, createDirectTransport } from '@holdfas
 import { createKubelet, createProbeNetwork, readMachineFacts } from '@holdfast/kubelet';
 import { createProcessRuntime, type ProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { unlessRoot } from '@holdfast/testing';
 import {
   clock,
   eventually,
@@ -110,9 +111,13 @@ test('volumes end with their pod, whether or not it ever ran', async (t) => {
   await eventually(() => left().length === 0, 'nothing is left of either');
 });
 
-test('what is in memory ends with the node, whose pods may still be there', async (t) => {
+test('what is in memory ends with the node, whose pods may still be there', { skip: unlessRoot() }, async (t) => {
   const { admin, runtime, stateDirectory } = await startNode(t);
-  if (runtime.abilities?.memoryVolumes !== true) return;
+  assert.equal(
+    runtime.abilities?.memoryVolumes,
+    true,
+    'needs unshare and mount (util-linux), and the right to use them',
+  );
   const volumes = [{ name: 'settings', emptyDir: { medium: 'Memory' } }];
   await admin.create(PODS, podManifest('stays', withSettings({ volumes })));
   await running(admin, 'stays');
@@ -122,13 +127,15 @@ test('what is in memory ends with the node, whose pods may still be there', asyn
   assert.equal(mounted(), false);
 });
 
-test('a volume in memory is shared by the containers of a pod, as large as it says, and ends with the pod', async (t) => {
+test('a volume in memory is shared by the containers of a pod, as large as it says, and ends with the pod', {
+  skip: unlessRoot(),
+}, async (t) => {
   const { admin, runtime, stateDirectory } = await startNode(t);
-  // Whether this machine lets the node mount is found out, not assumed: without that right the pod is told so.
-  if (runtime.abilities?.memoryVolumes !== true) {
-    assert.notEqual(runtime.abilities?.user, 'any');
-    return;
-  }
+  assert.equal(
+    runtime.abilities?.memoryVolumes,
+    true,
+    'needs unshare and mount (util-linux), and the right to use them',
+  );
   const mount = { volumeMounts: [{ name: 'ram', mountPath: '/ram' }], image: 'busybox:1.36', resources: {} };
   const shell = (name: string, script: string) => ({ ...mount, name, command: ['/bin/sh', '-c', script] });
   const fill =

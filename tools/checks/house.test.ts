@@ -138,6 +138,17 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
     file: 'services/kubelet/src/a.ts',
     code: 'export const x = <T>(memory: { failures: T }, container: { name: keyof T }) => memory.failures[container.name];',
   },
+  ...[
+    "test('a', () => {\n  if (globalThis.x) return;\n  assert.ok(1);\n});",
+    "test('a', async () => {\n  const x = await f().catch(() => undefined);\n  if (!x) return undefined;\n});",
+    "test('a', () => {\n  try { f(); } catch { return; }\n});",
+    "testUsers('a', () => {\n  if (globalThis.x) {\n    return;\n  }\n});",
+    "if (globalThis.x) test('a', () => {});",
+    'const testAsRoot = (title, run) => {\n  if (process.getuid() === 0) test(title, run);\n};',
+    "for (const x of [1]) {\n  if (x > 1) continue;\n  test('a', () => {});\n}",
+    "test('a', { skip: true }, () => {});",
+    "test('a', (t) => t.skip());",
+  ].map((code) => ({ rule: 'holdfast(no-silent-skip)', file: 'libs/client/src/a.test.ts', code })),
   { rule: 'import(no-default-export)', file: 'libs/client/src/a.ts', code: 'export default 1;' },
   {
     rule: 'eslint(max-lines-per-function)',
@@ -176,6 +187,24 @@ test('lint rule holdfast(no-open-table) spares fixed keys, unions of names, list
     ];
     writeFileSync(path.join(folder, 'services/kubelet/src/a.ts'), `${lines.join('\n')}\n`);
     const result = tool('oxlint', ['-c', path.join(root, '.oxlintrc.json'), 'services'], folder);
+    assert.equal(result.status, 0, result.output);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('lint rule holdfast(no-silent-skip) spares skips with a reason, helpers and properties', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-lint-'));
+  try {
+    mkdirSync(path.join(folder, 'libs/client/src'), { recursive: true });
+    const lines = [
+      "test('a', { skip: globalThis.x ? 'needs root' : false }, () => {});",
+      "test('b', (t) => {\n  if (globalThis.x) return t.skip('needs root');\n});",
+      "test('c', () => {\n  const add = (x: number): void => {\n    if (x > 1) return;\n  };\n  add(1);\n});",
+      "test('d', () => {\n  for (const x of [1, 2]) {\n    if (x > 1) continue;\n    /a/.test('a');\n  }\n});",
+    ];
+    writeFileSync(path.join(folder, 'libs/client/src/a.test.ts'), `${lines.join('\n')}\n`);
+    const result = tool('oxlint', ['-c', path.join(root, '.oxlintrc.json'), 'libs'], folder);
     assert.equal(result.status, 0, result.output);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -326,6 +326,69 @@ function rejectionHandlers(call) {
   return [...here, ...rejectionHandlers(call.callee?.object)];
 }
 
+const RUNS_TEST = /^(describe|it|test([A-Z]\w*)?)$/;
+const SKIP_SEEN = "Write test(title, { skip: reason }, ...) or `return t.skip(reason)`, so that the run counts it, or fail with an instruction.";
+
+/** A test that returns early, or is not registered, passes unseen. */
+const noSilentSkip = {
+  create(context) {
+    if (!SKIP_FILE.test(context.filename.replaceAll(path.sep, '/'))) return {};
+    const report = (node, what) => context.report({ node, message: `${what} ${SKIP_SEEN}` });
+    return {
+      ReturnStatement: (node) => {
+        const body = functionAround(node);
+        if (isTestBody(body) && isConditional(node, body) && !isSkipCall(node.argument)) report(node, 'A test that ends early counts as passed.');
+      },
+      CallExpression: (node) => {
+        if (isTestCall(node) && isConditional(node, functionAround(node))) report(node, 'A test that is not registered is not missed.');
+        if (isSkipCall(node) && node.arguments.length === 0) report(node, 'A skip without a reason.');
+      },
+      ContinueStatement: (node) => {
+        const loop = ancestor(node, /^For|While/);
+        if (context.sourceCode.getText(loop).includes('test(') && isRegistering(loop)) report(node, 'A test that is not registered is not missed.');
+      },
+      Property: (node) => {
+        const isFlag = ['skip', 'todo'].includes(node.key?.name) && node.value?.type === 'Literal' && node.value.value === true;
+        if (isFlag && isTestCall(node.parent?.parent)) report(node, 'A skip without a reason.');
+      },
+    };
+  },
+};
+
+const SKIP_FILE = /\.test\.ts$|\/contract(\/|[^/]*\.ts$)/;
+
+/** `test('...', ...)`, `describe('...', ...)`, `testUsers('...', ...)`, `t.test('...', ...)`: the first argument is a title. */
+function isTestCall(node) {
+  if (node?.type !== 'CallExpression' || !isTitle(node.arguments[0])) return false;
+  if (node.callee.type === 'Identifier') return RUNS_TEST.test(node.callee.name);
+  return node.callee.type === 'MemberExpression' && node.callee.property?.name === 'test' && node.callee.object?.name === 't';
+}
+
+const isTitle = (node) => ['Literal', 'TemplateLiteral', 'BinaryExpression'].includes(node?.type) || /title|name/i.test(node?.name ?? '');
+
+const isTestBody = (node) => /Function/.test(node.type) && isTestCall(node.parent) && node.parent.arguments.includes(node);
+
+const isSkipCall = (node) => node?.type === 'CallExpression' && node.callee.type === 'MemberExpression' && node.callee.property?.name === 'skip' && node.callee.object?.name === 't';
+
+const CONDITIONS = /^(IfStatement|ConditionalExpression|LogicalExpression|SwitchCase|CatchClause)$/;
+
+function isConditional(node, outermost) {
+  for (let at = node.parent; at != null && at !== outermost; at = at.parent) if (CONDITIONS.test(at.type)) return true;
+  return false;
+}
+
+function ancestor(node, pattern) {
+  let at = node.parent;
+  while (at.parent != null && !pattern.test(at.type)) at = at.parent;
+  return at;
+}
+
+/** At the top of the file or of a `describe`: what runs there registers tests. */
+function isRegistering(node) {
+  const around = functionAround(node);
+  return !/Function/.test(around.type) || (isTestBody(around) && around.parent.callee.name === 'describe');
+}
+
 const plugin = {
   meta: { name: 'holdfast' },
   rules: {
@@ -334,6 +397,7 @@ const plugin = {
     'keep-error-listener': keepErrorListener,
     'machine-only-in-platform': machineOnlyInPlatform,
     'no-open-table': noOpenTable,
+    'no-silent-skip': noSilentSkip,
   },
 };
 

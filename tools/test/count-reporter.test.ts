@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import test from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
@@ -16,6 +17,27 @@ function failed(name: string, failureType: string, cause?: unknown): unknown {
   const error = Object.assign(new Error('the runner wraps it', { cause }), { failureType });
   return { type: 'test:fail', data: { name, file: 'a.test.ts', line: 3, details: { error } } };
 }
+
+const passed = (data: object): unknown => ({
+  type: 'test:pass',
+  data: { name: 'a', nesting: 0, file: path.resolve('a.test.ts'), ...data },
+});
+
+test('a skipped test is listed with its file and reason, and a file in which no test ran has not passed', async () => {
+  const report = await reportOf([
+    passed({ skip: 'no network' }),
+    passed({ name: 'later', todo: true }),
+    passed({ name: 'b.test.ts', file: path.resolve('b.test.ts') }),
+    passed({}),
+    END,
+  ]);
+  const reasons = report.skips.map(({ title, reason }) => [title, reason]);
+  assert.deepEqual(reasons, [
+    ['a', 'no network'],
+    ['later', 'no reason is given'],
+  ]);
+  assert.equal(report.passed, 1);
+});
 
 const END = { type: 'test:summary', data: { counts: { tests: 4, passed: 2, skipped: 0, todo: 0 } } };
 

@@ -1,40 +1,61 @@
+import path from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
+import type { Skip } from './skips.ts';
 
 /** What a run of one suite comes to, as this reporter writes it. */
 export interface RunReport {
   readonly passed: number;
   readonly failed: number;
-  readonly skipped: number;
+  readonly skips: readonly Skip[];
   readonly failures: readonly string[];
 }
 
 /** The runner only mentions an unhandled rejection or exception of a test that has already passed. In a service it ends the process. */
 const LATE_ERROR = /asynchronous activity after the test ended.*(?:unhandledRejection|uncaughtException)/s;
 
+type PassedTest = Extract<TestEvent, { type: 'test:pass' }>['data'];
 type FailedTest = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
 /** Lines of an error that are repeated at the end of the whole run: enough to know what to look for further up. */
 const ERROR_LINES = 14;
 
+const root = path.resolve(import.meta.dirname, '../..');
+
 /** Writes one JSON line with the counts of the run and its failures. The test runner loads a reporter by its default export. */
 export default async function* countReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const failures: string[] = [];
   const late = new Set<string>();
+  const skips: Skip[] = [];
+  let empty = 0;
   for await (const event of source) {
     if (event.type === 'test:diagnostic' && LATE_ERROR.test(event.data.message)) late.add(`✖ ${event.data.message}`);
     if (event.type === 'test:fail' && isOwnFailure(event.data)) failures.push(describeFailure(event.data));
+    if (event.type === 'test:pass' && isSkipped(event.data)) skips.push(skipOf(event.data));
+    if (event.type === 'test:pass' && hasNoTest(event.data)) empty++;
     if (event.type === 'test:summary' && event.data.file === undefined) {
       const { tests, passed, skipped, todo } = event.data.counts;
       const report: RunReport = {
-        passed,
+        passed: passed - empty,
         failed: tests - passed - skipped - todo + late.size,
-        skipped: skipped + todo,
+        skips,
         failures: [...failures, ...late],
       };
       yield `${JSON.stringify(report)}\n`;
     }
   }
+}
+
+const isSkipped = ({ skip, todo }: PassedTest): boolean => skip !== undefined || todo !== undefined;
+
+function skipOf({ name, file = '', skip, todo }: PassedTest): Skip {
+  const reason = [skip, todo].find((each) => typeof each === 'string' && each !== '');
+  return { title: name, file: path.relative(root, file), reason: String(reason ?? 'no reason is given') };
+}
+
+/** The runner counts a file in which no test ran as one that passed. */
+function hasNoTest({ name, file, nesting }: PassedTest): boolean {
+  return nesting === 0 && file !== undefined && name === path.relative(process.cwd(), file);
 }
 
 /** A suite or a parent that fails only because of a test in it would be told twice. */

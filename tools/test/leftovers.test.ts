@@ -21,6 +21,12 @@ async function startProcess(t: TestContext, args: readonly string[], cwd?: strin
   return child;
 }
 
+function mount(target: string): void {
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]);
+  const advice = 'run the tests as root, with mount (Debian: apt-get install mount)';
+  assert.equal(status, 0, `nothing can be mounted here: ${advice}`);
+}
+
 const ofOneThatBegins = (): string => spawnSync('cat', ['/proc/self/stat'], { encoding: 'utf8' }).stdout;
 const ticksOf = (stat: string): number => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
 
@@ -80,12 +86,7 @@ test('what stays mounted keeps its files, and is told', (t) => {
   const folder = makeFolder(t);
   const target = path.join(folder, 'a volume');
   mkdirSync(target);
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]);
-  assert.equal(
-    status,
-    0,
-    'nothing can be mounted here: run the tests as root, with mount (Debian: apt-get install mount)',
-  );
+  mount(target);
   writeFileSync(path.join(target, 'file'), 'x');
   const searchPath = process.env['PATH'];
   try {
@@ -103,15 +104,15 @@ test('what is mounted there is let go before files are removed', (t) => {
   const folder = makeFolder(t);
   const target = path.join(folder, 'a volume');
   mkdirSync(target);
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'holdfast', target]).status === 0;
-  if (mounted) writeFileSync(path.join(target, 'file'), 'x');
+  mount(target);
+  writeFileSync(path.join(target, 'file'), 'x');
   assert.deepEqual(removeLeftovers(folder), ['a volume']);
   assert.equal(existsSync(folder), false);
-  if (mounted) assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
+  assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
 });
 
 test('what a suite left behind counts as one failed test that names it', () => {
-  const report = { passed: 3, failed: 1, skipped: 0, failures: ['✖ other'] };
+  const report = { passed: 3, failed: 1, skips: [], failures: ['✖ other'] };
   assert.equal(countLeftovers(report, 'unit', []), report);
   const counted = countLeftovers(report, 'unit', ['state', 'process 7 (sleep 9)']);
   assert.deepEqual(counted, {

@@ -1,29 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
+import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
 import { countLeftovers, removeLeftovers } from './leftovers.ts';
+import { type ChosenSuite, chooseFiles, patternOf, readSelection, type Selection, USAGE } from './selection.ts';
+import { describeSkips, refuseSkips } from './skips.ts';
 import { SUITES, type Suite } from './suites.ts';
-
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const root = path.resolve(import.meta.dirname, '../..');
-const chosen = chooseSuites(process.argv.slice(2));
+const selection = select(process.argv.slice(2));
+const chosen = chooseFiles(selection, SUITES, {
+  root,
+  affected: (files) => affectedFiles(root, changedFiles(root), files),
+});
 // As the machine names it when it says where processes stand and what is mounted.
 const scratch = realpathSync(mkdtempSync(path.join(tmpdir(), 'holdfast-test-')));
 chmodSync(scratch, 0o755);
-const total: Counts = { passed: 0, failed: 0, skipped: 0 };
-const failures: string[] = [];
+const reports: RunReport[] = [];
 /** Ended by a signal: the suite that runs is told by it, too; what it leaves is removed, and no other begins. */
 let interruptedBy: NodeJS.Signals | undefined;
 for (const signal of SIGNALS) {
@@ -31,35 +31,45 @@ for (const signal of SIGNALS) {
     interruptedBy = signal;
   });
 }
-for (const suite of chosen) {
+if (chosen.length === 0) process.stdout.write('no test file is chosen\n');
+for (const each of chosen) {
   if (interruptedBy !== undefined) break;
   const started = performance.now();
-  const counts = await runSuite(suite);
-  failures.push(...counts.failures);
-  total.passed += counts.passed;
-  total.failed += counts.failed;
-  total.skipped += counts.skipped;
+  const report = await runSuite(each);
+  reports.push(isOnCi() ? refuseSkips(report) : report);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`\n== ${suite.name}: ${summary(counts)} in ${seconds} s\n\n`);
+  process.stdout.write(`\n== ${each.suite.name}: ${summary(reports.slice(-1))} in ${seconds} s\n\n`);
 }
 removeLeftovers(scratch);
+const failures = reports.flatMap((report) => report.failures);
+const skipped = describeSkips(reports.flatMap(({ skips }) => skips));
+if (skipped.length > 0) process.stdout.write(`== what was skipped\n${skipped.join('\n')}\n\n`);
 if (failures.length > 0) process.stdout.write(`== what failed\n${failures.join('\n')}\n\n`);
-process.stdout.write(`${summary(total)}\n`);
-process.exit(total.failed === 0 && total.passed > 0 && interruptedBy === undefined ? 0 : 1);
+process.stdout.write(`${summary(reports)}\n`);
+process.exit(isGood() ? 0 : 1);
 
-function chooseSuites(names: readonly string[]): readonly Suite[] {
-  const unknown = names.filter((name) => !SUITES.some((suite) => suite.name === name));
-  if (unknown.length > 0) {
-    process.stderr.write(
-      `unknown suite ${unknown.join(', ')}\n  Choose from ${SUITES.map((s) => s.name).join(', ')}.\n`,
-    );
+/** With `--changed` it is right that nothing runs where nothing is affected. */
+function isGood(): boolean {
+  const hasRun = sum(reports, ({ passed }) => passed) > 0 || (selection.changed && chosen.length === 0);
+  return sum(reports, ({ failed }) => failed) === 0 && hasRun && interruptedBy === undefined;
+}
+
+function select(args: readonly string[]): Selection {
+  try {
+    return readSelection(args, SUITES, process.cwd());
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n  ${USAGE}\n`);
     process.exit(2);
   }
-  return names.length === 0 ? SUITES : SUITES.filter((suite) => names.includes(suite.name));
+}
+
+/** The sign that all common CI services set. */
+function isOnCi(): boolean {
+  return !['', '0', 'false'].includes(process.env['CI'] ?? '');
 }
 
 /** A suite that cannot run counts as one failure: nothing is skipped unseen. */
-async function runSuite(suite: Suite): Promise<RunReport> {
+async function runSuite({ suite, files }: ChosenSuite): Promise<RunReport> {
   process.stdout.write(`== ${suite.name}\n`);
   try {
     ensurePrograms(suite.programs ?? []);
@@ -68,12 +78,12 @@ async function runSuite(suite: Suite): Promise<RunReport> {
   } catch (error) {
     return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const files = globSync(suite.files as string[], { cwd: root, exclude: ['**/node_modules/**'] }).sort();
   if (files.length === 0) return oneFailure(`no test file matches ${suite.files.join(', ')}`);
   return runFiles(suite, files);
 }
 
 async function runFiles(suite: Suite, files: readonly string[]): Promise<RunReport> {
+  const { grep } = selection;
   const countFile = path.join(scratch, `${suite.name}.json`);
   const temporary = makeTemporary(suite);
   const child = spawn(
@@ -82,6 +92,7 @@ async function runFiles(suite: Suite, files: readonly string[]): Promise<RunRepo
       '--disable-warning=ExperimentalWarning',
       '--test',
       `--test-concurrency=${suite.concurrency}`,
+      ...(grep === undefined ? [] : [`--test-name-pattern=${patternOf(grep)}`]),
       `--test-timeout=${suite.timeoutSecondsPerTest * 1000}`,
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
@@ -117,12 +128,12 @@ function makeTemporary({ name }: Suite): string {
 
 function oneFailure(what: string): RunReport {
   process.stdout.write(`${what}\n`);
-  return { passed: 0, failed: 1, skipped: 0, failures: [`✖ ${what}`] };
+  return { passed: 0, failed: 1, skips: [], failures: [`✖ ${what}`] };
 }
 
 /** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
 function testEnvironment(temporary: string): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'));
+  const inherited = Object.entries(process.env).filter(([name]) => name !== 'CI' && !name.startsWith('HOLDFAST_'));
   const folders = [
     path.dirname(process.execPath),
     path.join(root, 'node_modules', '.bin'),
@@ -147,7 +158,12 @@ function readReport(file: string): RunReport | undefined {
   }
 }
 
-function summary(counts: Readonly<Counts>): string {
-  const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
-  return `${counts.passed} passed, ${counts.failed} failed${skipped}`;
+function summary(ofSuites: readonly RunReport[]): string {
+  const skipped = sum(ofSuites, ({ skips }) => skips.length);
+  const counts = `${sum(ofSuites, ({ passed }) => passed)} passed, ${sum(ofSuites, ({ failed }) => failed)} failed`;
+  return skipped === 0 ? counts : `${counts}, ${skipped} skipped`;
+}
+
+function sum(ofSuites: readonly RunReport[], count: (report: RunReport) => number): number {
+  return ofSuites.reduce((total, report) => total + count(report), 0);
 }

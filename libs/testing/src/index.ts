@@ -4,3 +4,4 @@ export { type ClockError, type SimulatedMachine, SimulatedProcess } from './sim/
 export { type Oracle, SIMULATION_EPOCH_MS, SimulationFailure, SimulationKernel } from './sim/kernel.ts';
 export { type LinkQuality, SimulatedNetwork } from './sim/network.ts';
 export { createSimulatedTransport, type SimulatedTransportOptions } from './sim/transport.ts';
+export { unlessRoot } from './unless-root.ts';

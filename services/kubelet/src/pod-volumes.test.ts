@@ -28,6 +28,7 @@ import type {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSystemClock, formatTime } from '@holdfast/platform';
+import { unlessRoot } from '@holdfast/testing';
 import { FIRST_POD_USER } from './domain/pod-users.ts';
 import { ownerOf, tokenUser } from './domain/volume-owner.ts';
 import { VOLUME_REFRESH_MS } from './limits.ts';
@@ -305,9 +306,8 @@ const ownersOf = (path: string): readonly [number, number, string] => {
   return [uid, gid, (mode & 0o7777).toString(8)];
 };
 const CLAIM = { persistentVolumeClaim: { claimName: 'data' } };
-/** Only root may give files away. */
 const testAsRoot = (title: string, run: () => Promise<void>): void => {
-  if (process.getuid?.() === 0) test(title, run);
+  test(title, { skip: unlessRoot() }, run);
 };
 
 testAsRoot('a directory that is made for a claim belongs to the user and the group of its pod', () =>

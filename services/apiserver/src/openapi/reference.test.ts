@@ -7,9 +7,11 @@ import { servedKinds } from '../endpoints/served-kinds.ts';
 import { openApi2 } from './version-2.ts';
 import { documentNames3, documentOf3 } from './version-3-documents.ts';
 
-/** The documents of Kubernetes 1.32, where they are at hand: ours have the same structure. */
+/** The OpenAPI documents of Kubernetes 1.32. They are not part of the project; where they are not at hand the tests are skipped. */
 const REFERENCE = join(import.meta.dirname, '../../../../../shared/reference/openapi-v1.32');
-const skip = existsSync(join(REFERENCE, 'swagger.json')) ? false : 'the OpenAPI documents are not at hand';
+const skip = existsSync(join(REFERENCE, 'swagger.json'))
+  ? false
+  : 'the OpenAPI documents of Kubernetes 1.32 are not at hand';
 
 type Json = Readonly<Record<string, unknown>>;
 const readJson = (name: string): Json => JSON.parse(readFileSync(join(REFERENCE, name), 'utf8')) as Json;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { unlessRoot } from '@holdfast/testing';
 import { readLogFile } from '../../adapters/log-file.ts';
 import { containerConfig, eventually, sandboxConfig } from '../contract.ts';
 import type { ContainerStatus } from '../port.ts';
@@ -45,11 +46,11 @@ async function statusOf(runtime: ProcessRuntime, id: string): Promise<ContainerS
   return containers.find((each) => each.id === id) ?? assert.fail('it is known');
 }
 
-/** Only root may mount a disk; everybody else sees the rules of the keeper below. */
-const mayMount = process.getuid?.() === 0;
+const skip = unlessRoot();
 
-test('a full disk ends no supervisor: what runs is seen to its end, what is new is refused with the reason', async (t) => {
-  if (!mayMount) return;
+test('a full disk ends no supervisor: what runs is seen to its end, what is new is refused with the reason', {
+  skip,
+}, async (t) => {
   const disk = smallDisk(t);
   const elsewhere = mkdtempSync(join(tmpdir(), 'holdfast-go-'));
   const options = { stateDirectory: disk, clock, log: createSilentLog(), nodeAddress: () => '192.0.2.1' };
@@ -78,8 +79,7 @@ test('a full disk ends no supervisor: what runs is seen to its end, what is new 
   assert.deepEqual((await runtime.list()).map(({ config }) => config.podUid).toSorted(), ['u1', 'u2']);
 });
 
-test('a log that fills the disk is shortened all the same, and its writer goes on', async (t) => {
-  if (!mayMount) return;
+test('a log that fills the disk is shortened all the same, and its writer goes on', { skip }, async (t) => {
   const disk = smallDisk(t);
   const log = join(disk, 'log');
   const writer = openSync(log, 'a');
@@ -103,8 +103,7 @@ test('a log that fills the disk is shortened all the same, and its writer goes o
   assert.ok(!lastLine.includes('\0'));
 });
 
-test('on a disk that cannot give blocks back a full log is emptied uncopied', async (t) => {
-  if (!mayMount) return;
+test('on a disk that cannot give blocks back a full log is emptied uncopied', { skip }, async (t) => {
   const disk = smallDisk(t);
   const log = join(disk, 'log');
   writeFileSync(log, 'some lines\n'.repeat(1_000));

@@ -31,7 +31,9 @@ async function measure(): Promise<void> {
   const started = await startForm('memory');
   const greed = fork(import.meta.filename, [...process.argv.slice(2), '--against', started.kubeconfig]);
   try {
-    const heartbeat = await connection(readTarget(started.kubeconfig), NODE);
+    const target = readTarget(started.kubeconfig);
+    await mayRead(target);
+    const heartbeat = await connection(target, NODE);
     const lease = JSON.stringify({ metadata: { name: 'greedy-bench' }, spec: { leaseDurationSeconds: 40 } });
     await heartbeat('POST', LEASES, lease);
     await once(greed, 'message');
@@ -42,7 +44,11 @@ async function measure(): Promise<void> {
       took.push(performance.now() - began);
       await new Promise((resolve) => setTimeout(resolve, HEARTBEAT_EVERY_MS));
     }
+    const answered = once(greed, 'message');
+    greed.send('count');
     const sorted = ascending(took);
+    const [answers] = await answered;
+    process.stdout.write(`the greedy client was answered ${JSON.stringify(answers)}\n`);
     const note = `beside ${settings['in-flight']} requests in flight, ${took.length} heartbeats; goal of p99: 50`;
     printFigure({ row: 'heartbeat p50', value: percentile(sorted, 0.5), unit: 'ms', note });
     printFigure({ row: 'heartbeat p99', value: percentile(sorted, 0.99), unit: 'ms', note });
@@ -52,13 +58,26 @@ async function measure(): Promise<void> {
   }
 }
 
+/** The greedy client's requests are served, not refused. */
+async function mayRead(target: Target): Promise<void> {
+  const admin = await connection(target, []);
+  const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'greedy' }];
+  const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: 'view' };
+  const binding = JSON.stringify({ metadata: { name: 'greedy-bench' }, subjects, roleRef });
+  const status = await admin('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', binding);
+  if (status !== '201') throw new Error(`the greedy client was given no role: ${status}`);
+}
+
 /** Until its parent ends it. */
 async function beGreedy(target: Target): Promise<void> {
   const sends = await Promise.all(Array.from({ length: settings['in-flight'] }, () => connection(target, GREEDY)));
   process.send?.('in flight');
+  const answers = new Map<string, number>();
+  const count = (status: string): void => void answers.set(status, (answers.get(status) ?? 0) + 1);
+  process.once('message', () => process.send?.([...answers]));
   await Promise.all(
     sends.map(async (send) => {
-      for (;;) await send('GET', '/api/v1/namespaces/default/configmaps?limit=10');
+      for (;;) count(await send('GET', '/api/v1/namespaces/default/configmaps?limit=10'));
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { createApiServer } from '@holdfast/apiserver';
-import { createHttpsServer, type HttpsLimits } from '@holdfast/apiserver/https';
+import { AnswersUnderWay, createHttpsServer, type HttpsLimits } from '@holdfast/apiserver/https';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, nextTurn } from '@holdfast/platform';
 import { storeLimits } from '@holdfast/platform/store-limit';
 import { createMemoryStore } from '@holdfast/store/memory';
@@ -15,7 +15,9 @@ interface Setup {
 const setup = await new Promise<Setup>((resolve) => process.once('message', (message: Setup) => resolve(message)));
 const machine = { clock: createSystemClock(), ids: createIds(createSystemRandom()), log: createSilentLog() };
 const groups = ['system:masters', 'system:authenticated'];
+const answers = new AnswersUnderWay();
 const api = createApiServer({
+  answers,
   ...machine,
   store: createMemoryStore({ limits: storeLimits(undefined) }),
   tokens: new Map([
@@ -44,7 +46,7 @@ async function* endlessLog(): AsyncGenerator<Uint8Array> {
 const LOG_CHUNK_BYTES = 64 * 1024;
 
 const { limits, ...tls } = setup;
-const https = createHttpsServer({ handle: api.handle, ...machine, host: '127.0.0.1', port: 0, tls, limits });
+const https = createHttpsServer({ handle: api.handle, answers, ...machine, host: '127.0.0.1', port: 0, tls, limits });
 await api.start();
 await https.start();
 process.on('message', () => void measure().then((measured) => process.send?.(measured)));

@@ -62,6 +62,7 @@ import { createHttpsWebhookCaller } from './service-calls/https-caller.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import { createTokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
+import type { AnswersUnderWay } from './turns/answers-under-way.ts';
 import { Turns } from './turns/turns.ts';
 
 export interface ApiServerDeps {
@@ -71,6 +72,8 @@ export interface ApiServerDeps {
   readonly log: Log;
   readonly tracer?: Tracer;
   readonly tokens: StaticTokens;
+  /** Of the transport: no request begins while many of them are under way. */
+  readonly answers?: AnswersUnderWay;
   readonly defaultTolerationSeconds?: number;
   /** Addresses of services; every apiserver of a cluster has the same. */
   readonly serviceNetwork?: string;
@@ -239,7 +242,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
   const metrics = createApiMetrics({ registry, store, cache, kinds, flowControl });
   return {
-    turns: new Turns(clock),
+    turns: new Turns(clock, deps.answers),
     yaml: new YamlReader(clock),
     flowControl,
     store,

@@ -147,6 +147,13 @@ export const WRITES_RESERVED = 128;
 /** Work of one turn of the event loop on requests; whoever comes later in it waits for another turn. */
 export const TURN_MS = 10;
 
+/** Short answers that the thread of HTTP has not written. While so many are, no further request begins. */
+export const ANSWERS_UNDER_WAY_MAX = 32;
+
+/** A client that is refused because it sends too much learns it after this, unless so many refusals wait already. */
+export const REFUSAL_PAUSE_MS = 250;
+export const REFUSALS_PAUSED_MAX = 2_000;
+
 /** Requests of one flow that wait for a turn; more are told to come back. Of exempt flows many come at once. */
 export const WAITING_PER_FLOW_MAX = 512;
 export const WAITING_PER_EXEMPT_FLOW_MAX = 16_384;

@@ -21,7 +21,7 @@ import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from 
 import { openAudit } from './audit/configuration.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
-import { createHttpsServer } from './front/index.ts';
+import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
@@ -41,7 +41,9 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const frontProxy = await readFrontProxy(config);
   const tracing = await openTracing('apiserver', config.tracingEndpoint);
   const store = await openStore(config, { clock, log, ids });
+  const answers = new AnswersUnderWay();
   const api = createApiServer({
+    answers,
     store: encrypt(store),
     clock,
     ids,
@@ -59,6 +61,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   });
   const https = createHttpsServer({
     handle: api.handle,
+    answers,
     log,
     host: config.host,
     port: config.port,

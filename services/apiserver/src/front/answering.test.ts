@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
-import { createSilentLog, nextTurn } from '@holdfast/platform';
+import { type Clock, createSilentLog, createSystemClock, nextTurn } from '@holdfast/platform';
+import { ANSWERS_UNDER_WAY_MAX, REFUSALS_PAUSED_MAX } from '../limits.ts';
+import { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { Answering } from './answering.ts';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
 import { carried, Outbox } from './outbox.ts';
@@ -22,7 +24,14 @@ interface Said {
   readonly text: string;
 }
 
-function answering(handle: ApiHandler) {
+/** Whoever sleeps wakes up when it is told so. */
+function manualClock(): { readonly clock: Clock; readonly sleeps: (() => void)[] } {
+  const sleeps: (() => void)[] = [];
+  const sleep = (): Promise<void> => new Promise((resolve) => void sleeps.push(resolve));
+  return { clock: { ...createSystemClock(), sleep }, sleeps };
+}
+
+function answering(handle: ApiHandler, clock = createSystemClock(), answers = new AnswersUnderWay()) {
   const said: Said[] = [];
   const outbox = new Outbox<PipelineMessage>(({ messages, bytes }) => {
     for (const message of messages) {
@@ -30,7 +39,7 @@ function answering(handle: ApiHandler) {
       said.push({ kind: message.kind, text });
     }
   });
-  const side = new Answering({ handle, outbox, log: createSilentLog() });
+  const side = new Answering({ handle, outbox, log: createSilentLog(), clock, answers });
   const receive = (message: FrontMessage): void => side.receive(message, undefined);
   return { said, side, receive, kinds: () => said.map(({ kind }) => kind) };
 }
@@ -138,7 +147,13 @@ test('a change passes once for a number of its watchers, between what went befor
     headers: {},
     body: { kind: 'watch', frames: watch(path) },
   });
-  const side = new Answering({ handle, outbox, log: createSilentLog() });
+  const side = new Answering({
+    handle,
+    outbox,
+    log: createSilentLog(),
+    clock: createSystemClock(),
+    answers: new AnswersUnderWay(),
+  });
   for (let id = 1; id <= 70; id++) side.receive({ ...REQUEST, id, url: `/${id}` }, undefined);
   await settle();
   batches.length = 0;
@@ -223,4 +238,35 @@ test('an upgraded connection carries bytes both ways', async () => {
   assert.deepEqual(kinds.slice(0, 1), ['upgrade']);
   assert.equal(said.find(({ kind }) => kind === 'chunk')?.text, 'got hello');
   assert.equal(kinds.at(-1), 'cut');
+});
+
+test('whole answers are under way until the front has written them', async () => {
+  const answers = new AnswersUnderWay();
+  const { receive } = answering(async () => json({}), createSystemClock(), answers);
+  for (let id = 1; id <= ANSWERS_UNDER_WAY_MAX; id++) receive({ ...REQUEST, id });
+  await settle();
+  assert.equal(answers.isFull, true);
+  receive({ kind: 'written', answers: 1 });
+  assert.equal(answers.isFull, false);
+});
+
+test('a refusal of too many requests is held back for a while, and other answers are not', async () => {
+  const { clock, sleeps } = manualClock();
+  const statuses = [429, 200];
+  const { said, receive } = answering(async () => ({ ...json({}), status: statuses.shift() ?? 0 }), clock);
+  receive({ ...REQUEST, id: 1 });
+  receive({ ...REQUEST, id: 2 });
+  await settle();
+  assert.deepEqual([said.length, sleeps.length], [1, 1]);
+  sleeps[0]?.();
+  await settle();
+  assert.equal(said.length, 2);
+});
+
+test('when many refusals are held back, further ones leave at once', async () => {
+  const { clock, sleeps } = manualClock();
+  const { said, receive } = answering(async () => ({ ...json({}), status: 429 }), clock);
+  for (let id = 1; id <= REFUSALS_PAUSED_MAX + 3; id++) receive({ ...REQUEST, id });
+  await settle();
+  assert.deepEqual([said.length, sleeps.length], [3, REFUSALS_PAUSED_MAX]);
 });

@@ -1,8 +1,9 @@
 import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
-import { describeError, InFlight, type Log } from '@holdfast/platform';
+import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
-import { ANSWER_BYTES_IN_FLIGHT_MAX } from '../limits.ts';
+import { ANSWER_BYTES_IN_FLIGHT_MAX, REFUSAL_PAUSE_MS, REFUSALS_PAUSED_MAX } from '../limits.ts';
+import type { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { discard, type LongBody, longBody, shortBody } from './answer-bodies.ts';
 import { AnswerShare } from './chunk-window.ts';
 import { Exchange } from './exchange.ts';
@@ -15,6 +16,8 @@ export interface AnsweringDeps {
   readonly handle: ApiHandler;
   readonly outbox: Outbox<PipelineMessage>;
   readonly log: Log;
+  readonly clock: Clock;
+  readonly answers: AnswersUnderWay;
 }
 
 /** The side of the pipeline: takes requests from the front, and gives it the answers. */
@@ -23,6 +26,8 @@ export class Answering {
   readonly #open = new InFlight<Exchange>();
   readonly #share = new AnswerShare(ANSWER_BYTES_IN_FLIGHT_MAX);
   #isStopping = false;
+  /** Refusals that wait before they leave. */
+  #slowed = 0;
 
   constructor(deps: AnsweringDeps) {
     this.#deps = deps;
@@ -42,6 +47,8 @@ export class Answering {
         return this.#open.get(message.id)?.connection?.receive(bytes ?? NOTHING);
       case 'ended':
         return this.#open.get(message.id)?.connection?.receiveEnd();
+      case 'written':
+        return this.#deps.answers.written(message.answers);
       case 'log':
       case 'listening':
       case 'not-listening':
@@ -89,6 +96,7 @@ export class Answering {
     const { id } = message;
     try {
       const response = await this.#respond(message, body, exchange);
+      if (response.status === TOO_MANY_REQUESTS) await this.#slowDown();
       await this.#send(message, response, exchange);
     } catch (error) {
       exchange.connection?.destroy();
@@ -116,7 +124,10 @@ export class Answering {
     if (upgrade !== undefined) return this.#upgrade(id, response, exchange);
     if (exchange.isGone) return this.#drop(id, body);
     const long = longBody(body, method);
-    if (long === undefined) return outbox.push({ kind: 'answer', id, status, headers }, shortBody(body));
+    if (long === undefined) {
+      this.#deps.answers.sent();
+      return outbox.push({ kind: 'answer', id, status, headers }, shortBody(body));
+    }
     const { isDocument = false } = long;
     outbox.push({ kind: 'begin', id, status, headers: { ...headers, ...long.headers }, isDocument });
     const sent = this.#sendChunks(id, long, exchange);
@@ -164,6 +175,14 @@ export class Answering {
     await closed;
   }
 
+  /** Holds a refusal back: a client that repeats it at once would keep the thread of HTTP busy with nothing else. */
+  async #slowDown(): Promise<void> {
+    if (this.#slowed >= REFUSALS_PAUSED_MAX) return;
+    this.#slowed += 1;
+    await this.#deps.clock.sleep(REFUSAL_PAUSE_MS);
+    this.#slowed -= 1;
+  }
+
   #drop(id: number, body: ResponseBody): Promise<void> {
     this.#deps.outbox.push({ kind: 'cut', id });
     return discard(body);
@@ -173,5 +192,6 @@ export class Answering {
 /** The front begins to write while this side goes on. */
 const RECIPIENTS_AT_ONCE = 32;
 
+const TOO_MANY_REQUESTS = 429;
 const STOPPING = new Error('the server stops');
 const NOTHING = Buffer.alloc(0);

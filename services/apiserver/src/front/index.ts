@@ -23,12 +23,14 @@ import {
   TLS_HANDSHAKE_TIMEOUT_MS,
   WATCH_WRITE_STALL_MS,
 } from '../limits.ts';
+import { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { Answering } from './answering.ts';
 import type { HttpsLimits, TlsTexts } from './https-listener.ts';
 import type { Batch, FrontFigures, FrontMessage, PipelineMessage } from './messages.ts';
 import { carried, Outbox } from './outbox.ts';
 import type { FrontSetup } from './thread-main.ts';
 
+export { AnswersUnderWay } from '../turns/answers-under-way.ts';
 export type { HttpsLimits } from './https-listener.ts';
 
 export interface HttpsServerDeps {
@@ -39,6 +41,8 @@ export interface HttpsServerDeps {
   readonly port: number;
   readonly tls: TlsTexts;
   readonly limits?: Partial<HttpsLimits>;
+  /** Of the pipeline, which begins nothing while they are many. */
+  readonly answers?: AnswersUnderWay;
 }
 
 const STANDARD_LIMITS: HttpsLimits = {
@@ -90,7 +94,7 @@ class Front {
   #hasFailed = false;
 
   constructor(deps: HttpsServerDeps, clock: Clock) {
-    const { handle, log, host, port, tls, limits } = deps;
+    const { handle, log, host, port, tls, limits, answers = new AnswersUnderWay() } = deps;
     this.#deps = deps;
     this.#clock = clock;
     const setup: FrontSetup = { host, port, tls, limits: { ...STANDARD_LIMITS, ...limits } };
@@ -102,7 +106,7 @@ class Front {
     // A composition that fails before it is started leaves nothing that keeps the process alive.
     this.#worker.unref();
     this.#outbox = new Outbox((batch, moved) => this.#worker.postMessage(batch, moved));
-    this.#answering = new Answering({ handle, outbox: this.#outbox, log });
+    this.#answering = new Answering({ handle, outbox: this.#outbox, log, clock, answers });
     this.#worker.on('message', (batch: Batch<FrontMessage>) => this.#receive(batch));
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.once('exit', (code) => this.#fail(new Error(`it ended with ${code}`)));
@@ -158,7 +162,7 @@ class Front {
   #receive({ messages, bytes }: Batch<FrontMessage>): void {
     for (const message of messages) {
       if (message.kind === 'log') this.#deps.log[message.level](message.message, message.fields);
-      else if ('id' in message) this.#answering.receive(message, carried(message, bytes));
+      else if ('id' in message || message.kind === 'written') this.#answering.receive(message, carried(message, bytes));
       else for (const resolve of this.#waiting) resolve(message);
     }
   }

@@ -39,6 +39,8 @@ export type FrontMessage =
   | (About & { readonly kind: 'returned'; readonly piece: Uint8Array<ArrayBuffer> })
   /** On a connection that changed its protocol: what the client sends, and its end. */
   | (About & { readonly kind: 'data' | 'ended' })
+  /** So many whole answers were written. */
+  | (Carried & { readonly kind: 'written'; readonly answers: number })
   | LogMessage
   | ControlAnswer;
 

@@ -75,3 +75,21 @@ test('receipts for the same changes are spread, and each byte is acknowledged on
   const unacknowledged = 100 * 256 * 512 - bytes;
   assert.ok(unacknowledged >= 0 && unacknowledged < 100 * 32 * 1024, `${unacknowledged} bytes`);
 });
+
+test('the whole answers of a batch are acknowledged together, those of clients that have gone included', () => {
+  const sent: FrontMessage[] = [];
+  const outbox = new Outbox<FrontMessage>(({ messages }) => sent.push(...messages));
+  const pipeline = new RemotePipeline(outbox, createSilentLog());
+  pipeline.ask(
+    ASKED,
+    asker(() => {}, []),
+  );
+  outbox.flush();
+  const [id = -1] = sent.splice(0).map((message) => ('id' in message ? message.id : -1));
+  pipeline.receive({ kind: 'answer', id, status: 200, headers: {} }, undefined);
+  pipeline.receive({ kind: 'answer', id: id + 1, status: 200, headers: {} }, undefined);
+  pipeline.received();
+  pipeline.received();
+  outbox.flush();
+  assert.deepEqual(sent, [{ kind: 'written', answers: 2 }]);
+});

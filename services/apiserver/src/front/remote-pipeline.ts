@@ -45,6 +45,8 @@ export class RemotePipeline {
   readonly #outbox: Outbox<FrontMessage>;
   readonly #log: Log;
   readonly #askers = new InFlight<Asker>();
+  /** Whole answers of the batch that is being received. */
+  #written = 0;
 
   constructor(outbox: Outbox<FrontMessage>, log: Log) {
     this.#outbox = outbox;
@@ -69,8 +71,16 @@ export class RemotePipeline {
     return this.#question(id);
   }
 
+  /** What came together was written. */
+  received(): void {
+    if (this.#written === 0) return;
+    this.#outbox.push({ kind: 'written', answers: this.#written });
+    this.#written = 0;
+  }
+
   receive(message: PipelineMessage, bytes: Buffer | undefined): void {
     if (!('id' in message)) return;
+    if (message.kind === 'answer') this.#written += 1;
     this.#receiveFor(message.id, message, bytes);
     if (message.kind === 'chunk') for (const id of message.also) this.#receiveFor(id, message, bytes);
   }

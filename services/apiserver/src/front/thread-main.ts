@@ -38,6 +38,7 @@ function main(): void {
       if ('id' in message) pipeline.receive(message, carried(message, bytes));
       else void obey(message.kind, { listener, outbox, port });
     }
+    pipeline.received();
   });
 }
 

@@ -3,7 +3,8 @@ import { beforeEach, test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, createSystemClock, nextTurn } from '@holdfast/platform';
 import type { User } from '../identity.ts';
-import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
+import { ANSWERS_UNDER_WAY_MAX, PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
+import { AnswersUnderWay } from './answers-under-way.ts';
 import type { Flow } from './fair-queue.ts';
 import { Turns } from './turns.ts';
 
@@ -132,5 +133,36 @@ test('large requests begin only while few are paused, and all of them end', asyn
   };
   await Promise.all(Array.from({ length: 30 }, (_, n) => large(`user-${n}`)));
   assert.ok(most <= PAUSED_WORK_MAX + 1, `${most} were paused at one time`);
+  assert.equal(turns.waiting, 0);
+});
+
+test('while many answers are under way nothing begins; then nodes begin before users of many requests', async () => {
+  const answers = new AnswersUnderWay();
+  const turns = new Turns({ ...createSystemClock(), monotonic: () => 0 }, answers);
+  for (let n = 0; n < ANSWERS_UNDER_WAY_MAX; n++) answers.sent();
+  const begun: string[] = [];
+  const all = [GREEDY, GREEDY, NODE].map(async (user) => {
+    await begin(user, turns);
+    begun.push(user.name);
+  });
+  await nextTurn();
+  await nextTurn();
+  assert.deepEqual([begun, turns.waiting], [[], 3]);
+  answers.written(ANSWERS_UNDER_WAY_MAX);
+  await Promise.all(all);
+  assert.deepEqual([begun[0], begun.length, turns.waiting], [NODE.name, 3, 0]);
+});
+
+test('a turn that ends while many answers are under way starts nobody', async () => {
+  const answers = new AnswersUnderWay();
+  const turns = new Turns({ ...createSystemClock(), monotonic: () => 0 }, answers);
+  assert.equal(begin(GREEDY, turns), undefined);
+  for (let n = 0; n < ANSWERS_UNDER_WAY_MAX; n++) answers.sent();
+  const waits = begin(OTHER, turns);
+  await nextTurn();
+  await nextTurn();
+  assert.equal(turns.waiting, 1);
+  answers.written(1);
+  await waits;
   assert.equal(turns.waiting, 0);
 });

@@ -3,6 +3,7 @@ import type { Clock } from '@holdfast/platform';
 import { afterThisTurn } from '@holdfast/platform/event-loop';
 import type { User } from '../identity.ts';
 import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
+import { AnswersUnderWay } from './answers-under-way.ts';
 import { FairQueue, type Flow } from './fair-queue.ts';
 
 /** Work that waits for a turn. */
@@ -17,6 +18,7 @@ interface Waiting {
  */
 export class Turns {
   readonly #clock: Clock;
+  readonly #answers: AnswersUnderWay;
   readonly #queue = new FairQueue<Waiting>();
   /** Large requests that may not begin while too much work is paused: each paused request keeps its documents in memory. */
   readonly #held = new FairQueue<Waiting>();
@@ -28,8 +30,12 @@ export class Turns {
   /** The flow of the last request of each; work between its parts waits there, too. */
   readonly #flows = new WeakMap<User, Flow>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, answers = new AnswersUnderWay()) {
     this.#clock = clock;
+    this.#answers = answers;
+    answers.onRoom(() => {
+      if (!this.#isOpen) this.#startNext();
+    });
   }
 
   /** Requests, and parts of such, that wait. */
@@ -55,6 +61,7 @@ export class Turns {
   }
 
   #mayGoOn(user: User): boolean {
+    if (this.#answers.isFull) return false;
     if (!this.#isOpen) {
       if (this.#queue.size > 0) return false;
       this.#open(user);
@@ -114,7 +121,7 @@ export class Turns {
     if (this.#current !== undefined && (cost >= CHARGED_FROM_MS || this.#queue.size > 0))
       this.#queue.charge(this.flowOf(this.#current), Math.max(cost, CHARGED_FROM_MS));
     this.#current = undefined;
-    this.#startNext();
+    if (!this.#answers.isFull) this.#startNext();
   };
 }
 

@@ -50,6 +50,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   );
   const nodes = createDirectNodes();
   const apiServer = createApiServer({
+    answers: entrance.answers,
     ...machine,
     store: deps.encrypt(store),
     nodes: (reader) => nodes.gateway(reader),

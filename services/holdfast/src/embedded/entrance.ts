@@ -1,4 +1,4 @@
-import { createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
+import { AnswersUnderWay, createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
 import type { ApiHandler } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
@@ -8,6 +8,8 @@ import type { Machine } from './machine.ts';
 /** The HTTPS port, whose thread loads from here on; whoever answers it may be loaded later. */
 export interface Entrance {
   readonly https: HttpsServer;
+  /** Those of `https`, for the API server. */
+  readonly answers: AnswersUnderWay;
   /** Before `https` is started. */
   readonly leadTo: (handle: ApiHandler) => void;
 }
@@ -20,11 +22,13 @@ export interface EntranceDeps {
 
 export function createEntrance({ machine, config, pki }: EntranceDeps): Entrance {
   let handle: ApiHandler | undefined;
+  const answers = new AnswersUnderWay();
   const https = createHttpsServer({
     handle: (request) => {
       invariant(handle !== undefined, 'nobody is let in before somebody answers');
       return handle(request);
     },
+    answers,
     log: machine.log,
     host: config.host,
     port: config.port,
@@ -32,6 +36,7 @@ export function createEntrance({ machine, config, pki }: EntranceDeps): Entrance
   });
   return {
     https,
+    answers,
     leadTo: (answering) => {
       handle = answering;
     },

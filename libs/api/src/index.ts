@@ -27,4 +27,10 @@ export * from './semantics/index.ts';
 export { accessReviewErrors } from './validation/access-reviews.ts';
 export { commonMetadataErrors } from './validation/common-metadata.ts';
 export { dns1035LabelErrors, dnsLabelErrors } from './validation/formats.ts';
-export { keepServerMetadata, validateObjectMeta, validateObjectMetaUpdate } from './validation/object-meta.ts';
+export { validateLabels } from './validation/labels.ts';
+export {
+  keepServerMetadata,
+  validateAnnotations,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from './validation/object-meta.ts';

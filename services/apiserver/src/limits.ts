@@ -275,6 +275,8 @@ export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 export const CONVERSION_ROUNDS_MAX = 10;
 /** As Kubernetes waits for a conversion webhook. */
 export const CONVERSION_TIMEOUT_MS = 30_000;
+/** What is told of its failure: its own words are in it. */
+export const CONVERSION_MESSAGE_CHARS_MAX = 4 * 1024;
 /** Objects in one call of a conversion webhook. */
 export const CONVERSION_BATCH_OBJECTS = 500;
 /** Characters of these objects as they are stored: an answer has at most WEBHOOK_ANSWER_BYTES_MAX. */

@@ -267,6 +267,18 @@ describe('validating webhooks', () => {
   });
 });
 
+test('an answer or a patch that is nested deeply is an invalid answer', async () => {
+  await world.hook('mutating', 'm');
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const wrong = /received invalid webhook response: the answer is nested more than 200 levels deep$/;
+  const patch = Buffer.from(`[{"op":"add","path":"/data/x","value":${deep}}]`).toString('base64');
+  world.respond = () => ({ allowed: true, patchType: 'JSONPatch', patch });
+  assert.match((await world.create('a')).textAt('message'), wrong);
+  world.respond = ({ request: { uid } }) =>
+    `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"${uid}","allowed":false,"status":{"details":{"causes":${deep}}}}}`;
+  assert.match((await world.create('a')).textAt('message'), wrong);
+});
+
 test('calls of webhooks are counted under the names of Kubernetes', async () => {
   world.respond = ({ request }) =>
     (request['name'] as string) === 'refused' ? { allowed: false, status: { code: 418 } } : { allowed: true };

@@ -136,14 +136,17 @@ function summaryOf(text: string): string {
   return bytes.length > SUMMARY_BYTES ? `${shown} ...` : shown;
 }
 
-export function refuseTooDeep(value: Json, depth = 0): void {
-  if (depth > BODY_DEPTH_MAX) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
-  if (typeof value !== 'object' || value === null) return;
-  if (isJsonArray(value)) {
-    for (const item of value) refuseTooDeep(item, depth + 1);
-    return;
-  }
-  for (const key in value) refuseTooDeep(value[key] ?? null, depth + 1);
+export function refuseTooDeep(value: Json): void {
+  if (isTooDeep(value)) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
+}
+
+/** Whether a value is nested deeper than any object that is stored. */
+export function isTooDeep(value: Json, depth = 0): boolean {
+  if (depth > BODY_DEPTH_MAX) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  if (isJsonArray(value)) return value.some((item) => isTooDeep(item, depth + 1));
+  for (const key in value) if (isTooDeep(value[key] ?? null, depth + 1)) return true;
+  return false;
 }
 
 export interface Kind {

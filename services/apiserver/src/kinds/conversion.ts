@@ -4,20 +4,14 @@ import {
   type ResourceDefinition,
   type WebhookClientConfig,
 } from '@holdfast/api';
-import {
-  copyJson,
-  isJsonArray,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  unclassifiedError,
-} from '@holdfast/machinery';
+import { unclassifiedError } from '@holdfast/machinery';
 import { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import {
   CONVERSION_BATCH_CHARS,
   CONVERSION_BATCH_OBJECTS,
+  CONVERSION_MESSAGE_CHARS_MAX,
   CONVERSION_ROUNDS_MAX,
   CONVERSION_TIMEOUT_MS,
 } from '../limits.ts';
@@ -25,6 +19,7 @@ import type { ConversionFailure } from '../metrics/api-metrics.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../stored-form.ts';
+import { checkedObject, convertedObjects, isFault } from './converted-objects.ts';
 
 /** Has to be waited for before `asServed` shows these; `undefined` where no webhook is needed. */
 export function convertAhead(
@@ -105,13 +100,14 @@ async function convert(
   const startedAt = core.clock.monotonic();
   const done = (failure: ConversionFailure | ''): void =>
     core.metrics.conversionDone(failure, (core.clock.monotonic() - startedAt) / 1000);
-  const fail = (why: string, failure: ConversionFailure): never => {
+  const fail = (failure: ConversionFailure, why: string): never => {
     done(failure);
-    core.log.warn('a conversion webhook failed', { definition: custom?.definition ?? '', why });
-    throw unclassifiedError(`conversion webhook for ${from} failed: ${why}`);
+    const message = `conversion webhook for ${from} ${cutText(why, CONVERSION_MESSAGE_CHARS_MAX)}`;
+    core.log.warn('a conversion webhook failed', { definition: custom?.definition ?? '', why: message });
+    throw unclassifiedError(message);
   };
   const config = clientConfigOf(core, custom?.definition ?? '');
-  if (config === undefined) return fail('the definition names no webhook', 'conversion_call_failure');
+  if (config === undefined) return fail('conversion_call_failure', 'failed: the definition names no webhook');
   const uid = core.ids.uuid();
   const review = {
     kind: 'ConversionReview',
@@ -123,89 +119,29 @@ async function convert(
     const target = await targetOf(config, core, `timeout=${CONVERSION_TIMEOUT_MS / 1000}s`);
     answer = await core.webhooks.call(target, JSON.stringify(review), CONVERSION_TIMEOUT_MS);
   } catch (error) {
-    if (error instanceof WebhookCallError) return fail(error.message, 'conversion_call_failure');
+    if (error instanceof WebhookCallError) return fail('conversion_call_failure', `failed: ${error.message}`);
     throw error;
   }
   const found = convertedObjects(answer, uid);
-  if (typeof found === 'string') return fail(found, 'conversion_malformed_response_failure');
+  if (typeof found === 'string') return fail('conversion_malformed_response_failure', `failed: ${found}`);
   if (found.length !== objects.length) {
-    done('conversion_partial_response_failure');
     const counts = `returned ${found.length} objects, expected ${objects.length}`;
-    throw unclassifiedError(`conversion webhook for ${from} ${counts}`);
+    return fail('conversion_partial_response_failure', counts);
   }
   const converted = objects.map((original, i) => {
     const checked = checkedObject(found[i] ?? null, original, `${group}/${version}`);
-    if (typeof checked !== 'string') return checked;
-    done('conversion_invalid_converted_object_failure');
-    throw unclassifiedError(
-      `conversion webhook for ${from} returned invalid converted object at index ${i}: ${checked}`,
-    );
+    if (!isFault(checked)) return checked;
+    const { what, why } = checked;
+    return fail('conversion_invalid_converted_object_failure', `returned ${what} at index ${i}: ${why}`);
   });
   done('');
   return converted;
 }
 
+const cutText = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax)}...`;
+
 const clientConfigOf = ({ reader }: Core, name: string): WebhookClientConfig | undefined =>
   reader.cached(CUSTOM_RESOURCE_DEFINITIONS, { name })?.spec.conversion?.webhook?.clientConfig as
     | WebhookClientConfig
     | undefined;
-
-/** A text says what is wrong with the answer. */
-function convertedObjects(text: string, uid: string): readonly Json[] | string {
-  let review: unknown;
-  try {
-    review = JSON.parse(text);
-  } catch {
-    return 'the answer is not JSON';
-  }
-  if (
-    !isJsonObject(review) ||
-    review['kind'] !== 'ConversionReview' ||
-    review['apiVersion'] !== 'apiextensions.k8s.io/v1'
-  ) {
-    return 'expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview';
-  }
-  const { response } = review;
-  if (!isJsonObject(response)) return 'no response provided';
-  if (response['uid'] !== uid)
-    return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response['uid'] ?? '')}`;
-  const result = isJsonObject(response['result']) ? response['result'] : {};
-  if (result['status'] !== 'Success') {
-    const { message, status } = result;
-    if (typeof message === 'string' && message !== '') return message;
-    return `response.result.status was '${typeof status === 'string' ? status : ''}', not 'Success'`;
-  }
-  const objects = response['convertedObjects'];
-  return isJsonArray(objects) ? objects : [];
-}
-
-/** A webhook may change anything but what an object is called and who keeps it: of metadata only labels and annotations. */
-function checkedObject(converted: Json, original: KubeObject, apiVersion: string): KubeObject | string {
-  if (!isJsonObject(converted)) return 'it is no object';
-  if (converted['apiVersion'] !== apiVersion) {
-    return `invalid groupVersion (expected ${apiVersion}, received ${textOf(converted['apiVersion'])})`;
-  }
-  if (converted['kind'] !== original.kind) {
-    return `invalid kind (expected ${original.kind}, received ${textOf(converted['kind'])})`;
-  }
-  const metadata = isJsonObject(converted['metadata']) ? converted['metadata'] : {};
-  for (const [key, name] of IDENTITY) {
-    const [before, after] = [original.metadata[key] ?? '', metadata[key] ?? ''];
-    if (before !== after) return `must have the same ${name}: ${before} != ${textOf(after)}`;
-  }
-  return { ...copyJson(converted), metadata: mergedMetadata(metadata, original) } as unknown as KubeObject;
-}
-
-const IDENTITY = [
-  ['name', 'name'],
-  ['namespace', 'namespace'],
-  ['uid', 'UID'],
-] as const;
-
-function mergedMetadata(converted: JsonObject, { metadata }: KubeObject): KubeObject['metadata'] {
-  const { labels: _labels, annotations: _annotations, ...own } = copyJson(metadata);
-  const given = ['labels', 'annotations'].filter((key) => isJsonObject(converted[key]));
-  return { ...own, ...Object.fromEntries(given.map((key) => [key, copyJson(converted[key] ?? null)])) };
-}
-
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));

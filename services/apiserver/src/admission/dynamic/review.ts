@@ -7,6 +7,8 @@ import {
   ownValue,
   StatusError,
 } from '@holdfast/machinery';
+import { isTooDeep } from '../../http/body.ts';
+import { BODY_DEPTH_MAX } from '../../limits.ts';
 import type { Attributes } from './attributes.ts';
 import { requestJson } from './request-values.ts';
 
@@ -61,13 +63,20 @@ export function readAnswer(text: string, uid: string, version: string, mutating:
 }
 
 function parse(text: string): JsonObject {
+  let value: Json;
   try {
-    const value = JSON.parse(text) as Json;
-    if (isJsonObject(value)) return value;
+    value = JSON.parse(text) as Json;
   } catch (error) {
     throw new InvalidAnswer(`the answer is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw new InvalidAnswer('the answer is no JSON object');
+  if (!isJsonObject(value)) throw new InvalidAnswer('the answer is no JSON object');
+  refuseDeepAnswer(value);
+  return value;
+}
+
+/** Parts of an answer are copied, stored and passed on, all of which ends the stack when they are nested deeply enough. */
+function refuseDeepAnswer(value: Json): void {
+  if (isTooDeep(value)) throw new InvalidAnswer(`the answer is nested more than ${BODY_DEPTH_MAX} levels deep`);
 }
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -80,12 +89,19 @@ function patchOf(response: JsonObject): Json | undefined {
   if (type === '') throw new InvalidAnswer('webhook returned response.patch but not response.patchType');
   if (type !== 'JSONPatch')
     throw new InvalidAnswer(`webhook returned invalid response.patchType of ${JSON.stringify(type)}`);
+  const value = decodedPatch(patch);
+  if (value === undefined) throw new InvalidAnswer('response.patch is not base64 of a JSON patch');
+  refuseDeepAnswer(value);
+  return value;
+}
+
+function decodedPatch(patch: string): Json | undefined {
+  if (!BASE64.test(patch)) return undefined;
   try {
-    if (BASE64.test(patch)) return JSON.parse(Buffer.from(patch, 'base64').toString('utf8')) as Json;
+    return JSON.parse(Buffer.from(patch, 'base64').toString('utf8')) as Json;
   } catch {
-    // The same words as for what is not base64.
+    return undefined;
   }
-  throw new InvalidAnswer('response.patch is not base64 of a JSON patch');
 }
 
 function textOf(object: JsonObject, key: string): string {

@@ -235,7 +235,10 @@ async function inNode(work: (node: VirtualNode) => Promise<void>): Promise<void>
   try {
     await work(node);
   } finally {
-    await node.stop();
+    // What a failed test has left under way ends by its deadline.
+    const stopped = node.stop();
+    await node.run(60);
+    await stopped;
   }
 }
 

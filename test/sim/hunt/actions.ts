@@ -65,6 +65,13 @@ export const ACTIONS: Readonly<Record<StepKind, Action>> = {
   'store-down': ({ ways }, { target }) => change(ways.get(target), { isDown: true }),
   'store-slow': ({ ways }, { target, value = 0 }) => change(ways.get(target), { latencyMs: value }),
   'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
+  // The store moves to its replica: nobody reaches it, and of writes that were under way nobody knows whether they were done.
+  'store-failover': ({ ways }) => {
+    const ends = [...ways.values()].map((way) => change(way, { isDown: true }));
+    return () => {
+      for (const end of ends) end();
+    };
+  },
   crash: ({ cluster, crashed }, { target }) => {
     cluster.crash(target);
     crashed.add(target);
@@ -92,20 +99,24 @@ export const ACTIONS: Readonly<Record<StepKind, Action>> = {
   pause: ({ cluster: { kernel } }, { target, for: seconds = 0 }) => kernel.pause(target, seconds * 1000),
   'clock-jump': ({ cluster }, { target, value = 0 }) => cluster.jumpClock(target, value),
 
-  'delete-pod': (scene, { target }) => onPod(scene, target, (admin, pod) => admin.delete(PODS, named(pod))),
-  'delete-again': (scene, { target, value = 1 }) =>
-    onPod(scene, target, async (admin, pod) => {
+  'delete-pod': (scene, step) => onPod(scene, step, (admin, pod) => admin.delete(PODS, named(pod))),
+  'delete-again': (scene, step) =>
+    onPod(scene, step, async (admin, pod) => {
       await admin.delete(PODS, named(pod));
-      await admin.delete(PODS, named(pod), { gracePeriodSeconds: value });
+      await admin.delete(PODS, named(pod), { gracePeriodSeconds: step.value ?? 1 });
     }),
-  'force-delete': (scene, { target }) => {
-    onPod(scene, target, (admin, pod) => {
+  // It gives up the identity, not the disk: that stays attached until the node lets it go.
+  'force-delete': (scene, step) => {
+    onPod(scene, step, (admin, pod) => {
       scene.cluster.oracle.release('default', pod);
-      scene.living.giveUp(({ name }) => name === pod);
       return admin.delete(PODS, named(pod), { gracePeriodSeconds: 0 });
     });
   },
-  evict: (scene, { target }) => onPod(scene, target, (admin, pod) => admin.evict(named(pod))),
+  evict: (scene, step) => onPod(scene, step, (admin, pod) => admin.evict(named(pod))),
+  // At one time, as several drains do.
+  'evict-all': (scene, { target }) => {
+    for (const pod of podsOf(scene, target)) send(scene.cluster, () => scene.cluster.admin.evict(named(pod)));
+  },
   'roll-out': ({ cluster }, { target, at }) => {
     const template = { metadata: { annotations: { round: String(at) } } };
     send(cluster, () => patchApp(cluster, target, { spec: { template } }));
@@ -135,9 +146,9 @@ export const ACTIONS: Readonly<Record<StepKind, Action>> = {
       );
   },
   'run-job': ({ cluster }, { at }) => send(cluster, () => createJob(cluster.admin, `job-${Math.round(at * 1000)}`)),
-  'add-finalizer': (scene, { target }) => {
+  'add-finalizer': (scene, step) => {
     const { cluster } = scene;
-    const pod = findPod(scene, target);
+    const pod = findPod(scene, step);
     if (pod === undefined) return;
     const set = (finalizers: readonly string[]) =>
       cluster.admin.patch(PODS, named(pod), { type: 'merge', body: { metadata: { finalizers } } });
@@ -207,16 +218,25 @@ function send(cluster: SimCluster, ...asks: readonly Ask[]): void {
   cluster.background(all());
 }
 
-function onPod(scene: Scene, target: string, ask: (admin: SimCluster['admin'], pod: string) => Promise<unknown>): void {
-  const pod = findPod(scene, target);
+function onPod(scene: Scene, step: Step, ask: (admin: SimCluster['admin'], pod: string) => Promise<unknown>): void {
+  const pod = findPod(scene, step);
   if (pod !== undefined) send(scene.cluster, () => ask(scene.cluster.admin, pod));
 }
 
-/** A pod of that name, or the first of that application. */
-function findPod({ cluster }: Scene, target: string): string | undefined {
-  const pods = cluster.committed.list(PODS);
-  const isMeant = (pod: Pod): boolean => pod.metadata.name === target || appOf(pod) === target;
-  return pods.find((pod) => isMeant(pod) && pod.metadata.deletionTimestamp === undefined)?.metadata.name;
+/** One of the pods that are meant; which one follows from the time of the step. */
+function findPod(scene: Scene, { target, at }: Step): string | undefined {
+  const pods = podsOf(scene, target);
+  return pods[Math.round(at * 1000) % pods.length];
+}
+
+/** The pod of that name, the pods of that application, or those on that node (`@node-1`). */
+function podsOf({ cluster }: Scene, target: string): readonly string[] {
+  const isMeant = (pod: Pod): boolean =>
+    pod.metadata.name === target || appOf(pod) === target || `@${pod.spec.nodeName}` === target;
+  return cluster.committed
+    .list(PODS)
+    .filter((pod) => isMeant(pod) && pod.metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => metadata.name ?? '');
 }
 
 async function patchApp({ admin }: SimCluster, app: string, body: object): Promise<void> {

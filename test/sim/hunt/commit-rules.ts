@@ -71,6 +71,11 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
     if (by === FENCER && node !== undefined && fenceOf(node) === 'node') return undefined;
     return `${by} removed it while it was ${before.status.phase} on ${before.spec.nodeName}`;
   },
+  'a node removes only what is being deleted': (change) => {
+    const { before, after } = podsOf(change);
+    if (before === undefined || after !== undefined || !change.by.startsWith('system:node:')) return undefined;
+    return before.metadata.deletionTimestamp === undefined ? `${change.by} removed ${before.metadata.uid}` : undefined;
+  },
   'a volume in use stays attached': ({ resource, before, after, by, nodeOf }) => {
     if (resource !== 'persistentvolumes') return undefined;
     const was = (before as PersistentVolume | undefined)?.status.attachment;
@@ -90,9 +95,13 @@ const isVouchedFor = (node: Node): boolean =>
 
 /** Looks at every commit with every rule. */
 export class CommitOracle implements Oracle {
-  readonly name = 'what is stored';
   readonly #objects = new Map<string, KubeObject>();
-  #story: string | undefined;
+  #broken: { readonly rule: string; readonly story: string } | undefined;
+
+  /** The broken rule: a smaller schedule has to break the same one. */
+  get name(): string {
+    return this.#broken?.rule ?? 'what is stored';
+  }
 
   observe({ operation, by = 'nobody', revision }: Commit): void {
     const { resource, name } = parseKey(operation.key);
@@ -104,11 +113,12 @@ export class CommitOracle implements Oracle {
     const nodeOf = (node: string): Node | undefined => this.#objects.get(`core/nodes/-/${node}`) as Node | undefined;
     for (const [rule, check] of Object.entries(COMMIT_RULES)) {
       const wrong = check({ resource, name, before, after, last, by, nodeOf });
-      if (wrong !== undefined) this.#story ??= `${rule}: ${operation.key} at revision ${revision}: ${wrong}`;
+      if (wrong === undefined) continue;
+      this.#broken ??= { rule, story: `${operation.key} at revision ${revision}: ${wrong}` };
     }
   }
 
   check(): string | undefined {
-    return this.#story;
+    return this.#broken?.story;
   }
 }

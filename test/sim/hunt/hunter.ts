@@ -3,7 +3,8 @@ import { runPlan, type Violation } from './run.ts';
 import { type ScenarioFile, scenarioOf } from './scenario-file.ts';
 import { shrink } from './shrink.ts';
 
-const SHRINK_RUNS = 60;
+/** Tries to make a schedule smaller. */
+export const SHRINK_RUNS = 60;
 
 export interface SeedReport {
   readonly seed: number;
@@ -13,7 +14,8 @@ export interface SeedReport {
 }
 
 export interface HuntOptions {
-  readonly shrinks: boolean;
+  /** At most so many tries to make smaller what fails. */
+  readonly shrinkRuns: number;
   /** The bug with which this process was loaded. */
   readonly planted: string | undefined;
 }
@@ -24,11 +26,15 @@ export async function huntSeed(seed: number, options: HuntOptions): Promise<Seed
   const { violation, steps, simulatedSeconds } = await runPlan(plan);
   const report = { seed, steps, simulatedSeconds };
   if (violation === undefined) return report;
-  const smaller = options.shrinks ? await smallest(plan, violation) : { plan, violation };
+  const smaller = await smallest(plan, violation, options.shrinkRuns);
   return { ...report, scenario: scenarioOf(smaller.plan, smaller.violation, options.planted) };
 }
 
-async function smallest(plan: HuntPlan, found: Violation): Promise<{ plan: HuntPlan; violation: Violation }> {
+async function smallest(
+  plan: HuntPlan,
+  found: Violation,
+  runs: number,
+): Promise<{ plan: HuntPlan; violation: Violation }> {
   let violation = found;
   const stillFails = async (smaller: HuntPlan): Promise<boolean> => {
     const again = (await runPlan(smaller)).violation;
@@ -36,6 +42,6 @@ async function smallest(plan: HuntPlan, found: Violation): Promise<{ plan: HuntP
     violation = again;
     return true;
   };
-  const result = await shrink(plan, stillFails, SHRINK_RUNS);
+  const result = await shrink(plan, stillFails, runs);
   return { plan: result.plan, violation };
 }

@@ -1,11 +1,11 @@
-import { createSeededRandom, type Random } from '@holdfast/platform';
+import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
 
 /** One fault or one thing that a user does: data, so that a schedule can be written down, read, and made smaller. */
 export interface Step {
   /** Seconds after the workloads are up. */
   readonly at: number;
   readonly do: StepKind;
-  /** Whom it concerns: a node, a process of the control plane, an application or a pod. */
+  /** Whom it concerns: a node, a process of the control plane, an application, a pod, or a pod on a node (`@node-1`). */
   readonly target: string;
   /** For how many seconds. */
   readonly for?: number;
@@ -47,6 +47,7 @@ const FAULTS = {
   'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
   'store-slow': { targets: 'api', for: [5, 60], value: [20, 1500], perMinute: 0.8 },
   'store-unknown': { targets: 'api', for: [5, 40], value: [0.05, 0.5], perMinute: 0.8 },
+  'store-failover': { targets: 'none', for: [1, 15], perMinute: 0.4 },
   crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
   'kubelet-down': { targets: 'node', for: [0, 60], perMinute: 1.5 },
   'power-loss': { targets: 'node', for: [5, 60], perMinute: 0.7 },
@@ -59,6 +60,7 @@ const USERS = {
   'delete-again': { targets: 'pod', value: [1, 60], isWhole: true, perMinute: 2 },
   'force-delete': { targets: 'pod', perMinute: 0.5 },
   evict: { targets: 'pod', perMinute: 4 },
+  'evict-all': { targets: 'app', perMinute: 1.5 },
   'roll-out': { targets: 'app', perMinute: 1.5 },
   scale: { targets: 'app', value: [1, 4], isWhole: true, perMinute: 1 },
   'recreate-pod': { targets: 'none', perMinute: 2 },
@@ -74,9 +76,15 @@ export const APPS = ['db', 'web', 'disk'] as const;
 const PODS = ['db-0', 'db-1', 'db-2', 'db', 'web', 'disk', 'one'];
 const CHANCE_OF_A_FAULT = 0.3;
 const CHANCE_OF_A_USER = 0.5;
-const SECONDS = [60, 240] as const;
+const SECONDS = [45, 120] as const;
+const BURSTS_PER_MINUTE = 2.5;
+const BURST_STEPS = [3, 8] as const;
+const BURST_SECONDS = [1, 12] as const;
 
-/** Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. */
+/**
+ * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
+ * alone, and in bursts that meet one node, one process of the control plane and one application within seconds: most races need two or three of them together.
+ */
 export function planOf(seed: number): HuntPlan {
   const random = createSeededRandom(seed, 'plan');
   const shape = {
@@ -88,31 +96,75 @@ export function planOf(seed: number): HuntPlan {
     hasFencer: random.float() < 0.3,
     seconds: Math.round(between(random, SECONDS)),
   };
-  const steps = [...drawAll(FAULTS, CHANCE_OF_A_FAULT, shape), ...drawAll(USERS, CHANCE_OF_A_USER, shape)];
+  const kinds = [...turnedOn(FAULTS, CHANCE_OF_A_FAULT, seed), ...turnedOn(USERS, CHANCE_OF_A_USER, seed)];
+  const steps = [...kinds.flatMap((kind) => drawAlone(kind, shape)), ...drawBursts(kinds, shape)];
   return { ...shape, steps: steps.toSorted((a, b) => a.at - b.at) };
 }
 
 type Shape = Omit<HuntPlan, 'steps'>;
 
-function drawAll(kinds: Readonly<Record<string, Kind>>, chance: number, shape: Shape): Step[] {
+/** A kind that this seed has, and its stream. */
+interface Drawn {
+  readonly name: StepKind;
+  readonly kind: Kind;
+  readonly random: Random;
+}
+
+/** What the steps of one burst have in common. */
+interface Focus {
+  readonly node: string;
+  readonly app: string;
+  /** Of the control plane. */
+  readonly master: string;
+  readonly at: number;
+  readonly seconds: number;
+}
+
+function turnedOn(kinds: Readonly<Record<string, Kind>>, chance: number, seed: number): Drawn[] {
   return Object.entries(kinds).flatMap(([name, kind]) => {
-    const random = createSeededRandom(shape.seed, `plan/${name}`);
-    if (random.float() >= chance) return [];
-    const count = Math.max(1, Math.round((kind.perMinute * shape.seconds * 2 * random.float()) / 60));
-    return Array.from({ length: count }, () => drawStep(name as StepKind, kind, { random, shape }));
+    const random = createSeededRandom(seed, `plan/${name}`);
+    return random.float() < chance ? [{ name: name as StepKind, kind, random }] : [];
   });
 }
 
-function drawStep(name: StepKind, kind: Kind, { random, shape }: { random: Random; shape: Shape }): Step {
-  const targets = targetsOf(kind.targets, shape);
+function drawAlone(drawn: Drawn, shape: Shape): Step[] {
+  const { kind, random } = drawn;
+  const count = Math.max(1, Math.round((kind.perMinute * shape.seconds * 2 * random.float()) / 60));
+  return Array.from({ length: count }, () => drawStep(drawn, shape));
+}
+
+function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
+  const random = createSeededRandom(shape.seed, 'plan/bursts');
+  const count = Math.round((BURSTS_PER_MINUTE * shape.seconds) / 60);
+  return Array.from({ length: count }).flatMap(() => {
+    const focus = {
+      node: pick(random, targetsOf('node', shape)),
+      app: pick(random, APPS),
+      master: pick(random, targetsOf('master', shape)),
+      at: random.float() * shape.seconds,
+      seconds: between(random, BURST_SECONDS),
+    };
+    const size = kinds.length === 0 ? 0 : Math.round(between(random, BURST_STEPS));
+    return Array.from({ length: size }, () => drawStep(pick(random, kinds), shape, focus));
+  });
+}
+
+function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {
   const value = kind.value === undefined ? undefined : between(random, kind.value);
+  const at = focus === undefined ? random.float() * shape.seconds : focus.at + random.float() * focus.seconds;
   return {
-    at: rounded(random.float() * shape.seconds),
+    at: rounded(Math.min(at, shape.seconds)),
     do: name,
-    target: targets[random.int(targets.length)] ?? '',
+    target: pick(random, focus === undefined ? targetsOf(kind.targets, shape) : nearby(kind.targets, shape, focus)),
     ...(kind.for === undefined ? {} : { for: rounded(between(random, kind.for)) }),
     ...(value === undefined ? {} : { value: kind.isWhole === true ? Math.round(value) : rounded(value) }),
   };
+}
+
+/** What a burst meets: its node, its process of the control plane, its application, the pods there. */
+function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: Focus): readonly string[] {
+  const of = { node: [node], app: [app], master: [master], process: [master, node], pod: [app, `@${node}`] };
+  return targets === 'api' || targets === 'none' ? targetsOf(targets, shape) : of[targets];
 }
 
 function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
@@ -134,6 +186,12 @@ function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
 /** The first of a kind of process has no number. */
 const numbered = (name: string, count: number, from: 0 | 1): readonly string[] =>
   Array.from({ length: count }, (_, i) => (from === 0 && i === 0 ? name : `${name}-${i + 1}`));
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  const found = from[random.int(from.length)];
+  invariant(found !== undefined, 'there is something to pick from');
+  return found;
+}
 
 const between = (random: Random, [least, most]: readonly [number, number]): number =>
   least + random.float() * (most - least);

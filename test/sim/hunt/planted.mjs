@@ -6,6 +6,13 @@ const API = 'services/apiserver/src';
 const MANAGER = 'services/controller-manager/src';
 const CLIENT = 'libs/client/src';
 
+/** A message that was overtaken is taken all the same: by itself it does no harm, the copy of the informer refuses it. */
+const LATE_MESSAGES = {
+  file: `${CLIENT}/informer/bus-progress.ts`,
+  find: "    if (message.revision <= last) return 'seen';",
+  replace: "    if (message.revision <= last) return 'next';",
+};
+
 /** `harm` is what happens, in the words of an operator. */
 export const PLANTED_BUGS = [
   {
@@ -168,9 +175,18 @@ export const PLANTED_BUGS = [
   {
     name: 'watch-repeats-last',
     harm: 'a watch that goes on from a revision tells that one again',
-    file: `${API}/cache/event-ring.ts`,
-    find: 'this.#events.slice(this.#firstAfter(revision))',
-    replace: 'this.#events.slice(this.#firstAfter(revision - 1))',
+    edits: [
+      {
+        file: `${API}/cache/event-ring.ts`,
+        find: 'this.#events.slice(this.#firstAfter(revision))',
+        replace: 'this.#events.slice(this.#firstAfter(revision - 1))',
+      },
+      {
+        file: `${API}/cache/watcher.ts`,
+        find: '    if (event.revision <= this.#after) return;',
+        replace: '    if (event.revision < this.#after) return;',
+      },
+    ],
   },
   {
     name: 'queue-loses-wake-up',
@@ -181,17 +197,28 @@ export const PLANTED_BUGS = [
   },
   {
     name: 'informer-takes-older',
-    harm: 'an informer replaces what it has by an older revision',
-    file: `${CLIENT}/informer/object-cache.ts`,
-    find: '      return known.revision >= revision ? undefined : this.#replace(key, known, { object, revision });',
-    replace: '      return known.revision === revision ? undefined : this.#replace(key, known, { object, revision });',
+    harm: 'a late message of the bus replaces a newer state in an informer',
+    edits: [
+      LATE_MESSAGES,
+      {
+        file: `${CLIENT}/informer/object-cache.ts`,
+        find: '      return known.revision >= revision ? undefined : this.#replace(key, known, { object, revision });',
+        replace:
+          '      return known.revision === revision ? undefined : this.#replace(key, known, { object, revision });',
+      },
+    ],
   },
   {
     name: 'informer-forgets-deletions',
     harm: 'a late message brings a deleted object back into an informer',
-    file: `${CLIENT}/informer/object-cache.ts`,
-    find: '      if ((this.#deletions.get(key) ?? 0) >= revision) return undefined;',
-    replace: '',
+    edits: [
+      LATE_MESSAGES,
+      {
+        file: `${CLIENT}/informer/object-cache.ts`,
+        find: '      if ((this.#deletions.get(key) ?? 0) >= revision) return undefined;',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'gap-taken-as-whole',

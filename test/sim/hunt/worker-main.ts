@@ -1,18 +1,28 @@
 // One process of a hunt: plays some seeds and prints a report of each as one line of JSON. The hunt starts another one for the next seeds, so
-// that memory stays flat.
-import { huntSeed } from './hunter.ts';
+// that memory stays flat. After SIGTERM or SIGINT it finishes the seed at which it is.
+import { huntSeed, SHRINK_RUNS } from './hunter.ts';
 import { runPlan } from './run.ts';
 import { readScenario } from './scenario-file.ts';
 
-const [command, first = '', count = '1', planted] = process.argv.slice(2);
+const BYTES_PER_KB = 1024;
+const [command, first = '', count = '1', planted, shrinkRuns] = process.argv.slice(2);
+const options = { planted, shrinkRuns: command === 'hunt' ? Number(shrinkRuns ?? SHRINK_RUNS) : 0 };
+let isOver = false;
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (isOver = true));
 Error.stackTraceLimit = 8;
 if (command === 'replay') {
   const { violation, traceHash } = await runPlan(readScenario(first).plan);
   process.stdout.write(`${JSON.stringify({ violation, traceHash })}\n`);
 } else {
-  for (let seed = Number(first); seed < Number(first) + Number(count); seed++) {
-    const report = await huntSeed(seed, { shrinks: command === 'hunt', planted });
-    process.stdout.write(`${JSON.stringify(report)}\n`);
+  for (let seed = Number(first); seed < Number(first) + Number(count) && !isOver; seed++) {
+    const before = process.cpuUsage();
+    const report = await huntSeed(seed, options);
+    const { user, system } = process.cpuUsage(before);
+    const cost = {
+      cpuMs: Math.round((user + system) / 1000),
+      peakBytes: process.resourceUsage().maxRSS * BYTES_PER_KB,
+    };
+    process.stdout.write(`${JSON.stringify({ ...report, ...cost })}\n`);
     if (planted !== undefined && report.scenario !== undefined) break;
   }
 }

@@ -22,7 +22,7 @@ const TOLERATION_SECONDS = 15;
 
 export const named = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
-/** A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a disk for one node, and a pod `one` of nobody. */
+/** A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a disk for one node, a pod `one` of nobody, and a Job that ends. */
 export async function createHuntWorkloads(admin: ApiClient): Promise<void> {
   await createDisk(admin);
   await createSet(admin);
@@ -30,6 +30,7 @@ export async function createHuntWorkloads(admin: ApiClient): Promise<void> {
   await createDeployment(admin, 'disk');
   await createBudget(admin);
   await createOne(admin);
+  await createJob(admin, 'first-job');
 }
 
 const withStatus = { status: {} };

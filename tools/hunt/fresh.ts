@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { planOf } from '../../test/sim/hunt/plan.ts';
+import { type ScenarioFile, scenarioOf, writeScenario } from '../../test/sim/hunt/scenario-file.ts';
+import { finishSoon, type Report, runWorker } from './worker.ts';
+
+export interface FreshOptions {
+  readonly minutes: number;
+  readonly jobs: number;
+  readonly from: number;
+  readonly say: (text: string) => void;
+  /** Where the scenario files go. */
+  readonly folder: string;
+}
+
+const SEEDS_PER_PROCESS = 40;
+const MINUTE_MS = 60_000;
+const BYTES_PER_MB = 1024 * 1024;
+
+/** Plays fresh seeds until the time is over or somebody interrupts. Answers the exit code. */
+export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptions): Promise<number> {
+  const tally = new Tally();
+  let next = from;
+  let isOver = false;
+  const finish = (): void => {
+    isOver = true;
+    finishSoon();
+  };
+  const job = async (): Promise<void> => {
+    while (!isOver) {
+      const first = next;
+      next += SEEDS_PER_PROCESS;
+      let seed = first;
+      const end = await runWorker({ command: 'hunt', args: [String(first), String(SEEDS_PER_PROCESS)] }, (line) => {
+        const report = JSON.parse(line) as Report;
+        seed = report.seed + 1;
+        tally.add(report);
+        if (report.scenario !== undefined) keep(report.seed, report.scenario);
+      });
+      if (end === undefined) continue;
+      tally.found += 1;
+      keep(seed, scenarioOf(planOf(seed), { rule: 'the process of the run ended', story: end.why }, undefined));
+    }
+  };
+  const keep = (seed: number, scenario: ScenarioFile): void => {
+    mkdirSync(folder, { recursive: true });
+    const file = path.join(folder, `seed-${seed}.json`);
+    writeScenario(file, scenario);
+    const steps = scenario.plan.steps.length;
+    say(`seed ${seed} breaks a rule with ${steps} of ${planOf(seed).steps.length} steps: ${scenario.story}`);
+    say(`  play it again: npm run hunt -- --replay ${path.relative(process.cwd(), file)}`);
+  };
+  say(`${minutes} minutes, ${jobs} job(s), seeds from ${from}; Ctrl-C finishes the seeds under way`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, finish);
+  const ends = setTimeout(finish, minutes * MINUTE_MS);
+  const progress = setInterval(() => say(tally.inWords()), MINUTE_MS);
+  await Promise.all(Array.from({ length: jobs }, job));
+  clearTimeout(ends);
+  clearInterval(progress);
+  say(tally.inWords());
+  say(tally.found === 0 ? 'no rule was broken' : `${tally.found} seeds broke a rule: see ${folder}`);
+  return tally.found === 0 ? 0 : 1;
+}
+
+/** What the seeds of one hunt have shown and cost. */
+export class Tally {
+  found = 0;
+  #seeds = 0;
+  #steps = 0;
+  #simulatedSeconds = 0;
+  #cpuMs = 0;
+  #peakBytes = 0;
+
+  add({ steps, simulatedSeconds, cpuMs, peakBytes, scenario }: Report): void {
+    this.#seeds += 1;
+    this.#steps += steps;
+    this.#simulatedSeconds += simulatedSeconds;
+    this.#cpuMs += cpuMs;
+    this.#peakBytes = Math.max(this.#peakBytes, peakBytes);
+    this.found += scenario === undefined ? 0 : 1;
+  }
+
+  inWords(): string {
+    const perMinute = this.#cpuMs === 0 ? 0 : Math.round((this.#seeds * MINUTE_MS) / this.#cpuMs);
+    const hours = (this.#simulatedSeconds / 3600).toFixed(1);
+    const memory = `at most ${Math.round(this.#peakBytes / BYTES_PER_MB)} MB a process`;
+    const work = `${this.#steps} steps, ${hours} simulated hours, ${perMinute} seeds per CPU minute, ${memory}`;
+    return `${this.#seeds} seeds, ${this.found} found: ${work}`;
+  }
+}

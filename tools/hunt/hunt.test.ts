@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Tally } from './fresh.ts';
+import { renderPlanted } from './planted-table.ts';
+import { finishSoon, runWorker } from './worker.ts';
+
+function programOf(t: TestContext, text: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-tool-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const program = path.join(folder, 'worker.mjs');
+  writeFileSync(program, text);
+  return program;
+}
+
+test('a process that ends before its seeds are played is told of, with what it wrote', async (t) => {
+  const program = programOf(t, `console.log('one'); console.error('out of memory'); process.exitCode = 3;`);
+  const lines: string[] = [];
+  const end = await runWorker({ command: 'plain', args: [], program }, (line) => lines.push(line));
+  assert.deepEqual(lines, ['one']);
+  assert.deepEqual(end, { why: 'exit 3\nout of memory' });
+});
+
+test('a process that is told to finish ends its seed first', async (t) => {
+  const program = programOf(
+    t,
+    `const stay = setInterval(() => {}, 1000);
+     process.on('SIGTERM', () => { console.log('the seed is over'); clearInterval(stay); });
+     console.log('begun');`,
+  );
+  const lines: string[] = [];
+  const end = await runWorker({ command: 'hunt', args: [], program }, (line) => {
+    lines.push(line);
+    if (line === 'begun') finishSoon();
+  });
+  assert.deepEqual([lines, end], [['begun', 'the seed is over'], undefined]);
+});
+
+test('the tally says the speed in CPU time and the highest memory of a process', () => {
+  const tally = new Tally();
+  const report = { steps: 1000, simulatedSeconds: 1800, cpuMs: 1500 };
+  tally.add({ ...report, seed: 1, peakBytes: 300 * 1024 * 1024 });
+  tally.add({ ...report, seed: 2, peakBytes: 200 * 1024 * 1024 });
+  assert.equal(
+    tally.inWords(),
+    '2 seeds, 0 found: 2000 steps, 1.0 simulated hours, 40 seeds per CPU minute, at most 300 MB a process',
+  );
+});
+
+test('the table of planted bugs has the quickly found ones first and those that were missed last', () => {
+  const harms = new Map(['a', 'b', 'c', 'd'].map((name) => [name, `harm of ${name}`]));
+  const rows = [
+    { name: 'a', seeds: 40, cpuSeconds: 60 },
+    { name: 'b', rule: 'r', seeds: 30, cpuSeconds: 40 },
+    { name: 'c', rule: 'r', seeds: 2, cpuSeconds: 2.5 },
+  ];
+  const lines = renderPlanted(rows, harms).split('\n');
+  assert.match(lines.join(' '), /none of the 4 planted bugs. It was played against 3 of them and found 2\./);
+  assert.deepEqual(
+    lines.filter((line) => /^\| [abc] /.test(line)),
+    ['| c | harm of c | 2 | 2.5 | r |', '| b | harm of b | 30 | 40 | r |', '| a | harm of a | not in 40 | 60 |  |'],
+  );
+});

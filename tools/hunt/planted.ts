@@ -1,0 +1,90 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { PLANTED_BUGS } from '../../test/sim/hunt/planted.mjs';
+import { type PlantedRow, renderPlanted } from './planted-table.ts';
+import { finishSoon, type Report, runWorker } from './worker.ts';
+
+export interface PlantedOptions {
+  /** `all`, or names with commas between them. */
+  readonly which: string;
+  readonly seeds: number;
+  /** The longest time for one bug. */
+  readonly minutes: number;
+  readonly jobs: number;
+  readonly say: (text: string) => void;
+  /** What was shown so far, by bug. */
+  readonly results: string;
+  readonly table: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Hunts for planted bugs, seeds from 1, and writes the table anew after each. What earlier hunts have shown of the others stays in it.
+ */
+export async function huntPlanted(options: PlantedOptions): Promise<number> {
+  const { which, jobs, say } = options;
+  const names = which === 'all' ? PLANTED_BUGS.map(({ name }) => name) : which.split(',');
+  const unknown = names.filter((name) => PLANTED_BUGS.every((bug) => bug.name !== name));
+  if (unknown.length > 0) {
+    say(
+      `there is no planted bug "${unknown.join('", "')}"; there are ${PLANTED_BUGS.map(({ name }) => name).join(', ')}`,
+    );
+    return 2;
+  }
+  const left = [...names];
+  let missed = 0;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      left.length = 0;
+      finishSoon();
+    });
+  }
+  const job = async (): Promise<void> => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+      const row = await huntOne(name, options);
+      say(inWords(row));
+      missed += row.rule === undefined ? 1 : 0;
+      keep(row, options);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, job));
+  say(`${names.length - missed} of ${names.length} were found; see ${options.table}`);
+  return missed === 0 ? 0 : 1;
+}
+
+async function huntOne(name: string, { seeds, minutes }: PlantedOptions): Promise<PlantedRow> {
+  let row: PlantedRow = { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
+  const endAt = performance.now() + minutes * MINUTE_MS;
+  while (row.rule === undefined && row.seeds < seeds && performance.now() < endAt) {
+    const count = Math.min(SEEDS_PER_PROCESS, seeds - row.seeds);
+    const work = { command: 'plain', args: [String(row.seeds + 1), String(count)], planted: name } as const;
+    const timer = setTimeout(finishSoon, endAt - performance.now());
+    const before = row.seeds;
+    const end = await runWorker(work, (line) => (row = after(row, JSON.parse(line) as Report)));
+    clearTimeout(timer);
+    if (end !== undefined) row = { ...row, seeds: row.seeds + 1, rule: `the process ended: ${end.why.split('\n')[0]}` };
+    if (row.seeds === before) break;
+  }
+  return row;
+}
+
+const SEEDS_PER_PROCESS = 40;
+
+const after = (row: PlantedRow, { cpuMs, scenario }: Report): PlantedRow => ({
+  name: row.name,
+  rule: scenario?.rule,
+  seeds: row.seeds + 1,
+  cpuSeconds: Math.round((row.cpuSeconds + cpuMs / 1000) * 10) / 10,
+});
+
+const inWords = ({ name, rule, seeds, cpuSeconds }: PlantedRow): string =>
+  `${name}: ${rule === undefined ? `not found in ${seeds} seeds` : `${rule}, seed ${seeds}`} (${cpuSeconds} s of CPU)`;
+
+/** A bug that is no longer planted is left out. */
+function keep(row: PlantedRow, { results, table }: PlantedOptions): void {
+  const known = existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as PlantedRow[]) : [];
+  const rows = PLANTED_BUGS.flatMap(({ name }) => [row, ...known].find((each) => each.name === name) ?? []);
+  writeFileSync(results, `${JSON.stringify(rows, null, 2)}\n`);
+  const harms = new Map(PLANTED_BUGS.map(({ name, harm }) => [name, harm]));
+  writeFileSync(table, renderPlanted(rows, harms));
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import type { SeedReport } from '../../test/sim/hunt/hunter.ts';
+
+/** What one seed has shown, and what it has cost. */
+export interface Report extends SeedReport {
+  readonly cpuMs: number;
+  /** The most memory that its process had up to then. */
+  readonly peakBytes: number;
+}
+
+export interface Work {
+  /** `hunt` shrinks what fails, `plain` does not. */
+  readonly command: 'hunt' | 'plain' | 'replay';
+  readonly args: readonly string[];
+  readonly planted?: string | undefined;
+  /** For tests: another program in place of the one that plays seeds. */
+  readonly program?: string;
+}
+
+/** How a process ended that did not end as it should. */
+export interface BadEnd {
+  readonly why: string;
+}
+
+const FOLDER = path.resolve(import.meta.dirname, '../../test/sim/hunt');
+/** A seed takes seconds, and its shrinking a few minutes. */
+const SILENT_MS = 20 * 60_000;
+const STDERR_CHARS_SHOWN = 4_000;
+const running = new Set<() => void>();
+
+/** Tells all processes to finish the seed at which they are. */
+export function finishSoon(): void {
+  for (const end of running) end();
+}
+
+/** Runs one process and hands on each line that it prints. Answers how it ended where that was not in order. */
+export async function runWorker(work: Work, told: (line: string) => void): Promise<BadEnd | undefined> {
+  const hook = `${pathToFileURL(path.join(FOLDER, 'plant.mjs')).href}?bug=${work.planted ?? ''}`;
+  const program = work.program ?? path.join(FOLDER, 'worker-main.ts');
+  const planted = work.planted === undefined ? [] : [work.planted];
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    hook,
+    program,
+    work.command,
+    ...work.args,
+    ...planted,
+  ];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const finish = (): void => void child.kill('SIGTERM');
+  running.add(finish);
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk.toString()}`.slice(-STDERR_CHARS_SHOWN)));
+  const ended = new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => resolve(code === 0 ? '' : `exit ${code ?? signal}`));
+  });
+  const silence = setTimeout(() => child.kill('SIGKILL'), SILENT_MS);
+  for await (const line of createInterface(child.stdout)) {
+    silence.refresh();
+    told(line);
+  }
+  const how = await ended;
+  clearTimeout(silence);
+  running.delete(finish);
+  return how === '' ? undefined : { why: `${how}\n${stderr.trim()}`.trim() };
+}

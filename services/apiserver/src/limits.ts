@@ -307,6 +307,8 @@ export const AUDIT_WEBHOOK_CALL_MS = 30_000;
 /** A batch that a webhook does not take is sent again after this time, each time twice as long, so many times. */
 export const AUDIT_WEBHOOK_RETRY_FIRST_MS = 1_000;
 export const AUDIT_WEBHOOK_ATTEMPTS = 5;
+/** A server that stops delivers its last events for this long; what is left then is counted as lost. */
+export const AUDIT_STOP_MS = 5_000;
 
 /** How long an API server behind this one may take for an answer that is no stream, as in Kubernetes, and for its list of resources. */
 export const AGGREGATED_ANSWER_MS = 60_000;

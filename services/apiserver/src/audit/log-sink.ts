@@ -1,7 +1,7 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { AUDIT_QUEUE_CHARACTERS_MAX, AUDIT_QUEUE_EVENTS_MAX, AUDIT_WRITE_MS } from '../limits.ts';
 import { EventQueue } from './event-queue.ts';
-import type { AuditMode, AuditSink } from './sink.ts';
+import { type AuditMode, type AuditSink, endsInTime } from './sink.ts';
 
 /** A file that grows, or a stream. */
 export interface AuditFile {
@@ -35,6 +35,9 @@ class LogSink {
   readonly #deps: LogSinkDeps;
   readonly #queue = new EventQueue();
   #writing: Promise<void> | undefined;
+  /** Events of the write that is under way. */
+  #inFlight = 0;
+  #isOver = false;
   /** The last write failed: said once, until one succeeds. */
   #isFailing = false;
 
@@ -60,31 +63,43 @@ class LogSink {
   }
 
   async stop(): Promise<void> {
-    await this.#writing;
-    await this.#deps.file.close();
+    const isWritten = await endsInTime(this.#deps.clock, this.#writeAll());
+    this.#isOver = true;
+    // A file that does not take a write may not close either.
+    if (isWritten) return this.#deps.file.close();
+    const left = this.#inFlight + this.#queue.length;
+    this.lost += left;
+    this.#deps.log.error('audit events are lost: the server stops before the audit log is written', { events: left });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   #write(): void {
     this.#writing ??= this.#drain().finally(() => {
       this.#writing = undefined;
       // Came while the last write ended.
-      if (this.#queue.length > 0) this.#write();
+      if (this.#queue.length > 0 && !this.#isOver) this.#write();
     });
   }
 
   async #drain(): Promise<void> {
     // What comes in this turn of the event loop leaves together.
     await Promise.resolve();
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#queue.take(AUDIT_QUEUE_EVENTS_MAX, AUDIT_QUEUE_CHARACTERS_MAX);
+      this.#inFlight = batch.texts.length;
       try {
         await this.#deps.file.append(`${batch.texts.join('\n')}\n`);
         this.#works();
         batch.settle(true);
       } catch (error) {
-        this.#lose(batch.texts.length, describeError(error));
+        // After the stop it is counted already.
+        if (!this.#isOver) this.#lose(batch.texts.length, describeError(error));
         batch.settle(false);
       }
+      this.#inFlight = 0;
     }
   }
 

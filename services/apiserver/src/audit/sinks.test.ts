@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import { AUDIT_QUEUE_EVENTS_MAX } from '../limits.ts';
+import { AUDIT_QUEUE_EVENTS_MAX, AUDIT_STOP_MS, AUDIT_WEBHOOK_BATCH_EVENTS } from '../limits.ts';
 import { tls } from '../testing/https.ts';
 import { openAudit } from './configuration.ts';
 import { type AuditFile, createLogSink } from './log-sink.ts';
@@ -222,6 +222,64 @@ test('a webhook that is gone costs a bounded number of events, one line in the l
   await sink.stop();
   assert.equal(sink.lost(), AUDIT_QUEUE_EVENTS_MAX * 2);
   assert.deepEqual(said, ['audit events are lost: the audit webhook does not take them']);
+});
+
+/** The deadline of a stop passes at once; nothing else does. */
+const stopsAtOnce = {
+  ...clock,
+  timer: (delayMs: number, fire: () => void) =>
+    delayMs === AUDIT_STOP_MS ? clock.timer(0, fire) : { cancel: () => {} },
+};
+
+test('a webhook that holds up the stop costs what waits, counted and told', async () => {
+  const { log: counting, said } = countingLog();
+  let closed = 0;
+  const answer = Promise.withResolvers<void>();
+  const close = async (): Promise<void> => {
+    closed += 1;
+    answer.reject(new Error('closed'));
+  };
+  const sink = createWebhookSink({ send: () => answer.promise, close, clock: stopsAtOnce, log: counting });
+  for (let i = 0; i < AUDIT_WEBHOOK_BATCH_EVENTS + 7; i++) sink.take('{}');
+  await sink.stop();
+  assert.equal(sink.lost(), AUDIT_WEBHOOK_BATCH_EVENTS + 7);
+  sink.take('{}');
+  assert.equal(
+    sink.lost(),
+    AUDIT_WEBHOOK_BATCH_EVENTS + 8,
+    'what comes later is counted once, and so is what was on its way',
+  );
+  assert.equal(closed, 1);
+  assert.equal(said[0], 'audit events are lost: the server stops before the audit webhook has taken them');
+});
+
+test('a stop delivers all that waits, batch by batch', async () => {
+  const sizes: number[] = [];
+  const send = async (body: string): Promise<void> => {
+    sizes.push((JSON.parse(body) as { items: unknown[] }).items.length);
+  };
+  const sink = createWebhookSink({
+    send,
+    close: async () => {},
+    clock: { ...clock, timer: () => ({ cancel: () => {} }) },
+    log,
+  });
+  const first = AUDIT_WEBHOOK_BATCH_EVENTS;
+  for (let i = 0; i < first * 2 + 5; i++) sink.take('{}');
+  await sink.stop();
+  assert.deepEqual([sizes, sink.lost()], [[first, first, 5], 0]);
+});
+
+test('a log file that holds up the stop costs what waits, counted and told', async () => {
+  const { log: counting, said } = countingLog();
+  const file = fakeFile(() => new Promise(() => {}));
+  const sink = createLogSink({ file, mode: 'batch', clock: stopsAtOnce, log: counting });
+  for (const event of ['1', '2']) sink.take(event);
+  await Promise.resolve();
+  sink.take('3');
+  await sink.stop();
+  assert.equal(sink.lost(), 3);
+  assert.deepEqual(said, ['audit events are lost: the server stops before the audit log is written']);
 });
 
 test('a webhook of a kubeconfig is called over TLS with its credentials', async (t) => {

@@ -7,7 +7,7 @@ import {
   AUDIT_WEBHOOK_RETRY_FIRST_MS,
 } from '../limits.ts';
 import { EventQueue } from './event-queue.ts';
-import type { AuditSink } from './sink.ts';
+import { type AuditSink, endsInTime } from './sink.ts';
 
 export interface WebhookSinkDeps {
   /** Posts one EventList. Throws when it was not taken. */
@@ -36,6 +36,9 @@ class WebhookSink {
   readonly #stopping = new AbortController();
   #timer: { readonly cancel: () => void } | undefined;
   #sending: Promise<void> | undefined;
+  /** Events of the batch that is on its way. */
+  #inFlight = 0;
+  #isOver = false;
   #isFailing = false;
 
   constructor(deps: WebhookSinkDeps) {
@@ -43,6 +46,10 @@ class WebhookSink {
   }
 
   take(event: string): undefined {
+    if (this.#isOver) {
+      this.#lose(1, 'the server has stopped');
+      return;
+    }
     if (!this.#queue.add(event)) {
       this.#lose(1, 'the queue is full');
       return;
@@ -52,13 +59,26 @@ class WebhookSink {
     else this.#timer ??= this.#deps.clock.timer(AUDIT_WEBHOOK_BATCH_WAIT_MS, () => this.#send());
   }
 
-  /** What waits is offered once more. */
+  /** What waits is offered once more, batch by batch, until the deadline. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    await endsInTime(this.#deps.clock, this.#deliverAll());
+    this.#isOver = true;
+    this.#timer?.cancel();
+    const left = this.#inFlight + this.#queue.length;
+    if (left > 0) {
+      this.lost += left;
+      this.#deps.log.error('audit events are lost: the server stops before the audit webhook has taken them', {
+        events: left,
+      });
+    }
+    await this.#deps.close();
+  }
+
+  async #deliverAll(): Promise<void> {
     await this.#sending;
     this.#send();
     await this.#sending;
-    await this.#deps.close();
   }
 
   #send(): void {
@@ -68,10 +88,12 @@ class WebhookSink {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && !this.#isOver) {
       const { texts } = this.#queue.take(AUDIT_WEBHOOK_BATCH_EVENTS, AUDIT_WEBHOOK_BATCH_CHARACTERS);
       const body = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[${texts.join(',')}]}`;
+      this.#inFlight = texts.length;
       await this.#deliver(body, texts.length);
+      this.#inFlight = 0;
     }
   }
 
@@ -82,6 +104,8 @@ class WebhookSink {
         await this.#deps.send(body);
         return this.#works();
       } catch (error) {
+        // It was counted at the stop.
+        if (this.#isOver) return;
         if (attempt >= AUDIT_WEBHOOK_ATTEMPTS || signal.aborted) return this.#lose(events, describeError(error));
         const pause = AUDIT_WEBHOOK_RETRY_FIRST_MS * 2 ** (attempt - 1);
         await this.#deps.clock.sleep(pause, signal).catch(() => {});

@@ -51,7 +51,7 @@ test('[EXP-02] a Job makes a pod of its template, which logs, runs and succeeds,
   await waitFor('the Job is complete', async () => /^hello +Complete +1\/1 /m.test(await run('get', 'jobs')));
 });
 
-test('[EXP-03] a gate keeps a ready pod out until somebody sets it through the status', async () => {
+test('[EXP-03] [LIFE-29] a gate keeps a ready pod out until somebody sets it through the status', async () => {
   const type = 'www.example.com/feature-1';
   await apply('gated', { readinessGates: [{ conditionType: type }], containers: [shell('c', 'sleep 600')] });
   await waitFor('it runs', async () => (await podOf('gated')).status.containerStatuses?.[0]?.ready === true);

@@ -113,7 +113,7 @@ test('a failure policy ends a Job at its first fatal exit code', async () => {
   await run('delete', 'job', 'fatal');
 });
 
-test('[SIDE-08] a Job is complete although its sidecar would run for ever', async () => {
+test('[EXP-13] [SIDE-08] a Job is complete although its sidecar would run for ever', async () => {
   const sidecar = {
     ...container('trap "exit 0" TERM; while true; do sleep 0.1; done'),
     name: 'proxy',
@@ -122,6 +122,7 @@ test('[SIDE-08] a Job is complete although its sidecar would run for ever', asyn
   const template = { spec: { restartPolicy: 'Never', containers: [container('exit 0')], initContainers: [sidecar] } };
   await send(['apply'], job('with-sidecar', '', { template }));
   await wait('job/with-sidecar', 'condition=complete');
+  assert.equal(await field('job/with-sidecar', '{.status.succeeded}'), '1');
   await run('delete', 'job', 'with-sidecar');
 });
 

@@ -219,6 +219,8 @@ test('[UI-02] a user who forces a deletion is told what it means; a kubelet is n
   const byUser = await boundPod();
   const answer = await byUser.api.call('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
   assert.equal(answer.headers['warning'], `299 - "${forceDeleteWarning('p', 'a')}"`);
+  assert.equal(answer.status, 200);
+  assert.equal((await byUser.api.call('GET', `${PODS}/p`)).status, 404, 'the warning does not stop it');
   await byUser.api.stop();
   const byKubelet = await boundPod();
   const body = { gracePeriodSeconds: 0, preconditions: { uid: byKubelet.uid } };

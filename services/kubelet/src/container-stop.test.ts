@@ -15,7 +15,10 @@ const HOOKED: Container = {
 };
 
 /** One container that is stopped, and everything that happens to it, in order. */
-function stopping(preStopContainer: ContainerManager['preStopContainer'] | undefined, { hookMs = 0 } = {}) {
+function stopping(
+  preStopContainer: ContainerManager['preStopContainer'] | undefined,
+  { hookMs = 0, graceSeconds = 30, container = HOOKED } = {},
+) {
   const clock = createVirtualClock();
   const happened: string[] = [];
   const at = (what: string): void => void happened.push(`${clock.monotonic() / 1000} ${what}`);
@@ -38,7 +41,7 @@ function stopping(preStopContainer: ContainerManager['preStopContainer'] | undef
           },
         };
   const deps = { runtime, clock, network, containerManager, onHookFailure: at };
-  const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: HOOKED, podIp: '' });
+  const task = applyStop(deps, { id: 'c1', graceSeconds, container, podIp: '' });
   const outcome = { error: undefined as unknown, isDone: false };
   task.done.then(
     () => {
@@ -60,6 +63,19 @@ test("[TERM-26] the node's own hook runs before the one of the user, and takes n
   await clock.advance(1_000);
   assert.deepEqual(happened, ['0 internal c1', '5 user-hook', '5 stop 30']);
   assert.ok(outcome.isDone);
+});
+
+test('[TERM-27] the hook of the user runs only where there is one, and some grace to run in', async () => {
+  const { lifecycle: _hook, ...plain } = HOOKED;
+  const runs = async (graceSeconds: number, container: Container): Promise<readonly string[]> => {
+    const { clock, happened, outcome } = stopping(undefined, { graceSeconds, container });
+    await clock.advance(1_000);
+    assert.ok(outcome.isDone);
+    return happened;
+  };
+  assert.deepEqual(await runs(1, HOOKED), ['0 user-hook', '0 stop 2']);
+  assert.deepEqual(await runs(0, HOOKED), ['0 stop 2'], 'no grace, no hook; a process gets two seconds');
+  assert.deepEqual(await runs(30, plain), ['0 stop 30']);
 });
 
 test('[TERM-26] its error ends the stop with that error: no hook, no signal', async () => {

@@ -203,6 +203,46 @@ test('[LIFE-01] [LIFE-05] [LIFE-06] [LIFE-18] a pod that may run once ends as it
   }
 });
 
+test('[LIFE-01] a pod is pending until the first of its main containers runs, however many init containers ran', async () => {
+  const initContainers = [sidecar('proxy'), app('setup', { command: exits(5, 0) })];
+  const pod = await new VirtualPod({ initContainers, containers: [app('main'), app('other')] }).run(4);
+  assert.equal(pod.status.phase, 'Pending');
+  await pod.run(2);
+  assert.equal(pod.status.phase, 'Running');
+  const phases = pod.statuses.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]);
+  assert.deepEqual(phases, ['Pending', 'Running']);
+  await pod.stop();
+});
+
+test('[LIFE-15] in every status that is written each container is waiting, running or terminated, and one of them only', async () => {
+  const initContainers = [app('setup', { command: exits(2, 0) }), sidecar('proxy')];
+  const containers = [app('main', { command: exits(3, 1) }), app('other')];
+  const pod = await new VirtualPod({ initContainers, containers }).run(60);
+  pod.remove(5);
+  await pod.run(30);
+  const seen = new Set<string>();
+  for (const { containerStatuses = [], initContainerStatuses = [] } of pod.statuses) {
+    for (const { state } of [...containerStatuses, ...initContainerStatuses]) {
+      assert.equal(Object.keys(state).length, 1, JSON.stringify(state));
+      seen.add(String(Object.keys(state)[0]));
+    }
+  }
+  assert.deepEqual([...seen].toSorted(), ['running', 'terminated', 'waiting']);
+  await pod.stop();
+});
+
+test('[EXP-12] the sidecar of the example starts before the main container', async () => {
+  const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
+  const pod = await new VirtualPod({
+    volumes: [{ name: 'data', emptyDir: {} }],
+    initContainers: [sidecar('logshipper', { volumeMounts })],
+    containers: [app('myapp', { volumeMounts })],
+  }).run(5);
+  assert.deepEqual(starts(pod), ['logshipper@0', 'myapp@0']);
+  assert.equal(pod.status.phase, 'Running');
+  await pod.stop();
+});
+
 test('[LIFE-24] a restart counts up, keeps the end before it, and the first one is immediate', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: exits(3, 7) })] }).run(4);
   const { restartCount, lastState, state } = pod.container('main');

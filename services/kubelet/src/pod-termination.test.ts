@@ -94,7 +94,7 @@ test('[TERM-37] [TERM-43] a later, shorter request shortens the end that is unde
   await pod.stop();
 });
 
-test('[TERM-18] [TERM-27] a pod whose object is gone gets two seconds and no hook', async () => {
+test('[TERM-18] a pod whose object is gone gets two seconds and no hook', async () => {
   const pod = await new VirtualPod({ ...withHook(exec('sleep', '10')), terminationGracePeriodSeconds: 600 }).run(5);
   pod.vanish();
   await pod.run(30);

@@ -7,7 +7,7 @@ import type { PodFailure } from '../domain/pod-worker-types.ts';
 import type { MachineSample, PodSample } from '../stats/port.ts';
 import { GIB, MIB, podUsing } from '../test-support/pressure.ts';
 import { createVirtualClock } from '../test-support/virtual-clock.ts';
-import { VirtualPod } from '../test-support/virtual-pod.ts';
+import { app, VirtualPod } from '../test-support/virtual-pod.ts';
 import { Evictor } from './evictor.ts';
 import { killWaitSeconds } from './kill-pod.ts';
 import { DEFAULT_EVICTION_FLAGS, type EvictionFlags, readEvictionConfig } from './thresholds.ts';
@@ -176,6 +176,37 @@ test('[TERM-49] the end is waited for at least 10 s, else half as long again as 
   assert.equal(killWaitSeconds(pod, 25), 37);
   const { terminationGracePeriodSeconds: _unset, ...spec } = pod.spec;
   assert.equal(killWaitSeconds({ ...pod, spec }, undefined), 10);
+});
+
+test('[TERM-49] an eviction waits by the grace of its override, not by that of the pod', async (t) => {
+  const pods = [podUsing('a', { memory: 1 * GIB, grace: 600 })];
+  const node = machine(pods, {
+    soft: 'memory.available<1Gi',
+    softGracePeriod: 'memory.available=1s',
+    maxPodGracePeriod: 20,
+  });
+  t.after(() => node.evictor.stop());
+  node.state.neverEnds = true;
+  node.memory(500 * MIB);
+  node.evictor.start();
+  await node.run(20);
+  const [eviction] = node.ended;
+  assert.equal(eviction?.failure.disruption?.graceSeconds, 20);
+  const givenUp = (): number => node.events.filter(({ reason }) => reason === 'ExceededGracePeriod').length;
+  await node.run((eviction?.at ?? 0) + 29.9 - 20);
+  assert.equal(givenUp(), 0);
+  await node.run(0.2);
+  assert.equal(givenUp(), 1, '20 s and half of them');
+});
+
+test('[TERM-49] the processes of an evicted pod get the grace of the override', async (t) => {
+  const pod = new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] });
+  t.after(() => pod.stop());
+  await pod.run(1);
+  void pod.end({ reason: 'Evicted', message: 'low', disruption: { graceSeconds: 7, message: 'low' } });
+  await pod.run(60);
+  assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 7, at: 1 }]);
+  assert.deepEqual(pod.ended, [{ container: 'main', at: 8 }]);
 });
 
 test('[TERM-51] a pod that does not end in time is told of, and the node looks on', async (t) => {

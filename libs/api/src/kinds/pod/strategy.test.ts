@@ -15,9 +15,24 @@ test('[EXP-01] a created pod has its defaults and its class', () => {
   assert.deepEqual(object.status, { phase: 'Pending', qosClass: 'BestEffort' });
 });
 
-test('[POD-19] identity of a pod does not change', () => {
-  const [error] = updateErrors(pod(), (p) => void (p.metadata.uid = 'other'));
-  assert.equal(error, 'metadata.uid: Invalid value: "other": field is immutable');
+test('[POD-19] identity of a pod does not change, what is said about it may', () => {
+  const old = pod({}, { uid: 'u1', creationTimestamp: '2023-11-14T22:13:20Z' });
+  for (const [field, value] of [
+    ['name', 'other'],
+    ['namespace', 'other'],
+    ['uid', 'other'],
+    ['creationTimestamp', '2024-01-01T00:00:00Z'],
+  ] as const) {
+    const errors = updateErrors(old, (p) => void (p.metadata[field] = value));
+    assert.deepEqual(errors, [`metadata.${field}: Invalid value: "${value}": field is immutable`]);
+  }
+  const errors = updateErrors(old, ({ metadata }) => {
+    metadata.labels = { app: 'web' };
+    metadata.annotations = { note: 'n' };
+    metadata.finalizers = ['example.com/a'];
+    metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u2' }];
+  });
+  assert.deepEqual(errors, []);
 });
 
 test('[POD-20] a generation never goes back', () => {

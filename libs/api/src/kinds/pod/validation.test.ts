@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { container, created, createErrors, pod } from './testing.ts';
+import { copyJson, decodeWithSchema, fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
+import type { Deployment } from '../../generated/types.ts';
+import { schemaFor } from '../../schema-table.ts';
+import { deploymentResource } from '../deployment/index.ts';
+import { container, created, createErrors, NOW, pod } from './testing.ts';
 
 test('a plain pod is valid', () => {
   assert.deepEqual(createErrors(pod()), []);
@@ -59,19 +63,34 @@ test('[PROBE-02] a probe has exactly one handler', () => {
   ]);
 });
 
-test('[PROBE-16] a probe gets its times and thresholds, and liveness succeeds at once', () => {
-  const object = created(pod({ containers: [container({ startupProbe: { grpc: { port: 1 } } })] }));
-  assert.deepEqual(object.spec.containers[0]?.startupProbe, {
-    grpc: { port: 1, service: '' },
-    timeoutSeconds: 1,
-    periodSeconds: 10,
-    successThreshold: 1,
-    failureThreshold: 3,
-  });
-  const livenessProbe = { tcpSocket: { port: 1 }, successThreshold: 2 };
-  assert.deepEqual(createErrors(pod({ containers: [container({ livenessProbe })] })), [
-    'spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1',
-  ]);
+test('[PROBE-16] a probe gets its times and thresholds, and none of them is negative', () => {
+  for (const kind of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) {
+    const object = created(pod({ containers: [container({ [kind]: { grpc: { port: 1 } } })] }));
+    assert.deepEqual(object.spec.containers[0]?.[kind], {
+      grpc: { port: 1, service: '' },
+      timeoutSeconds: 1,
+      periodSeconds: 10,
+      successThreshold: 1,
+      failureThreshold: 3,
+    });
+  }
+  const times = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'failureThreshold'];
+  for (const time of times) {
+    const startupProbe = { tcpSocket: { port: 1 }, [time]: -1 };
+    assert.deepEqual(createErrors(pod({ containers: [container({ startupProbe })] })), [
+      `spec.containers[0].startupProbe.${time}: Invalid value: -1: must be greater than or equal to 0`,
+    ]);
+  }
+});
+
+test('[PROBE-16] startup and liveness probes succeed at once, only readiness may need several successes', () => {
+  const probe = { tcpSocket: { port: 1 }, successThreshold: 2 };
+  for (const kind of ['startupProbe', 'livenessProbe'] as const) {
+    assert.deepEqual(createErrors(pod({ containers: [container({ [kind]: probe })] })), [
+      `spec.containers[0].${kind}.successThreshold: Invalid value: 2: must be 1`,
+    ]);
+  }
+  assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: probe })] })), []);
 });
 
 test('[PROBE-17] a grace period of its own is for probes that kill, and positive', () => {
@@ -99,6 +118,17 @@ test('[INIT-18] names are unique over all containers', () => {
   assert.deepEqual(createErrors(pod({ initContainers: [container()] })), [
     'spec.initContainers[0].name: Duplicate value: "c"',
   ]);
+  assert.deepEqual(createErrors(pod({ containers: [container(), container()] })), [
+    'spec.containers[1].name: Duplicate value: "c"',
+  ]);
+  const inits = ['i', 'j', 'i'].map((name) => container({ name }));
+  assert.deepEqual(createErrors(pod({ initContainers: inits })), ['spec.initContainers[2].name: Duplicate value: "i"']);
+  for (const name of ['c', 'i', 'e']) {
+    const ephemeralContainers = ['e', name].slice(name === 'e' ? 0 : 1).map((each) => container({ name: each }));
+    const errors = createErrors(pod({ initContainers: [container({ name: 'i' })], ephemeralContainers }));
+    const at = ephemeralContainers.length - 1;
+    assert.ok(errors.includes(`spec.ephemeralContainers[${at}].name: Duplicate value: "${name}"`), errors.join('\n'));
+  }
 });
 
 test('[SIDE-01] only init containers have a restart policy, and only Always', () => {
@@ -132,6 +162,34 @@ test('[DOWN-13] a divisor is one of the usual units, and a volume must name the 
   ]);
 });
 
+test('[DOWN-06] the addresses of the node are fields of environment variables only', () => {
+  for (const fieldPath of ['status.hostIP', 'status.hostIPs']) {
+    const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }];
+    assert.deepEqual(createErrors(pod({ containers: [container({ env })] })), []);
+    const downwardAPI = { items: [{ path: 'ip', fieldRef: { fieldPath } }] };
+    const [refused = ''] = createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] }));
+    assert.match(refused, /^spec\.volumes\[0\]\.downwardAPI\.fieldRef\.fieldPath: Unsupported value: "status\.hostIP/);
+  }
+});
+
+test('[EXP-12] a Deployment with volumes beside its template is refused, strictly and leniently', () => {
+  const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
+  const template = {
+    metadata: { labels: { app: 'myapp' } },
+    spec: { containers: [container({ name: 'myapp', volumeMounts })] },
+  };
+  const spec = { selector: { matchLabels: { app: 'myapp' } }, template, volumes: [{ name: 'data', emptyDir: {} }] };
+  const schema = schemaFor('apps', 'v1', 'Deployment') ?? assert.fail('there are Deployments');
+  const body = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'myapp', namespace: 'n' }, spec };
+  const { value, unknownFields } = decodeWithSchema(copyJson(body as unknown as JsonObject), schema);
+  assert.deepEqual(unknownFields, ['unknown field "spec.volumes"']);
+  const deployment = value as unknown as Deployment;
+  deploymentResource.setDefaults(deployment);
+  assert.deepEqual(deploymentResource.strategy.validateCreate(deployment, { now: NOW }).map(fieldErrorMessage), [
+    'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"',
+  ]);
+});
+
 test('[EXP-12] a mount needs a volume', () => {
   const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
   assert.deepEqual(createErrors(pod({ containers: [container({ volumeMounts })] })), [
@@ -152,6 +210,14 @@ test('[USERNS-06] [EXP-17] a user namespace excludes the namespaces of the host'
     `spec.HostPID: ${text}`,
     `spec.HostIPC: ${text}`,
   ]);
+  for (const [namespace, field] of [
+    ['hostNetwork', 'hostNetwork'],
+    ['hostPID', 'HostPID'],
+    ['hostIPC', 'HostIPC'],
+  ] as const) {
+    const alone = pod({ hostUsers: false, [namespace]: true });
+    assert.deepEqual(createErrors(alone, { userNamespacesSupport: true }), [`spec.${field}: ${text}`]);
+  }
 });
 
 const spread = (changes: object) =>

@@ -233,6 +233,10 @@ test('[TERM-09] [PROBE-09] [PROBE-14] the slices follow the pods, and changes th
   world.api.put(PODS, backend('a', '10.1.0.1', { ready: false }));
   await controller.settle();
   assert.equal(world.api.list(ENDPOINT_SLICES)[0]?.endpoints[0]?.conditions?.ready, false);
+  world.api.put(PODS, backend('a', '10.1.0.1', { terminating: true }));
+  await controller.settle();
+  const conditions = { ready: false, serving: true, terminating: true };
+  assert.deepEqual(world.api.list(ENDPOINT_SLICES)[0]?.endpoints[0]?.conditions, conditions, 'its kubelet still works');
   world.api.drop(PODS, { namespace: 'default', name: 'a' });
   await controller.settle();
   assert.deepEqual(names(world), []);

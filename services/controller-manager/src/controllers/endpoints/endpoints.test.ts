@@ -178,6 +178,26 @@ test('however many pods there are: never over a thousand addresses, no ready one
   );
 });
 
+test('[TERM-09] a pod whose deletion was requested is no address any more while it still runs', async () => {
+  const world = createWorld();
+  world.api.put(SERVICES, SERVICE);
+  const going = backend('a', '10.1.0.1');
+  world.api.put(PODS, going);
+  world.api.put(PODS, backend('b', '10.1.0.2'));
+  const controller = new DrivenController(world, endpointsController);
+  await controller.settle();
+  const listed = (): unknown =>
+    world.api
+      .find(ENDPOINTS, { namespace: 'default', name: 'web' })
+      ?.subsets?.map(({ addresses, notReadyAddresses }) =>
+        [addresses, notReadyAddresses].map((list) => list?.map(({ ip }) => ip)),
+      );
+  assert.deepEqual(listed(), [[['10.1.0.1', '10.1.0.2'], undefined]]);
+  world.api.put(PODS, { ...going, metadata: { ...going.metadata, deletionTimestamp: '2026-01-01T00:00:30Z' } });
+  await controller.settle();
+  assert.deepEqual(listed(), [[['10.1.0.2'], undefined]]);
+});
+
 test('[PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {
   const world = createWorld();
   world.api.put(SERVICES, SERVICE);

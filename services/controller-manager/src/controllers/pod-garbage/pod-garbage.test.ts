@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isPodFinished, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
-import { POD_GC_BATCH_PODS } from '../../limits.ts';
+import { POD_GC_BATCH_PODS, TERMINATED_POD_THRESHOLD_DEFAULT } from '../../limits.ts';
 import { node, pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
 import { decide } from './decide.ts';
@@ -122,8 +122,27 @@ test('[GC-02] beyond the threshold finished pods go, evicted and oldest first; 0
   finished('c', 4);
   await collector(world, 0).settle();
   assert.equal(names(world).length, 4);
+  await collector(world, -1).settle();
+  assert.equal(names(world).length, 4);
   await collector(world, 2).settle();
   assert.deepEqual(names(world), ['b', 'c']);
+});
+
+test('[GC-02] finished pods are counted every 20 s, and 12,500 may stay unless a setting says otherwise', async () => {
+  assert.equal(TERMINATED_POD_THRESHOLD_DEFAULT, 12_500);
+  const world = createWorld();
+  world.api.put(NODES, node('n'));
+  const controller = collector(world, 1);
+  await controller.settle();
+  for (const phase of ['Succeeded', 'Failed', 'Running', 'Pending']) {
+    world.api.put(PODS, pod({ name: phase.toLowerCase() }, { phase }, { nodeName: 'n' }));
+  }
+  world.clock.advance(19_999);
+  await controller.settle();
+  assert.equal(names(world).length, 4);
+  world.clock.advance(1);
+  await controller.settle();
+  assert.deepEqual(names(world).toSorted(), ['pending', 'running', 'succeeded']);
 });
 
 test('a pod that only finalizers hold is not asked again and does not stand before others', async () => {
@@ -181,8 +200,14 @@ test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node 
           if (mayRun) assert.ok(isTerminating(ended) && on.ready !== 'True' && on.tainted, 'node is declared dead');
           assert.equal(marked === undefined, isPodFinished(ended));
           if (marked !== undefined) assert.equal(marked.status.phase, 'Failed');
-          const isTarget = marked?.status.conditions?.some((c) => c.type === 'DisruptionTarget') === true;
-          assert.equal(isTarget, cause === 'orphaned' && marked !== undefined);
+          const told = marked?.status.conditions?.map(({ type, status, reason, message }) => [
+            type,
+            status,
+            reason,
+            message,
+          ]);
+          const target = ['DisruptionTarget', 'True', 'DeletionByPodGC', 'PodGC: node no longer exists'];
+          assert.deepEqual(told ?? [], cause === 'orphaned' && marked !== undefined ? [target] : []);
         }
       },
     ),

@@ -130,7 +130,7 @@ async function worldWith(set: ReplicaSet): Promise<{ world: World; controller: D
   return { world, controller: new DrivenController(world, replicaSetController) };
 }
 
-test('[EXS-28] [SAFE-25] a replacement exists while the deleted pod is still running', async () => {
+test('[TERM-09] [EXS-28] [SAFE-25] a replacement exists while the deleted pod is still running', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 1 }));
   await controller.settle();
   runKubelets(world);
@@ -142,6 +142,8 @@ test('[EXS-28] [SAFE-25] a replacement exists while the deleted pod is still run
   assert.equal(world.api.list(PODS).length, 2);
   assert.equal(activePods(world).length, 1);
   assert.ok(isTerminating(world.api.get(PODS, targetOf(first))));
+  const { replicas, readyReplicas } = world.api.list(REPLICA_SETS)[0]?.status ?? {};
+  assert.deepEqual([replicas, readyReplicas], [1, undefined], 'the one that leaves counts for nothing');
 });
 
 test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until somebody deletes it', async () => {

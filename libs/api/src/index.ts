@@ -15,7 +15,6 @@ export {
   podOfVolumeInUse,
   volumeInUse,
 } from './kinds/persistent-volume/attachment.ts';
-export { type QosClass, qosClassOf } from './kinds/pod/qos.ts';
 export { clusterIpErrors } from './kinds/service/cluster-ips.ts';
 export * from './node-terms.ts';
 export * from './quota/index.ts';

@@ -1,9 +1,8 @@
 import { EVENTS, type Event, type KubeObject, type ObjectReference } from '@holdfast/api';
 import { isNamespaceTerminating, StatusError } from '@holdfast/machinery';
-import type { Clock, Ids, Log, Service } from '@holdfast/platform';
+import { type Clock, Fifo, type Ids, type Log, type Service } from '@holdfast/platform';
 import type { EventDraft } from './event-correlator.ts';
 import { createEventForm, type EventForm, type EventFormName } from './event-forms.ts';
-import { createFifo } from './fifo.ts';
 import {
   EVENT_ATTEMPTS_MAX,
   EVENT_LATE_TURN_MS,
@@ -60,7 +59,7 @@ class BackgroundRecorder implements RunningEventRecorder {
   readonly name: string;
   readonly #options: EventRecorderOptions;
   readonly #form: EventForm;
-  readonly #waiting = createFifo<Waiting>();
+  readonly #waiting = new Fifo<Waiting>();
   readonly #waitingByKey = new Map<string, Waiting>();
   readonly #stopping = new AbortController();
   #writing: Promise<void> | undefined;
@@ -86,7 +85,7 @@ class BackgroundRecorder implements RunningEventRecorder {
   }
 
   waiting(): number {
-    return this.#waiting.size();
+    return this.#waiting.size;
   }
 
   event(about: KubeObject, event: Parameters<EventRecorder['event']>[1]): void {
@@ -100,7 +99,7 @@ class BackgroundRecorder implements RunningEventRecorder {
       same.lastAtMs = nowMs;
       return;
     }
-    if (this.#waiting.size() >= EVENT_QUEUE_MAX) {
+    if (this.#waiting.size >= EVENT_QUEUE_MAX) {
       this.#dropped++;
       return;
     }
@@ -129,7 +128,7 @@ class BackgroundRecorder implements RunningEventRecorder {
       await clock.sleep(0, signal).catch(() => {});
       const isBusy = clock.monotonic() - askedMs > EVENT_LATE_TURN_MS;
       if (!signal.aborted) await this.#turn(isBusy);
-    } while (this.#waiting.size() > 0 && !signal.aborted);
+    } while (this.#waiting.size > 0 && !signal.aborted);
     this.#writing = undefined;
   }
 

@@ -1,6 +1,5 @@
-import { type Clock, invariant, type Timer } from '@holdfast/platform';
+import { type Clock, Fifo, invariant, type Timer } from '@holdfast/platform';
 import { createDelayHeap } from './delay-heap.ts';
-import { createFifo } from './fifo.ts';
 import { QUEUE_BACKOFF_BASE_MS, QUEUE_BACKOFF_MAX_MS } from './limits.ts';
 import type { WorkQueue } from './port.ts';
 
@@ -24,13 +23,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
 class KeyQueue implements WorkQueue {
   readonly #options: Required<WorkQueueOptions>;
-  readonly #ready = createFifo<string>();
+  readonly #ready = new Fifo<string>();
   /** Wanted: queued, or to be queued again when the pass under way is done. */
   readonly #dirty = new Set<string>();
   readonly #processing = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #delayed = createDelayHeap();
-  readonly #takers = createFifo<(key: string | undefined) => void>();
+  readonly #takers = new Fifo<(key: string | undefined) => void>();
   #timer: { readonly dueMs: number; readonly handle: Timer } | undefined;
   #shutDown = false;
 
@@ -79,7 +78,7 @@ class KeyQueue implements WorkQueue {
   }
 
   length(): number {
-    return this.#ready.size();
+    return this.#ready.size;
   }
 
   shutDown(): void {

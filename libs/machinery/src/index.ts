@@ -23,6 +23,7 @@ export * from './json-patch.ts';
 export * from './json-scan.ts';
 export * from './limits.ts';
 export * from './managed-fields/entries.ts';
+export { LAST_APPLIED_ANNOTATION } from './managed-fields/last-applied.ts';
 export { fieldsOfMember, type KnownFields } from './managed-fields/new-object.ts';
 export { fieldsText } from './managed-fields/shared-fields.ts';
 export { trackUpdate, type UpdateToTrack, type WriterIdentity } from './managed-fields/track.ts';

@@ -1,7 +1,9 @@
+export { BinaryHeap } from './binary-heap.ts';
 export { type Clock, createSystemClock, sleepOn, type Timer } from './clock.ts';
 export { describeError, OperatorError } from './errors.ts';
 export { nextTurn } from './event-loop.ts';
 export { readFeatureGates } from './feature-gates.ts';
+export { Fifo } from './fifo.ts';
 export { createIds, type Ids } from './ids.ts';
 export { InFlight } from './in-flight.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';

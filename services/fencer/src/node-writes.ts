@@ -4,7 +4,7 @@ import {
   NODES,
   type Node,
   type NodeCondition,
-  OUT_OF_SERVICE,
+  OUT_OF_SERVICE_TAINT,
   STORAGE_FENCED,
   type Taint,
 } from '@holdfast/api';
@@ -62,7 +62,7 @@ export class NodeWrites {
 
   /** The taints first: as long as the note of the fence is there, whoever comes next lifts it again. */
   async release(node: Node, reason: string, message: string): Promise<Node> {
-    const kept = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE && key !== FENCED_TAINT);
+    const kept = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE_TAINT && key !== FENCED_TAINT);
     const free = kept.length === (node.spec.taints ?? []).length ? node : await this.#writeSpec(node, kept);
     return this.#clean(free, reason, message);
   }

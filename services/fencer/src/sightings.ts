@@ -1,6 +1,6 @@
-import type { Node } from '@holdfast/api';
+import { type Node, nodeCondition } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
-import { claimOf, conditionOf } from './domain/marks.ts';
+import { claimOf } from './domain/marks.ts';
 
 interface Sighting {
   readonly stamp: string;
@@ -21,7 +21,9 @@ export class Sightings {
   }
 
   partition(node: Node, isPartitioned: boolean): number | undefined {
-    const stamp = isPartitioned ? `${node.metadata.uid} ${conditionOf(node, 'Ready')?.lastTransitionTime}` : undefined;
+    const stamp = isPartitioned
+      ? `${node.metadata.uid} ${nodeCondition(node, 'Ready')?.lastTransitionTime}`
+      : undefined;
     return this.#since(this.#partitions, node, stamp);
   }
 

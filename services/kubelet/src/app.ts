@@ -1,4 +1,5 @@
 import {
+  isMirrorPod,
   type Service as KubeService,
   PODS,
   type Pod,
@@ -22,7 +23,6 @@ import type { ContainerManager } from './container-stop.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { type ApiPlace, withApiAt } from './domain/service-variables.ts';
-import { isMirror } from './domain/static-pod.ts';
 import type { UserRangePool } from './domain/user-ranges.ts';
 import { Evictor } from './eviction/evictor.ts';
 import type { PressureCondition } from './eviction/signals.ts';
@@ -414,7 +414,7 @@ function createStaticPods(
   informer: Informer<Pod>,
 ): StaticPods | undefined {
   if (source === undefined) return undefined;
-  const mirrors = (): readonly Pod[] => informer.list().filter(isMirror);
+  const mirrors = (): readonly Pod[] => informer.list().filter(isMirrorPod);
   return new StaticPods({ source, client, clock, log, nodeName: node.name, mirrors });
 }
 

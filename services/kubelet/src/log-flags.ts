@@ -1,6 +1,5 @@
-import { parseQuantity, QuantityError, value } from '@holdfast/machinery';
+import { parseDuration, parseQuantity, QuantityError, value } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
-import { readDuration } from './eviction/duration.ts';
 import type { LogLimits } from './runtime/log-limits.ts';
 
 /** Kubernetes' `containerLogMaxSize`, `containerLogMaxFiles` and `containerLogMonitorInterval`. */
@@ -33,7 +32,7 @@ export function readLogFlags(texts: LogTexts): LogLimits {
   return {
     maxBytes: positive('container-log-max-size', texts, bytesOf, 'a size like 10Mi'),
     maxFiles: texts['container-log-max-files'],
-    checkMs: positive('container-log-monitor-interval', texts, readDuration, 'a time like 10s'),
+    checkMs: positive('container-log-monitor-interval', texts, parseDuration, 'a time like 10s'),
   };
 }
 

@@ -1,8 +1,7 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { isMirrorPod, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, Informer } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
 import type { PodFailure } from './domain/pod-worker-types.ts';
-import { isMirror } from './domain/static-pod.ts';
 import { POD_LIST_PAGE, POD_RETRY_INITIAL_MS, RUNTIME_RELIST_MS } from './limits.ts';
 import type { NotReady } from './node-agent.ts';
 import { createApiPodObject, type PodIdentity, type PodObject } from './pod-object.ts';
@@ -125,7 +124,7 @@ export class PodManager {
     this.#unsubscribe.push(runtime.onChange((uid) => this.#workers.get(uid)?.wake()));
     this.#unsubscribe.push(
       informer.onChange(({ object, old }) => {
-        if (isMirror(object ?? old ?? NO_POD)) {
+        if (isMirrorPod(object ?? old ?? NO_POD)) {
           this.#deps.statics?.sync();
           return;
         }
@@ -133,7 +132,7 @@ export class PodManager {
         if (old !== undefined && old.metadata.uid !== object?.metadata.uid) this.#lost(old);
       }),
     );
-    for (const pod of informer.list()) if (!isMirror(pod)) this.#offer(pod);
+    for (const pod of informer.list()) if (!isMirrorPod(pod)) this.#offer(pod);
     this.#deps.statics?.sync();
     this.#synced = true;
     this.#deps.onReadiness();

@@ -1,4 +1,4 @@
-import type { Pod } from '@holdfast/api';
+import { isFinishedPhase, isPodFinished, isTerminating, type Pod } from '@holdfast/api';
 import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { NO_TRACER, type Timer } from '@holdfast/platform';
@@ -6,7 +6,6 @@ import { LastWords } from './container-files.ts';
 import { ContainerStarter, type ContainerStarterDeps } from './container-starter.ts';
 import { applyStop, type ContainerManager, type StopTask } from './container-stop.ts';
 import { decidePod } from './domain/decide-pod.ts';
-import { isTerminal } from './domain/pod-status.ts';
 import {
   forgetContainers,
   INITIAL_MEMORY,
@@ -121,7 +120,7 @@ export class PodWorker {
   active(): Pod | undefined {
     const known = this.#knowledge;
     if (known.kind !== 'pod' || this.#ended || !this.mayHaveProcesses()) return undefined;
-    return isTerminal(known.pod.status.phase) ? undefined : known.pod;
+    return isPodFinished(known.pod) ? undefined : known.pod;
   }
 
   /** The node cannot keep it. Resolves when nothing of it runs and its object says so, or when it is gone. */
@@ -261,7 +260,7 @@ export class PodWorker {
   async #confirm(): Promise<void> {
     await this.#verify();
     const known = this.#knowledge;
-    const mayRun = known.kind === 'pod' && known.pod.metadata.deletionTimestamp === undefined;
+    const mayRun = known.kind === 'pod' && !isTerminating(known.pod);
     const rejected = mayRun ? await this.#deps.admission.admit(known.pod) : undefined;
     this.#memory = { ...this.#memory, confirmed: mayRun && rejected === undefined, rejected };
     this.#wanted = true;
@@ -272,7 +271,7 @@ export class PodWorker {
     const { admission, attachments, ranges } = this.#deps;
     ranges.hold(sandboxes);
     attachments?.observe(this.identity.uid, pod, sandboxes);
-    if (pod === undefined || isTerminal(pod.status.phase)) admission.release(this.identity.uid);
+    if (pod === undefined || isPodFinished(pod)) admission.release(this.identity.uid);
     else if (sandboxes.length > 0) admission.hold(pod);
   }
 
@@ -313,7 +312,7 @@ export class PodWorker {
   async #writeStatus(action: Extract<PodAction, { kind: 'writeStatus' }>, pod: Pod | undefined): Promise<void> {
     if (pod === undefined) return;
     const { uid } = this.identity;
-    if (isTerminal(action.status.phase)) this.#deps.admission.release(uid);
+    if (isFinishedPhase(action.status.phase)) this.#deps.admission.release(uid);
     try {
       const written = await this.#deps.object.writeStatus(pod, action.status);
       const { resourceVersion } = written.metadata;

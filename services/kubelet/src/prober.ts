@@ -1,4 +1,4 @@
-import type { Container, Pod, Probe } from '@holdfast/api';
+import { type Container, isTerminating, type Pod, type Probe } from '@holdfast/api';
 import { describeError, type Timer } from '@holdfast/platform';
 import { expandByStaticValues } from './domain/environment.ts';
 import type { ProbeResults } from './domain/pod-worker-types.ts';
@@ -74,7 +74,7 @@ class ContainerProber implements Prober {
     const { id } = at.container;
     const loops = this.#loops.get(id) ?? new Map<ProbeKind, ProbeLoop>();
     this.#loops.set(id, loops);
-    const ending = pod.metadata.deletionTimestamp !== undefined;
+    const ending = isTerminating(pod);
     const started = spec.startupProbe === undefined || loops.get('startup')?.verdict() === 'success';
     for (const kind of KINDS) {
       const probe = spec[`${kind}Probe`];

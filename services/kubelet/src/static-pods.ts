@@ -1,8 +1,8 @@
-import { NODES, type Node, PODS, type Pod } from '@holdfast/api';
+import { isMirrorPod, isTerminating, NODES, type Node, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { semanticEqual } from '@holdfast/machinery';
 import type { Clock, Log, Timer } from '@holdfast/platform';
-import { isMirror, mirroredUid, mirrorIsStale, mirrorOf, terminating } from './domain/static-pod.ts';
+import { mirroredUid, mirrorIsStale, mirrorOf, terminating } from './domain/static-pod.ts';
 import { statusPatch } from './domain/status-patch.ts';
 import { MIRROR_RETRY_MS } from './limits.ts';
 import type { PodObject } from './pod-object.ts';
@@ -82,7 +82,7 @@ export class StaticPods {
 
   /** Whom an object of the API stands for: itself, or the pod it mirrors. */
   behind(pod: Pod | undefined): Pod | undefined {
-    if (pod === undefined || !isMirror(pod)) return pod;
+    if (pod === undefined || !isMirrorPod(pod)) return pod;
     return this.#pods.get(mirroredUid(pod) ?? '') ?? pod;
   }
 
@@ -100,7 +100,7 @@ export class StaticPods {
     const { clock } = this.#deps;
     const read = new Map(pods.map((pod) => [pod.metadata.uid ?? '', pod]));
     for (const [uid, pod] of this.#pods) {
-      if (read.has(uid) || pod.metadata.deletionTimestamp !== undefined) continue;
+      if (read.has(uid) || isTerminating(pod)) continue;
       this.#put(terminating(pod, clock.now()));
     }
     for (const [uid, pod] of read) if (!this.#pods.has(uid)) this.#put(pod);
@@ -154,7 +154,7 @@ export class StaticPods {
     const { namespace = '', name = '' } = pod.metadata;
     let mirror = await client.find(PODS, { namespace, name });
     // Somebody's pod of that name: it is not ours to remove.
-    if (mirror !== undefined && !isMirror(mirror)) return;
+    if (mirror !== undefined && !isMirrorPod(mirror)) return;
     if (mirror !== undefined && mirrorIsStale(mirror, pod)) {
       await this.#remove(mirror);
       mirror = undefined;

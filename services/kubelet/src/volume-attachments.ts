@@ -1,4 +1,6 @@
 import {
+  isPodFinished,
+  isTerminating,
   type Node,
   needsAttach,
   PERSISTENT_VOLUME_CLAIMS,
@@ -11,7 +13,6 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
-import { isTerminal } from './domain/pod-status.ts';
 import { VolumeError } from './domain/volume-files.ts';
 import type { SandboxStatus } from './runtime/port.ts';
 
@@ -76,12 +77,12 @@ export class VolumeAttachments {
   /** What exists of a pod now. Nothing is let go while a process of it lives or may still come to life. */
   observe(uid: string, pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
     if (!this.#held.has(uid)) return;
-    if (pod !== undefined && isTerminal(pod.status.phase)) {
+    if (pod !== undefined && isPodFinished(pod)) {
       const isDead = sandboxes.every(({ containers }) => containers.every(({ state }) => state === 'exited'));
       if (isDead) this.#release(uid);
       return;
     }
-    const isEnding = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
+    const isEnding = pod === undefined || isTerminating(pod);
     if (isEnding && sandboxes.length === 0) this.#release(uid);
   }
 

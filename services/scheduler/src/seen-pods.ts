@@ -1,4 +1,4 @@
-import { isPodFinished, type Pod } from '@holdfast/api';
+import { isPodFinished, isTerminating, type Pod } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
 import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
 import { PodTemplates } from './domain/pod-templates.ts';
@@ -34,7 +34,7 @@ export class SeenPods {
   #waits(pod: Pod, old: Pod | undefined): void {
     const uid = pod.metadata.uid ?? '';
     const profile = this.#state.profileOf(pod);
-    if (pod.metadata.deletionTimestamp !== undefined || profile === undefined) {
+    if (isTerminating(pod) || profile === undefined) {
       this.#waitsNoMore(uid);
       return;
     }

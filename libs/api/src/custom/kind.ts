@@ -18,6 +18,7 @@ import type {
 } from '../generated/types.ts';
 import type { CustomKind, KubeObject, ResourceDefinition, SubresourceStrategy } from '../resource.ts';
 import { structSchema } from '../schema-table.ts';
+import { isTerminating } from '../semantics/pods.ts';
 import { dnsSubdomainErrors } from '../validation/formats.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../validation/object-meta.ts';
 import { customColumns } from './columns.ts';
@@ -66,7 +67,7 @@ export function summaryOf(crd: CustomResourceDefinition): DefinitionSummary | un
     group: spec.group,
     names: copyJson(status.acceptedNames),
     namespaced: spec.scope === 'Namespaced',
-    isTerminating: metadata.deletionTimestamp !== undefined,
+    isTerminating: isTerminating({ metadata }),
     conversion: spec.conversion?.strategy === 'Webhook' ? 'Webhook' : 'None',
     versions: spec.versions.map((version) => versionSummary(crd, version)),
   };

@@ -1,6 +1,7 @@
 import { compareQuantities, parseQuantity } from '@holdfast/machinery';
 import type { PersistentVolumeClaim, Pod, ScopedResourceSelectorRequirement, Service } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
+import { storageClassOf } from '../semantics/storage.ts';
 import type { Amounts } from './amounts.ts';
 import { countsPods, podIsInScope, podUsage, unspecified } from './pod-usage.ts';
 
@@ -101,7 +102,6 @@ function serviceUsage({ spec }: Readonly<Service>): Amounts {
 const STORAGE = 'requests.storage';
 const CLAIM_NAMES = ['persistentvolumeclaims', STORAGE];
 const OF_CLASS = '.storageclass.storage.k8s.io/';
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 const CLAIMS: QuotaEvaluator = {
   handles: onCreateAndUpdate,
@@ -115,7 +115,7 @@ const CLAIMS: QuotaEvaluator = {
 function claimUsage(claim: Readonly<PersistentVolumeClaim>): Amounts {
   const storage = storageOf(claim);
   const own = { persistentvolumeclaims: '1', ...(storage === undefined ? {} : { [STORAGE]: storage }) };
-  const storageClass = claim.metadata.annotations?.[CLASS_ANNOTATION] ?? claim.spec.storageClassName ?? '';
+  const storageClass = storageClassOf(claim);
   const ofClass = Object.entries(own).map(([name, amount]) => [`${storageClass}${OF_CLASS}${name}`, amount]);
   return {
     'count/persistentvolumeclaims': '1',

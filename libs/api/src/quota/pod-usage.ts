@@ -1,8 +1,8 @@
 import { setOwn } from '@holdfast/machinery';
 import { parseTime } from '@holdfast/platform';
 import type { Container, Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from '../generated/types.ts';
-import { qosClassOf } from '../kinds/pod/qos.ts';
 import { isFinishedPhase } from '../semantics/pods.ts';
+import { qosClassOf } from '../semantics/qos.ts';
 import { isExtendedResource, isHugePages, isNativeResource } from '../validation/resource-names.ts';
 import { type Amounts, addAmounts } from './amounts.ts';
 import { podLimits, podRequests } from './pod-resources.ts';

@@ -1,5 +1,6 @@
 import type { Container, PodCondition, PodSpec } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
+import { MIRROR_ANNOTATION } from './well-known.ts';
 
 type Phased = { readonly status?: { readonly phase?: string } };
 type Conditioned = { readonly status?: { readonly conditions?: readonly PodCondition[] } };
@@ -10,7 +11,13 @@ export const isFinishedPhase = (phase: string | undefined): phase is 'Succeeded'
 
 export const isPodFinished = ({ status }: Phased): boolean => isFinishedPhase(status?.phase);
 
-/** Somebody has asked for its end. */
+/** All containers ended with exit code 0. */
+export const hasPodSucceeded = ({ status }: Phased): boolean => status?.phase === 'Succeeded';
+
+/** All containers ended, one of them not with exit code 0, or the node refused or evicted the pod. */
+export const hasPodFailed = ({ status }: Phased): boolean => status?.phase === 'Failed';
+
+/** Its deletion was requested. */
 export const isTerminating = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean =>
   metadata.deletionTimestamp !== undefined;
 
@@ -25,3 +32,7 @@ export const isSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): 
 
 export const sidecarsOf = (spec: Pick<PodSpec, 'initContainers'> | undefined): readonly Container[] =>
   (spec?.initContainers ?? []).filter(isSidecar);
+
+/** Shows a pod of the files of a node; only the kubelet of that node ends it. */
+export const isMirrorPod = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean =>
+  metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;

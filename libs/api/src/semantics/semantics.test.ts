@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Taint, Toleration } from '../generated/types.ts';
+import type { Pod, Taint, Toleration } from '../generated/types.ts';
+import { jobEnd } from './jobs.ts';
 import { isNodeReady } from './nodes.ts';
-import { isPodFinished, isPodReady, isTerminating, sidecarsOf } from './pods.ts';
+import { isMirrorPod, isPodFinished, isPodReady, isTerminating, sidecarsOf } from './pods.ts';
+import { qosClassOf } from './qos.ts';
 import { compileRequiredNodes } from './required-nodes.ts';
+import { isDefaultStorageClass, storageClassOf } from './storage.ts';
 import { firstUntolerated, HARD_EFFECTS, tolerates } from './tolerations.ts';
 
 const TAINT: Taint = { key: 'team', value: 'x', effect: 'NoSchedule' };
@@ -59,4 +62,40 @@ test('node selector and required affinity have to hold together', () => {
   });
   assert.equal(compileRequiredNodes({ spec: { nodeSelector: { disk: 'ssd' }, affinity: inZone('x') } })?.(node), true);
   assert.equal(compileRequiredNodes({ spec: { nodeSelector: { disk: 'ssd' }, affinity: inZone('y') } })?.(node), false);
+});
+
+test('a mirror pod, a default class and the class of a claim are known by their annotations', () => {
+  assert.ok(isMirrorPod({ metadata: { annotations: { 'kubernetes.io/config.mirror': '' } } }));
+  assert.ok(!isMirrorPod({ metadata: {} }));
+  const old = { 'volume.beta.kubernetes.io/storage-class': 'slow' };
+  const spec = { storageClassName: 'fast' };
+  assert.equal(storageClassOf({ metadata: { annotations: old }, spec }), 'slow');
+  assert.equal(storageClassOf({ metadata: {}, spec }), 'fast');
+  assert.equal(storageClassOf({ metadata: {} }), '');
+  for (const [value, isDefault] of [
+    ['true', true],
+    ['false', false],
+  ] as const) {
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': value };
+    assert.equal(isDefaultStorageClass({ metadata: { annotations } }), isDefault);
+  }
+});
+
+test('a Job is over by its true Complete or Failed condition', () => {
+  const end = (type: string, value: string) => jobEnd({ status: { conditions: [{ type, status: value }] } })?.type;
+  assert.deepEqual(
+    [end('Complete', 'True'), end('Failed', 'True'), end('Failed', 'False'), end('Suspended', 'True')],
+    ['Complete', 'Failed', undefined, undefined],
+  );
+  assert.equal(jobEnd({}), undefined);
+});
+
+test('a pod that the API has not defaulted requests what it is limited to', () => {
+  const limits = { cpu: '1', memory: '1Gi' };
+  const classOf = (resources: object | undefined) =>
+    qosClassOf({ spec: { containers: [{ name: 'c', ...(resources && { resources }) }] } } as unknown as Pod);
+  assert.equal(classOf(undefined), 'BestEffort');
+  assert.equal(classOf({ limits }), 'Guaranteed');
+  assert.equal(classOf({ limits: { cpu: '1' } }), 'Burstable');
+  assert.equal(classOf({ limits, requests: { cpu: '0' } }), 'Burstable');
 });

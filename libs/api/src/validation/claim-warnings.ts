@@ -1,7 +1,6 @@
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../generated/types.ts';
+import { STORAGE_CLASS_ANNOTATION } from '../semantics/well-known.ts';
 import { warnOfFraction } from './fractions.ts';
-
-export const STORAGE_CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 export function claimSpecWarnings(out: string[], path: string, spec: Readonly<PersistentVolumeClaimSpec>): void {
   warnOfFraction(out, `${path}.resources.requests[storage]`, spec.resources.requests?.['storage']);

@@ -1,14 +1,22 @@
 import type { NodeSelectorTerm } from '../generated/types.ts';
+import {
+  AVOID_PODS_ANNOTATION,
+  OLD_ARCH_LABEL,
+  OLD_INSTANCE_TYPE_LABEL,
+  OLD_OS_LABEL,
+  OLD_REGION_LABEL,
+  OLD_ZONE_LABEL,
+} from '../semantics/well-known.ts';
 
 /** Labels of nodes that go under another name by now, or mean nothing any more. */
 const DEPRECATED: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  [OLD_ARCH_LABEL]: 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  [OLD_OS_LABEL]: 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  [OLD_REGION_LABEL]: 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  [OLD_ZONE_LABEL]: 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  [OLD_INSTANCE_TYPE_LABEL]: 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
   'app.kubernetes.io/created-by': 'deprecated since v1.9',
-  'scheduler.alpha.kubernetes.io/preferAvoidPods': 'deprecated since v1.22; use Taints and Tolerations instead',
+  [AVOID_PODS_ANNOTATION]: 'deprecated since v1.22; use Taints and Tolerations instead',
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 

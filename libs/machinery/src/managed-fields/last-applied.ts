@@ -7,7 +7,8 @@ import { toFieldSet } from '../typed/to-field-set.ts';
 
 /** Only this manager's server-side apply continues what its client-side apply wrote into the annotation. */
 export const KUBECTL_MANAGER = 'kubectl';
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** The annotation in which `kubectl apply` keeps what it sent last. */
+export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 function annotationsOf(object: JsonObject): JsonObject {
   const metadata = ownValue(object, 'metadata');
@@ -17,7 +18,7 @@ function annotationsOf(object: JsonObject): JsonObject {
 
 /** Fields of the last client-side apply that the live object still has with the same value. */
 export function allowedByLastApplied(live: JsonObject, schema: StructSchema): FieldSet {
-  const last = parsed(ownValue(annotationsOf(live), LAST_APPLIED));
+  const last = parsed(ownValue(annotationsOf(live), LAST_APPLIED_ANNOTATION));
   if (last === undefined) return EMPTY_FIELD_SET;
   const { added, modified, removed } = compareTyped(last, live, schema);
   return [modified, added, removed].reduce(differenceOf, toFieldSet(last, schema));
@@ -38,20 +39,21 @@ function parsed(text: Json | undefined): JsonObject | undefined {
 /** The same object when it has no such annotation. */
 export function syncLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
-  if (!Object.hasOwn(annotations, LAST_APPLIED)) return object;
-  const { [LAST_APPLIED]: previous, ...others } = annotations;
+  if (!Object.hasOwn(annotations, LAST_APPLIED_ANNOTATION)) return object;
+  const { [LAST_APPLIED_ANNOTATION]: previous, ...others } = annotations;
   const text = `${sortedJson(withoutLastApplied(config))}\n`;
   if (text === previous) return object;
-  const bytes = Object.entries({ ...others, [LAST_APPLIED]: text }).reduce(
+  const bytes = Object.entries({ ...others, [LAST_APPLIED_ANNOTATION]: text }).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
     0,
   );
-  const kept: MutableJsonObject = bytes > MAX_ANNOTATIONS_BYTES ? others : { ...others, [LAST_APPLIED]: text };
+  const kept: MutableJsonObject =
+    bytes > MAX_ANNOTATIONS_BYTES ? others : { ...others, [LAST_APPLIED_ANNOTATION]: text };
   return withAnnotations(object, kept);
 }
 
 function withoutLastApplied(config: JsonObject): JsonObject {
-  const { [LAST_APPLIED]: _, ...others } = annotationsOf(config);
+  const { [LAST_APPLIED_ANNOTATION]: _, ...others } = annotationsOf(config);
   return withAnnotations(config, others);
 }
 

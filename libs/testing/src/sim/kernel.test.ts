@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BinaryHeap } from '@holdfast/platform';
 import { clockContract, randomContract } from '@holdfast/platform/contract';
 import { SimulatedProcess } from './component.ts';
-import { EventHeap } from './event-heap.ts';
 import { SIMULATION_EPOCH_MS, SimulationFailure, SimulationKernel } from './kernel.ts';
+import { isEarlier, type SimEvent } from './sim-event.ts';
 
 clockContract('simulated clock', () => {
   const kernel = new SimulationKernel(1);
@@ -95,7 +96,7 @@ test('a condition that never holds is a liveness failure with a deadline in virt
 });
 
 test('the heap hands out events by time, then tie-break, then sequence', () => {
-  const heap = new EventHeap();
+  const heap = new BinaryHeap<SimEvent>(isEarlier);
   const event = (atTicks: number, tieBreak: number, sequence: number) =>
     heap.push({ atTicks, tieBreak, sequence, label: '', fire: () => {}, wanted: () => true });
   for (let i = 0; i < 500; i++) event((i * 7919) % 97, (i * 31) % 5, i);

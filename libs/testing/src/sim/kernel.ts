@@ -1,5 +1,5 @@
-import { createSeededRandom, invariant, nextTurn, type Random } from '@holdfast/platform';
-import { EventHeap, type SimEvent } from './event-heap.ts';
+import { BinaryHeap, createSeededRandom, invariant, nextTurn, type Random } from '@holdfast/platform';
+import { isEarlier, type SimEvent } from './sim-event.ts';
 import { TraceHash } from './trace-hash.ts';
 
 /** 2026-01-01T00:00:00Z: where every simulation begins. */
@@ -48,7 +48,7 @@ export interface ScheduleOptions {
  */
 export class SimulationKernel {
   readonly seed: number;
-  readonly #heap = new EventHeap();
+  readonly #heap = new BinaryHeap<SimEvent>(isEarlier);
   readonly #trace = new TraceHash();
   readonly #oracles: Oracle[] = [];
   /** Until when each process does nothing. */

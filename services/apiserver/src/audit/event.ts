@@ -84,7 +84,7 @@ export function eventText(event: AuditEvent): string {
 
 const member = (name: string, text: JsonText | undefined): string => (text === undefined ? '' : `,"${name}":${text}`);
 
-const TRUNCATED = 'audit.k8s.io/truncated';
+export const TRUNCATED = 'audit.k8s.io/truncated';
 
 function withinBounds({
   sent,

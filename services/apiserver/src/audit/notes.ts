@@ -1,5 +1,8 @@
 import type { User } from '../identity.ts';
 
+/** The annotation of an event that says whether the request was allowed. */
+export const DECISION = 'authorization.k8s.io/decision';
+
 /** How much an audit event says, as in audit.k8s.io/v1. */
 export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 export type AuditLevel = (typeof AUDIT_LEVELS)[number];

@@ -6,8 +6,16 @@ import { withJsonBody } from '../http/protobuf-body.ts';
 import type { RequestInfo } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
 import { AUDIT_ANNOTATION_CHARACTERS_MAX, AUDIT_EVENT_OBJECT_BYTES_MAX, LONG_YAML_BYTES } from '../limits.ts';
-import { type AuditEvent, eventText, type JsonText, objectRefOf, type ResponseStatus, withMetadata } from './event.ts';
-import { type AuditNotes, reaches } from './notes.ts';
+import {
+  type AuditEvent,
+  eventText,
+  type JsonText,
+  objectRefOf,
+  type ResponseStatus,
+  TRUNCATED,
+  withMetadata,
+} from './event.ts';
+import { type AuditNotes, DECISION, reaches } from './notes.ts';
 import type { AuditDecision, AuditStage } from './policy.ts';
 
 export interface TrailDeps {
@@ -17,8 +25,6 @@ export interface TrailDeps {
   readonly decision: AuditDecision;
   readonly emit: (event: string) => Promise<boolean> | boolean | undefined;
 }
-
-export const DECISION = 'authorization.k8s.io/decision';
 
 const LONG_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
@@ -118,7 +124,7 @@ export class AuditTrail implements AuditNotes {
   }
 
   #cutShort(body: ResponseBody): { readonly answered?: JsonText } {
-    if (body.kind === 'json' && isTooLong(body)) this.annotate('audit.k8s.io/truncated', 'true');
+    if (body.kind === 'json' && isTooLong(body)) this.annotate(TRUNCATED, 'true');
     return {};
   }
 

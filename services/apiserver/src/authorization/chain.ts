@@ -1,5 +1,5 @@
 import { qualifiedResource } from '@holdfast/machinery';
-import type { AuditNotes } from '../audit/notes.ts';
+import { type AuditNotes, DECISION } from '../audit/notes.ts';
 import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { User } from '../identity.ts';
@@ -35,7 +35,7 @@ function refuseWithout(
 }
 
 function note(audit: AuditNotes, decision: 'allow' | 'forbid', reason: string): void {
-  audit.annotate('authorization.k8s.io/decision', decision);
+  audit.annotate(DECISION, decision);
   audit.annotate('authorization.k8s.io/reason', reason);
 }
 

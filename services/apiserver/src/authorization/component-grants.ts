@@ -1,3 +1,4 @@
+import { KUBELET_CLIENT_SIGNER } from '@holdfast/api';
 import {
   CERTIFICATE_CONTROLLER,
   CLUSTER_DNS,
@@ -93,7 +94,7 @@ const CERTIFIER: ComponentGrants = {
     ['create subjectaccessreviews.authorization.k8s.io', 'whether who asked may have it approved'],
   ]),
   signers: new Map([
-    ['approve', words('kubernetes.io/kube-apiserver-client-kubelet')],
+    ['approve', words(KUBELET_CLIENT_SIGNER)],
     [
       'sign',
       words(`kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving

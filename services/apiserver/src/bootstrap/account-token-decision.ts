@@ -1,7 +1,11 @@
-import type { Secret, ServiceAccount } from '@holdfast/api';
+import {
+  ACCOUNT_NAME_ANNOTATION,
+  ACCOUNT_TOKEN_SECRET,
+  isTerminating,
+  type Secret,
+  type ServiceAccount,
+} from '@holdfast/api';
 
-export const TOKEN_TYPE = 'kubernetes.io/service-account-token';
-const NAME = 'kubernetes.io/service-account.name';
 const UID = 'kubernetes.io/service-account.uid';
 
 export type AccountTokenAction = { readonly kind: 'fill'; readonly secret: Secret } | { readonly kind: 'remove' };
@@ -14,7 +18,7 @@ export interface AccountTokenFacts {
 }
 
 export const isAccountToken = (secret: Secret, account: string): boolean =>
-  secret.type === TOKEN_TYPE && secret.metadata.annotations?.[NAME] === account;
+  secret.type === ACCOUNT_TOKEN_SECRET && secret.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION] === account;
 
 /** What a Secret that asks for a token lacks; nothing when it has everything, or is going anyway. */
 export function decideOnAccountToken(
@@ -22,7 +26,7 @@ export function decideOnAccountToken(
   { account, ca, issue }: AccountTokenFacts,
 ): AccountTokenAction | undefined {
   const { metadata, type, data = {} } = secret;
-  if (type !== TOKEN_TYPE || metadata.deletionTimestamp !== undefined) return undefined;
+  if (type !== ACCOUNT_TOKEN_SECRET || isTerminating({ metadata })) return undefined;
   const claimed = metadata.annotations?.[UID];
   if (account === undefined || (claimed !== undefined && claimed !== account.metadata.uid)) return { kind: 'remove' };
   const namespace = data['namespace'] || base64(metadata.namespace ?? '');

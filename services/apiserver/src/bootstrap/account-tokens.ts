@@ -1,10 +1,18 @@
-import { CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, type Secret, type ServiceAccount } from '@holdfast/api';
+import {
+  ACCOUNT_NAME_ANNOTATION,
+  ACCOUNT_TOKEN_SECRET,
+  CONFIG_MAPS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  type Secret,
+  type ServiceAccount,
+} from '@holdfast/api';
 import type { ApiHandler, ApiRequest, WatchEvent } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { Core } from '../core.ts';
 import { ACCOUNT_TOKEN_CA_WAITS, ACCOUNT_TOKEN_RETRY_MS } from '../limits.ts';
 import { LONG_LIVED_SECONDS, type ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
-import { type AccountTokenAction, decideOnAccountToken, isAccountToken, TOKEN_TYPE } from './account-token-decision.ts';
+import { type AccountTokenAction, decideOnAccountToken, isAccountToken } from './account-token-decision.ts';
 
 export interface AccountTokens {
   start(): void;
@@ -23,7 +31,7 @@ export function createAccountTokens(core: Core, tokens: ServiceAccountTokens, ha
   let loops: readonly Promise<void>[] = [];
   return {
     start: () => {
-      const ofType = new URLSearchParams({ watch: 'true', fieldSelector: `type=${TOKEN_TYPE}` });
+      const ofType = new URLSearchParams({ watch: 'true', fieldSelector: `type=${ACCOUNT_TOKEN_SECRET}` });
       const all = new URLSearchParams({ watch: 'true' });
       loops = [
         keeper.follow('/api/v1/secrets', ofType, (event) => keeper.onSecret(event)),
@@ -81,7 +89,7 @@ class Keeper {
   async #look(target: { readonly namespace: string; readonly name: string }, waited: number): Promise<void> {
     const { reader, clock } = this.#deps.core;
     const secret = await reader.fresh(SECRETS, target);
-    const accountName = secret?.metadata.annotations?.['kubernetes.io/service-account.name'];
+    const accountName = secret?.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION];
     if (secret === undefined || accountName === undefined) return;
     const { namespace } = target;
     const account = await reader.fresh(SERVICE_ACCOUNTS, { namespace, name: accountName });

@@ -1,3 +1,4 @@
+import { SERVICE_NAME_LABEL, SKIP_MIRROR_LABEL } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import type { Log } from '@holdfast/platform';
 
@@ -21,7 +22,7 @@ const endpointsOf = (at: ApiAddress): Announced => ({
     apiVersion: 'v1',
     kind: 'Endpoints',
     // The slice is written beside it.
-    metadata: { ...METADATA, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    metadata: { ...METADATA, labels: { [SKIP_MIRROR_LABEL]: 'true' } },
     subsets: [{ addresses: [{ ip: at.ip }], ports: portsOf(at) }],
   },
 });
@@ -31,7 +32,7 @@ const sliceOf = (at: ApiAddress): Announced => ({
   object: {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { ...METADATA, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    metadata: { ...METADATA, labels: { [SERVICE_NAME_LABEL]: 'kubernetes' } },
     addressType: 'IPv4',
     endpoints: [{ addresses: [at.ip], conditions: { ready: true } }],
     ports: portsOf(at),

@@ -7,7 +7,6 @@ import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
 import { EventRing } from './event-ring.ts';
-import { FrameQueue } from './frame-queue.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import { encodeStored, withoutRevision, withRevision } from './stored-json.ts';
@@ -258,17 +257,4 @@ test('the initial state does not count against a watcher that keeps up', async (
     watcher.offer(new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined));
   }
   assert.equal(ended(), 1);
-});
-
-test('a watcher that is always one frame behind holds a bounded number of slots', () => {
-  const queue = new FrameQueue<number>();
-  queue.push(0);
-  let most = 0;
-  for (let i = 1; i <= 20_000; i++) {
-    queue.push(i);
-    assert.equal(queue.take(), i - 1);
-    most = Math.max(most, queue.slots);
-  }
-  assert.ok(most < 2_000, `${most} slots are held for one frame`);
-  assert.deepEqual([queue.size, queue.take(), queue.take(), queue.slots], [1, 20_000, undefined, 0]);
 });

@@ -1,9 +1,8 @@
 import type { WatchFrame } from '@holdfast/client';
+import { Fifo } from '@holdfast/platform';
 import { WATCHER_QUEUE_BYTES_MAX } from '../limits.ts';
-import type { CacheEvent, WatchType } from './cache-event.ts';
-import { objectFrame } from './cache-event.ts';
+import { type CacheEvent, objectFrame, type WatchType } from './cache-event.ts';
 import type { CachedObject } from './cached-object.ts';
-import { FrameQueue } from './frame-queue.ts';
 import { type Selection, selects } from './selection.ts';
 
 /** Turns one selected change into a frame; the default shares the event's own bytes. */
@@ -32,7 +31,7 @@ interface Pending {
 export class Watcher implements AsyncIterable<WatchFrame> {
   readonly selection: Selection;
   readonly #options: WatcherOptions;
-  readonly #queue = new FrameQueue<Pending>();
+  readonly #queue = new Fifo<Pending>();
   #queuedBytes = 0;
   /** Frames of the initial state still queued: as many as the resource has objects, whatever the client's pace. */
   #initialFrames = 0;
@@ -111,7 +110,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   }
 
   #next(): Promise<IteratorResult<WatchFrame>> {
-    const next = this.#queue.take();
+    const next = this.#queue.shift();
     if (next !== undefined) {
       this.#queuedBytes -= next.bytes;
       if (this.#initialFrames > 0) this.#initialFrames--;

@@ -5,6 +5,7 @@ import {
   type CustomResourceDefinitionStatus,
   decideCleanup,
   decideDefinitionStatus,
+  isTerminating,
   type ResourceDefinition,
   terminating,
 } from '@holdfast/api';
@@ -123,7 +124,7 @@ class Controller implements DefinitionController {
       for (const each of rivals) if (isWaiting(each)) this.#due.add(each.metadata.name ?? '');
       return;
     }
-    if (crd.metadata.deletionTimestamp !== undefined) return this.#cleanUp(crd);
+    if (isTerminating(crd)) return this.#cleanUp(crd);
     const sameGroup = rivals.filter(({ spec }) => spec.group === crd.spec.group);
     const status = decideDefinitionStatus(crd, sameGroup, core.clock.now());
     if (status !== undefined) await this.#writeStatus(crd, status);
@@ -155,7 +156,7 @@ class Controller implements DefinitionController {
     instances: readonly CachedObject[],
   ): Promise<void> {
     if (definition === undefined) return;
-    const due = instances.filter((each) => each.mutableCopy().metadata.deletionTimestamp === undefined);
+    const due = instances.filter((each) => !isTerminating(each.mutableCopy()));
     for (let start = 0; start < due.length; start += INSTANCES_DELETED_AT_ONCE) {
       const batch = due.slice(start, start + INSTANCES_DELETED_AT_ONCE);
       await Promise.all(batch.map((each) => this.#deleteInstance(definition, each)));

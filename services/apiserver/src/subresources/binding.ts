@@ -1,4 +1,4 @@
-import { findResource, type KubeObject, type Pod, type ResourceDefinition } from '@holdfast/api';
+import { findResource, isTerminating, type KubeObject, type Pod, type ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import {
   badRequest,
@@ -135,7 +135,7 @@ function refuseOther(definition: ResourceDefinition, { metadata }: Pod, wanted: 
 
 function refuseUnfit({ metadata, spec }: Pod): void {
   const named = { name: metadata.name ?? '' };
-  if (metadata.deletionTimestamp !== undefined) {
+  if (isTerminating({ metadata })) {
     throw refusal(named, `pod ${named.name} is being deleted, cannot be assigned to a host`);
   }
   if ((spec?.nodeName ?? '') !== '') {

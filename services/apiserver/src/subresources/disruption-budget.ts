@@ -2,6 +2,7 @@ import {
   type Condition,
   findResource,
   isPodReady,
+  isTerminating,
   POD_DISRUPTION_BUDGETS,
   PODS,
   type Pod,
@@ -82,7 +83,7 @@ async function checkPods(core: Core, budget: PodDisruptionBudget, pod: Pod): Pro
 
 const isHealthy = ({ spec, status }: PodDisruptionBudget, pod: Pod): boolean =>
   isPodReady(pod) &&
-  pod.metadata.deletionTimestamp === undefined &&
+  !isTerminating(pod) &&
   ownValue(status.disruptedPods, pod.metadata.name ?? '') === undefined &&
   selectorOf(spec.selector).matches(pod.metadata.labels);
 

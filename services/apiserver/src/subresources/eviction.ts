@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type Pod,
   type PodDisruptionBudget,
+  podCondition,
 } from '@holdfast/api';
 import { badRequest, conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
@@ -144,7 +145,7 @@ const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase ===
 function markEvicted(object: KubeObject, now: number): KubeObject {
   const pod = decodePod(object);
   const conditions = pod.status?.conditions ?? [];
-  const old = conditions.find(({ type }) => type === 'DisruptionTarget');
+  const old = podCondition(pod, 'DisruptionTarget');
   const lastTransitionTime = old?.status === 'True' ? old.lastTransitionTime : formatTime(now);
   const mark = {
     type: 'DisruptionTarget',

@@ -1,7 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { NODES, PODS, type ResourceRef, SECRETS, SERVICE_ACCOUNTS, type Secret } from '@holdfast/api';
-import type { Clock, Ids } from '@holdfast/platform';
-import { parseTime } from '@holdfast/platform';
+import {
+  ACCOUNT_TOKEN_SECRET,
+  NODES,
+  PODS,
+  type ResourceRef,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  type Secret,
+} from '@holdfast/api';
+import { type Clock, type Ids, parseTime } from '@holdfast/platform';
 import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../identity.ts';
 import type { ObjectReader } from '../reader.ts';
 import type { Claims, TokenSigner } from './jwt.ts';
@@ -173,8 +180,7 @@ const isLongLived = ({ secret, expires, issued }: Content): boolean =>
   secret !== undefined && expires - issued === LONG_LIVED_SECONDS;
 
 function isTokenOf({ data, type, metadata }: Secret, token: string): boolean {
-  if (type !== 'kubernetes.io/service-account-token' || Object.hasOwn(metadata.labels ?? {}, INVALID_SINCE))
-    return false;
+  if (type !== ACCOUNT_TOKEN_SECRET || Object.hasOwn(metadata.labels ?? {}, INVALID_SINCE)) return false;
   const kept = createHash('sha256')
     .update(Buffer.from(data?.['token'] ?? '', 'base64'))
     .digest();

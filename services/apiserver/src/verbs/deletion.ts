@@ -1,4 +1,4 @@
-import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
+import { type DeleteOptions, isTerminating, type KubeObject, type ResourceDefinition } from '@holdfast/api';
 import { formatTime, parseTime } from '@holdfast/platform';
 import { isHeld, markTerminating } from './holds.ts';
 
@@ -28,7 +28,7 @@ export function decideDeletion(input: DeletionInput): DeletionStep {
   // Only metadata changes; whatever else does is replaced.
   const copy = { ...input.old, metadata: { ...input.old.metadata } };
   const { beginsDeletion } = input.definition.strategy;
-  const isFirst = copy.metadata.deletionTimestamp === undefined;
+  const isFirst = !isTerminating(copy);
   const object = isFirst && beginsDeletion !== undefined ? beginsDeletion(copy, input.now) : copy;
   const finalizersChanged = applyPropagation(object, input);
   const grace = gracePeriod(input);
@@ -52,7 +52,7 @@ interface Graceful {
 
 function decideGraceful(input: DeletionInput, object: KubeObject, state: Graceful): DeletionStep {
   const { metadata } = input.old;
-  if (metadata.deletionTimestamp !== undefined) {
+  if (isTerminating({ metadata })) {
     return decideAgain(input, object, { ...state, running: metadata.deletionGracePeriodSeconds ?? 0 });
   }
   markDeleted(object, input.now, state.grace);
@@ -91,7 +91,7 @@ const dated = (graceSeconds: number): number => Math.min(graceSeconds, GRACE_DAT
 
 function markDeleted(object: KubeObject, now: number, graceSeconds: number): boolean {
   const { metadata } = object;
-  if (metadata.deletionTimestamp !== undefined) return false;
+  if (isTerminating({ metadata })) return false;
   metadata.deletionTimestamp = formatTime(now + dated(graceSeconds) * 1000);
   metadata.deletionGracePeriodSeconds = graceSeconds;
   if (metadata.generation !== undefined && metadata.generation > 0) metadata.generation += 1;

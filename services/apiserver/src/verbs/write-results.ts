@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { isTerminating, type KubeObject, type ResourceDefinition } from '@holdfast/api';
 import { alreadyExists, badRequest, conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import type { StoreKey, WriteOperation } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
@@ -73,7 +73,7 @@ async function write(
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
   // What is being deleted has to lose its finalizers although the store is full.
-  const options = old?.metadata.deletionTimestamp === undefined ? undefined : RELEASING;
+  const options = old !== undefined && isTerminating(old) ? RELEASING : undefined;
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const asked = core.services.allocate({ definition, object, old, avoid });
     const allocation = asked instanceof Promise ? await asked : asked;

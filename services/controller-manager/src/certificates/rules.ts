@@ -1,13 +1,16 @@
+import { API_CLIENT_SIGNER, KUBELET_CLIENT_SIGNER, LEGACY_SIGNER } from '@holdfast/api';
 import { isReservedSubject } from '@holdfast/client';
 import type { RequestedIdentity } from './port.ts';
 
-export const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
-export const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
-export const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
 
 /** Signers whose certificates this cluster hands out. */
-export const SIGNERS: ReadonlySet<string> = new Set([API_CLIENT, KUBELET_CLIENT, KUBELET_SERVING, LEGACY_UNKNOWN]);
+export const SIGNERS: ReadonlySet<string> = new Set([
+  API_CLIENT_SIGNER,
+  KUBELET_CLIENT_SIGNER,
+  KUBELET_SERVING,
+  LEGACY_SIGNER,
+]);
 
 const MASTERS = 'system:masters';
 const NODES = 'system:nodes';
@@ -18,9 +21,9 @@ export function refusalOf(signer: string, identity: RequestedIdentity, usages: r
   if (isReservedSubject([identity.commonName], identity.organizations))
     return 'subject is reserved for the API servers';
   switch (signer) {
-    case API_CLIENT:
+    case API_CLIENT_SIGNER:
       return apiClientRefusal(identity, usages);
-    case KUBELET_CLIENT:
+    case KUBELET_CLIENT_SIGNER:
       return kubeletClientRefusal(identity, usages);
     case KUBELET_SERVING:
       return kubeletServingRefusal(identity, usages);
@@ -31,7 +34,7 @@ export function refusalOf(signer: string, identity: RequestedIdentity, usages: r
 
 /** Admission refuses superusers as well; here the subject is the one that the certificate will have. */
 function apiClientRefusal({ organizations }: RequestedIdentity, usages: readonly string[]): string | undefined {
-  if (organizations.includes(MASTERS)) return `use of ${API_CLIENT} signer with ${MASTERS} group is not allowed`;
+  if (organizations.includes(MASTERS)) return `use of ${API_CLIENT_SIGNER} signer with ${MASTERS} group is not allowed`;
   const allowed = ['digital signature', 'key encipherment', 'client auth'];
   const other = usages.find((usage) => !allowed.includes(usage));
   if (other !== undefined) return `invalid usage for client certificate: ${other}`;

@@ -1,3 +1,4 @@
+import { API_CLIENT_SIGNER, KUBELET_CLIENT_SIGNER, LEGACY_SIGNER } from '@holdfast/api';
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { webcrypto, X509Certificate } from 'node:crypto';
@@ -12,7 +13,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import type { CertificateAuthority } from './port.ts';
-import { API_CLIENT, KUBELET_CLIENT, KUBELET_SERVING, LEGACY_UNKNOWN, refusalOf } from './rules.ts';
+import { KUBELET_SERVING, refusalOf } from './rules.ts';
 import { openAuthority, readRequest } from './x509.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -127,30 +128,30 @@ test('each signer refuses in the words of Kubernetes', () => {
   const client = ['client auth', 'digital signature', 'key encipherment'];
   const serving = ['server auth', 'digital signature'];
   const named = { ...node, dnsNames: ['a'] };
-  assert.equal(refusalOf(KUBELET_CLIENT, node, client), undefined);
-  assert.equal(refusalOf(KUBELET_CLIENT, node, client.slice(0, 2)), undefined, 'keys that cannot encipher');
-  assert.equal(refusalOf(KUBELET_CLIENT, named, client), 'DNS subjectAltNames are not allowed');
+  assert.equal(refusalOf(KUBELET_CLIENT_SIGNER, node, client), undefined);
+  assert.equal(refusalOf(KUBELET_CLIENT_SIGNER, node, client.slice(0, 2)), undefined, 'keys that cannot encipher');
+  assert.equal(refusalOf(KUBELET_CLIENT_SIGNER, named, client), 'DNS subjectAltNames are not allowed');
   assert.equal(
-    refusalOf(KUBELET_CLIENT, { ...node, organizations: ['system:nodes', 'x'] }, client),
+    refusalOf(KUBELET_CLIENT_SIGNER, { ...node, organizations: ['system:nodes', 'x'] }, client),
     'subject organization is not system:nodes',
   );
   assert.equal(
-    refusalOf(KUBELET_CLIENT, { ...node, commonName: 'a' }, client),
+    refusalOf(KUBELET_CLIENT_SIGNER, { ...node, commonName: 'a' }, client),
     'subject common name does not begin with system:node:',
   );
   const mismatch = 'usages did not match [client auth digital signature key encipherment]';
-  assert.equal(refusalOf(KUBELET_CLIENT, node, [...client, 'server auth']), mismatch);
+  assert.equal(refusalOf(KUBELET_CLIENT_SIGNER, node, [...client, 'server auth']), mismatch);
   assert.equal(refusalOf(KUBELET_SERVING, named, serving), undefined);
   assert.equal(refusalOf(KUBELET_SERVING, node, serving), 'DNS or IP subjectAltName is required');
-  assert.equal(refusalOf(API_CLIENT, named, client), undefined);
-  assert.equal(refusalOf(API_CLIENT, node, serving), 'invalid usage for client certificate: server auth');
+  assert.equal(refusalOf(API_CLIENT_SIGNER, named, client), undefined);
+  assert.equal(refusalOf(API_CLIENT_SIGNER, node, serving), 'invalid usage for client certificate: server auth');
   assert.equal(
-    refusalOf(API_CLIENT, node, ['digital signature']),
+    refusalOf(API_CLIENT_SIGNER, node, ['digital signature']),
     'missing required usage for client certificate: client auth',
   );
   assert.equal(
-    refusalOf(API_CLIENT, { ...node, organizations: ['system:masters'] }, client),
+    refusalOf(API_CLIENT_SIGNER, { ...node, organizations: ['system:masters'] }, client),
     'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
   );
-  assert.equal(refusalOf(LEGACY_UNKNOWN, node, ['any']), undefined);
+  assert.equal(refusalOf(LEGACY_SIGNER, node, ['any']), undefined);
 });

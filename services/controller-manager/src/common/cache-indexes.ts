@@ -1,8 +1,14 @@
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, ResourceRef } from '@holdfast/api';
+import {
+  type KubeObject,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type ResourceRef,
+  storageClassOf,
+} from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import { controllerOf, namespaceOf } from './meta.ts';
 import { claimKeysOf } from './pod-claims.ts';
-import { classOf } from './storage-class.ts';
 
 /** All indexes; a cache has those of its kind (`cacheIndexesOf`). */
 const CACHE_INDEXES = {
@@ -58,7 +64,7 @@ function freeInClass(object: KubeObject): readonly string[] {
   const isFree =
     (object.kind === 'PersistentVolume' && (object as PersistentVolume).spec.claimRef === undefined) ||
     (object.kind === 'PersistentVolumeClaim' && ((object as PersistentVolumeClaim).spec.volumeName ?? '') === '');
-  return isFree ? [classOf(object as PersistentVolume | PersistentVolumeClaim)] : [];
+  return isFree ? [storageClassOf(object as PersistentVolume | PersistentVolumeClaim)] : [];
 }
 
 function nodeNameOf(object: KubeObject): readonly string[] {

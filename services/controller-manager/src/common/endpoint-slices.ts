@@ -1,9 +1,14 @@
-import type { DiscoveryV1EndpointPort, Endpoint, EndpointSlice, KubeObject } from '@holdfast/api';
+import {
+  type DiscoveryV1EndpointPort,
+  type Endpoint,
+  type EndpointSlice,
+  type KubeObject,
+  SERVICE_NAME_LABEL,
+} from '@holdfast/api';
 import { canonicalJson, isSame, safeSuffix } from './hash.ts';
 import { byName, controllerReference, nameOf, namespaceOf, uidOf } from './meta.ts';
 import { HEADLESS_LABEL } from './service-backends.ts';
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 /** What a controller says of its slices; the owner's labels cannot say otherwise. */
 export const RESERVED_SLICE_LABELS: ReadonlySet<string> = new Set([

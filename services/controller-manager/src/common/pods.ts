@@ -1,4 +1,5 @@
 import {
+  DELETION_COST_ANNOTATION,
   isPodFinished,
   isPodReady,
   type OwnerReference,
@@ -82,11 +83,10 @@ export function podFromTemplate(
   };
 }
 
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const PHASE_ORDER: ReadonlyMap<string, number> = new Map(Object.entries({ Pending: 0, Unknown: 1, Running: 2 }));
 
 function deletionCost(pod: Pod): number {
-  const text = pod.metadata.annotations?.[DELETION_COST];
+  const text = pod.metadata.annotations?.[DELETION_COST_ANNOTATION];
   return text !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 

@@ -1,6 +1,6 @@
-import { ENDPOINT_SLICES, type EndpointSlice } from '@holdfast/api';
+import { ENDPOINT_SLICES, type EndpointSlice, SERVICE_NAME_LABEL } from '@holdfast/api';
 import type { ControllerContext } from './context.ts';
-import { MANAGED_BY_LABEL, SERVICE_NAME_LABEL, type SliceAction, type SliceOwner } from './endpoint-slices.ts';
+import { MANAGED_BY_LABEL, type SliceAction, type SliceOwner } from './endpoint-slices.ts';
 import { controllerOf, nameOf, namespaceOf, targetOf, toTarget, uidOf } from './meta.ts';
 import { isAlreadyExists, isNamespaceTerminating, unlessChanged } from './writes.ts';
 

@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { isTerminating, type KubeObject, type ResourceRef } from '@holdfast/api';
 import type { ApiClient, DeleteRequest, Target } from '@holdfast/client';
 import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
@@ -159,11 +159,11 @@ export class ApiModel {
     const metadata = {
       ...object.metadata,
       generation: (old.metadata.generation ?? 1) + (changed ? 1 : 0),
-      ...(old.metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.metadata.deletionTimestamp }),
+      ...(!isTerminating(old) ? {} : { deletionTimestamp: old.metadata.deletionTimestamp }),
     };
     const next = { ...rest, ...(oldStatus === undefined ? {} : { status: oldStatus }), metadata } as unknown as T;
     const isHeld = (metadata.finalizers ?? []).length > 0 || this.#endsGracefully(resource, old, {});
-    if (metadata.deletionTimestamp === undefined || isHeld) return this.#store(resource, next);
+    if (!isTerminating({ metadata }) || isHeld) return this.#store(resource, next);
     this.drop(resource, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
     return { ...next, metadata: { ...metadata, resourceVersion: String(this.#revision) } };
   }

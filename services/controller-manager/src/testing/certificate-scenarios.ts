@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '@holdfast/api';
+import {
+  API_CLIENT_SIGNER,
+  CERTIFICATE_SIGNING_REQUESTS,
+  type CertificateSigningRequest,
+  KUBELET_CLIENT_SIGNER,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from '../certificates/port.ts';
-import { API_CLIENT, KUBELET_CLIENT } from '../certificates/rules.ts';
 import type { Managers, Scenario } from './scenarios.ts';
 
 /** In a model the request is the name of the node that it is for. */
@@ -30,7 +34,7 @@ export const certificateRequest = (
   metadata: { name },
   spec: {
     request: name,
-    signerName: KUBELET_CLIENT,
+    signerName: KUBELET_CLIENT_SIGNER,
     username: `system:node:${name}`,
     usages: ['client auth', 'digital signature'],
     ...spec,
@@ -42,8 +46,8 @@ async function answerRequests(managers: Managers, live: Scenario): Promise<void>
   const { api, clock } = managers.world;
   const user = api.client('user');
   await user.create(CERTIFICATE_SIGNING_REQUESTS, certificateRequest('node-a'));
-  await user.create(CERTIFICATE_SIGNING_REQUESTS, certificateRequest('jane', { signerName: API_CLIENT }));
-  const wrong = certificateRequest('john', { signerName: API_CLIENT, usages: ['server auth'] });
+  await user.create(CERTIFICATE_SIGNING_REQUESTS, certificateRequest('jane', { signerName: API_CLIENT_SIGNER }));
+  const wrong = certificateRequest('john', { signerName: API_CLIENT_SIGNER, usages: ['server auth'] });
   await user.create(CERTIFICATE_SIGNING_REQUESTS, wrong);
   await live(managers);
   const told = (name: string): unknown => {

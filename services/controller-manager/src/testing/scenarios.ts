@@ -270,7 +270,7 @@ export function endOf({ world }: Managers): readonly string[] {
     `${object.kind} ${JSON.stringify([
       keyOf(object),
       'spec' in object ? object.spec : undefined,
-      object.metadata.deletionTimestamp === undefined,
+      !isTerminating(object),
       object.metadata.finalizers,
       booksOf(object),
       figuresOf(object),

@@ -1,11 +1,14 @@
 import {
   fenceOf,
+  hasTaint,
   isFinishedPhase,
+  isMirrorPod,
   isNodeReady,
   isOutOfService,
+  isTerminating,
   type Node,
   type NodeCondition,
-  OUT_OF_SERVICE,
+  OUT_OF_SERVICE_TAINT,
   type PersistentVolume,
   type Pod,
 } from '@holdfast/api';
@@ -187,16 +190,12 @@ function release(snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
   if (!isReleased) {
     return hasTaint(node, FENCED_TAINT) ? rest : { kind: 'keep-off', taint: FENCED_TAINT, effect: 'NoSchedule' };
   }
-  if (!isOutOfService(node)) return { kind: 'keep-off', taint: OUT_OF_SERVICE, effect: 'NoExecute' };
+  if (!isOutOfService(node)) return { kind: 'keep-off', taint: OUT_OF_SERVICE_TAINT, effect: 'NoExecute' };
   const ending = pods.filter(mayEnd);
   if (ending.length > 0) return { kind: 'end-pods', pods: ending };
   const held = volumes.filter((volume) => isAttachedTo(volume, node));
   return held.length === 0 || fenceOf(node) !== 'node' ? rest : { kind: 'break', volumes: held };
 }
-
-const hasTaint = ({ spec }: Node, wanted: string): boolean => (spec.taints ?? []).some(({ key }) => key === wanted);
-
-const MIRROR = 'kubernetes.io/config.mirror';
 
 /**
  * Pods of the machine's own files come back with it; those that tolerate the taint asked to be left alone; those that were ended and
@@ -204,10 +203,10 @@ const MIRROR = 'kubernetes.io/config.mirror';
  */
 const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
   !isFinishedPhase(status.phase) &&
-  (metadata.deletionTimestamp === undefined || metadata.deletionGracePeriodSeconds !== 0) &&
-  metadata.annotations?.[MIRROR] === undefined &&
+  (!isTerminating({ metadata }) || metadata.deletionGracePeriodSeconds !== 0) &&
+  !isMirrorPod({ metadata }) &&
   !(spec.tolerations ?? []).some(
-    ({ key, operator }) => key === OUT_OF_SERVICE || ((key ?? '') === '' && operator === 'Exists'),
+    ({ key, operator }) => key === OUT_OF_SERVICE_TAINT || ((key ?? '') === '' && operator === 'Exists'),
   );
 
 /** Storage is given back only when the node has closed what was taken from it: its old processes would go on writing. */

@@ -1,4 +1,4 @@
-import { FENCED, type Node, type NodeCondition } from '@holdfast/api';
+import { FENCED, type Node, type NodeCondition, nodeCondition } from '@holdfast/api';
 import { isJsonObject, ownValue, parseJson } from '@holdfast/machinery';
 import type { FenceScope } from '../agents/port.ts';
 
@@ -60,7 +60,4 @@ export function isMarked({ metadata }: Node, annotation: string): boolean {
   return value !== undefined && value !== '' && value !== 'false';
 }
 
-export const conditionOf = ({ status }: Node, type: string): NodeCondition | undefined =>
-  (status.conditions ?? []).find((condition) => condition.type === type);
-
-export const fencedConditionOf = (node: Node): NodeCondition | undefined => conditionOf(node, FENCED);
+export const fencedConditionOf = (node: Node): NodeCondition | undefined => nodeCondition(node, FENCED);

@@ -1,28 +1,26 @@
-import type { Node, Pod } from '@holdfast/api';
-import { claimOf, conditionOf, fencedConditionOf, isMarked, PARTITIONED, REQUESTED, UNFENCE } from './marks.ts';
+import { hasTaint, type Node, nodeCondition, type Pod, podCondition, UNREACHABLE_TAINT } from '@holdfast/api';
+import { claimOf, fencedConditionOf, isMarked, PARTITIONED, REQUESTED, UNFENCE } from './marks.ts';
 
-export const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const NODE_DOWN = 'NodeDown';
 
 /** What says that a node is cut off; empty = nothing does. */
 export function signsOf(node: Node, pods: readonly Pod[]): readonly string[] {
   const down = pods.filter(isDown).length;
   return [
-    ...(conditionOf(node, 'Ready')?.status === 'Unknown' ? ['Ready is Unknown'] : []),
-    ...(isUnreachable(node) ? [`taint ${UNREACHABLE}`] : []),
+    ...(nodeCondition(node, 'Ready')?.status === 'Unknown' ? ['Ready is Unknown'] : []),
+    ...(isUnreachable(node) ? [`taint ${UNREACHABLE_TAINT}`] : []),
     ...(down === 0 ? [] : [`${down} pod(s) with the condition ${NODE_DOWN}`]),
     ...(isMarked(node, PARTITIONED) ? [`annotation ${PARTITIONED}`] : []),
   ];
 }
 
-const isUnreachable = ({ spec }: Node): boolean => (spec.taints ?? []).some(({ key }) => key === UNREACHABLE);
+const isUnreachable = (node: Node): boolean => hasTaint(node, UNREACHABLE_TAINT);
 
-const isDown = ({ status }: Pod): boolean =>
-  (status.conditions ?? []).some(({ type, status: value }) => type === NODE_DOWN && value === 'True');
+const isDown = (pod: Pod): boolean => podCondition(pod, NODE_DOWN)?.status === 'True';
 
 /** Whether the node is more than one of many that are well: only then its pods and volumes are read. */
 export function isConcerned(node: Node): boolean {
-  const ready = conditionOf(node, 'Ready');
+  const ready = nodeCondition(node, 'Ready');
   const isIll = ready !== undefined && ready.status !== 'True';
   return isIll || isUnreachable(node) || isTold(node) || isUnderWay(node);
 }

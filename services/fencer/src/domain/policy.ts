@@ -1,7 +1,13 @@
-import { isPodFinished, type Node, type PersistentVolume, type Pod, type PodDisruptionBudget } from '@holdfast/api';
+import {
+  isPodFinished,
+  type Node,
+  type PersistentVolume,
+  type Pod,
+  type PodDisruptionBudget,
+  UNREACHABLE_TAINT,
+} from '@holdfast/api';
 import { compileLabelSelector } from '@holdfast/machinery';
 import type { AgentConfig, FenceRule, FencerConfiguration } from '../configuration/configuration.ts';
-import { UNREACHABLE } from './partition.ts';
 import { isAttachedTo, isServedBy } from './storage.ts';
 
 export interface PolicyInput {
@@ -73,7 +79,7 @@ const isRunning = (pod: Pod): boolean => !isPodFinished(pod);
 export function toleratedSeconds({ spec }: Pod): number {
   const own = (spec.tolerations ?? []).filter(
     ({ key, operator, effect }) =>
-      ((key ?? '') === '' ? operator === 'Exists' : key === UNREACHABLE) &&
+      ((key ?? '') === '' ? operator === 'Exists' : key === UNREACHABLE_TAINT) &&
       ((effect ?? '') === '' || effect === 'NoExecute'),
   );
   if (own.length === 0) return 0;

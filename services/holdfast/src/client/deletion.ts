@@ -1,4 +1,4 @@
-import type { KubeObject } from '@holdfast/api';
+import { isFinishedPhase, type KubeObject } from '@holdfast/api';
 import type { DeleteRequest } from '@holdfast/client';
 import { misuse } from './misuse.ts';
 import { at, textAt } from './resources.ts';
@@ -48,11 +48,10 @@ function podRisk(pod: KubeObject): string {
 /** A pod that grants no time is removed by a deletion that says nothing of time, while its processes still run. */
 function goesAtOnce(object: KubeObject): boolean {
   if (object.kind !== 'Pod' || nodeOf(object) === '') return false;
-  const hasEnded = ENDED_PHASES.has(textAt(at(object, 'status'), 'phase'));
+  const hasEnded = isFinishedPhase(textAt(at(object, 'status'), 'phase'));
   return !hasEnded && at(at(object, 'spec'), 'terminationGracePeriodSeconds') === NO_TIME;
 }
 
-const ENDED_PHASES: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
 const NO_TIME = 0;
 
 /** It concerns the object that was looked at, not a later one of the same name. */

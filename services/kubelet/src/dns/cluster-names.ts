@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { ENDPOINT_SLICES, type EndpointSlice, type Service as KubeService, SERVICES } from '@holdfast/api';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  type Service as KubeService,
+  SERVICE_NAME_LABEL,
+  SERVICES,
+} from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import { type ApiClient, createInformer } from '@holdfast/client';
 import type { Clock, Log, Random, Service } from '@holdfast/platform';
@@ -27,9 +33,8 @@ export interface ClusterNames extends Service {
   address(): { readonly address: string; readonly port: number } | undefined;
 }
 
-const SERVICE_LABEL = 'kubernetes.io/service-name';
 const sliceKey = ({ metadata }: EndpointSlice): string =>
-  `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_LABEL] ?? ''}`;
+  `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`;
 
 /**
  * The names of services for pods that share this machine's network. `start` resolves when it answers; before the first list

@@ -1,5 +1,5 @@
 import {
-  compileNodeTerms,
+  compileRequiredNodes,
   firstUntolerated,
   type Pod,
   podRequests,
@@ -107,8 +107,5 @@ function toleratesNode({ spec }: Pod, { taints }: AdmittingNode): boolean {
 }
 
 function selects({ spec }: Pod, node: AdmittingNode): boolean {
-  if (Object.entries(spec.nodeSelector ?? {}).some(([key, wanted]) => ownValue(node.labels, key) !== wanted))
-    return false;
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || compileNodeTerms(required.nodeSelectorTerms)(node);
+  return compileRequiredNodes({ spec })?.(node) !== false;
 }

@@ -1,4 +1,4 @@
-import type { Container, Pod, ResourceRequirements, SeccompProfile } from '@holdfast/api';
+import { type Container, type Pod, qosClassOf, type ResourceRequirements, type SeccompProfile } from '@holdfast/api';
 import { milliValue, parseQuantity, value as unitsOf } from '@holdfast/machinery';
 import type { ImageStatus } from '../runtime/port-images.ts';
 import type {
@@ -8,7 +8,6 @@ import type {
   SecurityProfile,
 } from '../runtime/port-isolation.ts';
 import { ContainerConfigError } from './environment.ts';
-import { qosClass } from './qos.ts';
 import { supplementalGroups } from './sandbox-isolation.ts';
 
 export interface IsolationContext {
@@ -61,7 +60,7 @@ const NODE_CRITICAL_PRIORITY = 2_000_001_000;
 /** The less of the node a container asked for, the sooner it goes when the node runs out of memory. */
 function oomScoreAdjust(pod: Pod, memoryRequest: string, nodeMemory: string): number {
   if ((pod.spec.priority ?? 0) >= NODE_CRITICAL_PRIORITY) return PROTECTED;
-  const qos = pod.status.qosClass ?? qosClass(pod);
+  const qos = pod.status.qosClass ?? qosClassOf(pod);
   if (qos === 'Guaranteed') return PROTECTED;
   if (qos === 'BestEffort') return FIRST_TO_GO;
   const capacity = unitsOf(parseQuantity(nodeMemory));

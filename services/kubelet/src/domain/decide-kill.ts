@@ -1,4 +1,4 @@
-import type { Pod } from '@holdfast/api';
+import { type Pod, sidecarsOf } from '@holdfast/api';
 import { MIN_CONTAINER_GRACE_SECONDS } from '../limits.ts';
 import type { ContainerStatus } from '../runtime/port.ts';
 import { untilRetry } from './back-off.ts';
@@ -30,7 +30,7 @@ export function decideKill(
 }
 
 function nextToStop(alive: readonly ContainerStatus[], pod: Pod | undefined): readonly ContainerStatus[] {
-  const sidecars = (pod?.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod?.spec);
   const others = alive.filter(({ config }) => !sidecars.some(({ name }) => name === config.name));
   if (others.length > 0) return others;
   const last = sidecars.findLast(({ name }) => alive.some(({ config }) => config.name === name));

@@ -1,10 +1,10 @@
-import type { Pod, PodStatus } from '@holdfast/api';
+import { isPodFinished, isTerminating, type Pod, type PodStatus } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
 import { ORPHAN_GRACE_SECONDS } from '../limits.ts';
 import { decideActive } from './decide-active.ts';
 import { decideKill } from './decide-kill.ts';
 import { effectivePodGrace } from './grace.ts';
-import { isTerminal, podStatus, rejectedStatus, writeIfChanged } from './pod-status.ts';
+import { podStatus, rejectedStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodFailure, PodMemory, PodObservation } from './pod-worker-types.ts';
 
 /**
@@ -14,8 +14,8 @@ import type { Decision, PodAction, PodFailure, PodMemory, PodObservation } from 
 export function decidePod(observation: PodObservation, memory: PodMemory, now: number): Decision {
   const { pod } = observation;
   if (pod === undefined) return decideOrphan(observation, memory, now);
-  if (pod.metadata.deletionTimestamp !== undefined) return decideTerminating(observation, pod, { memory, now });
-  if (isTerminal(pod.status.phase)) return decideEnded(observation, pod, { memory, now });
+  if (isTerminating(pod)) return decideTerminating(observation, pod, { memory, now });
+  if (isPodFinished(pod)) return decideEnded(observation, pod, { memory, now });
   const failure = memory.rejected ?? findFailure(observation, pod, now);
   if (failure !== undefined) return decideFailed(observation, pod, { memory, now, failure });
   return decideActive(observation, pod, { memory, now });

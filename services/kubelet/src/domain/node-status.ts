@@ -1,9 +1,14 @@
 import {
+  ARCH_LABEL,
   type ContainerImage,
+  HOSTNAME_LABEL,
   NODE_INCARNATION,
   type Node,
   type NodeCondition,
   type NodeStatus,
+  OLD_ARCH_LABEL,
+  OLD_OS_LABEL,
+  OS_LABEL,
   podOfVolumeInUse,
   SELF_FENCING_CONDITION,
   type Taint,
@@ -53,11 +58,11 @@ export const KUBELET_VERSION = 'v1.32.0';
 export function defaultLabels({ name, nodeInfo }: NodeFacts): Record<string, string> {
   const { architecture, operatingSystem } = nodeInfo;
   return {
-    'beta.kubernetes.io/arch': architecture,
-    'beta.kubernetes.io/os': operatingSystem,
-    'kubernetes.io/arch': architecture,
-    'kubernetes.io/hostname': name,
-    'kubernetes.io/os': operatingSystem,
+    [OLD_ARCH_LABEL]: architecture,
+    [OLD_OS_LABEL]: operatingSystem,
+    [ARCH_LABEL]: architecture,
+    [HOSTNAME_LABEL]: name,
+    [OS_LABEL]: operatingSystem,
   };
 }
 

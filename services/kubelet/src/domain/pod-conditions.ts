@@ -1,4 +1,4 @@
-import type { ContainerStatus as ApiContainerStatus, PodCondition } from '@holdfast/api';
+import { type ContainerStatus as ApiContainerStatus, type Pod, type PodCondition, sidecarsOf } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { StatusContext } from './container-status.ts';
 
@@ -37,15 +37,17 @@ export function podConditions(context: StatusContext, parts: StatusParts): PodCo
   return [...own, ...old.filter((condition) => !(condition.type in verdicts))];
 }
 
+const namesOfSidecars = ({ spec }: Pod): ReadonlySet<string> => new Set(sidecarsOf(spec).map(({ name }) => name));
+
 function initialized({ pod }: StatusContext, { phase, containers, initContainers }: StatusParts): Verdict {
   const appHasRun = containers.some(
     ({ state, lastState }) => state.running !== undefined || lastState.terminated !== undefined,
   );
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
-  const incomplete = initContainers.filter(({ name, ready: isReady, started }) => {
-    const isSidecar = pod.spec.initContainers?.find((each) => each.name === name)?.restartPolicy === 'Always';
-    return !(isSidecar ? started === true : isReady);
-  });
+  const sidecars = namesOfSidecars(pod);
+  const incomplete = initContainers.filter(
+    ({ name, ready: isReady, started }) => !(sidecars.has(name) ? started === true : isReady),
+  );
   if (incomplete.length === 0 || appHasRun) return TRUE;
   return {
     status: 'False',
@@ -57,9 +59,8 @@ function initialized({ pod }: StatusContext, { phase, containers, initContainers
 function containersReady({ pod }: StatusContext, { phase, containers, initContainers }: StatusParts): Verdict {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
-  const sidecars = initContainers.filter(
-    ({ name }) => pod.spec.initContainers?.find((each) => each.name === name)?.restartPolicy === 'Always',
-  );
+  const names = namesOfSidecars(pod);
+  const sidecars = initContainers.filter(({ name }) => names.has(name));
   const unready = [...sidecars, ...containers].filter((status) => !status.ready);
   if (unready.length === 0) return TRUE;
   return {

@@ -1,11 +1,17 @@
-import type { ContainerStatus as ApiContainerStatus, Pod, PodCondition, PodStatus } from '@holdfast/api';
+import {
+  type ContainerStatus as ApiContainerStatus,
+  isFinishedPhase,
+  type Pod,
+  type PodCondition,
+  type PodStatus,
+  qosClassOf,
+} from '@holdfast/api';
 import { semanticEqual } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { containerStatus, type StatusContext } from './container-status.ts';
 import { podConditions } from './pod-conditions.ts';
 import type { NodeFacts, PodAction, PodFailure, PodMemory } from './pod-worker-types.ts';
-import { qosClass } from './qos.ts';
 import { initHasFailed, initIsDone, lifeLookup, shouldRestart } from './restart.ts';
 
 /** The status the API should show for what this node knows. Fields and conditions of others are kept as they are. */
@@ -29,7 +35,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
     hostIP: node.address,
     hostIPs: [{ ip: node.address }],
     ...addresses(sandbox),
-    qosClass: old.qosClass ?? qosClass(pod),
+    qosClass: old.qosClass ?? qosClassOf(pod),
     startTime: old.startTime ?? formatTime(context.now),
   };
 }
@@ -56,7 +62,7 @@ function withDisruption(
 /** A pod that never had anything here: nothing is said of its containers. */
 export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, now: number): PodStatus {
   const { qosClass: known, startTime = formatTime(now) } = pod.status;
-  return { ...pod.status, phase: 'Failed', reason, message, startTime, qosClass: known ?? qosClass(pod) };
+  return { ...pod.status, phase: 'Failed', reason, message, startTime, qosClass: known ?? qosClassOf(pod) };
 }
 
 /** Those of its life, also when that is over: without a sandbox they stay as they were told. */
@@ -68,10 +74,6 @@ function addresses(sandbox: SandboxStatus | undefined): Pick<PodStatus, 'podIP' 
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
-export function isTerminal(phase: string | undefined): phase is 'Succeeded' | 'Failed' {
-  return phase === 'Succeeded' || phase === 'Failed';
-}
-
 function podPhase(
   context: StatusContext,
   statuses: {
@@ -81,7 +83,7 @@ function podPhase(
   failure: PodFailure | undefined,
 ): Phase {
   const old = context.pod.status.phase;
-  if (isTerminal(old)) return old;
+  if (isFinishedPhase(old)) return old;
   if (context.stage === 'final')
     return failure === undefined && allSucceeded(statuses.containers) ? 'Succeeded' : 'Failed';
   const computed = context.stage === 'active' ? activePhase(context, statuses.containers) : 'Pending';

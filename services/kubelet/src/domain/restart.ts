@@ -1,4 +1,4 @@
-import type { Container, Pod } from '@holdfast/api';
+import { type Container, isSidecar, type Pod } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import { restartDelay } from './back-off.ts';
 import type { PodMemory } from './pod-worker-types.ts';
@@ -9,7 +9,7 @@ export type ContainerRole = 'app' | 'init' | 'sidecar' | 'ephemeral';
 export function roleOf(container: Container, pod: Pod): ContainerRole {
   const isIn = (list: readonly { readonly name: string }[] | undefined): boolean =>
     list?.some(({ name }) => name === container.name) === true;
-  if (isIn(pod.spec.initContainers)) return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+  if (isIn(pod.spec.initContainers)) return isSidecar(container) ? 'sidecar' : 'init';
   return isIn(pod.spec.ephemeralContainers) ? 'ephemeral' : 'app';
 }
 

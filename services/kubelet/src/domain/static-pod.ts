@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
-import { findResource, type KubeObject, type ObjectMeta, type Pod, schemaFor } from '@holdfast/api';
+import {
+  findResource,
+  isTerminating,
+  type KubeObject,
+  MIRROR_ANNOTATION,
+  type ObjectMeta,
+  type Pod,
+  schemaFor,
+} from '@holdfast/api';
 import { DecodeError, decodeWithSchema, type Json } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 
 const HASH = 'kubernetes.io/config.hash';
-const MIRROR = 'kubernetes.io/config.mirror';
 const SOURCE = 'kubernetes.io/config.source';
 const SEEN = 'kubernetes.io/config.seen';
 
@@ -93,7 +100,7 @@ export function mirrorOf(pod: Pod, node: KubeObject): Pod {
     name,
     namespace,
     ...(labels === undefined ? {} : { labels }),
-    annotations: { ...annotations, [MIRROR]: annotations[HASH] ?? '' },
+    annotations: { ...annotations, [MIRROR_ANNOTATION]: annotations[HASH] ?? '' },
     ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid, controller: true }],
   };
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec, status: {} };
@@ -103,21 +110,17 @@ export function mirrorOf(pod: Pod, node: KubeObject): Pod {
 export const isStatic = ({ metadata: { uid = '', annotations } }: Pod): boolean =>
   annotations?.[SOURCE] === 'file' && annotations[HASH] === uid && FILE_UID.test(uid);
 
-export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[MIRROR] !== undefined;
-
 /** The pod that this is the mirror of. */
-export const mirroredUid = ({ metadata }: Pod): string | undefined => metadata.annotations?.[MIRROR];
+export const mirroredUid = ({ metadata }: Pod): string | undefined => metadata.annotations?.[MIRROR_ANNOTATION];
 
 /** What a mirror that stands for something else, or for nothing any more, needs: to be removed before it is made anew. */
 export function mirrorIsStale(mirror: Pod, pod: Pod | undefined): boolean {
-  return (
-    pod === undefined || mirroredUid(mirror) !== pod.metadata.uid || mirror.metadata.deletionTimestamp !== undefined
-  );
+  return pod === undefined || mirroredUid(mirror) !== pod.metadata.uid || isTerminating(mirror);
 }
 
 /** The file is gone: the pod ends with the grace it has. */
 export function terminating(pod: Pod, now: number): Pod {
-  if (pod.metadata.deletionTimestamp !== undefined) return pod;
+  if (isTerminating(pod)) return pod;
   const seconds = pod.spec.terminationGracePeriodSeconds ?? 30;
   const deletionTimestamp = formatTime(now + seconds * 1000);
   return {

@@ -1,10 +1,10 @@
-import type { Pod } from '@holdfast/api';
-import { isMirror, isStatic } from '../domain/static-pod.ts';
+import { isMirrorPod, type Pod } from '@holdfast/api';
+import { isStatic } from '../domain/static-pod.ts';
 
 /** Of `system-cluster-critical`; users' classes end far below. */
 export const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 /** The node must not end it to help itself: static pods, their mirrors, and what the cluster lives on. */
 export function isCritical(pod: Pod): boolean {
-  return isStatic(pod) || isMirror(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
+  return isStatic(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
 }

@@ -1,6 +1,5 @@
-import { parseQuantity, QuantityError, value } from '@holdfast/machinery';
+import { parseDuration, parseQuantity, QuantityError, value } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
-import { readDuration } from './duration.ts';
 import { isSignal, type Signal } from './signals.ts';
 
 export interface Threshold {
@@ -66,11 +65,11 @@ export function readEvictionConfig(flags: EvictionFlags): EvictionConfig {
   const soft = [...readPairs('eviction-soft', flags.soft, '<')].map(([signal, text]): Threshold => {
     const grace = graces.get(signal);
     if (grace === undefined) throw bad('eviction-soft', `grace period must be specified for ${signal}`);
-    const graceMs = readDuration(grace);
+    const graceMs = parseDuration(grace);
     if (graceMs === undefined) throw bad('eviction-soft-grace-period', `${grace} is not a duration`);
     return { ...common(signal), kind: 'soft', graceMs, limit: readLimit('eviction-soft', text) };
   });
-  const transitionMs = readDuration(flags.pressureTransitionPeriod);
+  const transitionMs = parseDuration(flags.pressureTransitionPeriod);
   if (transitionMs === undefined)
     throw bad('eviction-pressure-transition-period', `${flags.pressureTransitionPeriod} is not a duration`);
   const thresholds = withAllocatable([...hard, ...soft].filter(({ limit }) => !isOff(limit)));

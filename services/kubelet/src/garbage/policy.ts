@@ -1,5 +1,5 @@
+import { parseDuration } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
-import { readDuration } from '../eviction/duration.ts';
 
 /** When images that nobody uses are removed. */
 export interface ImagePolicy {
@@ -98,7 +98,7 @@ export function readGarbagePolicy(flags: GarbageFlags): GarbagePolicy {
 type DurationFlag = 'minimum-image-ttl-duration' | 'image-maximum-gc-age' | 'minimum-container-ttl-duration';
 
 function durationOf(flag: DurationFlag, flags: GarbageFlags): number {
-  const duration = readDuration(flags[flag]);
+  const duration = parseDuration(flags[flag]);
   if (duration === undefined) throw bad(flag, `${flags[flag]} is not a duration`);
   return duration;
 }

@@ -1,4 +1,4 @@
-import { isExclusive, PODS, type Pod, type SelfFencingPolicy } from '@holdfast/api';
+import { isExclusive, isTerminating, PODS, type Pod, type SelfFencingPolicy } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { isStatic } from '../domain/static-pod.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
@@ -34,7 +34,7 @@ export class ExclusiveStarts {
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
       throw new PromiseWait('waiting until the API confirms the pod', { cause: error });
     });
-    if (current?.metadata.uid === uid && current?.metadata.deletionTimestamp === undefined) return startBefore;
+    if (current !== undefined && current.metadata.uid === uid && !isTerminating(current)) return startBefore;
     throw new PromiseWait('the pod is to run no more');
   }
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '@holdfast/api';
+import { parseDuration } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 import { SYSTEM_CRITICAL_PRIORITY } from '../eviction/critical.ts';
-import { readDuration } from '../eviction/duration.ts';
 
 /** How long pods from this priority on get when the node goes down. */
 export interface ShutdownPeriod {
@@ -18,7 +18,7 @@ export interface ShutdownFlags {
 
 /** In the order in which they end. None: pods run on when the kubelet stops. */
 export function readShutdownPeriods(flags: ShutdownFlags): readonly ShutdownPeriod[] {
-  const [whole, critical] = [flags.gracePeriod, flags.gracePeriodCriticalPods].map((text) => readDuration(text));
+  const [whole, critical] = [flags.gracePeriod, flags.gracePeriodCriticalPods].map((text) => parseDuration(text));
   if (whole === undefined || critical === undefined) throw bad('--shutdown-grace-period takes a duration, like 30s');
   if (critical > whole)
     throw bad('--shutdown-grace-period-critical-pods must not be more than --shutdown-grace-period');

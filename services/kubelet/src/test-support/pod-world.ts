@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Container, Pod } from '@holdfast/api';
+import { type Container, isFinishedPhase, isPodFinished, isTerminating, type Pod } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import { decidePod } from '../domain/decide-pod.ts';
-import { isTerminal } from '../domain/pod-status.ts';
 import { INITIAL_MEMORY, type PodAction, type PodMemory } from '../domain/pod-worker-types.ts';
 import type { ContainerStatus, SandboxStatus } from '../runtime/port.ts';
 
@@ -84,8 +83,8 @@ export class World {
   }
 
   requestDeletion(graceSeconds: number): void {
-    if (this.pod === undefined || this.pod.metadata.deletionTimestamp !== undefined) return;
-    if (isTerminal(this.pod.status.phase)) this.pod = undefined;
+    if (this.pod === undefined || isTerminating(this.pod)) return;
+    if (isPodFinished(this.pod)) this.pod = undefined;
     else {
       const metadata = { deletionTimestamp: formatTime(this.now), deletionGracePeriodSeconds: graceSeconds };
       this.pod = { ...this.pod, metadata: { ...this.pod.metadata, ...metadata } };
@@ -152,7 +151,7 @@ export class World {
       case 'deletePod': {
         assert.equal(this.alive.length, 0, '[SAFE-12] no process lives when the object goes');
         assert.equal(this.sandboxes.length, 0, '[SAFE-13] everything is released when the object goes');
-        assert.ok(isTerminal(this.pod?.status.phase), '[SAFE-07] the final status was written before');
+        assert.ok(isFinishedPhase(this.pod?.status.phase), '[SAFE-07] the final status was written before');
         if (!this.apiIsCut) this.pod = undefined;
         return;
       }
@@ -164,7 +163,7 @@ export class World {
 
   #start(action: Extract<PodAction, { kind: 'startContainer' }>): void {
     assert.ok(!this.#isDeleted(), '[SAFE-02] nothing starts after the deletion began');
-    assert.ok(!isTerminal(this.pod?.status.phase), '[SAFE-02] nothing starts in a finished pod');
+    assert.ok(!isFinishedPhase(this.pod?.status.phase), '[SAFE-02] nothing starts in a finished pod');
     const { name } = action.container;
     assert.ok(!this.alive.some(({ config }) => config.name === name), 'one process per container');
     const counts = this.containers
@@ -190,8 +189,9 @@ export class World {
     const before = this.pod.status;
     const rank = (phase: string | undefined): number => (phase === 'Pending' ? 0 : phase === 'Running' ? 1 : 2);
     assert.ok(rank(status.phase) >= rank(before.phase), `[SAFE-02] ${before.phase} became ${status.phase}`);
-    if (isTerminal(before.phase)) assert.equal(status.phase, before.phase, '[SAFE-02] a terminal phase never changes');
-    if (isTerminal(status.phase)) assert.equal(this.alive.length, 0, 'a pod is finished when nothing of it runs');
+    if (isFinishedPhase(before.phase))
+      assert.equal(status.phase, before.phase, '[SAFE-02] a terminal phase never changes');
+    if (isFinishedPhase(status.phase)) assert.equal(this.alive.length, 0, 'a pod is finished when nothing of it runs');
     assert.ok(PHASES.has(status.phase), `[LIFE-02] [LIFE-07] no phase is called ${status.phase}`);
     const { containerStatuses: apps = [], initContainerStatuses: inits = [] } = status;
     for (const { name, state } of [...apps, ...inits])

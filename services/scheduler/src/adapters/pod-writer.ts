@@ -1,4 +1,4 @@
-import { PODS, type Pod, type PodCondition } from '@holdfast/api';
+import { PODS, type Pod, type PodCondition, podCondition } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatTime, type Log } from '@holdfast/platform';
@@ -61,7 +61,7 @@ export class PodWriter {
 
 /** `undefined` when the pod says the same already. */
 function conditionFor(pod: Pod, { reason, message }: Why, nowMs: number): PodCondition | undefined {
-  const known = pod.status.conditions?.find(({ type }) => type === 'PodScheduled');
+  const known = podCondition(pod, 'PodScheduled');
   if (known?.status === 'False' && known.reason === reason && known.message === message) return undefined;
   const since = known?.status === 'False' ? known.lastTransitionTime : undefined;
   return {

@@ -1,13 +1,15 @@
 import {
+  BOUND_BY_CONTROLLER_ANNOTATION,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  SELECTED_NODE_ANNOTATION,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
-import { BOUND_BY_CONTROLLER, isBound, SELECTED_NODE, type VolumePlan } from '../domain/volume-plan.ts';
+import { isBound, type VolumePlan } from '../domain/volume-plan.ts';
 import type { VolumeStore } from '../domain/volumes.ts';
 import { VOLUME_BIND_CHECK_INTERVAL_MS } from '../limits.ts';
 
@@ -42,7 +44,7 @@ export class VolumeBinder {
   reserve(pod: PodInfo, nodeName: string, { bindings, provisions }: VolumePlan): void {
     if (bindings.length === 0 && provisions.length === 0) return;
     const volumes = bindings.map(({ claim, volume }) => claimedBy(volume, claim));
-    const claims = provisions.map((claim) => withAnnotation(claim, SELECTED_NODE, nodeName));
+    const claims = provisions.map((claim) => withAnnotation(claim, SELECTED_NODE_ANNOTATION, nodeName));
     for (const volume of volumes) this.#deps.volumes.assumeVolume(volume);
     for (const claim of claims) this.#deps.volumes.assumeClaim(claim);
     this.#reserved.set(pod.uid, { volumes, claims, nodeName });
@@ -82,7 +84,7 @@ export class VolumeBinder {
       if (isBound(claim)) return true;
       const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
       // The provisioner takes the annotation away when it cannot serve this node.
-      if (provisioned && claim.metadata.annotations?.[SELECTED_NODE] !== nodeName) {
+      if (provisioned && claim.metadata.annotations?.[SELECTED_NODE_ANNOTATION] !== nodeName) {
         throw new Error(`${FAILED}: provisioning failed for PVC "${name}"`);
       }
       return false;
@@ -93,7 +95,7 @@ export class VolumeBinder {
 function claimedBy(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
-  const annotated = withAnnotation(volume, BOUND_BY_CONTROLLER, 'yes');
+  const annotated = withAnnotation(volume, BOUND_BY_CONTROLLER_ANNOTATION, 'yes');
   return { ...annotated, spec: { ...volume.spec, claimRef } };
 }
 

@@ -1,6 +1,7 @@
 import {
   type Container,
   compileRequiredNodes,
+  isTerminating,
   type NodeTest,
   type OwnerReference,
   type Pod,
@@ -158,7 +159,7 @@ export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
   // One that was assumed on the node that it was bound to says nothing new either.
   const same = known.nodeName === (pod.spec.nodeName ?? '') && asksTheSame(known.pod, pod);
   if (!same || !deepEqual(known.pod.metadata.ownerReferences, pod.metadata.ownerReferences)) return createPodInfo(pod);
-  return { ...known, pod, terminating: pod.metadata.deletionTimestamp !== undefined };
+  return { ...known, pod, terminating: isTerminating(pod) };
 }
 
 /** The same pod on a node: what is assumed between the decision and its confirmation. */

@@ -1,4 +1,5 @@
 import { deepEqual } from '@holdfast/machinery';
+import { BinaryHeap } from '@holdfast/platform';
 import { type EventKind, type EventSubjects, type Hints, helps, type Queueable } from '../framework/plugin.ts';
 import {
   DEFAULT_SCHEDULER_NAME,
@@ -7,7 +8,6 @@ import {
   TIMED_EVERY,
   UNSCHEDULABLE_MAX_MS,
 } from '../limits.ts';
-import { Heap } from './heap.ts';
 import type { PodInfo } from './pod-info.ts';
 
 type State = 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
@@ -62,8 +62,8 @@ export class PodQueue {
   readonly #options: PodQueueOptions;
   readonly #backoff: BackoffLimits;
   readonly #pods = new Map<string, Queued>();
-  readonly #active: Heap<Queued>;
-  readonly #inBackoff = new Heap<Due>((a, b) => a.dueMs < b.dueMs);
+  readonly #active: BinaryHeap<Queued>;
+  readonly #inBackoff = new BinaryHeap<Due>((a, b) => a.dueMs < b.dueMs);
   /** In the order in which they came, so the first is due first. */
   readonly #unschedulable = new Set<Queued>();
   /** The same by rejecting plugin: an event asks only those that may wait for it. */
@@ -77,7 +77,7 @@ export class PodQueue {
   constructor(options: PodQueueOptions) {
     this.#options = options;
     this.#backoff = options.backoff ?? DEFAULT_BACKOFF;
-    this.#active = new Heap((a, b) => options.compare(a, b) < 0);
+    this.#active = new BinaryHeap((a, b) => options.compare(a, b) < 0);
   }
 
   /** New, or changed by its author: both are worth a try at once. */

@@ -1,3 +1,4 @@
+import { podCondition } from '@holdfast/api';
 import type { PostFilterContext, PostFiltered } from '../framework/plugin.ts';
 import type { NamedFilter, NodeRejection } from '../framework/prepared.ts';
 import { Budgets } from './budgets.ts';
@@ -100,10 +101,8 @@ function rejectionOf(refusal: Refusal, nodeName: string): NodeRejection | undefi
 }
 
 function wasPreempted({ pod }: PodInfo): boolean {
-  return (pod.status.conditions ?? []).some(
-    ({ type, status, reason }) =>
-      type === 'DisruptionTarget' && status === 'True' && reason === 'PreemptionByScheduler',
-  );
+  const disruption = podCondition(pod, 'DisruptionTarget');
+  return disruption?.status === 'True' && disruption.reason === 'PreemptionByScheduler';
 }
 
 interface Try {

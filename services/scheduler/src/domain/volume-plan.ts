@@ -1,7 +1,11 @@
 import {
+  BIND_COMPLETED_ANNOTATION,
   compileNodeTerms,
+  isTerminating,
+  NO_PROVISIONER,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  SELECTED_NODE_ANNOTATION,
   selectorOf,
   type TopologySelectorTerm,
 } from '@holdfast/api';
@@ -9,11 +13,6 @@ import { ownValue, parseQuantity, value } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Volumes } from './volumes.ts';
-
-export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
-export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 /** The claims of a pod by what has to happen before it can run. */
 export interface PodClaims {
@@ -49,7 +48,7 @@ function problemOf(
   if (claim.status.phase === 'Lost') {
     return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName ?? ''}"`;
   }
-  if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;
+  if (isTerminating(claim)) return `persistentvolumeclaim "${name}" is being deleted`;
   const owned = claim.metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.uid && controller === true);
   if (!ephemeral || owned === true) return undefined;
   return `PVC ${pod.namespace}/${name} was not created for pod ${pod.key} (pod is not owner)`;
@@ -64,7 +63,8 @@ function stageOf(claim: PersistentVolumeClaim, volumes: Volumes): keyof PodClaim
 
 export function isBound({ spec, status, metadata }: PersistentVolumeClaim): boolean {
   return (
-    (spec.volumeName ?? '') !== '' && (metadata.annotations?.[BIND_COMPLETED] !== undefined || status.phase === 'Bound')
+    (spec.volumeName ?? '') !== '' &&
+    (metadata.annotations?.[BIND_COMPLETED_ANNOTATION] !== undefined || status.phase === 'Bound')
   );
 }
 
@@ -128,7 +128,8 @@ function planDelayed(
 }
 
 /** The node for which the volume is being made already. */
-const selectedNode = ({ metadata }: PersistentVolumeClaim): string | undefined => metadata.annotations?.[SELECTED_NODE];
+const selectedNode = ({ metadata }: PersistentVolumeClaim): string | undefined =>
+  metadata.annotations?.[SELECTED_NODE_ANNOTATION];
 
 /** The smallest volume that suits; one that was reserved for the claim before all others. */
 function findVolume(
@@ -153,7 +154,7 @@ function findVolume(
 function suits(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const modes = volume.spec.accessModes ?? [];
   return (
-    volume.metadata.deletionTimestamp === undefined &&
+    !isTerminating(volume) &&
     (volume.spec.volumeMode ?? 'Filesystem') === (claim.spec.volumeMode ?? 'Filesystem') &&
     (claim.spec.accessModes ?? []).every((mode) => modes.includes(mode)) &&
     capacityOf(volume) >= wantedBytes(claim)

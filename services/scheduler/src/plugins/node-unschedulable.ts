@@ -1,10 +1,10 @@
-import { tolerates } from '@holdfast/api';
+import { tolerates, UNSCHEDULABLE_TAINT } from '@holdfast/api';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
 import { define } from '../framework/definition.ts';
 import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 
-const CORDONED = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+const CORDONED = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' };
 const UNSCHEDULABLE = rejectedForGood('node(s) were unschedulable');
 
 /** Keeps pods off cordoned nodes. */

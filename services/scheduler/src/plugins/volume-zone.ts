@@ -1,4 +1,4 @@
-import type { PersistentVolume } from '@holdfast/api';
+import { OLD_REGION_LABEL, OLD_ZONE_LABEL, type PersistentVolume, REGION_LABEL, ZONE_LABEL } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from '../domain/node-info.ts';
 import type { PodInfo } from '../domain/pod-info.ts';
@@ -8,12 +8,7 @@ import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 
 const OTHER_ZONE = rejectedForGood('node(s) had no available volume zone');
 
-const TOPOLOGY_LABELS: readonly string[] = [
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
-];
+const TOPOLOGY_LABELS: readonly string[] = [ZONE_LABEL, REGION_LABEL, OLD_ZONE_LABEL, OLD_REGION_LABEL];
 /** Between the zones of a volume that is in several. */
 const BETWEEN_ZONES = '__';
 

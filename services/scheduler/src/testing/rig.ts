@@ -1,5 +1,4 @@
-import type { Event, KubeObject, Pod } from '@holdfast/api';
-import { NODES, PODS } from '@holdfast/api';
+import { type Event, isTerminating, type KubeObject, NODES, PODS, type Pod } from '@holdfast/api';
 import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
 import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
@@ -60,7 +59,7 @@ export function slowDeletions({ api, pod }: Pick<Rig, 'api' | 'pod'>): void {
   api.before = ({ method, path }) => {
     if (method !== 'DELETE') return;
     const victim = pod(path.slice(path.lastIndexOf('/') + 1));
-    if (victim !== undefined && victim.metadata.deletionTimestamp === undefined) {
+    if (victim !== undefined && !isTerminating(victim)) {
       api.put(path, { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:10Z' } });
     }
     throw new TransportError('asked, and not yet gone');

@@ -1,5 +1,6 @@
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required, tooLong } from '@holdfast/machinery';
 import type { CertificateSigningRequest } from '../../generated/types.ts';
+import { LEGACY_SIGNER } from '../../semantics/well-known.ts';
 import { repeats, validateRequiredWord } from '../../validation/check.ts';
 import { byteLength, type Check, dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goBytes } from '../../validation/go-text.ts';
@@ -59,8 +60,6 @@ function validateWhole(out: FieldError[], csr: Readonly<CertificateSigningReques
   }
   validateConditions(out, csr);
 }
-
-const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
 
 function validateSigner(out: FieldError[], name: string): void {
   if (name !== LEGACY_SIGNER) validateSignerName(out, 'spec.signerName', name);

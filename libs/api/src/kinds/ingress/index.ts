@@ -3,6 +3,7 @@ import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { Ingress } from '../../generated/types.ts';
 import { INGRESSES } from '../../refs.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../semantics/well-known.ts';
 import { defineResource } from '../define.ts';
 import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 import { ingressChecks, validateIngressStatusUpdate } from './validation.ts';
@@ -56,7 +57,7 @@ function addressText({ status }: Readonly<Ingress>): string {
 }
 
 function classWarnings({ metadata }: Readonly<Ingress>, old: Readonly<Ingress> | undefined): readonly string[] {
-  const key = 'kubernetes.io/ingress.class';
+  const key = INGRESS_CLASS_ANNOTATION;
   if (old !== undefined || ownValue(metadata.annotations, key) === undefined) return [];
   return [`annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`];
 }

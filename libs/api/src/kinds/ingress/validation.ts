@@ -6,6 +6,7 @@ import type {
   IngressSpec,
   TypedLocalObjectReference,
 } from '../../generated/types.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../semantics/well-known.ts';
 import { validateDnsSubdomain, validateIp, validateRequiredText, validateText } from '../../validation/check.ts';
 import {
   type Check,
@@ -21,15 +22,14 @@ import { checked, checkedUpdate } from '../checked.ts';
 import { validateHostname } from '../service/validation.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors, wholeOnUpdate: true } as const;
-const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
 export const ingressChecks = checked<Ingress>(META, (out, ingress, old) => {
   validateSpec(out, ingress.spec);
-  const annotation = ingress.metadata.annotations?.[CLASS_ANNOTATION];
+  const annotation = ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
   const name = ingress.spec.ingressClassName;
   if (old === undefined && annotation !== undefined && name !== undefined && annotation !== name) {
     const detail = 'must match `ingressClassName` when both are specified';
-    out.push(invalid(`annotations.${CLASS_ANNOTATION}`, annotation, detail));
+    out.push(invalid(`annotations.${INGRESS_CLASS_ANNOTATION}`, annotation, detail));
   }
 });
 

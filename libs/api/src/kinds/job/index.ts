@@ -3,6 +3,7 @@ import { humanDuration } from '../../columns/age.ts';
 import { ageColumn, nameColumn, selectorColumn, templateColumns, textColumn } from '../../columns/columns.ts';
 import type { Job } from '../../generated/types.ts';
 import { JOBS } from '../../refs.ts';
+import { isTerminating } from '../../semantics/pods.ts';
 import { defineResource } from '../define.ts';
 import { specChanged } from '../strategy.ts';
 import { templateWarnings } from '../template-warnings.ts';
@@ -47,7 +48,7 @@ function statusText({ metadata, status }: Readonly<Job>): string {
     status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
   if (isTrue('Complete')) return 'Complete';
   if (isTrue('Failed')) return 'Failed';
-  if (metadata.deletionTimestamp !== undefined) return 'Terminating';
+  if (isTerminating({ metadata })) return 'Terminating';
   if (isTrue('Suspended')) return 'Suspended';
   if (isTrue('FailureTarget')) return 'FailureTarget';
   return isTrue('SuccessCriteriaMet') ? 'SuccessCriteriaMet' : 'Running';

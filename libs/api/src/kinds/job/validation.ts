@@ -8,6 +8,7 @@ import {
   semanticEqual,
 } from '@holdfast/machinery';
 import type { Job, JobSpec, PodTemplateSpec } from '../../generated/types.ts';
+import { JOB_NAME_LABEL, JOB_UID_LABEL } from '../../semantics/well-known.ts';
 import { dnsLabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
 import { goStringMap } from '../../validation/go-text.ts';
@@ -22,7 +23,7 @@ import {
   validateTemplateLabels,
 } from '../../validation/workload.ts';
 import { checkedInSteps } from '../checked.ts';
-import { CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './labels.ts';
+import { LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME } from './labels.ts';
 import { validateManagedBy, validatePodFailurePolicy, validateSuccessPolicy } from './policies.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
@@ -50,7 +51,12 @@ function validateOwnSpec(out: FieldError[], job: Readonly<Job>): void {
 function validateGenerated(out: FieldError[], { metadata, spec }: Readonly<Job>): void {
   if (spec.manualSelector === true || spec.selector === undefined) return;
   const [uid, name] = [metadata.uid ?? '', metadata.name ?? ''];
-  const expected = { [LEGACY_CONTROLLER_UID]: uid, [LEGACY_JOB_NAME]: name, [CONTROLLER_UID]: uid, [JOB_NAME]: name };
+  const expected = {
+    [LEGACY_CONTROLLER_UID]: uid,
+    [LEGACY_JOB_NAME]: name,
+    [JOB_UID_LABEL]: uid,
+    [JOB_NAME_LABEL]: name,
+  };
   const labels = spec.template.metadata.labels;
   for (const [key, value] of Object.entries(expected)) {
     const path = `spec.template.metadata.labels[${key}]`;

@@ -1,5 +1,6 @@
 import { type FieldError, invalid } from '@holdfast/machinery';
 import type { Namespace } from '../../generated/types.ts';
+import { isTerminating } from '../../semantics/pods.ts';
 import { dnsLabelErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import {
   validateObjectMeta,
@@ -32,7 +33,7 @@ export function validateNamespaceStatusUpdate(
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
   const phase = namespace.status.phase ?? '';
-  const terminating = namespace.metadata.deletionTimestamp !== undefined;
+  const terminating = isTerminating(namespace);
   if (!terminating && phase !== 'Active') {
     out.push(invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty"));
   }

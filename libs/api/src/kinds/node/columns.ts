@@ -1,6 +1,7 @@
 import { ageColumn, NONE, nameColumn, textColumn, wide } from '../../columns/columns.ts';
 import type { Node } from '../../generated/types.ts';
 import type { Column } from '../../resource.ts';
+import { nodeCondition } from '../../semantics/nodes.ts';
 import { FENCED } from './fence.ts';
 import { isSelfFenced } from './promise.ts';
 
@@ -24,10 +25,10 @@ export const nodeColumns: readonly Column<Node>[] = [
 ];
 
 function statusOf(node: Readonly<Node>): string {
-  const ready = node.status.conditions?.find((condition) => condition.type === 'Ready');
+  const ready = nodeCondition(node, 'Ready');
   const words = [ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady'];
   if (node.spec.unschedulable === true) words.push('SchedulingDisabled');
-  const fenced = node.status.conditions?.find((condition) => condition.type === FENCED)?.status;
+  const fenced = nodeCondition(node, FENCED)?.status;
   if (fenced === 'Unknown') words.push('Fencing');
   if (fenced === 'True') words.push('Fenced');
   if (isSelfFenced(node)) words.push('SelfFenced');

@@ -1,7 +1,6 @@
 import type { Node } from '../../generated/types.ts';
+import { OUT_OF_SERVICE_TAINT } from '../../semantics/well-known.ts';
 
-/** Somebody who has looked says that nothing runs on the machine any more. */
-export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** The condition of a node that tells of its fence: False = none, Unknown = under way, True = confirmed by the agents. */
 export const FENCED = 'Fenced';
 
@@ -28,4 +27,4 @@ const isConfirmation = ({ type, status }: { type: string; status: string }): boo
   type === FENCED && status === 'True';
 
 export const isOutOfService = ({ spec }: Node): boolean =>
-  (spec.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE && effect === 'NoExecute');
+  (spec.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE_TAINT && effect === 'NoExecute');

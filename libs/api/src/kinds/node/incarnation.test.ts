@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatMicroTime, parseTime } from '@holdfast/platform';
 import type { Lease, Node, NodeCondition } from '../../generated/types.ts';
-import { FENCED, NODE_FENCED, OUT_OF_SERVICE, STORAGE_FENCED } from './fence.ts';
+import { OUT_OF_SERVICE_TAINT } from '../../semantics/well-known.ts';
+import { FENCED, NODE_FENCED, STORAGE_FENCED } from './fence.ts';
 import {
   formatIncarnation,
   judgeIncarnation,
@@ -82,7 +83,7 @@ test('a lease that a clock which was ahead renewed in the future does not keep t
 
 test('once a user or a confirmed fence says that the machine is off, another one may claim the node', () => {
   const gone = [
-    nodeWith({ bound: BOUND, taint: OUT_OF_SERVICE }),
+    nodeWith({ bound: BOUND, taint: OUT_OF_SERVICE_TAINT }),
     nodeWith({ bound: BOUND, fenced: { status: 'True', reason: NODE_FENCED } }),
   ];
   for (const node of gone) for (const claimed of [TWIN, CLONE]) assert.equal(verdict(node, claimed, 0), 'mayClaim');

@@ -1,4 +1,5 @@
 import type { Lease, Node, Pod } from '../../generated/types.ts';
+import { isMirrorPod } from '../../semantics/pods.ts';
 
 /** Annotation of a node's lease: which pods the node promises to end when it has not reached the API for the lease's duration. */
 export const SELF_FENCING = 'holdfast.io/self-fencing';
@@ -49,11 +50,9 @@ export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
   return usesClaim || (spec?.hostname !== undefined && spec.hostname === metadata.name);
 }
 
-const MIRROR = 'kubernetes.io/config.mirror';
-
 /** Whether the watchdog of a node with this policy ends the pod. Pods of the machine's own files are never released. */
 export const isCovered = (policy: SelfFencingPolicy, pod: Pick<Pod, 'metadata' | 'spec'>): boolean =>
-  pod.metadata.annotations?.[MIRROR] === undefined && (policy === 'all' || isExclusive(pod));
+  !isMirrorPod(pod) && (policy === 'all' || isExclusive(pod));
 
 /** What the control plane tells of the node. What is released is decided by the lease, never by this. */
 export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean =>

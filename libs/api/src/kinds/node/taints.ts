@@ -1,5 +1,6 @@
 import { duplicate, type FieldError, invalid, isJsonObject, required, Verbatim } from '@holdfast/machinery';
 import type { Taint } from '../../generated/types.ts';
+import { AVOID_PODS_ANNOTATION } from '../../semantics/well-known.ts';
 import { labelValueErrors } from '../../validation/formats.ts';
 import { goJsonProblem, textsOfItems } from '../../validation/go-json.ts';
 import { goString, goStructText } from '../../validation/go-text.ts';
@@ -7,7 +8,6 @@ import { validateLabelName } from '../../validation/labels.ts';
 import { validateTaintEffect } from '../../validation/pod/tolerations.ts';
 
 const TAINTS = 'scheduler.alpha.kubernetes.io/taints';
-const AVOID_PODS = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
 
 const goTaint = ({ key, value, effect, timeAdded }: Readonly<Taint>): Verbatim =>
   new Verbatim(
@@ -43,7 +43,7 @@ export function validateNodeAnnotations(
 ): void {
   const taints = annotations?.[TAINTS] ?? '';
   if (taints !== '') validateTaintsText(out, path, taints);
-  const avoid = annotations?.[AVOID_PODS] ?? '';
+  const avoid = annotations?.[AVOID_PODS_ANNOTATION] ?? '';
   if (avoid !== '') validateAvoidText(out, path, avoid);
 }
 
@@ -60,13 +60,13 @@ function validateTaintsText(out: FieldError[], path: string, text: string): void
 function validateAvoidText(out: FieldError[], path: string, text: string): void {
   const problem = goJsonProblem(text, 'v1.AvoidPods');
   if (problem !== undefined) {
-    out.push(invalid(`${path}.AvoidPods`, AVOID_PODS, problem));
+    out.push(invalid(`${path}.AvoidPods`, AVOID_PODS_ANNOTATION, problem));
     return;
   }
   const entries = memberOf(JSON.parse(text), 'preferAvoidPods');
   if (!Array.isArray(entries)) return;
   for (const [i, entry] of entries.entries()) {
-    const signature = `${path}.${AVOID_PODS}[${i}].PodSignature`;
+    const signature = `${path}.${AVOID_PODS_ANNOTATION}[${i}].PodSignature`;
     const owner = memberOf(memberOf(entry, 'podSignature'), 'podController');
     if (owner === undefined || owner === null) out.push(required(signature));
     else if (memberOf(owner, 'controller') !== true) {

@@ -5,6 +5,8 @@ import { setResourceListDefaults } from '../../defaults/resources.ts';
 import { setConditionTimes, setDefault, setDefaultOfZero } from '../../defaults/set.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { PERSISTENT_VOLUME_CLAIMS } from '../../refs.ts';
+import { isTerminating } from '../../semantics/pods.ts';
+import { storageClassOf } from '../../semantics/storage.ts';
 import { claimWarnings } from '../../validation/claim-warnings.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
@@ -52,7 +54,7 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
   columns: [
     nameColumn,
     textColumn('Status', 'The phase of the claim', (claim) =>
-      claim.metadata.deletionTimestamp === undefined ? (claim.status.phase ?? '') : 'Terminating',
+      !isTerminating(claim) ? (claim.status.phase ?? '') : 'Terminating',
     ),
     textColumn('Volume', 'The volume that is bound to the claim', (claim) => claim.spec.volumeName ?? ''),
     textColumn('Capacity', 'The size of the volume', (claim) =>
@@ -72,10 +74,6 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
   ],
   selectableFields: {},
 });
-
-function storageClassOf({ metadata, spec }: Readonly<PersistentVolumeClaim>): string {
-  return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
-}
 
 type Sources = Pick<PersistentVolumeClaimSpec, 'dataSource' | 'dataSourceRef'>;
 

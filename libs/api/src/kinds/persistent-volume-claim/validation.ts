@@ -9,6 +9,7 @@ import {
   semanticEqual,
 } from '@holdfast/machinery';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
+import { STORAGE_CLASS_ANNOTATION } from '../../semantics/well-known.ts';
 import { validatePersistentVolumeClaimSpec } from '../../validation/claims.ts';
 import { dnsSubdomainErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import { goDiff } from '../../validation/go/diff.ts';
@@ -18,7 +19,6 @@ import { isNativeResource } from '../../validation/resource-names.ts';
 import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 /** An update is checked as a new claim before and after its metadata. */
 export const claimChecks = checkedInSteps<PersistentVolumeClaim>(META, {
@@ -59,13 +59,13 @@ function validateClassAnnotation(
   old: Readonly<PersistentVolumeClaim>,
   allowed: PersistentVolumeClaimSpec,
 ): void {
-  const before = old.metadata.annotations?.[CLASS_ANNOTATION];
-  const after = claim.metadata.annotations?.[CLASS_ANNOTATION];
+  const before = old.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
+  const after = claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION];
   const name = claim.spec.storageClassName;
   const takesField = old.spec.storageClassName === undefined && name !== undefined;
   const isUpgrade = takesField && before !== undefined && name === before && (after === undefined || after === before);
   if (!isUpgrade && (before ?? '') !== (after ?? '')) {
-    out.push(invalid(`metadata.annotations.${CLASS_ANNOTATION}`, after ?? '', IMMUTABLE_TEXT));
+    out.push(invalid(`metadata.annotations.${STORAGE_CLASS_ANNOTATION}`, after ?? '', IMMUTABLE_TEXT));
   }
   if (takesField && (before === undefined || before === name)) delete allowed.storageClassName;
 }

@@ -4,6 +4,8 @@ import { accessModesText } from '../../columns/volumes.ts';
 import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
 import type { PersistentVolume } from '../../generated/types.ts';
 import { PERSISTENT_VOLUMES } from '../../refs.ts';
+import { isTerminating } from '../../semantics/pods.ts';
+import { storageClassOf } from '../../semantics/storage.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
 import { setSourceDefaults } from './defaults.ts';
@@ -42,13 +44,10 @@ export const persistentVolumeResource = defineResource(PERSISTENT_VOLUMES, {
       return volume.spec.persistentVolumeReclaimPolicy ?? '';
     }),
     textColumn('Status', 'The phase of the volume', (volume) =>
-      volume.metadata.deletionTimestamp === undefined ? (volume.status.phase ?? '') : 'Terminating',
+      !isTerminating(volume) ? (volume.status.phase ?? '') : 'Terminating',
     ),
     textColumn('Claim', 'The claim that the volume is bound to', claimText),
-    textColumn('StorageClass', 'The class of the volume', (volume) => {
-      const annotation = volume.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'];
-      return annotation ?? volume.spec.storageClassName ?? '';
-    }),
+    textColumn('StorageClass', 'The class of the volume', storageClassOf),
     textColumn('VolumeAttributesClass', 'The attributes of the volume', (volume) => {
       return volume.spec.volumeAttributesClassName || UNSET;
     }),

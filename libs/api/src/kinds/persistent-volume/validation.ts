@@ -6,6 +6,19 @@ import type {
   PersistentVolumeSpec,
   VolumeNodeAffinity,
 } from '../../generated/types.ts';
+import {
+  ARCH_LABEL,
+  INSTANCE_TYPE_LABEL,
+  MOUNT_OPTIONS_ANNOTATION,
+  OLD_ARCH_LABEL,
+  OLD_INSTANCE_TYPE_LABEL,
+  OLD_OS_LABEL,
+  OLD_REGION_LABEL,
+  OLD_ZONE_LABEL,
+  OS_LABEL,
+  REGION_LABEL,
+  ZONE_LABEL,
+} from '../../semantics/well-known.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goDiff } from '../../validation/go/diff.ts';
 import { goValue } from '../../validation/go/print.ts';
@@ -36,7 +49,6 @@ const placeOf = ({ metadata }: Readonly<PersistentVolume>) => ({
   isInline: false,
 });
 
-const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 const WITH_MOUNT_OPTIONS = [
   'gcePersistentDisk',
   'awsElasticBlockStore',
@@ -55,9 +67,11 @@ const WITH_MOUNT_OPTIONS = [
 
 /** The annotation of old is only for what can be mounted with options. */
 function validateMountOptions(out: FieldError[], { metadata, spec }: Readonly<PersistentVolume>): void {
-  if (metadata.annotations?.[MOUNT_OPTIONS] === undefined) return;
+  if (metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION] === undefined) return;
   if (WITH_MOUNT_OPTIONS.some((key) => spec[key] !== undefined)) return;
-  out.push(forbidden(`metadata.annotations.${MOUNT_OPTIONS}`, 'may not specify mount options for this volume type'));
+  out.push(
+    forbidden(`metadata.annotations.${MOUNT_OPTIONS_ANNOTATION}`, 'may not specify mount options for this volume type'),
+  );
 }
 
 export const validateVolumeStatusUpdate = checkedUpdate<PersistentVolume>(() => {});
@@ -89,11 +103,11 @@ function validateChange(
 
 /** Labels of nodes that got a stable name: a volume may follow them. */
 const STABLE_NAMES: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
+  [OLD_ZONE_LABEL]: ZONE_LABEL,
+  [OLD_REGION_LABEL]: REGION_LABEL,
+  [OLD_OS_LABEL]: OS_LABEL,
+  [OLD_ARCH_LABEL]: ARCH_LABEL,
+  [OLD_INSTANCE_TYPE_LABEL]: INSTANCE_TYPE_LABEL,
 };
 
 function isSameAffinity(affinity: VolumeNodeAffinity | undefined, old: VolumeNodeAffinity): boolean {

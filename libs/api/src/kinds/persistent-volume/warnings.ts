@@ -1,8 +1,7 @@
 import type { PersistentVolume, PersistentVolumeSpec } from '../../generated/types.ts';
+import { MOUNT_OPTIONS_ANNOTATION } from '../../semantics/well-known.ts';
 import { storageClassWarnings } from '../../validation/claim-warnings.ts';
 import { nodeSelectorTermWarnings } from '../../validation/node-labels.ts';
-
-const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 
 const DEPRECATED: readonly (readonly [key: keyof PersistentVolumeSpec, text: string])[] = [
   ['cephfs', 'spec.cephfs: deprecated in v1.28, non-functional in v1.31+'],
@@ -17,8 +16,10 @@ const DEPRECATED: readonly (readonly [key: keyof PersistentVolumeSpec, text: str
 
 export function volumeWarnings({ metadata, spec }: Readonly<PersistentVolume>): readonly string[] {
   const out = storageClassWarnings(metadata.annotations);
-  if (metadata.annotations?.[MOUNT_OPTIONS] !== undefined) {
-    out.push(`metadata.annotations[${MOUNT_OPTIONS}]: deprecated since v1.31; use "mountOptions" attribute instead`);
+  if (metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION] !== undefined) {
+    out.push(
+      `metadata.annotations[${MOUNT_OPTIONS_ANNOTATION}]: deprecated since v1.31; use "mountOptions" attribute instead`,
+    );
   }
   if (spec.persistentVolumeReclaimPolicy === 'Recycle') {
     out.push(

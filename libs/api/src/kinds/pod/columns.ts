@@ -1,6 +1,7 @@
 import { ageColumn, NONE, nameColumn, textColumn, wide } from '../../columns/columns.ts';
 import type { Pod } from '../../generated/types.ts';
 import type { Column, RowCondition } from '../../resource.ts';
+import { hasPodFailed, hasPodSucceeded } from '../../semantics/pods.ts';
 import { printedPod } from './printed.ts';
 
 export const podColumns: readonly Column<Pod>[] = [
@@ -37,9 +38,9 @@ function readinessGates(pod: Readonly<Pod>): string {
 const COMPLETED = { type: 'Completed', status: 'True' } as const;
 
 /** Pods that will not run again; clients leave them out when they show what is going on. */
-export function completedConditions({ status }: Readonly<Pod>): readonly RowCondition[] {
-  if (status.phase === 'Succeeded') {
+export function completedConditions(pod: Readonly<Pod>): readonly RowCondition[] {
+  if (hasPodSucceeded(pod)) {
     return [{ ...COMPLETED, reason: 'Succeeded', message: 'The pod has completed successfully.' }];
   }
-  return status.phase === 'Failed' ? [{ ...COMPLETED, reason: 'Failed', message: 'The pod failed.' }] : [];
+  return hasPodFailed(pod) ? [{ ...COMPLETED, reason: 'Failed', message: 'The pod failed.' }] : [];
 }

@@ -1,7 +1,7 @@
 import { parseTime } from '@holdfast/platform';
 import { ageOf } from '../../columns/age.ts';
 import type { ContainerStatus, Pod } from '../../generated/types.ts';
-import { isPodFinished, sidecarsOf } from '../../semantics/pods.ts';
+import { isPodFinished, isTerminating, podCondition, sidecarsOf } from '../../semantics/pods.ts';
 
 export interface PrintedPod {
   readonly ready: number;
@@ -38,8 +38,8 @@ export function printedPod(pod: Readonly<Pod>, now: number): PrintedPod {
 }
 
 function initialReason(pod: Readonly<Pod>): string {
-  const gated = pod.status.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated');
-  return gated === true ? 'SchedulingGated' : pod.status.reason || (pod.status.phase ?? '');
+  const gated = podCondition(pod, 'PodScheduled')?.reason === 'SchedulingGated';
+  return gated ? 'SchedulingGated' : pod.status.reason || (pod.status.phase ?? '');
 }
 
 /** Whether an init container is still in the way; then the reason says which and how. */
@@ -103,7 +103,7 @@ function restartsText({ restarts, lastRestart }: Tally, now: number): string {
 function finalReason(pod: Readonly<Pod>, reason: string): string {
   const isTerminal = isPodFinished(pod);
   if (!isTerminal && conditionIsTrue(pod, 'NodeDown')) return 'NodeDown';
-  if (pod.metadata.deletionTimestamp === undefined) return reason;
+  if (!isTerminating(pod)) return reason;
   if (pod.status.reason === 'NodeLost') return 'Unknown';
   return isTerminal ? reason : 'Terminating';
 }

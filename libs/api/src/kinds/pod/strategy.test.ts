@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fieldErrorMessage } from '@holdfast/machinery';
 import type { Pod } from '../../generated/types.ts';
+import { qosClassOf } from '../../semantics/qos.ts';
 import { podResource } from './index.ts';
-import { qosClassOf } from './qos.ts';
 import { podDeletionSeconds } from './strategy.ts';
 import { container, created, NOW, pod, updateErrors } from './testing.ts';
 

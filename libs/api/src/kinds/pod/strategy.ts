@@ -3,11 +3,11 @@ import { formatTime } from '@holdfast/platform';
 import { DEFAULT_FEATURES, type Features } from '../../features.ts';
 import type { EphemeralContainer, Pod, PodCondition } from '../../generated/types.ts';
 import type { Strategy, SubresourceStrategy } from '../../resource.ts';
-import { isPodFinished } from '../../semantics/pods.ts';
+import { isPodFinished, isTerminating } from '../../semantics/pods.ts';
+import { qosClassOf } from '../../semantics/qos.ts';
 import { alignAppArmorProfiles } from './app-armor.ts';
 import { dropDisabledPodFields, dropDisabledStatusFields } from './disabled-fields.ts';
 import { addMatchLabelKeys } from './match-label-keys.ts';
-import { qosClassOf } from './qos.ts';
 import { saysTheSame } from './same-spec.ts';
 import { validatePodStatusUpdate } from './status-update.ts';
 import { validateEphemeralContainersUpdate } from './subresource-updates.ts';
@@ -65,7 +65,7 @@ export function podDeletionSeconds(pod: Readonly<Pod>, requestedSeconds: number 
 export const podStatusStrategy: SubresourceStrategy<Pod> = {
   prepareForUpdate: (pod, old) => {
     pod.spec = old.spec;
-    if (old.metadata.deletionTimestamp === undefined) delete pod.metadata.deletionTimestamp;
+    if (!isTerminating(old)) delete pod.metadata.deletionTimestamp;
     keepOwners(pod, old);
     if (!pod.status.qosClass && old.status.qosClass !== undefined) pod.status.qosClass = old.status.qosClass;
     dropDisabledStatusFields(pod.status, old.spec);

@@ -1,14 +1,15 @@
 import { type FieldError, forbidden, semanticEqual } from '@holdfast/machinery';
 import type { Pod } from '../../generated/types.ts';
+import { isMirrorPod } from '../../semantics/pods.ts';
 import { goDiff } from '../../validation/go/diff.ts';
 import { validateObjectMetaUpdate } from '../../validation/object-meta.ts';
-import { isMirrorPod, validatePodAnnotations, validatePodAnnotationUpdate } from '../../validation/pod/annotations.ts';
+import { validatePodAnnotations, validatePodAnnotationUpdate } from '../../validation/pod/annotations.ts';
 import { validatePod } from './validation.ts';
 
 /** Ephemeral containers can only be added. */
 export function validateEphemeralContainersUpdate(pod: Readonly<Pod>, old: Readonly<Pod>): readonly FieldError[] {
   const out: FieldError[] = [];
-  if (isMirrorPod(old.metadata)) return [forbidden('[]', 'static pods do not support ephemeral containers')];
+  if (isMirrorPod(old)) return [forbidden('[]', 'static pods do not support ephemeral containers')];
   validateObjectMetaUpdate(out, pod.metadata, old.metadata);
   validatePod(out, pod);
   validatePodAnnotationUpdate(out, 'metadata.annotations', pod.metadata.annotations, old.metadata.annotations);

@@ -1,5 +1,6 @@
 import { type FieldError, forbidden, invalid, required, semanticEqual, tooLong } from '@holdfast/machinery';
 import type { Secret } from '../../generated/types.ts';
+import { ACCOUNT_NAME_ANNOTATION, ACCOUNT_TOKEN_SECRET, TLS_SECRET } from '../../semantics/well-known.ts';
 import { validateText } from '../../validation/check.ts';
 import { base64Length, configMapKeyErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goJsonProblem } from '../../validation/go-json.ts';
@@ -8,7 +9,6 @@ import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
-const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
 export function validateSecretCreate(secret: Readonly<Secret>): readonly FieldError[] {
   const out: FieldError[] = [];
@@ -33,8 +33,9 @@ function validateForType(out: FieldError[], secret: Readonly<Secret>): void {
     for (const key of keys) if (!Object.hasOwn(data, key)) out.push(required(`data[${key}]`));
   };
   switch (secret.type ?? '') {
-    case 'kubernetes.io/service-account-token':
-      if (!secret.metadata.annotations?.[ACCOUNT_NAME]) out.push(required(`metadata.annotations[${ACCOUNT_NAME}]`));
+    case ACCOUNT_TOKEN_SECRET:
+      if (!secret.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION])
+        out.push(required(`metadata.annotations[${ACCOUNT_NAME_ANNOTATION}]`));
       break;
     case 'kubernetes.io/dockercfg':
       needs('.dockercfg');
@@ -50,7 +51,7 @@ function validateForType(out: FieldError[], secret: Readonly<Secret>): void {
     case 'kubernetes.io/ssh-auth':
       if (!data['ssh-privatekey']) out.push(required('data[ssh-privatekey]'));
       break;
-    case 'kubernetes.io/tls':
+    case TLS_SECRET:
       needs('tls.crt', 'tls.key');
       break;
     default:

@@ -1,10 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Secret } from '../../generated/types.ts';
+import { TLS_SECRET } from '../../semantics/well-known.ts';
 import { pemBlocks } from '../../validation/pem.ts';
 
 /** Of a pair of certificate and key that no server could use; said in the words of Go's TLS library. */
 export function secretWarnings({ type, data = {} }: Readonly<Secret>): readonly string[] {
-  if (type !== 'kubernetes.io/tls') return [];
+  if (type !== TLS_SECRET) return [];
   const problem = keyPairProblem(textOf(data['tls.crt']), textOf(data['tls.key']));
   return problem === undefined ? [] : [problem];
 }

@@ -2,16 +2,16 @@ import type { FieldError } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import type { ServiceAccount } from '../../generated/types.ts';
 import { SERVICE_ACCOUNTS } from '../../refs.ts';
+import { MOUNTABLE_SECRETS_ANNOTATION } from '../../semantics/well-known.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
-const MOUNTABLE_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
-const DEPRECATED = `metadata.annotations[${MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
+const DEPRECATED = `metadata.annotations[${MOUNTABLE_SECRETS_ANNOTATION}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
 
 const asksForMountable = (account: Readonly<ServiceAccount> | undefined): boolean =>
-  account?.metadata.annotations?.[MOUNTABLE_SECRETS] !== undefined;
+  account?.metadata.annotations?.[MOUNTABLE_SECRETS_ANNOTATION] !== undefined;
 
 /** Of a secret only its name counts. */
 function cleanReferences(account: ServiceAccount): void {

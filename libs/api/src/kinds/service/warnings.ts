@@ -1,14 +1,15 @@
 import type { Service } from '../../generated/types.ts';
+import { TOPOLOGY_HINTS_ANNOTATION } from '../../semantics/well-known.ts';
 import { canonicalIp } from '../../validation/ip.ts';
-
-const HINTS = 'service.kubernetes.io/topology-aware-hints';
 
 export function serviceWarnings({ metadata, spec }: Readonly<Service>): readonly string[] {
   const out: string[] = [];
   const { clusterIP, clusterIPs = [], externalIPs = [], loadBalancerIP = '' } = spec;
   const isExternal = spec.type === 'ExternalName';
-  if (metadata.annotations?.[HINTS] !== undefined) {
-    out.push(`annotation ${HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead`);
+  if (metadata.annotations?.[TOPOLOGY_HINTS_ANNOTATION] !== undefined) {
+    out.push(
+      `annotation ${TOPOLOGY_HINTS_ANNOTATION} is deprecated, please use service.kubernetes.io/topology-mode instead`,
+    );
   }
   if (clusterIP && clusterIP !== 'None') {
     for (const [i, ip] of clusterIPs.entries()) warnOfIp(out, `spec.clusterIPs[${i}]`, ip);

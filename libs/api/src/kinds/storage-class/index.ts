@@ -1,8 +1,9 @@
-import { type FieldError, forbidden, invalid, ownValue, semanticEqual } from '@holdfast/machinery';
+import { type FieldError, forbidden, invalid, semanticEqual } from '@holdfast/machinery';
 import { ageColumn, nameColumn, textColumn } from '../../columns/columns.ts';
 import { setDefault } from '../../defaults/set.ts';
 import type { StorageClass } from '../../generated/types.ts';
 import { STORAGE_CLASSES } from '../../refs.ts';
+import { isDefaultStorageClass } from '../../semantics/storage.ts';
 import { dnsSubdomainErrors } from '../../validation/formats.ts';
 import { deprecatedNodeLabel } from '../../validation/node-labels.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
@@ -12,7 +13,6 @@ import { nothingToPrepare } from '../strategy.ts';
 import { validateStorageClass } from './validation.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
-const IS_DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
 
 export const storageClassResource = defineResource(STORAGE_CLASSES, {
   setDefaults: (storageClass) => {
@@ -33,7 +33,7 @@ export const storageClassResource = defineResource(STORAGE_CLASSES, {
   columns: [
     {
       ...nameColumn,
-      cell: (c: Readonly<StorageClass>) => `${c.metadata.name ?? ''}${isDefault(c) ? ' (default)' : ''}`,
+      cell: (c: Readonly<StorageClass>) => `${c.metadata.name ?? ''}${isDefaultStorageClass(c) ? ' (default)' : ''}`,
     },
     textColumn('Provisioner', 'Who makes the volumes', (c) => c.provisioner),
     textColumn('ReclaimPolicy', 'What becomes of a volume when its claim is gone', (c) => c.reclaimPolicy ?? ''),
@@ -42,9 +42,6 @@ export const storageClassResource = defineResource(STORAGE_CLASSES, {
     ageColumn,
   ],
 });
-
-const isDefault = (storageClass: Readonly<StorageClass>): boolean =>
-  IS_DEFAULT.some((key) => ownValue(storageClass.metadata.annotations, key) === 'true');
 
 /** Volumes that exist were made by the rules of their class; the rules stay. */
 function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>, old: Readonly<StorageClass>): void {

@@ -1,21 +1,17 @@
 import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
 import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile, Toleration } from '../../generated/types.ts';
+import { DELETION_COST_ANNOTATION, MIRROR_ANNOTATION, SECCOMP_POD_ANNOTATION } from '../../semantics/well-known.ts';
 import { goJsonProblem, textsOfItems } from '../go-json.ts';
 import { validateDescendingPath } from '../paths.ts';
 import { validateTolerations } from './tolerations.ts';
 import { allContainers } from './windows.ts';
 
-const MIRROR = 'kubernetes.io/config.mirror';
-const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
-const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST = 'localhost/';
 
 type Annotations = Readonly<Record<string, string>>;
-
-export const isMirrorPod = (meta: Readonly<ObjectMeta>): boolean => meta.annotations?.[MIRROR] !== undefined;
 
 /** Annotations that say something about the pod, and must say it well. */
 export function validatePodAnnotations(
@@ -25,17 +21,17 @@ export function validatePodAnnotations(
   spec: Readonly<PodSpec>,
 ): void {
   if (annotations === undefined) return;
-  if (annotations[MIRROR] !== undefined && !spec.nodeName) {
+  if (annotations[MIRROR_ANNOTATION] !== undefined && !spec.nodeName) {
     const detail = 'must set spec.nodeName if mirror pod annotation is set';
-    out.push(invalid(`${path}[${MIRROR}]`, annotations[MIRROR], detail));
+    out.push(invalid(`${path}[${MIRROR_ANNOTATION}]`, annotations[MIRROR_ANNOTATION], detail));
   }
   validateTolerationsText(out, path, annotations[TOLERATIONS] ?? '');
-  const cost = annotations[DELETION_COST];
+  const cost = annotations[DELETION_COST_ANNOTATION];
   if (cost !== undefined && !isInt32Text(cost)) {
-    out.push(invalid(`${path}[${DELETION_COST}]`, cost, 'must be a 32bit integer'));
+    out.push(invalid(`${path}[${DELETION_COST_ANNOTATION}]`, cost, 'must be a 32bit integer'));
   }
-  const podProfile = annotations[SECCOMP_POD];
-  if (podProfile !== undefined) validateSeccompText(out, `${path}.${SECCOMP_POD}`, podProfile);
+  const podProfile = annotations[SECCOMP_POD_ANNOTATION];
+  if (podProfile !== undefined) validateSeccompText(out, `${path}.${SECCOMP_POD_ANNOTATION}`, podProfile);
   for (const [key, value] of Object.entries(annotations)) {
     if (key.startsWith(SECCOMP_CONTAINER)) validateSeccompText(out, `${path}.${key}`, value);
   }
@@ -93,12 +89,13 @@ export function validatePodAnnotationUpdate(
     if (key.startsWith(APP_ARMOR)) {
       out.push(forbidden(`${path}[${key}]`, 'may not remove or update AppArmor annotations'));
     }
-    if (key === MIRROR) out.push(forbidden(`${path}[${key}]`, 'may not remove or update mirror pod annotation'));
+    if (key === MIRROR_ANNOTATION)
+      out.push(forbidden(`${path}[${key}]`, 'may not remove or update mirror pod annotation'));
   }
   for (const key of Object.keys(annotations)) {
     if (old[key] !== undefined) continue;
     if (key.startsWith(APP_ARMOR)) out.push(forbidden(`${path}[${key}]`, 'may not add AppArmor annotations'));
-    if (key === MIRROR) out.push(forbidden(`${path}[${key}]`, 'may not add mirror pod annotation'));
+    if (key === MIRROR_ANNOTATION) out.push(forbidden(`${path}[${key}]`, 'may not add mirror pod annotation'));
   }
 }
 
@@ -114,7 +111,10 @@ export function validateProfilesMatchAnnotations(
   const { securityContext } = spec;
   const containers = allContainers(spec, path);
   const at = `${path}.securityContext.seccompProfile`;
-  validateMatch(out, at, annotations[SECCOMP_POD], { profile: securityContext?.seccompProfile, word: 'seccomp' });
+  validateMatch(out, at, annotations[SECCOMP_POD_ANNOTATION], {
+    profile: securityContext?.seccompProfile,
+    word: 'seccomp',
+  });
   for (const { container, path: containerPath } of containers) {
     const own = { profile: container.securityContext?.seccompProfile, word: 'seccomp' };
     const annotation = annotations[`${SECCOMP_CONTAINER}${container.name}`];

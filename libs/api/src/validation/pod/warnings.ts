@@ -10,6 +10,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../generated/types.ts';
+import { SECCOMP_POD_ANNOTATION } from '../../semantics/well-known.ts';
 import { repeats } from '../check.ts';
 import { claimSpecWarnings } from '../claim-warnings.ts';
 import { warnOfFraction } from '../fractions.ts';
@@ -106,7 +107,6 @@ const DEPRECATED_ANNOTATIONS: readonly (readonly [key: string, text: string])[] 
   ['security.alpha.kubernetes.io/sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
   ['security.alpha.kubernetes.io/unsafe-sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
 ];
-const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 const USE_SECCOMP_FIELD = 'non-functional in v1.27+; use the "seccompProfile" field instead';
@@ -118,8 +118,12 @@ function warnOfAnnotations(out: string[], path: string, { annotations }: Readonl
 }
 
 function warnOfSeccomp(out: string[], path: string, { metadata, spec }: PodLike): void {
-  if (metadata.annotations?.[SECCOMP_POD] === undefined || spec.securityContext?.seccompProfile !== undefined) return;
-  out.push(`${path}.annotations[${SECCOMP_POD}]: ${USE_SECCOMP_FIELD}`);
+  if (
+    metadata.annotations?.[SECCOMP_POD_ANNOTATION] === undefined ||
+    spec.securityContext?.seccompProfile !== undefined
+  )
+    return;
+  out.push(`${path}.annotations[${SECCOMP_POD_ANNOTATION}]: ${USE_SECCOMP_FIELD}`);
 }
 
 interface AnnotatedContainer {

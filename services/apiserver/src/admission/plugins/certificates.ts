@@ -1,4 +1,4 @@
-import type { CertificateSigningRequest } from '@holdfast/api';
+import { API_CLIENT_SIGNER, type CertificateSigningRequest } from '@holdfast/api';
 import { isReservedSubject } from '@holdfast/client';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { isAllowed } from '../../authorization/chain.ts';
@@ -7,7 +7,6 @@ import { type RequestedSubject, subjectOfCsr } from '../certificate-request.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 
 const GROUP = 'certificates.k8s.io';
-const API_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 
 /** Who approves a request has to be trusted by its signer. */
 export const createCertificateApproval = (deps: AdmissionDeps): AdmissionPlugin => ({

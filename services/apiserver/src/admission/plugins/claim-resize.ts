@@ -1,8 +1,6 @@
-import { type PersistentVolumeClaim, STORAGE_CLASSES } from '@holdfast/api';
+import { type PersistentVolumeClaim, STORAGE_CLASSES, storageClassOf } from '@holdfast/api';
 import { compareQuantities, forbiddenError, parseQuantity } from '@holdfast/machinery';
 import { type AdmissionDeps, type AdmissionPlugin, isCore, subjectOfRequest } from '../port.ts';
-
-const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 /** A claim grows only where its class says that volumes can. */
 export const createClaimResize = ({ reader }: AdmissionDeps): AdmissionPlugin => ({
@@ -13,9 +11,9 @@ export const createClaimResize = ({ reader }: AdmissionDeps): AdmissionPlugin =>
     const claim = request.object as PersistentVolumeClaim | undefined;
     const old = request.old as PersistentVolumeClaim | undefined;
     if (claim === undefined || old === undefined || !grows(claim, old)) return;
-    const name = classOf(claim);
+    const name = storageClassOf(claim);
     const mayGrow =
-      name !== '' && name === classOf(old) && reader.cached(STORAGE_CLASSES, { name })?.allowVolumeExpansion;
+      name !== '' && name === storageClassOf(old) && reader.cached(STORAGE_CLASSES, { name })?.allowVolumeExpansion;
     if (mayGrow === true) return;
     const why =
       'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
@@ -27,6 +25,3 @@ const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec?.resources?.req
 
 const grows = (claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean =>
   compareQuantities(parseQuantity(sizeOf(claim)), parseQuantity(sizeOf(old))) > 0;
-
-const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
-  metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';

@@ -1,9 +1,8 @@
-import { INGRESS_CLASSES, type Ingress, type IngressClass } from '@holdfast/api';
+import { INGRESS_CLASS_ANNOTATION, INGRESS_CLASSES, type Ingress, type IngressClass } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
 const DEFAULT_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
-const OWN_ANNOTATION = 'kubernetes.io/ingress.class';
 
 /** An ingress that names no class gets the default one, if there is one. */
 export const createDefaultIngressClass = (deps: AdmissionDeps): AdmissionPlugin => ({
@@ -16,7 +15,7 @@ export const createDefaultIngressClass = (deps: AdmissionDeps): AdmissionPlugin 
   admit: ({ object }) => {
     const ingress = object as Ingress | undefined;
     if (ingress?.spec === undefined || ingress.spec.ingressClassName !== undefined) return;
-    if (ingress.metadata.annotations?.[OWN_ANNOTATION] !== undefined) return;
+    if (ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return;
     const name = defaultClass(deps)?.metadata.name;
     if (name !== undefined) ingress.spec.ingressClassName = name;
   },

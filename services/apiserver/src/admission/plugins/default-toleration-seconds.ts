@@ -1,9 +1,6 @@
-import type { Pod, Toleration } from '@holdfast/api';
+import { NOT_READY_TAINT, type Pod, type Toleration, UNREACHABLE_TAINT } from '@holdfast/api';
 import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
-
-const NOT_READY = 'node.kubernetes.io/not-ready';
-const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
 /** Pods leave a node that is lost after a default time, unless their author chose another. */
 export const createDefaultTolerationSeconds = (deps: AdmissionDeps): AdmissionPlugin => ({
@@ -16,7 +13,9 @@ export const createDefaultTolerationSeconds = (deps: AdmissionDeps): AdmissionPl
 
 function addTolerations(pod: Pod, seconds: number): void {
   const tolerations = pod.spec?.tolerations ?? [];
-  const added = [NOT_READY, UNREACHABLE].filter((key) => !tolerations.some((each) => toleratesNoExecute(each, key)));
+  const added = [NOT_READY_TAINT, UNREACHABLE_TAINT].filter(
+    (key) => !tolerations.some((each) => toleratesNoExecute(each, key)),
+  );
   if (added.length === 0 || pod.spec === undefined) return;
   pod.spec.tolerations = [
     ...tolerations,

@@ -1,4 +1,4 @@
-import { NAMESPACES, type Namespace } from '@holdfast/api';
+import { isTerminating, NAMESPACES, type Namespace } from '@holdfast/api';
 import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
 import type { ObjectReader } from '../../reader.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
@@ -33,7 +33,7 @@ export function refuseUnlessLive(
 
 function judge(namespace: Namespace | undefined, name: string, subject: () => Subject): void {
   if (namespace === undefined) throw notFound({ group: '', resource: 'namespaces', name });
-  if (namespace.metadata.deletionTimestamp !== undefined) throw terminating(name, subject());
+  if (isTerminating(namespace)) throw terminating(name, subject());
 }
 
 const isAccessReview = (request: AdmissionRequest): boolean =>

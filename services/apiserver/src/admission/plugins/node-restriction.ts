@@ -1,4 +1,20 @@
-import { NODES, type Pod } from '@holdfast/api';
+import {
+  ARCH_LABEL,
+  HOSTNAME_LABEL,
+  INSTANCE_TYPE_LABEL,
+  isMirrorPod,
+  MIRROR_ANNOTATION,
+  NODES,
+  OLD_ARCH_LABEL,
+  OLD_INSTANCE_TYPE_LABEL,
+  OLD_OS_LABEL,
+  OLD_REGION_LABEL,
+  OLD_ZONE_LABEL,
+  OS_LABEL,
+  type Pod,
+  REGION_LABEL,
+  ZONE_LABEL,
+} from '@holdfast/api';
 import { deepEqual, forbiddenError, notFound, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../identity.ts';
 import type { ObjectReader } from '../../reader.ts';
@@ -47,17 +63,17 @@ function checkNode(request: AdmissionRequest, node: string): void {
 }
 
 const OWN_LABELS: ReadonlySet<string> = new Set([
-  'kubernetes.io/hostname',
-  'kubernetes.io/os',
-  'kubernetes.io/arch',
-  'beta.kubernetes.io/os',
-  'beta.kubernetes.io/arch',
-  'beta.kubernetes.io/instance-type',
-  'node.kubernetes.io/instance-type',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
+  HOSTNAME_LABEL,
+  OS_LABEL,
+  ARCH_LABEL,
+  OLD_OS_LABEL,
+  OLD_ARCH_LABEL,
+  OLD_INSTANCE_TYPE_LABEL,
+  INSTANCE_TYPE_LABEL,
+  ZONE_LABEL,
+  REGION_LABEL,
+  OLD_ZONE_LABEL,
+  OLD_REGION_LABEL,
 ]);
 const OWN_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
@@ -103,13 +119,14 @@ function checkPod(request: AdmissionRequest, node: string): void {
   }
 }
 
-const MIRROR = 'kubernetes.io/config.mirror';
-
 /** A node shows the pods of its own files, and makes no others. */
 async function checkMirror(reader: ObjectReader, request: AdmissionRequest, node: string): Promise<void> {
   const pod = request.object === undefined ? undefined : decodePod(request.object);
-  if (pod?.metadata.annotations?.[MIRROR] === undefined) {
-    throw refuse(request, `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
+  if (pod === undefined || !isMirrorPod(pod)) {
+    throw refuse(
+      request,
+      `pod does not have "${MIRROR_ANNOTATION}" annotation, node "${node}" can only create mirror pods`,
+    );
   }
   if (pod.spec.nodeName !== node) {
     throw refuse(request, `node "${node}" can only create pods with spec.nodeName set to itself`);

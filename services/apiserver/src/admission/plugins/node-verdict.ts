@@ -1,4 +1,11 @@
-import { FENCED, FENCING_PREFIX, NODE_FENCED, type NodeCondition, OUT_OF_SERVICE, SELF_FENCED } from '@holdfast/api';
+import {
+  FENCED,
+  FENCING_PREFIX,
+  NODE_FENCED,
+  type NodeCondition,
+  OUT_OF_SERVICE_TAINT,
+  SELF_FENCED,
+} from '@holdfast/api';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
 import { decodeNode } from '../decode.ts';
@@ -26,7 +33,7 @@ export const createNodeVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
       throw refusal(request, `change the condition ${SELF_FENCED}`);
     }
     if (isOutOfService(request.object) && !isOutOfService(request.old)) {
-      throw refusal(request, `set the taint ${OUT_OF_SERVICE}`);
+      throw refusal(request, `set the taint ${OUT_OF_SERVICE_TAINT}`);
     }
     if (!deepEqual(wordsOn(request.object), wordsOn(request.old))) {
       throw refusal(request, `change annotations ${FENCING_PREFIX}*`);
@@ -47,7 +54,7 @@ const hasNotLooked = ({ user }: AdmissionRequest): boolean =>
 
 function isOutOfService(object: AdmissionRequest['object']): boolean {
   const taints = object === undefined ? [] : (decodeNode(object).spec?.taints ?? []);
-  return taints.some((taint) => taint.key === OUT_OF_SERVICE);
+  return taints.some((taint) => taint.key === OUT_OF_SERVICE_TAINT);
 }
 
 function conditionIn(object: AdmissionRequest['object'], type: string): NodeCondition | undefined {

@@ -8,7 +8,7 @@ import {
   LEASES,
   NODE_LEASES_NAMESPACE,
   NODES,
-  OUT_OF_SERVICE,
+  OUT_OF_SERVICE_TAINT,
   type Pod,
   promiseOf,
 } from '@holdfast/api';
@@ -104,7 +104,7 @@ function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string)
 async function nodeCannotRun(deps: AdmissionDeps, pod: Pod, isFencer: boolean): Promise<boolean> {
   const node = await deps.reader.fresh(NODES, { name: pod.spec?.nodeName ?? '' });
   if (node === undefined) return true;
-  if (hasTaint(node, OUT_OF_SERVICE) && (isFencer || (!isNodeReady(node) && isTerminating(pod)))) return true;
+  if (hasTaint(node, OUT_OF_SERVICE_TAINT) && (isFencer || (!isNodeReady(node) && isTerminating(pod)))) return true;
   return !isFencer && isEndedByWatchdog(deps, pod);
 }
 
@@ -122,7 +122,7 @@ async function isEndedByWatchdog({ reader }: AdmissionDeps, pod: Pod): Promise<b
 function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error {
   const node = pod.spec?.nodeName ?? '';
   const condition = mayProve
-    ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE}, or past its promise to end the pod, while the pod is terminating`
+    ? `the Node must be gone, or silent and tainted ${OUT_OF_SERVICE_TAINT}, or past its promise to end the pod, while the pod is terminating`
     : 'delete it with a grace period and wait';
   return forbiddenError(
     subjectOfRequest(request),

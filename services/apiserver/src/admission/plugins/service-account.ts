@@ -1,5 +1,7 @@
 import {
   type Container,
+  isMirrorPod,
+  MOUNTABLE_SECRETS_ANNOTATION,
   type Pod,
   type PodSpec,
   SERVICE_ACCOUNTS,
@@ -15,8 +17,6 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 const DEFAULT_ACCOUNT = 'default';
 /** What Go reads as true. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
-const ONLY_OWN_SECRETS = 'kubernetes.io/enforce-mountable-secrets';
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const FILE_MODE = 0o644;
 const SUFFIX_CHARS = 5;
@@ -50,7 +50,7 @@ async function judgeAdded(deps: AdmissionDeps, request: AdmissionRequest, pod: P
 function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> | undefined {
   const { spec } = pod;
   if (spec === undefined) return undefined;
-  if (pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined) {
+  if (isMirrorPod(pod)) {
     refuseReferences(request, pod);
     return undefined;
   }
@@ -79,7 +79,7 @@ function useAccount(
   ...[pod, account]: readonly [Pod, ServiceAccount | undefined]
 ): void {
   const { spec } = pod;
-  if (account?.metadata.annotations?.[ONLY_OWN_SECRETS] !== undefined) {
+  if (account?.metadata.annotations?.[MOUNTABLE_SECRETS_ANNOTATION] !== undefined) {
     refuseOtherSecrets(request, secretUses(pod), account);
   }
   if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) {
@@ -94,7 +94,7 @@ function useAccount(
 /** An account may say that its pods use no secrets but those it names. */
 function refuseOtherSecrets(request: AdmissionRequest, uses: readonly SecretUse[], account: ServiceAccount): void {
   const { annotations, name = '' } = account.metadata;
-  if (!TRUE.has(annotations?.[ONLY_OWN_SECRETS] ?? '')) return;
+  if (!TRUE.has(annotations?.[MOUNTABLE_SECRETS_ANNOTATION] ?? '')) return;
   const own = new Set((account.secrets ?? []).map((each) => each.name));
   const pulls = new Set((account.imagePullSecrets ?? []).map((each) => each.name));
   let pull = -1;

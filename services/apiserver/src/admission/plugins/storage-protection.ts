@@ -1,8 +1,9 @@
+import { CLAIM_FINALIZER, VOLUME_FINALIZER } from '@holdfast/api';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
 const PROTECTION: ReadonlyMap<string, string> = new Map([
-  ['persistentvolumeclaims', 'kubernetes.io/pvc-protection'],
-  ['persistentvolumes', 'kubernetes.io/pv-protection'],
+  ['persistentvolumeclaims', CLAIM_FINALIZER],
+  ['persistentvolumes', VOLUME_FINALIZER],
 ]);
 
 /** A claim that a pod uses, and a volume that a claim uses, outlive their deletion: a controller takes the finalizer away. */

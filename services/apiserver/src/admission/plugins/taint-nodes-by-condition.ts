@@ -1,7 +1,8 @@
+import { NOT_READY_TAINT } from '@holdfast/api';
 import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
 
-const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const NOT_READY = { key: NOT_READY_TAINT, effect: 'NoSchedule' };
 
 /** A new node has not said yet that it is ready: nothing is put on it before it does. */
 export const createTaintNodesByCondition = (_deps: AdmissionDeps): AdmissionPlugin => ({

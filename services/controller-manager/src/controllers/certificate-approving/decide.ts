@@ -1,7 +1,11 @@
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '@holdfast/api';
+import {
+  type CertificateSigningRequest,
+  type CertificateSigningRequestCondition,
+  KUBELET_CLIENT_SIGNER,
+} from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { RequestedIdentity } from '../../certificates/port.ts';
-import { KUBELET_CLIENT, kubeletClientRefusal } from '../../certificates/rules.ts';
+import { kubeletClientRefusal } from '../../certificates/rules.ts';
 
 /** A right by whose possession a request approves itself. */
 export interface SelfApproval {
@@ -22,7 +26,7 @@ const ANY: SelfApproval = {
 /** Nobody has answered yet, and it asks for what can be approved without anybody. */
 export function isOpen({ spec, status }: CertificateSigningRequest): boolean {
   const isDecided = (status.conditions ?? []).some(({ type }) => type === 'Approved' || type === 'Denied');
-  return spec.signerName === KUBELET_CLIENT && !isDecided && (status.certificate ?? '') === '';
+  return spec.signerName === KUBELET_CLIENT_SIGNER && !isDecided && (status.certificate ?? '') === '';
 }
 
 /** Which rights would do, in the order in which they are asked for: a node for itself, or who may for any node. */

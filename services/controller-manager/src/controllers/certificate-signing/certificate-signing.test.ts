@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '@holdfast/api';
+import {
+  API_CLIENT_SIGNER,
+  CERTIFICATE_SIGNING_REQUESTS,
+  type CertificateSigningRequest,
+  KUBELET_CLIENT_SIGNER,
+  LEGACY_SIGNER,
+} from '@holdfast/api';
 import fc from 'fast-check';
-import { API_CLIENT, KUBELET_CLIENT, LEGACY_UNKNOWN, refusalOf } from '../../certificates/rules.ts';
+import { refusalOf } from '../../certificates/rules.ts';
 import { CERTIFICATE_RIGHTS_RECHECK_MS } from '../../limits.ts';
 import { certificateRequest, modelAuthority, readModelRequest } from '../../testing/certificate-scenarios.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
@@ -19,17 +25,17 @@ const statusOf = (types: readonly string[]): CertificateSigningRequest['status']
 test('only what was approved is signed, once, and only for signers of this cluster', () => {
   const due = (signerName: string, status: CertificateSigningRequest['status']): boolean =>
     isDue(certificateRequest('a', { signerName }, status));
-  assert.equal(due(API_CLIENT, statusOf(['Approved'])), true);
-  assert.equal(due(API_CLIENT, statusOf([])), false);
-  assert.equal(due(API_CLIENT, statusOf(['Denied'])), false);
-  assert.equal(due(API_CLIENT, statusOf(['Approved', 'Failed'])), false);
-  assert.equal(due(API_CLIENT, { ...statusOf(['Approved']), certificate: 'PEM' }), false);
+  assert.equal(due(API_CLIENT_SIGNER, statusOf(['Approved'])), true);
+  assert.equal(due(API_CLIENT_SIGNER, statusOf([])), false);
+  assert.equal(due(API_CLIENT_SIGNER, statusOf(['Denied'])), false);
+  assert.equal(due(API_CLIENT_SIGNER, statusOf(['Approved', 'Failed'])), false);
+  assert.equal(due(API_CLIENT_SIGNER, { ...statusOf(['Approved']), certificate: 'PEM' }), false);
   assert.equal(due('example.com/own', statusOf(['Approved'])), false);
 });
 
 test('no signer of the cluster names a client as the API server that kubelets trust', async () => {
   const identity = await readModelRequest('a');
-  for (const signer of [API_CLIENT, KUBELET_CLIENT, LEGACY_UNKNOWN]) {
+  for (const signer of [API_CLIENT_SIGNER, KUBELET_CLIENT_SIGNER, LEGACY_SIGNER]) {
     for (const named of [
       { commonName: 'kube-apiserver-kubelet-client' },
       { organizations: ['dev', 'holdfast:api-servers'] },
@@ -72,7 +78,7 @@ test('a node that may not approve its own request waits, and is approved when it
     }),
   );
   world.api.put(CERTIFICATE_SIGNING_REQUESTS, certificateRequest('node-a'));
-  const foreign = { signerName: KUBELET_CLIENT, username: 'somebody' };
+  const foreign = { signerName: KUBELET_CLIENT_SIGNER, username: 'somebody' };
   world.api.put(CERTIFICATE_SIGNING_REQUESTS, certificateRequest('node-b', foreign));
   await controller.settle();
   assert.deepEqual(asked, ['selfnodeclient', 'nodeclient', 'nodeclient']);

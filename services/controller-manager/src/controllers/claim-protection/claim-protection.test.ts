@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PERSISTENT_VOLUME_CLAIMS, PODS, type Pod } from '@holdfast/api';
+import { CLAIM_FINALIZER, PERSISTENT_VOLUME_CLAIMS, PODS, type Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import { pod } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { claim } from '../../testing/volume-builders.ts';
-import { CLAIM_FINALIZER, claimProtectionController, decide } from './index.ts';
+import { claimProtectionController, decide } from './index.ts';
 
 const C = { namespace: 'default', name: 'c' };
 const user = (name: string, nodeName?: string): Pod => {

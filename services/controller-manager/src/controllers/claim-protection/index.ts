@@ -1,12 +1,10 @@
-import { PERSISTENT_VOLUME_CLAIMS, type PersistentVolumeClaim, PODS, type Pod } from '@holdfast/api';
+import { CLAIM_FINALIZER, PERSISTENT_VOLUME_CLAIMS, type PersistentVolumeClaim, PODS, type Pod } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { withFinalizer, withoutFinalizer } from '../../common/finalizers.ts';
 import { isTerminating, keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { claimKeysOf } from '../../common/pod-claims.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
-
-export const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 
 /** A claim that a pod on a node uses outlives its deletion. */
 export const claimProtectionController: ControllerDefinition = {

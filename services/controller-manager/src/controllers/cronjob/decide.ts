@@ -1,4 +1,4 @@
-import type { CronJob, CronJobStatus, Job, ObjectReference } from '@holdfast/api';
+import { type CronJob, type CronJobStatus, type Job, jobEnd, type ObjectReference } from '@holdfast/api';
 import type { EventText } from '@holdfast/client';
 import { formatTime } from '@holdfast/platform';
 import { isSame } from '../../common/hash.ts';
@@ -107,10 +107,7 @@ const referenceTo = (job: Job): ObjectReference => ({
 });
 
 /** How a Job ended; undefined while it has not. */
-export const endOf = (job: Job): 'Complete' | 'Failed' | undefined =>
-  (['Complete', 'Failed'] as const).find((type) =>
-    job.status.conditions?.some((condition) => condition.type === type && condition.status === 'True'),
-  );
+export const endOf = (job: Job): string | undefined => jobEnd(job)?.type;
 
 /** What the Jobs say: who is active, who has ended, when one last succeeded. */
 function look({ cronJob, jobs, unseen }: CronJobSnapshot): Pick<CronJobDecision, 'events' | 'status'> {

@@ -1,26 +1,33 @@
 import {
   compileRequiredNodes,
+  DISK_PRESSURE_TAINT,
   firstUntolerated,
   HARD_EFFECTS,
+  MEMORY_PRESSURE_TAINT,
+  NETWORK_UNAVAILABLE_TAINT,
+  NOT_READY_TAINT,
   type Node,
   type NodeTest,
+  PID_PRESSURE_TAINT,
   type Pod,
   type PodTemplateSpec,
   type Toleration,
+  UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
 } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 
 /** What every daemon puts up with: it belongs on the node in bad times too. */
 const DAEMON_TOLERATIONS: readonly Toleration[] = [
-  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
-  { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
-  { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/pid-pressure', operator: 'Exists', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+  { key: NOT_READY_TAINT, operator: 'Exists', effect: 'NoExecute' },
+  { key: UNREACHABLE_TAINT, operator: 'Exists', effect: 'NoExecute' },
+  { key: DISK_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: MEMORY_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: PID_PRESSURE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
+  { key: UNSCHEDULABLE_TAINT, operator: 'Exists', effect: 'NoSchedule' },
 ];
 const HOST_NETWORK_TOLERATION: Toleration = {
-  key: 'node.kubernetes.io/network-unavailable',
+  key: NETWORK_UNAVAILABLE_TAINT,
   operator: 'Exists',
   effect: 'NoSchedule',
 };

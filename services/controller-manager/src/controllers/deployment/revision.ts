@@ -1,4 +1,5 @@
 import type { Deployment, PodTemplateSpec, ReplicaSet } from '@holdfast/api';
+import { LAST_APPLIED_ANNOTATION } from '@holdfast/machinery';
 import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
 import { byName, controllerReference, createdAt, nameOf, namespaceOf } from '../../common/meta.ts';
 import { desiredReplicas, maxReplicas } from './bounds.ts';
@@ -11,7 +12,7 @@ export const TEMPLATE_HASH = 'pod-template-hash';
 
 /** Annotations of a Deployment that say something about itself and are not handed to its ReplicaSets. */
 const NOT_INHERITED = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration',
+  LAST_APPLIED_ANNOTATION,
   'deprecated.deployment.rollback.to',
   REVISION,
   REVISION_HISTORY,

@@ -1,19 +1,23 @@
 import { isIP } from 'node:net';
-import type {
-  DiscoveryV1EndpointPort,
-  Endpoint,
-  EndpointAddress,
-  EndpointSlice,
-  EndpointSubset,
-  Endpoints,
-  Service,
+import {
+  type DiscoveryV1EndpointPort,
+  type Endpoint,
+  type EndpointAddress,
+  type EndpointSlice,
+  type EndpointSubset,
+  type Endpoints,
+  LEADER_ANNOTATION,
+  OVER_CAPACITY_ANNOTATION,
+  SERVICE_NAME_LABEL,
+  type Service,
+  SKIP_MIRROR_LABEL,
 } from '@holdfast/api';
+import { LAST_APPLIED_ANNOTATION } from '@holdfast/machinery';
 import {
   keyOfPorts,
   MANAGED_BY_LABEL,
   planSlices,
   RESERVED_SLICE_LABELS,
-  SERVICE_NAME_LABEL,
   type SliceAction,
   type SliceGroup,
   type SliceOwner,
@@ -23,13 +27,11 @@ import { hasBackends } from '../../common/service-backends.ts';
 import { MIRRORED_ENDPOINTS_PER_SUBSET_MAX } from '../../limits.ts';
 
 export const MIRRORED_BY = 'endpointslicemirroring-controller.k8s.io';
-const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
-const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 /** These speak of the object, not of the addresses. */
 const UNMIRRORED_ANNOTATIONS: ReadonlySet<string> = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration',
+  LAST_APPLIED_ANNOTATION,
   'endpoints.kubernetes.io/last-change-trigger-time',
-  'endpoints.kubernetes.io/over-capacity',
+  OVER_CAPACITY_ANNOTATION,
 ]);
 
 export interface MirrorSnapshot {
@@ -67,7 +69,7 @@ export function decide({ endpoints, service, slices, isNameTaken }: MirrorSnapsh
 
 function isMirrored({ metadata }: Endpoints, service: Service | undefined): boolean {
   if (service === undefined || isTerminating(service) || hasBackends(service)) return false;
-  return metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
+  return metadata.labels?.[SKIP_MIRROR_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
 }
 
 function marksOf(endpoints: Endpoints): Pick<SliceOwner, 'labels' | 'annotations'> {

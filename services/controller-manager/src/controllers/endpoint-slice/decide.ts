@@ -1,10 +1,16 @@
-import { type Endpoint, type EndpointSlice, isPodReady, type Pod, type Service } from '@holdfast/api';
+import {
+  type Endpoint,
+  type EndpointSlice,
+  isPodReady,
+  type Pod,
+  SERVICE_NAME_LABEL,
+  type Service,
+} from '@holdfast/api';
 import {
   keyOfPorts,
   MANAGED_BY_LABEL,
   planSlices,
   RESERVED_SLICE_LABELS,
-  SERVICE_NAME_LABEL,
   type SliceAction,
   type SliceGroup,
   type SliceOwner,

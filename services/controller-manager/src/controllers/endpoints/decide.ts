@@ -4,6 +4,7 @@ import {
   type EndpointSubset,
   type Endpoints,
   isPodReady,
+  OVER_CAPACITY_ANNOTATION,
   type Pod,
   type Service,
 } from '@holdfast/api';
@@ -20,9 +21,6 @@ import {
   portsOf,
 } from '../../common/service-backends.ts';
 import { ENDPOINT_ADDRESSES_MAX } from '../../limits.ts';
-
-/** Says that not every address could be written down. */
-export const OVER_CAPACITY_ANNOTATION = 'endpoints.kubernetes.io/over-capacity';
 
 export type EndpointsAction =
   | { readonly kind: 'create' | 'update'; readonly endpoints: Endpoints }

@@ -1,4 +1,4 @@
-import { ENDPOINTS, type Endpoints, PODS, SERVICES } from '@holdfast/api';
+import { ENDPOINTS, type Endpoints, LEADER_ANNOTATION, PODS, SERVICES } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { isTerminating, keyOf, parseKey, targetOf, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
@@ -54,8 +54,7 @@ function createLoop(context: ControllerContext): Loop {
 }
 
 /** Some components elect their leader in an annotation of an object of this kind; no service stands behind it. */
-const isLeaderRecord = ({ metadata }: Endpoints): boolean =>
-  metadata.annotations?.['control-plane.alpha.kubernetes.io/leader'] !== undefined;
+const isLeaderRecord = ({ metadata }: Endpoints): boolean => metadata.annotations?.[LEADER_ANNOTATION] !== undefined;
 
 /** This old kind names no owner, so nobody else takes it away with its service. */
 async function removeOf({ client, informers }: ControllerContext, key: string): Promise<void> {

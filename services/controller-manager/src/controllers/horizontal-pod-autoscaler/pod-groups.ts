@@ -1,4 +1,4 @@
-import { type Pod, podCondition } from '@holdfast/api';
+import { hasPodFailed, type Pod, podCondition } from '@holdfast/api';
 import { isTerminating, nameOf, timeOf } from '../../common/meta.ts';
 import type { AutoscalingSettings } from './settings.ts';
 
@@ -26,7 +26,7 @@ export function groupPods(
 ): PodGroups {
   const groups = { ready: [] as string[], unready: [] as string[], missing: [] as string[] };
   for (const pod of pods) {
-    if (isTerminating(pod) || pod.status.phase === 'Failed') continue;
+    if (isTerminating(pod) || hasPodFailed(pod)) continue;
     const name = nameOf(pod);
     const sample = samples.get(name);
     if (pod.status.phase === 'Pending') groups.unready.push(name);

@@ -1,7 +1,7 @@
-import { isPodFinished, type Pod } from '@holdfast/api';
+import { hasPodSucceeded, isPodFinished, type Pod } from '@holdfast/api';
 import { isTerminating, uidOf } from '../../common/meta.ts';
 import { UNCOUNTED_PODS_MAX } from '../../limits.ts';
-import { hasFailed, hasLimitPerIndex, hasSucceeded, indexOf, isIndexed } from './facts.ts';
+import { hasFailed, hasLimitPerIndex, indexOf, isIndexed } from './facts.ts';
 import type { IndexSet } from './indexes.ts';
 import { lastFailedPods } from './per-index.ts';
 import { countsAsFailed, type Picture } from './picture.ts';
@@ -41,7 +41,7 @@ export function account(picture: Picture, verdict: Verdict | undefined): Account
     letGo.push(pod);
     const uid = uidOf(pod);
     if (noted.succeeded.has(uid) || noted.failed.has(uid)) continue;
-    if (!hasSucceeded(pod)) {
+    if (!hasPodSucceeded(pod)) {
       if (endsAsFailed(picture, verdict, pod) && countsAsFailed(job, pod)) failed.push(uid);
     } else if (!isIndexed(job)) succeeded.push(uid);
     else indexes.push(...[indexOf(job, pod)].filter((index) => index !== undefined));
@@ -60,7 +60,7 @@ function mayGo(picture: Picture, verdict: Verdict | undefined): (pod: Pod) => bo
   const { job } = picture;
   const kept = hasLimitPerIndex(job) && verdict === undefined ? lastFailedPods(picture) : new Map<number, Pod>();
   return (pod) => {
-    if (isTerminating(job) || hasSucceeded(pod)) return true;
+    if (isTerminating(job) || hasPodSucceeded(pod)) return true;
     if (verdict !== undefined && (isTerminating(pod) || isPodFinished(pod))) return true;
     return hasFailed(job, pod) && kept.get(indexOf(job, pod) ?? -1) !== pod;
   };

@@ -1,5 +1,6 @@
+import { hasPodFailed, hasPodSucceeded } from '@holdfast/api';
 import { isTerminating } from '../../common/meta.ts';
-import { finishedAt, hasSucceeded } from './facts.ts';
+import { finishedAt } from './facts.ts';
 import { backoffLeftMs } from './per-index.ts';
 import type { Picture } from './picture.ts';
 
@@ -9,9 +10,9 @@ import type { Picture } from './picture.ts';
  * deleted did not fail at its work.
  */
 export function jobBackoffMs({ pods, failed, succeeded, now }: Picture): number {
-  const lastSuccess = pods.filter(hasSucceeded).reduce((last, pod) => Math.max(last, finishedAt(pod)), 0);
+  const lastSuccess = pods.filter(hasPodSucceeded).reduce((last, pod) => Math.max(last, finishedAt(pod)), 0);
   const failures = pods
-    .filter((pod) => pod.status.phase === 'Failed' && !isTerminating(pod))
+    .filter((pod) => hasPodFailed(pod) && !isTerminating(pod))
     .map(finishedAt)
     .filter((at) => at > lastSuccess);
   if (failures.length === 0) return 0;

@@ -1,8 +1,8 @@
-import type { Container, Job, Pod } from '@holdfast/api';
+import { COMPLETION_INDEX_ANNOTATION, type Container, type Job, type Pod } from '@holdfast/api';
 import { controllerReference, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { freePodNames, type NameSearch } from '../../common/names.ts';
 import { GENERATED_NAME_BASE_MAX_CHARS, generatedNamePrefix, podFromTemplate } from '../../common/pods.ts';
-import { COMPLETION_INDEX, hasLimitPerIndex, withTracking } from './facts.ts';
+import { hasLimitPerIndex, withTracking } from './facts.ts';
 import { failureAnnotations } from './per-index.ts';
 
 /** What names a new pod may not have. */
@@ -37,7 +37,7 @@ const basePod = (job: Job, name: string, generateName: string): Pod =>
   );
 
 function withIndex(job: Job, index: number, pod: Pod, lastFailed: Pod | undefined): Pod {
-  const mark = { [COMPLETION_INDEX]: String(index) };
+  const mark = { [COMPLETION_INDEX_ANNOTATION]: String(index) };
   const failures = hasLimitPerIndex(job) ? failureAnnotations(job, lastFailed) : {};
   const { spec, metadata } = pod;
   return {
@@ -61,6 +61,6 @@ const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 function withIndexVariable(container: Container): Container {
   const env = container.env ?? [];
   if (env.some(({ name }) => name === INDEX_VARIABLE)) return container;
-  const fieldRef = { apiVersion: 'v1', fieldPath: `metadata.labels['${COMPLETION_INDEX}']` };
+  const fieldRef = { apiVersion: 'v1', fieldPath: `metadata.labels['${COMPLETION_INDEX_ANNOTATION}']` };
   return { ...container, env: [...env, { name: INDEX_VARIABLE, valueFrom: { fieldRef } }] };
 }

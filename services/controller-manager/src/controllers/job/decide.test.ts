@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Job, Pod } from '@holdfast/api';
+import { COMPLETION_INDEX_ANNOTATION, hasPodSucceeded, type Job, type Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import { isControlledBy, isTerminating, nameOf, uidOf } from '../../common/meta.ts';
 import { isActive } from '../../common/pods.ts';
 import { job, pod } from '../../testing/builders.ts';
 import { decide, type JobDecision } from './decide.ts';
-import { COMPLETION_INDEX, hasSucceeded, indexOf, isTracked, TRACKING_FINALIZER } from './facts.ts';
+import { indexOf, isTracked, TRACKING_FINALIZER } from './facts.ts';
 
 const NOW = 1_767_225_600_000;
 const LABELS = { 'batch.kubernetes.io/job-name': 'task' };
@@ -59,7 +59,7 @@ const podOf = (p: PodSpec): Pod =>
       uid: `uid-${p.name}`,
       resourceVersion: '1',
       labels: p.labelled ? LABELS : {},
-      annotations: { [COMPLETION_INDEX]: String(p.index) },
+      annotations: { [COMPLETION_INDEX_ANNOTATION]: String(p.index) },
       creationTimestamp: '2025-12-31T00:00:00Z',
       ...(p.tracked ? { finalizers: [TRACKING_FINALIZER] } : {}),
       ...(p.owner === 'none' ? {} : { ownerReferences: owner(p.owner === 'ours' ? 'job-1' : 'job-2') }),
@@ -119,7 +119,7 @@ test('decide gives no index to two pods, nor one that has succeeded', () => {
     fc.property(anyPicture, ([of, pods]) => {
       if (of.spec.completionMode !== 'Indexed') return;
       const busy = new Set(ownActive(pods).map((each) => indexOf(of, each)));
-      const done = pods.filter((each) => isControlledBy(each, 'job-1') && isTracked(each) && hasSucceeded(each));
+      const done = pods.filter((each) => isControlledBy(each, 'job-1') && isTracked(each) && hasPodSucceeded(each));
       for (const each of done) busy.add(indexOf(of, each));
       for (const created of decideOn(of, pods).create) {
         const index = indexOf(of, created);

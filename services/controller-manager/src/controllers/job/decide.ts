@@ -1,4 +1,4 @@
-import type { Job, JobStatus, Pod } from '@holdfast/api';
+import { COMPLETION_INDEX_ANNOTATION, type Job, type JobStatus, type Pod } from '@holdfast/api';
 import type { EventText } from '@holdfast/client';
 import { claim } from '../../common/claim.ts';
 import { isControlledBy, isTerminating, uidOf } from '../../common/meta.ts';
@@ -73,8 +73,7 @@ export function decide(snapshot: JobSnapshot, now: number): JobDecision {
 const inIndexOrder = (job: Job, pods: readonly Pod[]): readonly Pod[] =>
   isIndexed(job) ? [...pods].sort((a, b) => indexText(a) - indexText(b)) : pods;
 
-const indexText = (pod: Pod): number =>
-  Number(pod.metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? -1);
+const indexText = (pod: Pod): number => Number(pod.metadata.annotations?.[COMPLETION_INDEX_ANNOTATION] ?? -1);
 
 function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);

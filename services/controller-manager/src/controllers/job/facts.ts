@@ -1,11 +1,18 @@
-import { type Job, type JobCondition, type Pod, podCondition } from '@holdfast/api';
+import {
+  COMPLETION_INDEX_ANNOTATION,
+  hasPodFailed,
+  hasPodSucceeded,
+  type Job,
+  type JobCondition,
+  jobEnd,
+  type Pod,
+  podCondition,
+} from '@holdfast/api';
 import { findCondition } from '../../common/conditions.ts';
 import { createdAt, isTerminating, timeOf } from '../../common/meta.ts';
 
 /** A pod that has it is not counted yet: nobody can make it vanish before it is. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
-export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
-export const CONTROLLER_UID = 'batch.kubernetes.io/controller-uid';
 export const OWN_MANAGER = 'kubernetes.io/job-controller';
 
 export const isIndexed = (job: Job): boolean => job.spec.completionMode === 'Indexed';
@@ -24,8 +31,7 @@ export const trueCondition = (job: Job, type: string): JobCondition | undefined 
   return condition?.status === 'True' ? condition : undefined;
 };
 
-export const isJobFinished = (job: Job): boolean =>
-  trueCondition(job, 'Complete') !== undefined || trueCondition(job, 'Failed') !== undefined;
+export const isJobFinished = (job: Job): boolean => jobEnd(job) !== undefined;
 
 export const isTracked = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 
@@ -45,18 +51,16 @@ function withFinalizers(pod: Pod, finalizers: string[]): Pod {
 
 /** The index that the pod works on, if it is one that the Job still has. */
 export function indexOf(job: Job, pod: Pod): number | undefined {
-  const text = pod.metadata.annotations?.[COMPLETION_INDEX];
+  const text = pod.metadata.annotations?.[COMPLETION_INDEX_ANNOTATION];
   if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined;
   const index = Number(text);
   return index < (job.spec.completions ?? 0) ? index : undefined;
 }
 
-export const hasSucceeded = (pod: Pod): boolean => pod.status.phase === 'Succeeded';
-
 /** A pod that is being deleted counts as failed, unless the Job waits for how it ends. */
 export function hasFailed(job: Job, pod: Pod): boolean {
-  if (pod.status.phase === 'Failed') return true;
-  return !replacesFailedOnly(job) && isTerminating(pod) && !hasSucceeded(pod);
+  if (hasPodFailed(pod)) return true;
+  return !replacesFailedOnly(job) && isTerminating(pod) && !hasPodSucceeded(pod);
 }
 
 /** When the last container ended; what comes closest to it when the containers do not tell. */

@@ -1,10 +1,9 @@
-import { type Job, type JobStatus, PODS, type Pod } from '@holdfast/api';
+import { JOB_UID_LABEL, type Job, type JobStatus, PODS, type Pod } from '@holdfast/api';
 import type { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext } from '../../common/context.ts';
 import { canonicalJson } from '../../common/hash.ts';
 import { listAll } from '../../common/list-all.ts';
 import { isControlledBy, keyOf, namespaceOf, revisionOf, targetOf, uidOf } from '../../common/meta.ts';
-import { CONTROLLER_UID } from './facts.ts';
 
 /**
  * A pod counts once only if the cache of pods is at least as new as the books of the Job: an older one still shows the finalizer
@@ -49,7 +48,7 @@ export class Freshness {
   async #livePods(job: Job): Promise<readonly Pod[]> {
     const selection = {
       namespace: namespaceOf(job),
-      ...(job.spec.manualSelector === true ? {} : { labelSelector: `${CONTROLLER_UID}=${uidOf(job)}` }),
+      ...(job.spec.manualSelector === true ? {} : { labelSelector: `${JOB_UID_LABEL}=${uidOf(job)}` }),
     };
     const pods = await listAll(this.#context, PODS, selection);
     return pods.filter((pod) => isControlledBy(pod, uidOf(job)));

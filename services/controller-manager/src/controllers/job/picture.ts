@@ -1,7 +1,7 @@
-import { isPodFinished, type Job, type Pod } from '@holdfast/api';
+import { hasPodSucceeded, isPodFinished, type Job, type Pod } from '@holdfast/api';
 import { isTerminating, uidOf } from '../../common/meta.ts';
 import { isActive } from '../../common/pods.ts';
-import { hasFailed, hasLimitPerIndex, hasSucceeded, indexOf, isIndexed, isTracked } from './facts.ts';
+import { hasFailed, hasLimitPerIndex, indexOf, isIndexed, isTracked } from './facts.ts';
 import { isIgnored, meaningOf } from './failure-policy.ts';
 import { IndexSet } from './indexes.ts';
 import { indexFailures } from './per-index.ts';
@@ -32,7 +32,7 @@ export function pictureOf(job: Job, pods: readonly Pod[], now: number): Picture 
   const noted = { succeeded: new Set(uncounted?.succeeded), failed: new Set(uncounted?.failed) };
   const tracked = pods.filter(isTracked);
   const isNew = (pod: Pod): boolean => !noted.succeeded.has(uidOf(pod)) && !noted.failed.has(uidOf(pod));
-  const newlySucceeded = tracked.filter((pod) => hasSucceeded(pod) && isNew(pod));
+  const newlySucceeded = tracked.filter((pod) => hasPodSucceeded(pod) && isNew(pod));
   const newlyFailed = tracked.filter((pod) => hasFailed(job, pod) && isNew(pod));
   const succeededIndexes = isIndexed(job) ? succeededIn(job, newlySucceeded) : IndexSet.empty;
   return {

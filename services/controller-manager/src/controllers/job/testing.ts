@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { isPodFinished, JOBS, type Job, PODS, type Pod } from '@holdfast/api';
+import { COMPLETION_INDEX_ANNOTATION, isPodFinished, JOBS, type Job, PODS, type Pod } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 import { isActive } from '../../common/pods.ts';
 import { job } from '../../testing/builders.ts';
 import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
 import { endPod, runKubelets } from '../../testing/kubelet-model.ts';
-import { COMPLETION_INDEX } from './facts.ts';
 import { jobController } from './index.ts';
 
 export const TASK = { namespace: 'default', name: 'task' };
@@ -47,7 +46,7 @@ export function editJob(world: World, spec: Partial<Job['spec']>): void {
 
 export const activePods = (world: World): readonly Pod[] => world.api.list(PODS).filter(isActive);
 
-export const indexText = (pod: Pod): string => pod.metadata.annotations?.[COMPLETION_INDEX] ?? '';
+export const indexText = (pod: Pod): string => pod.metadata.annotations?.[COMPLETION_INDEX_ANNOTATION] ?? '';
 
 export const podOfIndex = (world: World, index: number): Pod => {
   const found = activePods(world).find((pod) => indexText(pod) === String(index));

@@ -1,10 +1,15 @@
 import {
+  DISK_PRESSURE_TAINT,
+  MEMORY_PRESSURE_TAINT,
+  NETWORK_UNAVAILABLE_TAINT,
   NOT_READY_TAINT,
   type Node,
   type NodeCondition,
   nodeCondition,
+  PID_PRESSURE_TAINT,
   type Taint,
   UNREACHABLE_TAINT,
+  UNSCHEDULABLE_TAINT,
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 
@@ -12,14 +17,13 @@ import { formatTime } from '@holdfast/platform';
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
   { type: 'Ready', status: 'False', key: NOT_READY_TAINT },
   { type: 'Ready', status: 'Unknown', key: UNREACHABLE_TAINT },
-  { type: 'MemoryPressure', status: 'True', key: 'node.kubernetes.io/memory-pressure' },
-  { type: 'DiskPressure', status: 'True', key: 'node.kubernetes.io/disk-pressure' },
-  { type: 'PIDPressure', status: 'True', key: 'node.kubernetes.io/pid-pressure' },
-  { type: 'NetworkUnavailable', status: 'True', key: 'node.kubernetes.io/network-unavailable' },
+  { type: 'MemoryPressure', status: 'True', key: MEMORY_PRESSURE_TAINT },
+  { type: 'DiskPressure', status: 'True', key: DISK_PRESSURE_TAINT },
+  { type: 'PIDPressure', status: 'True', key: PID_PRESSURE_TAINT },
+  { type: 'NetworkUnavailable', status: 'True', key: NETWORK_UNAVAILABLE_TAINT },
 ];
-const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
 
-const MANAGED_NO_SCHEDULE = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
+const MANAGED_NO_SCHEDULE = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE_TAINT]);
 const MANAGED_NO_EXECUTE = new Set([UNREACHABLE_TAINT, NOT_READY_TAINT]);
 
 export const readyCondition = (node: Node): NodeCondition | undefined => nodeCondition(node, 'Ready');
@@ -47,7 +51,7 @@ export function desiredTaints(node: Node, evictFor: string | undefined, now: num
       node.status.conditions?.some((condition) => condition.type === type && condition.status === status),
     ).map(({ key }) => key),
   );
-  if (node.spec.unschedulable === true) noSchedule.add(UNSCHEDULABLE);
+  if (node.spec.unschedulable === true) noSchedule.add(UNSCHEDULABLE_TAINT);
   const noExecute = new Set(evictFor === undefined ? [] : [evictFor]);
   const current = node.spec.taints ?? [];
   const isKept = ({ key, effect }: Taint): boolean => {

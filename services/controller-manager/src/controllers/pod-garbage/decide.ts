@@ -5,7 +5,7 @@ import {
   isPodFinished,
   type Node,
   type NodePromise,
-  OUT_OF_SERVICE,
+  OUT_OF_SERVICE_TAINT,
   type Pod,
 } from '@holdfast/api';
 import { compareText, createdAt, isTerminating, keyOf, nameOf } from '../../common/meta.ts';
@@ -72,7 +72,7 @@ function beyondThreshold({ pods, terminatedPodThreshold }: PodGarbageSnapshot): 
 
 /** The administrator or a fencer has declared the machine dead by the taint. */
 function outOfService({ pods, nodes }: PodGarbageSnapshot): readonly Pod[] {
-  const dead = new Set(nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE)).map(nameOf));
+  const dead = new Set(nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE_TAINT)).map(nameOf));
   return pods.filter((pod) => isTerminating(pod) && dead.has(nodeOf(pod)));
 }
 

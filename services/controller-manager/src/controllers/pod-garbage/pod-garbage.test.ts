@@ -12,7 +12,7 @@ import { decideQuarantine } from './quarantine.ts';
 
 const NOW = 1_767_225_600_000;
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
-const OUT_OF_SERVICE = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+const OUT_OF_SERVICE_TAINT = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
 
 const collector = (world: World, terminatedPodThreshold = 12_500): DrivenController =>
   new DrivenController(world, podGarbageController({ terminatedPodThreshold }));
@@ -92,8 +92,8 @@ test('[GC-04] a terminating pod that was never bound is removed', async () => {
 
 test('[GC-05] out-of-service: only terminating pods of a not-ready node with the taint', async () => {
   const world = createWorld();
-  world.api.put(NODES, node('dead', { ready: 'Unknown', taints: OUT_OF_SERVICE }));
-  world.api.put(NODES, node('answers', { ready: 'True', taints: OUT_OF_SERVICE }));
+  world.api.put(NODES, node('dead', { ready: 'Unknown', taints: OUT_OF_SERVICE_TAINT }));
+  world.api.put(NODES, node('answers', { ready: 'True', taints: OUT_OF_SERVICE_TAINT }));
   world.api.put(NODES, node('silent', { ready: 'Unknown' }));
   for (const name of ['dead', 'answers', 'silent']) {
     world.api.put(PODS, pod({ name: `${name}-ending`, ...DELETED }, { phase: 'Running' }, { nodeName: name }));
@@ -184,7 +184,7 @@ test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node 
       fc.integer({ min: -1, max: 3 }),
       (nodeSpecs, podSpecs, terminatedPodThreshold) => {
         const nodes: Node[] = nodeSpecs.map((n) =>
-          node(n.name, { ready: n.ready, taints: n.tainted ? OUT_OF_SERVICE : [] }),
+          node(n.name, { ready: n.ready, taints: n.tainted ? OUT_OF_SERVICE_TAINT : [] }),
         );
         const pods = podSpecs.map((p) =>
           pod({ name: p.name, ...(p.terminating ? DELETED : {}) }, { phase: p.phase }, { nodeName: p.node }),

@@ -1,4 +1,4 @@
-import type { Pod, ReplicaSet } from '@holdfast/api';
+import { hasPodFailed, type Pod, type ReplicaSet } from '@holdfast/api';
 import { type Claim, claim } from '../../common/claim.ts';
 import { controllerReference, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { freePodNames, heldNames } from '../../common/names.ts';
@@ -53,7 +53,7 @@ export const desiredReplicas = (replicaSet: ReplicaSet): number => replicaSet.sp
 
 /** Its pods that failed right after their creation. One is replaced at once; as many again wait, or a node that refuses them all would be flooded. */
 export const refusedPods = ({ replicaSet, pods }: ReplicaSetSnapshot, now: number): readonly Pod[] =>
-  pods.filter((pod) => pod.status?.phase === 'Failed' && restMs(pod, now) > 0 && isOwned(replicaSet, pod));
+  pods.filter((pod) => hasPodFailed(pod) && restMs(pod, now) > 0 && isOwned(replicaSet, pod));
 
 /** Those that are owned or adopted are what its status counts. */
 export const claimPods = ({ replicaSet, pods }: ReplicaSetSnapshot): Claim<Pod> =>

@@ -1,15 +1,18 @@
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@holdfast/api';
+import {
+  BIND_COMPLETED_ANNOTATION,
+  BOUND_BY_CONTROLLER_ANNOTATION,
+  NO_PROVISIONER,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  SELECTED_NODE_ANNOTATION,
+  type StorageClass,
+  storageClassOf,
+} from '@holdfast/api';
 import { isSame } from '../../common/hash.ts';
 import { nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { classOf } from '../../common/storage-class.ts';
 import { bestVolume, isFor, mismatchOf } from './matching.ts';
 
-export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
-export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
-const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
-/** Its volumes are made by people. */
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 export interface ClaimSnapshot {
   readonly claim: PersistentVolumeClaim;
@@ -38,7 +41,7 @@ export interface ClaimDecision {
 /** One step towards a claim that has its volume. */
 export function decideClaim(snapshot: ClaimSnapshot): ClaimDecision {
   const { claim, named } = snapshot;
-  if (claim.metadata.annotations?.[BIND_COMPLETED] !== undefined) return decideBound(claim, named);
+  if (claim.metadata.annotations?.[BIND_COMPLETED_ANNOTATION] !== undefined) return decideBound(claim, named);
   if ((claim.spec.volumeName ?? '') === '') return decideFree(snapshot);
   if (named === undefined) return inPhase(claim, 'Pending');
   if (isFor(named, claim)) return bind(claim, named);
@@ -65,7 +68,7 @@ function decideBound(claim: PersistentVolumeClaim, named: PersistentVolume | und
 }
 
 function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDecision {
-  const isPlaced = claim.metadata.annotations?.[SELECTED_NODE] !== undefined;
+  const isPlaced = claim.metadata.annotations?.[SELECTED_NODE_ANNOTATION] !== undefined;
   const waits = storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && !isPlaced;
   const volume = bestVolume(claim, candidates, waits);
   if (volume !== undefined) return bind(claim, volume);
@@ -78,7 +81,7 @@ function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDe
 
 /** Nothing here makes volumes; a driver that does is told by an annotation, as it expects. */
 function unprovisioned(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): ClaimDecision {
-  const className = classOf(claim);
+  const className = storageClassOf(claim);
   if (className === '') {
     const message = 'no persistent volumes available for this claim and no storage class is set';
     return inPhase(claim, 'Pending', { type: 'Normal', reason: 'FailedBinding', message });
@@ -131,7 +134,7 @@ function reservedFor(claim: PersistentVolumeClaim, volume: PersistentVolume): Pe
   };
   const annotations = {
     ...volume.metadata.annotations,
-    ...(claimRef === undefined ? { [BOUND_BY_CONTROLLER]: 'yes' } : {}),
+    ...(claimRef === undefined ? { [BOUND_BY_CONTROLLER_ANNOTATION]: 'yes' } : {}),
   };
   const metadata = { ...volume.metadata, annotations };
   return { ...volume, metadata, spec: { ...volume.spec, claimRef: reference } };
@@ -140,8 +143,8 @@ function reservedFor(claim: PersistentVolumeClaim, volume: PersistentVolume): Pe
 function namingOf(claim: PersistentVolumeClaim, volume: PersistentVolume): PersistentVolumeClaim | undefined {
   const { annotations = {} } = claim.metadata;
   const isNamed = (claim.spec.volumeName ?? '') !== '';
-  if (isNamed && annotations[BIND_COMPLETED] !== undefined) return undefined;
-  const marks = { [BIND_COMPLETED]: 'yes', ...(isNamed ? {} : { [BOUND_BY_CONTROLLER]: 'yes' }) };
+  if (isNamed && annotations[BIND_COMPLETED_ANNOTATION] !== undefined) return undefined;
+  const marks = { [BIND_COMPLETED_ANNOTATION]: 'yes', ...(isNamed ? {} : { [BOUND_BY_CONTROLLER_ANNOTATION]: 'yes' }) };
   const metadata = { ...claim.metadata, annotations: { ...annotations, ...marks } };
   return { ...claim, metadata, spec: { ...claim.spec, volumeName: nameOf(volume) } };
 }

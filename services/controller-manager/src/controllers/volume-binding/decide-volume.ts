@@ -1,6 +1,6 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '@holdfast/api';
+import { BOUND_BY_CONTROLLER_ANNOTATION, type PersistentVolume, type PersistentVolumeClaim } from '@holdfast/api';
 import { nameOf, uidOf } from '../../common/meta.ts';
-import { type BindingEvent, BOUND_BY_CONTROLLER } from './decide-claim.ts';
+import { type BindingEvent } from './decide-claim.ts';
 
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
@@ -23,7 +23,7 @@ export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeCl
 /** The claim has another volume: this one is free again, or waits for a claim of that name as its user asked. */
 function giveBack(volume: PersistentVolume): VolumeDecision {
   const { claimRef, ...spec } = volume.spec;
-  const { [BOUND_BY_CONTROLLER]: byController, ...annotations } = volume.metadata.annotations ?? {};
+  const { [BOUND_BY_CONTROLLER_ANNOTATION]: byController, ...annotations } = volume.metadata.annotations ?? {};
   if (claimRef === undefined) return {};
   const { uid: _uid, resourceVersion: _revision, ...reserved } = claimRef;
   const kept = byController === undefined ? { ...spec, claimRef: reserved } : spec;

@@ -4,10 +4,10 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   STORAGE_CLASSES,
+  storageClassOf,
 } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { keyOf, nameOf, parseKey, toTarget } from '../../common/meta.ts';
-import { classOf } from '../../common/storage-class.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { CLAIM_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { type ClaimDecision, decideClaim } from './decide-claim.ts';
@@ -45,7 +45,7 @@ function createClaimLoop(context: ControllerContext): Loop {
           for (const key of volume === undefined ? [] : claimKeys(volume)) enqueue(key);
         // One that anybody may take wakes those who could, once.
         if (object !== undefined && isFree(object) && (old === undefined || !isFree(old))) {
-          for (const claim of waiting(classOf(object)))
+          for (const claim of waiting(storageClassOf(object)))
             if (mismatchOf(object, claim) === undefined) enqueue(keyOf(claim));
         }
       }),
@@ -70,11 +70,11 @@ async function passClaim(context: ControllerContext, claim: PersistentVolumeClai
   const { informers, events, client } = context;
   const volumes = informers.of(PERSISTENT_VOLUMES);
   const { volumeName = '' } = claim.spec;
-  const className = classOf(claim);
+  const className = storageClassOf(claim);
   const storageClass = className === '' ? undefined : informers.of(STORAGE_CLASSES).get({ name: className });
   const candidates = [
     ...volumes.byIndex(RESERVED_FOR, keyOf(claim)),
-    ...volumes.byIndex(FREE_IN_CLASS, classOf(claim)),
+    ...volumes.byIndex(FREE_IN_CLASS, storageClassOf(claim)),
   ];
   const named = volumeName === '' ? undefined : volumes.get({ name: volumeName });
   const decision: ClaimDecision = decideClaim({ claim, named, candidates, storageClass });

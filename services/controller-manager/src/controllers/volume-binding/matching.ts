@@ -1,7 +1,6 @@
-import { type PersistentVolume, type PersistentVolumeClaim, selectorOf } from '@holdfast/api';
+import { type PersistentVolume, type PersistentVolumeClaim, selectorOf, storageClassOf } from '@holdfast/api';
 import { EVERYTHING, parseQuantity, value } from '@holdfast/machinery';
 import { compareText, isTerminating, nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import { classOf } from '../../common/storage-class.ts';
 
 /** Reserved for this claim, by a user or by who binds. */
 export const isFor = ({ spec: { claimRef } }: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
@@ -14,7 +13,7 @@ export const isFor = ({ spec: { claimRef } }: PersistentVolume, claim: Persisten
 export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (isTerminating(volume)) return 'volume is being deleted';
   if (capacityOf(volume) < requestOf(claim)) return 'requested PV is too small';
-  if (classOf(volume) !== classOf(claim)) return 'storageClassName does not match';
+  if (storageClassOf(volume) !== storageClassOf(claim)) return 'storageClassName does not match';
   if (modeOf(volume) !== modeOf(claim)) return 'incompatible volumeMode';
   const offered = volume.spec.accessModes ?? [];
   const isOffered = (claim.spec.accessModes ?? []).every((mode) => offered.includes(mode));

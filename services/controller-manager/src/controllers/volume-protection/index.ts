@@ -1,11 +1,9 @@
-import { PERSISTENT_VOLUMES, type PersistentVolume } from '@holdfast/api';
+import { PERSISTENT_VOLUMES, type PersistentVolume, VOLUME_FINALIZER } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { withFinalizer, withoutFinalizer } from '../../common/finalizers.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
-
-export const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 
 /** A volume that a claim is bound to, or that a node may still be writing to, outlives its deletion. */
 export const volumeProtectionController: ControllerDefinition = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PERSISTENT_VOLUMES } from '@holdfast/api';
+import { PERSISTENT_VOLUMES, VOLUME_FINALIZER } from '@holdfast/api';
 import fc from 'fast-check';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { volume } from '../../testing/volume-builders.ts';
-import { decide, VOLUME_FINALIZER, volumeProtectionController } from './index.ts';
+import { decide, volumeProtectionController } from './index.ts';
 
 test('a volume that is bound or attached stays until it is neither', async () => {
   const world = createWorld();

@@ -1,4 +1,4 @@
-import { structSchema, type TopologySpreadConstraint } from '@holdfast/api';
+import { HOSTNAME_LABEL, structSchema, type TopologySpreadConstraint, ZONE_LABEL } from '@holdfast/api';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
 import { listOf, scalar } from '@holdfast/machinery/schema-build';
 import { invariant } from '@holdfast/platform';
@@ -17,8 +17,8 @@ interface WireArgs {
 }
 
 const SYSTEM_DEFAULTS: readonly TopologySpreadConstraint[] = [
-  { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
-  { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
+  { topologyKey: HOSTNAME_LABEL, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
+  { topologyKey: ZONE_LABEL, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
 const SCHEMA = struct('PodTopologySpreadArgs', {

@@ -1,5 +1,5 @@
 /** A binary heap: `before` says who is nearer to the top. */
-export class Heap<T> {
+export class BinaryHeap<T> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
 

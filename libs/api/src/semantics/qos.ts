@@ -6,7 +6,7 @@ import {
   type Quantity,
   ZERO_QUANTITY,
 } from '@holdfast/machinery';
-import type { Pod } from '../../generated/types.ts';
+import type { Pod } from '../generated/types.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
@@ -20,8 +20,10 @@ export function qosClassOf(pod: Readonly<Pod>): QosClass {
   const limits: Amounts = new Map();
   let everyContainerLimited = true;
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
-    addAmounts(requests, container.resources.requests);
-    const limited = addAmounts(limits, container.resources.limits);
+    const own = container.resources ?? {};
+    // A pod that the API has not defaulted, such as a static one, requests what it is limited to.
+    addAmounts(requests, { ...own.limits, ...own.requests });
+    const limited = addAmounts(limits, own.limits);
     if (limited < QOS_RESOURCES.length) everyContainerLimited = false;
   }
   if (requests.size === 0 && limits.size === 0) return 'BestEffort';

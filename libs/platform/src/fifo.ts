@@ -1,8 +1,8 @@
-/** Consumed slots are given back once there are this many and they are at least half of the queue: constant work per frame. */
-const COMPACT_AFTER_SLOTS = 1_024;
+/** Consumed slots are given back once there are this many and they are at least half of the queue: constant work per item. */
+const COMPACT_FROM = 64;
 
-/** First in, first out; what was taken is no longer held. */
-export class FrameQueue<T> {
+/** First in, first out, with constant cost at both ends (`Array.shift` moves every item). It does not hold what was taken. */
+export class Fifo<T> {
   #slots: (T | undefined)[] = [];
   #head = 0;
 
@@ -10,7 +10,7 @@ export class FrameQueue<T> {
     return this.#slots.length - this.#head;
   }
 
-  /** Places held, taken ones too. */
+  /** Places held in memory, consumed ones included. */
   get slots(): number {
     return this.#slots.length;
   }
@@ -19,12 +19,12 @@ export class FrameQueue<T> {
     this.#slots.push(item);
   }
 
-  take(): T | undefined {
+  shift(): T | undefined {
+    if (this.#head === this.#slots.length) return undefined;
     const item = this.#slots[this.#head];
-    if (item === undefined) return undefined;
     this.#slots[this.#head++] = undefined;
     if (this.#head === this.#slots.length) this.clear();
-    else if (this.#head >= COMPACT_AFTER_SLOTS && this.#head * 2 >= this.#slots.length) {
+    else if (this.#head >= COMPACT_FROM && this.#head * 2 >= this.#slots.length) {
       this.#slots = this.#slots.slice(this.#head);
       this.#head = 0;
     }

@@ -10,6 +10,8 @@ export interface PlantedOptions {
   /** The longest time for one bug. */
   readonly minutes: number;
   readonly jobs: number;
+  /** Goes on after the seeds that the last hunt for a bug has played in vain. */
+  readonly resumes: boolean;
   readonly say: (text: string) => void;
   /** What was shown so far, by bug. */
   readonly results: string;
@@ -32,7 +34,7 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
     return 2;
   }
   const left = [...names];
-  let missed = 0;
+  const rows: PlantedRow[] = [];
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       left.length = 0;
@@ -43,17 +45,19 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
     for (let name = left.shift(); name !== undefined; name = left.shift()) {
       const row = await huntOne(name, options);
       say(inWords(row));
-      missed += row.rule === undefined ? 1 : 0;
+      rows.push(row);
       keep(row, options);
     }
   };
   await Promise.all(Array.from({ length: jobs }, job));
-  say(`${names.length - missed} of ${names.length} were found; see ${options.table}`);
-  return missed === 0 ? 0 : 1;
+  const found = rows.filter(({ rule }) => rule !== undefined).length;
+  say(`${found} of ${names.length} were found; see ${options.table}`);
+  return found === names.length ? 0 : 1;
 }
 
-async function huntOne(name: string, { seeds, minutes }: PlantedOptions): Promise<PlantedRow> {
-  let row: PlantedRow = { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
+async function huntOne(name: string, { seeds, minutes, resumes, results }: PlantedOptions): Promise<PlantedRow> {
+  const last = resumes ? readRows(results).find((each) => each.name === name) : undefined;
+  let row: PlantedRow = last ?? { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
   const endAt = performance.now() + minutes * MINUTE_MS;
   while (row.rule === undefined && row.seeds < seeds && performance.now() < endAt) {
     const count = Math.min(SEEDS_PER_PROCESS, seeds - row.seeds);
@@ -62,7 +66,8 @@ async function huntOne(name: string, { seeds, minutes }: PlantedOptions): Promis
     const before = row.seeds;
     const end = await runWorker(work, (line) => (row = after(row, JSON.parse(line) as Report)));
     clearTimeout(timer);
-    if (end !== undefined) row = { ...row, seeds: row.seeds + 1, rule: `the process ended: ${end.why.split('\n')[0]}` };
+    if (end !== undefined)
+      row = { ...row, seeds: row.seeds + 1, rule: `the process ended: ${end.why.split('\n').at(-1)}` };
     if (row.seeds === before) break;
   }
   return row;
@@ -80,9 +85,12 @@ const after = (row: PlantedRow, { cpuMs, scenario }: Report): PlantedRow => ({
 const inWords = ({ name, rule, seeds, cpuSeconds }: PlantedRow): string =>
   `${name}: ${rule === undefined ? `not found in ${seeds} seeds` : `${rule}, seed ${seeds}`} (${cpuSeconds} s of CPU)`;
 
+const readRows = (results: string): readonly PlantedRow[] =>
+  existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as PlantedRow[]) : [];
+
 /** A bug that is no longer planted is left out. */
 function keep(row: PlantedRow, { results, table }: PlantedOptions): void {
-  const known = existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as PlantedRow[]) : [];
+  const known = readRows(results);
   const rows = PLANTED_BUGS.flatMap(({ name }) => [row, ...known].find((each) => each.name === name) ?? []);
   writeFileSync(results, `${JSON.stringify(rows, null, 2)}\n`);
   const harms = new Map(PLANTED_BUGS.map(({ name, harm }) => [name, harm]));

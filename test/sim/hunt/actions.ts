@@ -13,7 +13,7 @@ import type { SimCluster } from '../cluster.ts';
 import { appOf } from '../workloads.ts';
 import { goodWay, type StoreWay } from './faulty-store.ts';
 import type { Living } from './living.ts';
-import type { Step, StepKind } from './plan.ts';
+import { APPS, nodeOf, type Step, type StepKind } from './plan.ts';
 import { createDeployment, createJob, createOne, createSet, named } from './workloads.ts';
 
 /** What a step acts on. */
@@ -227,6 +227,14 @@ function onPod(scene: Scene, step: Step, ask: (admin: SimCluster['admin'], pod: 
 function findPod(scene: Scene, { target, at }: Step): string | undefined {
   const pods = podsOf(scene, target);
   return pods[Math.round(at * 1000) % pods.length];
+}
+
+/** The step with the node that it means now; absent while there is none. */
+export function meantNow({ cluster }: Scene, step: Step): Step | undefined {
+  const app = APPS.find((each) => step.target.endsWith(nodeOf(each)));
+  if (app === undefined) return step;
+  const node = cluster.committed.list(PODS).find((pod) => appOf(pod) === app && pod.spec.nodeName !== undefined)?.spec;
+  return node === undefined ? undefined : { ...step, target: step.target.replace(nodeOf(app), node.nodeName ?? '') };
 }
 
 /** The pod of that name, the pods of that application, or those on that node (`@node-1`). */

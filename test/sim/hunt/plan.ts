@@ -5,7 +5,9 @@ export interface Step {
   /** Seconds after the workloads are up. */
   readonly at: number;
   readonly do: StepKind;
-  /** Whom it concerns: a node, a process of the control plane, an application, a pod, or a pod on a node (`@node-1`). */
+  /**
+   * Whom it concerns: a node, a process of the control plane, an application, a pod, a pod on a node (`@node-1`), or the node of an application
+   * (`node-of-db`). */
   readonly target: string;
   /** For how many seconds. */
   readonly for?: number;
@@ -137,9 +139,10 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
   const random = createSeededRandom(shape.seed, 'plan/bursts');
   const count = Math.round((BURSTS_PER_MINUTE * shape.seconds) / 60);
   return Array.from({ length: count }).flatMap(() => {
+    const app = pick(random, APPS);
     const focus = {
-      node: pick(random, targetsOf('node', shape)),
-      app: pick(random, APPS),
+      app,
+      node: pick(random, [nodeOf(app), pick(random, targetsOf('node', shape))]),
       master: pick(random, targetsOf('master', shape)),
       at: random.float() * shape.seconds,
       seconds: between(random, BURST_SECONDS),
@@ -186,6 +189,9 @@ function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
 /** The first of a kind of process has no number. */
 const numbered = (name: string, count: number, from: 0 | 1): readonly string[] =>
   Array.from({ length: count }, (_, i) => (from === 0 && i === 0 ? name : `${name}-${i + 1}`));
+
+/** The node on which the first pod of an application is when the step begins. */
+export const nodeOf = (app: string): string => `node-of-${app}`;
 
 function pick<T>(random: Random, from: readonly T[]): T {
   const found = from[random.int(from.length)];

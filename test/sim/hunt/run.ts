@@ -6,7 +6,7 @@ import { SimCluster, type SimClusterOptions } from '../cluster.ts';
 import type { Commit } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
 import { World } from '../world.ts';
-import { ACTIONS, heal, liftEverything, type Scene } from './actions.ts';
+import { ACTIONS, heal, liftEverything, meantNow, type Scene } from './actions.ts';
 import { BudgetRule } from './budget-rule.ts';
 import { CommitOracle } from './commit-rules.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
@@ -138,7 +138,8 @@ export class Hunt {
       kernel.schedule({ delayMs: seconds * 1000, label: `step ${step.do} ${step.target}`, owner: 'hunt', fire });
     };
     at(step.at, () => {
-      const end = ACTIONS[step.do](this.#scene, step);
+      const meant = meantNow(this.#scene, step);
+      const end = meant === undefined ? undefined : ACTIONS[step.do](this.#scene, meant);
       if (end !== undefined) at(Math.min(step.for ?? 0, this.#plan.seconds - step.at), end);
     });
   }

@@ -203,17 +203,16 @@ function createPromise(
   onChange: () => void,
 ): PromiseKeeper | undefined {
   const { guard } = runtime;
-  if (policy === undefined || guard === undefined) return undefined;
+  if (guard === undefined) return undefined;
+  // What an earlier kubelet promised is taken back, also where nothing is promised from now on.
+  if (policy === undefined && guard.deadline() === undefined) return undefined;
   const { machine = node.nodeInfo.machineID, boot = node.nodeInfo.bootID } = parseIncarnation(node.incarnation) ?? {};
   const holder = `${machine}/${boot}`;
   return new PromiseKeeper({ client, clock, log, nodeName: node.name, holder, policy, guard, runtime, onChange });
 }
 
 const startsOf = ({ client, selfFencing: policy }: KubeletDeps, keeper: PromiseKeeper | undefined): ExclusiveStarts =>
-  new ExclusiveStarts({
-    client,
-    promise: keeper === undefined || policy === undefined ? undefined : { keeper, policy },
-  });
+  new ExclusiveStarts({ client, keeper, policy });
 
 /** The node and the pods on its network say where they are now. */
 function followAddress(address: NodeAddress | undefined, manager: PodManager, agent: KeptNode): void {

@@ -119,7 +119,7 @@ export class ContainerStarter {
       if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
       const isolation = await this.#isolation(pod);
       const users = await this.#users(pod, isolation);
-      await this.#deps.exclusives?.confirm(pod);
+      await this.#deps.exclusives?.confirm(pod, attempt > 0);
       await this.#ensureAttached(pod);
       if (attempt === 0) this.#withoutSandbox = podUid;
       await this.#setUpVolumes(pod, this.#owners(pod, users));
@@ -212,7 +212,7 @@ export class ContainerStarter {
       const path = sandboxes[0]?.volumesPath;
       const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
       const place = { pod, container, restartCount, podIp, path, ...owners };
-      const startBeforeMs = await this.#deps.exclusives?.confirm(pod);
+      const startBeforeMs = await this.#deps.exclusives?.confirm(pod, restartCount > 0);
       await this.#ensureAttached(pod);
       const image = await this.#images?.ensure(pod, container);
       const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;

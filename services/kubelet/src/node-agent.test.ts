@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KubeObject, NODE_INCARNATION, NODES, type Node, OTHER_INCARNATION } from '@holdfast/api';
+import {
+  type KubeObject,
+  LEASES,
+  type Lease,
+  NODE_INCARNATION,
+  NODES,
+  type Node,
+  OTHER_INCARNATION,
+  promiseOf,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
 import { newNode } from './domain/node-status.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
-import { LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from './limits.ts';
+import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from './limits.ts';
 import { NodeAgent } from './node-agent.ts';
+import { nextLease } from './self-fencing/promised-lease.ts';
 import { createVirtualClock } from './test-support/virtual-clock.ts';
 
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
@@ -145,6 +155,39 @@ test('a report that always loses is tried again later, and the lease says meanwh
   assert.equal(asked.filter((what) => what === 'report').length, NODE_STATUS_TRIES);
   assert.equal(asked.at(-1), 'lease');
   assert.equal(waitsMs, NODE_RETRY_MS);
+});
+
+test('a node without self-fencing renews its lease without the promise of an earlier kubelet, and without its mark', async () => {
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const words = { policy: 'exclusive', holder: 'machine/boot', renewTime: '2026-01-01T00:00:00.000000Z' } as const;
+  let lease: Lease = nextLease(undefined, node, words);
+  assert.equal(promiseOf(lease)?.policy, 'exclusive');
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === LEASES.plural ? lease : node),
+    patch: () => given(node),
+    update: (_, object) => {
+      lease = object as unknown as Lease;
+      return given(object);
+    },
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await clock.advance(1_000);
+  await agent.stop();
+  assert.equal(promiseOf(lease), undefined);
+  assert.deepEqual(lease.metadata.annotations, {});
+  assert.equal(lease.spec?.leaseDurationSeconds, LEASE_DURATION_SECONDS);
 });
 
 interface Boundness {

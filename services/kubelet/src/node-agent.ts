@@ -3,6 +3,7 @@ import {
   LEASES,
   type Lease,
   NODE_INCARNATION,
+  NODE_LEASES_NAMESPACE,
   NODES,
   type Node,
   OTHER_INCARNATION,
@@ -14,13 +15,13 @@ import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats }
 import type { PressureCondition } from './eviction/signals.ts';
 import {
   HEARTBEAT_LATE_MS,
-  LEASE_DURATION_SECONDS,
   LEASE_RENEW_MS,
   NODE_RETRY_MS,
   NODE_STATUS_REPORT_MS,
   NODE_STATUS_TRIES,
   SETTLE_MS,
 } from './limits.ts';
+import { nextLease } from './self-fencing/promised-lease.ts';
 
 /** `starting` and `clearing` pass by themselves; `starting` = nothing can be said yet. */
 export interface NotReady {
@@ -59,8 +60,6 @@ export interface NodeAgentDeps {
   /** Absent: nothing that runs here outlives the kubelet. */
   readonly bound?: BoundIncarnation | undefined;
 }
-
-const LEASE_NAMESPACE = 'kube-node-lease';
 
 /** Keeps the Node object and its lease. One beat at a time; a beat that fails is tried again soon. */
 export class NodeAgent {
@@ -303,12 +302,12 @@ export class NodeAgent {
 
   async #writeLease(node: Node): Promise<Lease> {
     const { client, clock, facts } = this.#deps;
-    const target = { namespace: LEASE_NAMESPACE, name: facts.name };
+    const target = { namespace: NODE_LEASES_NAMESPACE, name: facts.name };
     const renewTime = formatMicroTime(clock.now());
     const held = this.#lease ?? (await client.find(LEASES, target));
+    const next = nextLease(held, node, { policy: undefined, renewTime });
     try {
-      if (held === undefined) return await client.create(LEASES, newLease(node, renewTime));
-      return await client.update(LEASES, { ...held, spec: { ...held.spec, ...leaseSpec(facts.name, renewTime) } });
+      return await (held === undefined ? client.create(LEASES, next) : client.update(LEASES, next));
     } catch (error) {
       // Somebody wrote or removed it: the next try starts from what is stored.
       this.#lease = undefined;
@@ -323,24 +322,6 @@ const isOtherIncarnation = (error: unknown): boolean =>
   error.body.details?.causes?.some(({ reason }) => reason === OTHER_INCARNATION) === true;
 
 const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
-
-function newLease(node: Node, renewTime: string): Lease {
-  const { name = '', uid = '' } = node.metadata;
-  return {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    metadata: {
-      name,
-      namespace: LEASE_NAMESPACE,
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
-    },
-    spec: leaseSpec(name, renewTime),
-  };
-}
-
-function leaseSpec(name: string, renewTime: string): Lease['spec'] {
-  return { holderIdentity: name, leaseDurationSeconds: LEASE_DURATION_SECONDS, renewTime };
-}
 
 function missingLabels(node: Node, wanted: Readonly<Record<string, string>>): Record<string, string> {
   const have = node.metadata.labels ?? {};

@@ -20,6 +20,11 @@ export const isPast = (deadline: FencingDeadline, nowMs: number): boolean => now
 export const isCoveredBy = (policy: FencingPolicy, fencing: FencingClass | undefined): boolean =>
   fencing === undefined || fencing === 'exclusive' || (fencing === 'other' && policy === 'all');
 
+/** Covers what any of them covers. Undefined: none of them covers anything. */
+export function widest(...policies: readonly (FencingPolicy | undefined)[]): FencingPolicy | undefined {
+  return policies.find((each) => each === 'all') ?? policies.find((each) => each !== undefined);
+}
+
 /**
  * Whether a process of such a sandbox may start now. `startBeforeMs` is the deadline that held when the API confirmed the pod: a request that
  * was on its way for longer is refused, also when another promise holds by now. Without a promise nothing is refused.

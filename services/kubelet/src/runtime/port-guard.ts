@@ -8,6 +8,8 @@ export interface ExclusiveGuard {
   now(): number;
   /** Undefined: nothing is promised. One of an earlier boot is past. */
   deadline(): number | undefined;
+  /** What the deadline ends. Undefined: nothing is promised. */
+  policy(): FencingPolicy | undefined;
   /** Resolves when a guard runs that will end what has to be ended; rejects when there is none. */
   ready(): Promise<void>;
   /** From now on the deadline is this, earlier or later. Past = everything that it covers is ended at once. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
 import { readStaticPod } from '../domain/static-pod.ts';
-import { fencingClassOf } from './exclusive-starts.ts';
+import { ExclusiveStarts, fencingClassOf } from './exclusive-starts.ts';
+import { type PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 
 const SPEC = { containers: [{ name: 'main', image: 'i', command: ['x'], resources: {} }] };
 const UID = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -25,3 +27,19 @@ test('a pod of the API does not leave the promise by annotations: the control pl
   const like = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': UID };
   assert.equal(fencingClassOf(ofApi(like)), 'exclusive');
 });
+
+const away = { find: () => Promise.reject(new Error('connect ECONNREFUSED')) } as unknown as ApiClient;
+
+test('a node that promises nothing restarts an exclusive pod while the API is away, and starts none for the first time', async () => {
+  const starts = new ExclusiveStarts({ client: away });
+  assert.equal(await starts.confirm(ofApi({}), true), undefined);
+  await assert.rejects(starts.confirm(ofApi({}), false), PromiseWait);
+});
+
+for (const policy of ['exclusive', undefined] as const) {
+  test(`a node that has promised restarts no exclusive pod while the API is away (policy: ${policy})`, async () => {
+    const keeper = { startBefore: () => 10_000 } as unknown as PromiseKeeper;
+    const starts = new ExclusiveStarts({ client: away, keeper, policy });
+    await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
+  });
+}

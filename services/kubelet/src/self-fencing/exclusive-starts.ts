@@ -9,8 +9,9 @@ export const fencingClassOf = (pod: Pod): FencingClass =>
 
 export interface ExclusiveStartsDeps {
   readonly client: ApiClient;
-  /** Absent: the node promises nothing. */
-  readonly promise?: { readonly keeper: PromiseKeeper; readonly policy: SelfFencingPolicy } | undefined;
+  /** Absent: the node promises nothing, and has no promise of an earlier kubelet to take back. */
+  readonly keeper?: PromiseKeeper | undefined;
+  readonly policy?: SelfFencingPolicy | undefined;
 }
 
 /** Asks before anything of an exclusive pod is mounted, started or started again. */
@@ -24,12 +25,15 @@ export class ExclusiveStarts {
   /**
    * Resolves to the deadline before which a process of the pod has to start; undefined: any time. The deadline is read before the pod is:
    * who releases the pod later has waited for it. Throws `PromiseWait`.
+   *
+   * A restart on a node without a promise needs no API: nobody releases the pod there before this kubelet has confirmed its end.
    */
-  async confirm(pod: Pod): Promise<number | undefined> {
-    const { client, promise } = this.#deps;
+  async confirm(pod: Pod, isRestart: boolean): Promise<number | undefined> {
+    const { client, keeper, policy } = this.#deps;
     const fencing = fencingClassOf(pod);
-    if (fencing === 'never' || (fencing === 'other' && promise?.policy !== 'all')) return undefined;
-    const startBefore = promise?.keeper.startBefore();
+    if (fencing === 'never' || (fencing === 'other' && policy !== 'all')) return undefined;
+    if (keeper === undefined && isRestart) return undefined;
+    const startBefore = keeper?.startBefore();
     const { namespace = '', name = '', uid } = pod.metadata;
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
       throw new PromiseWait('waiting until the API confirms the pod', { cause: error });

@@ -12,6 +12,8 @@ export const LAPSE_SETTLE_MS = 1_000;
 export const START_RETRY_MS = 500;
 /** A kubelet that stops waits so long for the API to take its promise back. */
 export const WITHDRAW_MS = 2_000;
+/** Writes of a renewal that is still on its way may come between. */
+export const WITHDRAW_TRIES = 3;
 
 if (PROMISE_RENEW_MS + PROMISE_ANSWER_MS + PROMISE_RETRY_MS >= PROMISE_SECONDS * 1000)
   throw new Error('one renewal that is lost must not end a promise');

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KubeObject, type Lease, type Node, promiseOf, SELF_FENCING_BROKEN } from '@holdfast/api';
+import {
+  type KubeObject,
+  type Lease,
+  type Node,
+  promiseOf,
+  SELF_FENCING_BROKEN,
+  type SelfFencingPolicy,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { newNode } from '../domain/node-status.ts';
 import { hollowNodeFacts } from '../hollow-facts.ts';
+import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { createVirtualClock } from '../test-support/virtual-clock.ts';
-import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS } from './limits.ts';
+import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS, WITHDRAW_MS } from './limits.ts';
 import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 
 const D_MS = PROMISE_SECONDS * 1000;
@@ -30,35 +38,52 @@ class World {
   isCut = false;
   /** Reads are answered, writes are not. */
   losesWrites = false;
+  /** Writes happen, their answers are lost. */
+  losesAnswers = false;
   /** What an answer to a write takes. */
   slowMs = 0;
   writes = 0;
   keeper = this.boot();
 
-  boot(): PromiseKeeper {
-    const keeper = new PromiseKeeper({
+  boot(policy: SelfFencingPolicy | 'off' = 'exclusive'): PromiseKeeper {
+    return new PromiseKeeper({
       client: this.#client() as ApiClient,
       clock: this.clock,
       log: createSilentLog(),
       nodeName: 'n',
       holder: 'machine/boot',
-      policy: 'exclusive',
+      policy: policy === 'off' ? undefined : policy,
       guard: this.guard,
       runtime: this.runtime,
       onChange: () => {},
     });
-    return keeper;
   }
 
-  async runExclusive(): Promise<void> {
-    const startBefore = this.keeper.startBefore();
-    const base = { podNamespace: 'default', hostname: 'db-0', attempt: 0, fencing: 'exclusive' } as const;
-    const sandbox = await this.runtime.runSandbox({ ...base, podUid: 'u', podName: 'db-0' });
+  runExclusive(): Promise<void> {
+    return this.run('exclusive', this.keeper.startBefore());
+  }
+
+  async run(fencing: FencingClass, startBefore?: number): Promise<void> {
+    const base = { podNamespace: 'default', hostname: 'db-0', attempt: 0, fencing } as const;
+    const sandbox = await this.runtime.runSandbox({ ...base, podUid: `u-${fencing}`, podName: 'db-0' });
     const config = { name: 'main', image: 'i', command: ['stop-after', '8'], args: [], env: {}, restartCount: 0 };
     const id = await this.runtime.createContainer(sandbox, config);
     const started = this.runtime.startContainer(id, startBefore);
     await this.clock.advance(50);
     await started;
+  }
+
+  /** The kubelet is gone without a word. */
+  async crash(): Promise<void> {
+    this.isCut = true;
+    const stopping = this.keeper.stop();
+    await this.clock.advance(WITHDRAW_MS);
+    await stopping;
+    this.isCut = false;
+  }
+
+  async seconds(count: number): Promise<void> {
+    for (let second = 0; second < count; second++) await this.clock.advance(1_000);
   }
 
   async alive(): Promise<number> {
@@ -68,6 +93,7 @@ class World {
 
   async #late<T>(answer: Promise<T>): Promise<T> {
     const stored = await answer;
+    if (this.losesAnswers) return new Promise(() => {});
     if (this.slowMs > 0) await this.clock.sleep(this.slowMs);
     return stored;
   }
@@ -188,3 +214,126 @@ test('without a watchdog the node promises nothing, and exclusive pods start as 
   assert.equal(promiseOf(world.lease), undefined);
   assert.equal(world.keeper.startBefore(), undefined);
 });
+
+async function crashed(): Promise<World> {
+  const world = await promised();
+  await world.runExclusive();
+  await world.crash();
+  return world;
+}
+
+for (const [when, waitMs, alive] of [
+  ['within the deadline', 0, 1],
+  ['after it', 2 * D_MS, 0],
+] as const) {
+  test(`a kubelet that starts without self-fencing ${when} takes back what the one before it promised`, async () => {
+    const world = await crashed();
+    await world.clock.advance(waitMs);
+    world.keeper = world.boot('off');
+    world.keeper.begin(world.node);
+    await world.seconds(2 * PROMISE_SECONDS);
+    assert.equal(promiseOf(world.lease), undefined);
+    assert.equal(world.guard.deadline(), undefined);
+    assert.equal(world.keeper.startBefore(), undefined);
+    assert.equal(await world.alive(), alive);
+  });
+}
+
+test('a promise that cannot be taken back stays in force: its deadline is kept', async () => {
+  const world = await crashed();
+  world.losesWrites = true;
+  world.keeper = world.boot('off');
+  world.keeper.begin(world.node);
+  await world.seconds(PROMISE_SECONDS);
+  assert.notEqual(promiseOf(world.lease), undefined);
+  assert.equal(await world.alive(), 0);
+  assert.throws(() => world.keeper.startBefore(), PromiseWait);
+});
+
+test('[SAFE-32] a deadline that is missing while the promise is held is a lapse: exclusive pods are ended at once', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  world.guard.withdraw();
+  await world.clock.advance(PROMISE_RENEW_MS);
+  assert.equal(await world.alive(), 0);
+  assert.throws(() => world.keeper.startBefore(), PromiseWait);
+  await world.seconds(4);
+  assert.ok((world.keeper.startBefore() ?? 0) > world.guard.now(), 'then the node promises again');
+});
+
+test('[SAFE-32] a deadline that is missing after a restart of the kubelet is a lapse, too', async () => {
+  const world = await crashed();
+  world.guard.withdraw();
+  world.keeper = world.boot();
+  world.keeper.begin(world.node);
+  await world.clock.advance(LAPSE_SETTLE_MS / 2);
+  assert.equal(await world.alive(), 0);
+  assert.throws(() => world.keeper.startBefore(), PromiseWait);
+});
+
+test('[SAFE-32] a promise of more pods covers them before it is sent: its answer may be lost', async () => {
+  const world = await crashed();
+  await world.run('other');
+  assert.equal(await world.alive(), 2);
+  world.losesAnswers = true;
+  world.keeper = world.boot('all');
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  assert.equal(promiseOf(world.lease)?.policy, 'all', 'the control plane releases every pod of the node');
+  world.isCut = true;
+  await world.seconds(PROMISE_SECONDS);
+  assert.equal(await world.alive(), 0);
+});
+
+test('after a lapse under a narrower policy the next promise does not wait for pods that nobody ends', async () => {
+  const world = await crashed();
+  await world.run('other');
+  await world.clock.advance(2 * D_MS);
+  assert.equal(await world.alive(), 1, 'the exclusive one is dead');
+  world.keeper = world.boot('all');
+  world.keeper.begin(world.node);
+  await world.seconds(4);
+  assert.equal(promiseOf(world.lease)?.policy, 'all');
+  assert.equal(world.guard.policy(), 'all');
+  assert.equal(await world.alive(), 1);
+});
+
+test('[SAFE-32] after a lapse under a wider policy the next promise waits for all that it covered', async () => {
+  const world = new World();
+  world.keeper = world.boot('all');
+  world.keeper.begin(world.node);
+  await world.clock.advance(100);
+  await world.run('other', world.keeper.startBefore());
+  await world.crash();
+  // The keepers of the deadline are late.
+  const ends = world.guard.deadline() ?? 0;
+  world.guard.policy = () => 'all';
+  world.guard.now = () => ends + 10 * LAPSE_SETTLE_MS;
+  world.keeper = world.boot('exclusive');
+  world.keeper.begin(world.node);
+  await world.seconds(2);
+  assert.equal(await world.alive(), 1);
+  assert.equal(promiseOf(world.lease)?.policy, 'all', 'no other promise while something of this one lives');
+});
+
+for (const [how, fail] of [
+  ['was refused', (world: World) => void (world.losesWrites = true)],
+  ['was taken, but its answer was lost', (world: World) => void (world.losesAnswers = true)],
+] as const) {
+  test(`a kubelet that stops after a renewal that ${how} takes the promise back all the same`, async () => {
+    const world = await promised();
+    await world.runExclusive();
+    fail(world);
+    await world.clock.advance(PROMISE_RENEW_MS);
+    const stopping = world.keeper.stop();
+    // The answer is not waited for any longer.
+    world.losesWrites = false;
+    world.losesAnswers = false;
+    await world.clock.advance(3_000);
+    await stopping;
+    assert.equal(promiseOf(world.lease), undefined);
+    assert.equal(world.guard.deadline(), undefined);
+    await world.clock.advance(10 * D_MS);
+    assert.equal(await world.alive(), 1);
+  });
+}

@@ -1,10 +1,20 @@
-import { LEASES, type Lease, NODE_LEASES_NAMESPACE, type Node, promiseOf, type SelfFencingPolicy } from '@holdfast/api';
+import {
+  LEASES,
+  type Lease,
+  NODE_LEASES_NAMESPACE,
+  type Node,
+  type NodePromise,
+  promiseOf,
+  type SelfFencingPolicy,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
-import { deadlineAfter, isCoveredBy } from '../runtime/fencing-deadline.ts';
+import { LEASE_RENEW_MS } from '../limits.ts';
+import { deadlineAfter, type FencingPolicy, isCoveredBy, widest } from '../runtime/fencing-deadline.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import type { ExclusiveGuard } from '../runtime/port-guard.ts';
+import { bounded } from './bounded.ts';
 import {
   LAPSE_LOOK_MS,
   LAPSE_SETTLE_MS,
@@ -13,6 +23,7 @@ import {
   PROMISE_RETRY_MS,
   PROMISE_SECONDS,
   WITHDRAW_MS,
+  WITHDRAW_TRIES,
 } from './limits.ts';
 import { nextLease } from './promised-lease.ts';
 
@@ -23,7 +34,8 @@ export interface PromiseKeeperDeps {
   readonly nodeName: string;
   /** The machine and its boot. */
   readonly holder: string;
-  readonly policy: SelfFencingPolicy;
+  /** Undefined: nothing is promised from now on, and what an earlier kubelet promised is taken back. */
+  readonly policy: SelfFencingPolicy | undefined;
   readonly guard: ExclusiveGuard;
   readonly runtime: Pick<ContainerRuntime, 'list'>;
   /** The node has another thing to say of its promise. */
@@ -40,11 +52,14 @@ type PromiseState = 'unknown' | 'none' | 'held' | 'lapsed';
 export class PromiseWait extends Error {}
 
 const PROMISE_MS = PROMISE_SECONDS * 1000;
+const DEADLINE_MISSING = 'its deadline is missing on this machine';
 
 /** Renews the node's lease and with it the promise, and moves the guard's deadline after each acknowledged renewal. */
 export class PromiseKeeper {
   readonly #deps: PromiseKeeperDeps;
   #state: PromiseState = 'unknown';
+  /** What the lease may cover: more than `policy` while one of another policy may be in force. */
+  #covers: FencingPolicy | undefined;
   #node: Node | undefined;
   /** As the API had it after the last answer; every write replaces exactly this. */
   #lease: Lease | undefined;
@@ -86,12 +101,27 @@ export class PromiseKeeper {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#turning;
-    if (this.#state !== 'held' || this.#lease === undefined || this.#isPast()) return;
+    if (this.#state !== 'held' || this.#isPast()) return;
     try {
-      await this.#bounded(this.#write(undefined), WITHDRAW_MS);
+      await bounded(this.#deps.clock, WITHDRAW_MS, this.#takeBack());
       this.#deps.guard.withdraw();
     } catch (error) {
       this.#deps.log.warn('the promise was not taken back: exclusive pods end at its deadline', { error });
+    }
+  }
+
+  /** After a failed write the stored lease may differ from the one that is known here: it is read again. */
+  async #takeBack(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      if (this.#lease === undefined) await this.#look();
+      if (this.#state !== 'held') throw new Error('the control plane has broken the promise');
+      try {
+        await this.#write(undefined);
+        return;
+      } catch (error) {
+        this.#lease = undefined;
+        if (tries >= WITHDRAW_TRIES) throw error;
+      }
     }
   }
 
@@ -110,61 +140,88 @@ export class PromiseKeeper {
   /** Resolves to the time until the next turn. */
   async #turn(): Promise<number> {
     const beganAtMs = this.#deps.guard.now();
-    if (this.#state === 'held' && this.#isPast()) this.#lapse('the API acknowledged no renewal in time');
+    this.#checkDeadline();
     if (this.#lease === undefined) await this.#look();
     if (this.#state === 'lapsed' && !(await this.#isEverythingDead())) return LAPSE_LOOK_MS;
     await this.#renew();
-    return Math.max(LAPSE_LOOK_MS, PROMISE_RENEW_MS - (this.#deps.guard.now() - beganAtMs));
+    const renewMs = this.#deps.policy === undefined ? LEASE_RENEW_MS : PROMISE_RENEW_MS;
+    return Math.max(LAPSE_LOOK_MS, renewMs - (this.#deps.guard.now() - beganAtMs));
+  }
+
+  /** Without its deadline nobody ends what the promise covers: that is a lapse, too. */
+  #checkDeadline(): void {
+    if (this.#state !== 'held' && this.#state !== 'lapsed') return;
+    if (this.#deps.guard.deadline() === undefined) this.#lapse(DEADLINE_MISSING);
+    else if (this.#state === 'held' && this.#isPast()) this.#lapse('the API acknowledged no renewal in time');
   }
 
   async #look(): Promise<void> {
-    const { client, guard, nodeName } = this.#deps;
+    const { client, clock, nodeName } = this.#deps;
     const target = { namespace: NODE_LEASES_NAMESPACE, name: nodeName };
-    this.#lease = await this.#bounded(client.find(LEASES, target));
+    this.#lease = await bounded(clock, PROMISE_ANSWER_MS, client.find(LEASES, target));
     const promise = promiseOf(this.#lease);
-    if (this.#state === 'unknown') {
-      const isKept = guard.deadline() !== undefined && !this.#isPast();
-      const isFirst = guard.deadline() === undefined && promise === undefined;
-      this.#state = isKept ? 'held' : isFirst ? 'none' : 'lapsed';
-    }
+    if (this.#state === 'unknown') this.#takeUp(promise);
     if (promise?.isBroken === true && this.#state !== 'lapsed') this.#lapse('the control plane has broken the promise');
   }
 
+  /** Goes on from what the kubelet before this one left. */
+  #takeUp(promise: NodePromise | undefined): void {
+    const { guard } = this.#deps;
+    const deadline = guard.deadline();
+    this.#covers = widest(guard.policy(), promise?.policy);
+    if (this.#covers === undefined) this.#become('none');
+    else if (deadline === undefined) this.#lapse(DEADLINE_MISSING);
+    else if (this.#isPast()) this.#lapse('its deadline passed while no kubelet renewed it');
+    else this.#become('held');
+  }
+
   async #renew(): Promise<void> {
-    const { guard, policy } = this.#deps;
-    const isGuarded = await this.#isGuarded();
+    const { clock, guard } = this.#deps;
+    const policy = await this.#guardedPolicy();
     const sentAtMs = guard.now();
     // The first promise may be in force without our hearing of it: its deadline counts from here.
-    const isFirst = isGuarded && this.#state === 'none';
-    if (isFirst) this.#hold(sentAtMs);
-    const writing = this.#write(isGuarded ? policy : undefined);
-    if (isGuarded) void writing.then(() => this.#acknowledgedLate(sentAtMs)).catch(() => undefined);
+    const isFirst = policy !== undefined && this.#state === 'none';
+    if (isFirst) this.#hold(sentAtMs, policy);
+    else if (policy !== undefined) this.#widen(sentAtMs, policy);
+    const writing = this.#write(policy);
+    if (policy !== undefined) void writing.then(() => this.#acknowledgedLate(sentAtMs, policy)).catch(() => undefined);
     try {
-      this.#lease = await this.#bounded(writing);
+      this.#lease = await bounded(clock, PROMISE_ANSWER_MS, writing);
     } catch (error) {
       if (isFirst && error instanceof StatusError && error.code < 500) this.#release();
       throw error;
     }
-    if (isGuarded) this.#hold(sentAtMs);
-    else this.#release();
+    if (policy === undefined) this.#release();
+    else this.#hold(sentAtMs, policy);
+  }
+
+  /** A write that covers more may be in force without our hearing of it: the guard covers as much before it is sent. */
+  #widen(sentAtMs: number, policy: FencingPolicy): void {
+    const { guard } = this.#deps;
+    const covers = widest(this.#covers, policy) ?? policy;
+    this.#covers = covers;
+    if (guard.policy() === covers) return;
+    const untilMs = this.#state === 'held' ? guard.deadline() : undefined;
+    guard.extend(untilMs ?? deadlineAfter(sentAtMs, PROMISE_MS), covers);
   }
 
   /** It counts for as long as it would have in time, and only for a promise that still holds: an API that is slow is not away. */
-  #acknowledgedLate(sentAtMs: number): void {
-    const { guard, policy } = this.#deps;
+  #acknowledgedLate(sentAtMs: number, policy: FencingPolicy): void {
+    const { guard } = this.#deps;
     const until = deadlineAfter(sentAtMs, PROMISE_MS);
     if (this.#state !== 'held' || this.#stopped || this.#isPast() || until <= (guard.deadline() ?? until)) return;
-    guard.extend(until, policy);
+    this.#hold(sentAtMs, policy);
   }
 
-  #hold(sentAtMs: number): void {
-    const { guard, policy } = this.#deps;
-    guard.extend(deadlineAfter(sentAtMs, PROMISE_MS), policy);
+  #hold(sentAtMs: number, policy: FencingPolicy): void {
+    this.#deps.guard.extend(deadlineAfter(sentAtMs, PROMISE_MS), policy);
+    this.#covers = policy;
     this.#become('held');
   }
 
   #release(): void {
     this.#deps.guard.withdraw();
+    this.#covers = undefined;
     this.#become('none');
   }
 
@@ -176,13 +233,16 @@ export class PromiseKeeper {
     return this.#lease === undefined ? client.create(LEASES, next) : client.update(LEASES, next);
   }
 
-  async #isGuarded(): Promise<boolean> {
+  /** What is promised next; undefined: nothing. */
+  async #guardedPolicy(): Promise<SelfFencingPolicy | undefined> {
+    const { guard, log, policy } = this.#deps;
+    if (policy === undefined) return undefined;
     try {
-      await this.#deps.guard.ready();
-      return true;
+      await guard.ready();
+      return policy;
     } catch (error) {
-      this.#deps.log.warn('no watchdog runs: the node promises nothing', { error });
-      return false;
+      log.warn('no watchdog runs: the node promises nothing', { error });
+      return undefined;
     }
   }
 
@@ -193,20 +253,22 @@ export class PromiseKeeper {
   }
 
   #lapse(why: string): void {
-    const { guard, log, policy, nodeName } = this.#deps;
-    log.error('the promise of this node has lapsed: what it covers is ended', { node: nodeName, why });
-    if (!this.#isPast()) guard.extend(guard.now(), policy);
+    const { guard, log, nodeName } = this.#deps;
+    const covers = this.#covers ?? 'all';
+    log.error('the promise of this node has lapsed: what it covers is ended', { node: nodeName, why, policy: covers });
+    const isKept = guard.deadline() !== undefined && this.#isPast() && guard.policy() === covers;
+    if (!isKept) guard.extend(guard.now(), covers);
     this.#become('lapsed');
   }
 
   async #isEverythingDead(): Promise<boolean> {
-    const { guard, runtime, policy } = this.#deps;
+    const { guard, runtime } = this.#deps;
     const deadline = guard.deadline();
-    if (deadline !== undefined && guard.now() < deadline + LAPSE_SETTLE_MS) return false;
+    if (deadline === undefined || guard.now() < deadline + LAPSE_SETTLE_MS) return false;
     const sandboxes = await runtime.list();
     return sandboxes.every(
       ({ config, containers }) =>
-        !isCoveredBy(policy, config.fencing) || containers.every(({ state }) => state !== 'running'),
+        !isCoveredBy(this.#covers ?? 'all', config.fencing) || containers.every(({ state }) => state !== 'running'),
     );
   }
 
@@ -214,19 +276,5 @@ export class PromiseKeeper {
     if (this.#state === state) return;
     this.#state = state;
     this.#deps.onChange();
-  }
-
-  /** An answer that does not come is a failure whose outcome is unknown. */
-  async #bounded<T>(answer: Promise<T>, ms = PROMISE_ANSWER_MS): Promise<T> {
-    let expire: (error: Error) => void = () => {};
-    const late = new Promise<never>((_, reject) => {
-      expire = reject;
-    });
-    const timer = this.#deps.clock.timer(ms, () => expire(new Error(`the API did not answer in ${ms} ms`)));
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      timer.cancel();
-    }
   }
 }

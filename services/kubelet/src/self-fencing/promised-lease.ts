@@ -12,7 +12,8 @@ import { PROMISE_SECONDS } from './limits.ts';
 
 /** What a node's lease says; `policy` undefined: it promises nothing. */
 export interface LeaseWords {
-  readonly holder: string;
+  /** The machine and its boot. */
+  readonly holder?: string;
   readonly policy: SelfFencingPolicy | undefined;
   readonly renewTime: string;
 }
@@ -36,9 +37,11 @@ export function nextLease(held: Lease | undefined, node: Node, words: LeaseWords
     [SELF_FENCING_BROKEN]: _broken,
     ...others
   } = base.metadata.annotations ?? {};
-  const own = words.policy === undefined ? {} : { [SELF_FENCING]: words.policy, [SELF_FENCING_HOLDER]: words.holder };
+  const own =
+    words.policy === undefined ? {} : { [SELF_FENCING]: words.policy, [SELF_FENCING_HOLDER]: words.holder ?? '' };
   const annotations = { ...others, ...own };
+  const written = base.metadata.annotations === undefined && Object.keys(own).length === 0 ? {} : { annotations };
   const leaseDurationSeconds = words.policy === undefined ? LEASE_DURATION_SECONDS : PROMISE_SECONDS;
   const spec = { holderIdentity: name, leaseDurationSeconds, renewTime: words.renewTime };
-  return { ...base, metadata: { ...base.metadata, annotations }, spec: { ...base.spec, ...spec } };
+  return { ...base, metadata: { ...base.metadata, ...written }, spec: { ...base.spec, ...spec } };
 }

@@ -298,6 +298,7 @@ class HollowMachine implements HollowStreamMachine {
   readonly guard: ExclusiveGuard = {
     now: () => this.#options.clock.monotonic(),
     deadline: () => this.#deadline?.untilMs,
+    policy: () => this.#deadline?.policy,
     ready: () => Promise.resolve(),
     extend: (untilMs, policy) => {
       this.#deadline = { untilMs, policy };

@@ -15,13 +15,14 @@ const PAST = { untilMs: 0, policy: 'all' } as const;
 
 export function createDeadlineFile(stateDirectory: string, bootId: string): DeadlineFile {
   const path = join(stateDirectory, 'fencing-deadline');
-  let lastRead: FencingDeadline | undefined;
+  /** Before the first look: of a file that cannot be read nothing better is known. */
+  let lastRead: FencingDeadline | undefined = PAST;
   return {
     read: () => {
       const text = readText(path);
-      if (text === undefined) lastRead = undefined;
-      // Half of a write: what was there a moment ago holds.
-      else lastRead = decode(text, bootId) ?? lastRead ?? PAST;
+      if (text === 'missing') lastRead = undefined;
+      // Half of a write, or no answer from the disk: what was there a moment ago holds.
+      else if (text !== 'unreadable') lastRead = decode(text, bootId) ?? lastRead ?? PAST;
       return lastRead;
     },
     // In place, always of one length: a full disk ends no promise.
@@ -55,12 +56,12 @@ function createWhole(path: string, text: string): void {
   renameSync(temporary, path);
 }
 
-function readText(path: string): string | undefined {
+/** A reader that throws would end the program that keeps the deadline. */
+function readText(path: string): string | 'missing' | 'unreadable' {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
+    return isMissing(error) ? 'missing' : 'unreadable';
   }
 }
 

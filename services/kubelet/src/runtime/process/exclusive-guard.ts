@@ -43,6 +43,7 @@ export function createProcessGuard({
   return {
     now: bootTimeMs,
     deadline: () => file.read()?.untilMs,
+    policy: () => file.read()?.policy,
     ready: async () => {
       if (!hasSandboxes()) return;
       await supervisor();

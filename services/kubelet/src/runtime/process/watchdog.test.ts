@@ -205,4 +205,8 @@ test('a deadline of an earlier boot is past, and a file that cannot be read ends
   file.remove();
   assert.ok(!existsSync(join(directory, 'fencing-deadline')));
   assert.equal(file.read(), undefined);
+  // Reading a directory fails as a broken disk does.
+  mkdirSync(join(directory, 'fencing-deadline'));
+  assert.equal(file.read(), undefined, 'nothing was promised a moment ago');
+  assert.equal(createDeadlineFile(directory, 'this-boot').read()?.untilMs, 0, 'nothing is known');
 });

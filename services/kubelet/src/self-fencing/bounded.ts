@@ -1,0 +1,15 @@
+import type { Clock } from '@holdfast/platform';
+
+/** An answer that does not come in time is a failure whose outcome is unknown: what was asked may still happen. */
+export async function bounded<T>(clock: Clock, ms: number, answer: Promise<T>): Promise<T> {
+  let expire: (error: Error) => void = () => {};
+  const late = new Promise<never>((_, reject) => {
+    expire = reject;
+  });
+  const timer = clock.timer(ms, () => expire(new Error(`the API did not answer in ${ms} ms`)));
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    timer.cancel();
+  }
+}

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Lease, Pod } from '../../generated/types.ts';
+import type { Lease, Node, Pod } from '../../generated/types.ts';
 import {
   isCovered,
   isExclusive,
+  isReleasedFrom,
   promiseOf,
+  SELF_FENCED,
+  SELF_FENCED_REASONS,
   SELF_FENCING,
   SELF_FENCING_BROKEN,
   SELF_FENCING_HOLDER,
@@ -55,4 +58,16 @@ test('a policy for all covers every pod but those of the machine itself', () => 
   assert.ok(isCovered('all', pod({})));
   assert.ok(!isCovered('exclusive', pod({})));
   assert.ok(!isCovered('all', pod({ metadata: mirror })));
+});
+
+test('a node that was waited out says by the reason which pods cannot run there before it promises again', () => {
+  const node = (status: string, reason: string) =>
+    ({ status: { conditions: [{ type: SELF_FENCED, status, reason }] } }) as unknown as Node;
+  const named = pod({ metadata: { name: 'db-0' }, spec: { hostname: 'db-0' } });
+  const other = pod({ metadata: { name: 'web' } });
+  const both = (status: string, reason: string) =>
+    [named, other].map((each) => isReleasedFrom(node(status, reason), each));
+  assert.deepEqual(both('True', SELF_FENCED_REASONS.exclusive), [true, false]);
+  assert.deepEqual(both('True', SELF_FENCED_REASONS.all), [true, true]);
+  assert.deepEqual(both('False', 'PromiseRenewed'), [false, false]);
 });

@@ -54,6 +54,21 @@ export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
 export const isCovered = (policy: SelfFencingPolicy, pod: Pick<Pod, 'metadata' | 'spec'>): boolean =>
   !isMirrorPod(pod) && (policy === 'all' || isExclusive(pod));
 
+/** Reasons of the condition while it is `True`: which pods of the node were released. */
+export const SELF_FENCED_REASONS: Readonly<Record<SelfFencingPolicy, string>> = {
+  exclusive: 'PromiseWaitedOut',
+  all: 'PromiseOfAllWaitedOut',
+};
+
 /** What the control plane tells of the node. What is released is decided by the lease, never by this. */
-export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean =>
-  (status?.conditions ?? []).some(({ type, status: value }) => type === SELF_FENCED && value === 'True');
+export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean => fencedCondition(status) !== undefined;
+
+/** Whether a pod like this one would be released at once if it were made for the node: it cannot run there before the node promises again. */
+export function isReleasedFrom({ status }: Pick<Node, 'status'>, pod: Pick<Pod, 'metadata' | 'spec'>): boolean {
+  const condition = fencedCondition(status);
+  if (condition === undefined) return false;
+  return isCovered(condition.reason === SELF_FENCED_REASONS.all ? 'all' : 'exclusive', pod);
+}
+
+const fencedCondition = (status: Node['status']) =>
+  (status?.conditions ?? []).find(({ type, status: value }) => type === SELF_FENCED && value === 'True');

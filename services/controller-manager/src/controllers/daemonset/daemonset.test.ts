@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, type DaemonSet, isPodReady, NODES, PODS } from '@holdfast/api';
+import {
+  CONTROLLER_REVISIONS,
+  DAEMON_SETS,
+  type DaemonSet,
+  isPodReady,
+  NODES,
+  PODS,
+  SELF_FENCED,
+  SELF_FENCED_REASONS,
+} from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { compareText, isTerminating, keyOf, nameOf, targetOf, uidOf } from '../../common/meta.ts';
@@ -291,3 +300,24 @@ test('decide touches no pod of another owner', () => {
     }),
   );
 });
+
+for (const [covered, reason, wanted] of [
+  ['its pods are released', SELF_FENCED_REASONS.all, ['a']],
+  ['only exclusive pods are released, and its are not', SELF_FENCED_REASONS.exclusive, ['a', 'b']],
+] as const) {
+  test(`a node whose promise was waited out (${covered}): pods are made for it when they can stay`, async () => {
+    const set = daemonSet();
+    const fenced = node('b');
+    const world = createWorld();
+    world.api.put(NODES, node('a'));
+    const condition = { type: SELF_FENCED, status: 'True', reason };
+    world.api.put(NODES, { ...fenced, status: { ...fenced.status, conditions: [condition] } });
+    await world.api.client('user').create(DAEMON_SETS, set);
+    const controller = new DrivenController(world, daemonSetController);
+    await run(world, [controller]);
+    assert.deepEqual(nodesWithPods(world), wanted);
+    world.api.put(NODES, { ...fenced, status: { ...fenced.status, conditions: [{ ...condition, status: 'False' }] } });
+    await run(world, [controller]);
+    assert.deepEqual(nodesWithPods(world), ['a', 'b'], 'when the node promises again');
+  });
+}

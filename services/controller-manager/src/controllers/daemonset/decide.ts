@@ -91,7 +91,7 @@ function placeOn(room: Room, node: DaemonNode): readonly DaemonSetAction[] {
   const rested = failed.filter((pod) => room.now - createdAt(pod) >= FAILED_POD_REST_MS);
   const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));
   removals.push(...doubles(room.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
-  const isMissing = node.shouldRun && node.living.length === 0 && node.ending.length === 0;
+  const isMissing = node.shouldRun && !node.isFenced && node.living.length === 0 && node.ending.length === 0;
   return isMissing ? [...removals, { type: 'create-pod', pod: buildPod(room, node.name) }] : removals;
 }
 

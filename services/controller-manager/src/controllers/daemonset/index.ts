@@ -3,6 +3,7 @@ import {
   DAEMON_SETS,
   type DaemonSet,
   isPodFinished,
+  isSelfFenced,
   type KubeObject,
   NODES,
   type Node,
@@ -104,7 +105,7 @@ function createLoop(context: ControllerContext): Loop {
 /** A heartbeat alone moves no pod. */
 function mattersForPlacement({ object, old }: InformerChange<Node>): boolean {
   if (object === undefined || old === undefined) return true;
-  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? []];
+  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? [], isSelfFenced(node)];
   return !isSame(said(object), said(old));
 }
 

@@ -3,6 +3,7 @@ import {
   DISK_PRESSURE_TAINT,
   firstUntolerated,
   HARD_EFFECTS,
+  isReleasedFrom,
   MEMORY_PRESSURE_TAINT,
   NETWORK_UNAVAILABLE_TAINT,
   NOT_READY_TAINT,
@@ -45,14 +46,18 @@ export interface Placement {
   readonly shouldRun: boolean;
   /** One that is there may stay: a taint that keeps new pods away does not drive this one out. */
   readonly mayStay: boolean;
+  /** A new one would be released from it at once, and again and again: the node has to promise again first. */
+  readonly isFenced: boolean;
 }
 
 export function placementOn(template: PodTemplateSpec, node: Node): Placement {
-  if (!isSelected(template, node)) return { shouldRun: false, mayStay: false };
+  if (!isSelected(template, node)) return { shouldRun: false, mayStay: false, isFenced: false };
   const tolerations = daemonTolerations(template);
   const taints = node.spec.taints ?? [];
   const mayStay = firstUntolerated(taints, tolerations, ['NoExecute']) === undefined;
-  return { shouldRun: firstUntolerated(taints, tolerations, HARD_EFFECTS) === undefined, mayStay };
+  const shouldRun = firstUntolerated(taints, tolerations, HARD_EFFECTS) === undefined;
+  const pod = { metadata: template.metadata ?? {}, spec: template.spec };
+  return { shouldRun, mayStay, isFenced: isReleasedFrom(node, pod) };
 }
 
 function isSelected(template: PodTemplateSpec, node: Node): boolean {

@@ -9,7 +9,9 @@ import {
   type Pod,
   promiseOf,
   SELF_FENCED,
+  SELF_FENCED_REASONS,
   SELF_FENCING_BROKEN,
+  type SelfFencingPolicy,
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 import type { ControllerContext } from '../../common/context.ts';
@@ -33,7 +35,7 @@ export async function follow(context: ControllerContext, name: string): Promise<
   const node = context.informers.of(NODES).get({ name });
   const promise = promiseOf(leaseOf(context, name));
   if (node === undefined) return;
-  await tellNode(context, node, promise?.isBroken === true);
+  await tellNode(context, node, promise?.isBroken === true ? promise.policy : undefined);
   if (promise?.isBroken !== true) return;
   const pods = context.informers.of(PODS).byIndex('node', name);
   const leaving = pods.filter((pod) => isCovered(promise.policy, pod) && !isTerminating(pod));
@@ -41,26 +43,31 @@ export async function follow(context: ControllerContext, name: string): Promise<
   if (failure !== undefined) throw failure;
 }
 
-async function tellNode({ client, clock, events }: ControllerContext, node: Node, isBroken: boolean): Promise<void> {
+/** `released`: what a broken promise covered; undefined: the promise holds, or there is none. */
+async function tellNode(
+  { client, clock, events }: ControllerContext,
+  node: Node,
+  released: SelfFencingPolicy | undefined,
+): Promise<void> {
   const conditions = node.status.conditions ?? [];
   const old = conditions.find(({ type }) => type === SELF_FENCED);
+  const isBroken = released !== undefined;
   const status = isBroken ? 'True' : 'False';
   if (old?.status === status || (old === undefined && !isBroken)) return;
   const now = formatTime(clock.now());
-  const next = { type: SELF_FENCED, status, ...TEXTS[status], lastHeartbeatTime: now, lastTransitionTime: now };
+  const text = isBroken ? { reason: SELF_FENCED_REASONS[released], message: WAITED_OUT } : RENEWED;
+  const next = { type: SELF_FENCED, status, ...text, lastHeartbeatTime: now, lastTransitionTime: now };
   const others = conditions.filter(({ type }) => type !== SELF_FENCED);
   const told = { ...node, status: { ...node.status, conditions: [...others, next] } };
   if ((await unlessChanged(() => client.updateStatus(NODES, told))) === undefined) return;
-  const { reason, message } = TEXTS[status];
-  events.event(node, { type: isBroken ? 'Warning' : 'Normal', reason, message });
+  events.event(node, { type: isBroken ? 'Warning' : 'Normal', ...text });
 }
 
-const TEXTS = {
-  True: {
-    reason: 'PromiseWaitedOut',
-    message: 'the node did not renew its promise: its watchdog has ended its exclusive pods, they may run elsewhere',
-  },
-  False: { reason: 'PromiseRenewed', message: 'the node promises again, after its exclusive pods were confirmed dead' },
+const WAITED_OUT =
+  'the node did not renew its promise: its watchdog has ended the pods that it covers, they may run elsewhere';
+const RENEWED = {
+  reason: 'PromiseRenewed',
+  message: 'the node promises again, after the pods that its promise covers were confirmed dead',
 } as const;
 
 /** Asks for a graceful end. Nobody on the node can confirm it; the pod garbage collector does, by the broken promise. */

@@ -20,9 +20,9 @@ export function createDeadlineFile(stateDirectory: string, bootId: string): Dead
   return {
     read: () => {
       const text = readText(path);
-      if (text === 'missing') lastRead = undefined;
+      if (text === undefined) lastRead = undefined;
       // Half of a write, or no answer from the disk: what was there a moment ago holds.
-      else if (text !== 'unreadable') lastRead = decode(text, bootId) ?? lastRead ?? PAST;
+      else if (text !== null) lastRead = decode(text, bootId) ?? lastRead ?? PAST;
       return lastRead;
     },
     // In place, always of one length: a full disk ends no promise.
@@ -56,12 +56,12 @@ function createWhole(path: string, text: string): void {
   renameSync(temporary, path);
 }
 
-/** A reader that throws would end the program that keeps the deadline. */
-function readText(path: string): string | 'missing' | 'unreadable' {
+/** Undefined: there is none. Null: it cannot be read; a reader that throws would end the program that keeps the deadline. */
+function readText(path: string): string | undefined | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    return isMissing(error) ? 'missing' : 'unreadable';
+    return isMissing(error) ? undefined : null;
   }
 }
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { PODS } from '@holdfast/api';
+import { LEASES, NODE_LEASES_NAMESPACE, PODS, promiseOf } from '@holdfast/api';
 import { createHttpsServer } from '@holdfast/apiserver/https';
 import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { createKubelet, createProbeNetwork, type LogRequest, readMachineFacts } from '@holdfast/kubelet';
@@ -46,6 +46,10 @@ class NodeProcess {
     const node = ['--node-name', 'n1', '--state-dir', file('state'), '--log-level', 'silent'];
     const args = ['--disable-warning=ExperimentalWarning', MAIN, ...flags, ...node];
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env: {} });
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(name);
   }
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
@@ -134,6 +138,33 @@ check(
     node.start();
     await gone(admin, 'deaf', created.metadata.uid);
     assert.ok(!lives(pid), 'no process when the object is gone');
+  },
+);
+
+check(
+  '[SAFE-32] a kubelet that is stopped (SIGSTOP) renews nothing: its exclusive pod is ended at the deadline, and no other; it goes on later',
+  async ({ admin, node }) => {
+    const file = (name: string): string => path.join(node.directory, name);
+    const spec = (name: string) => ({ containers: shell(`echo $$$$ > ${file(name)}; exec sleep 600`) });
+    await eventually(
+      async () => promiseOf(await admin.find(LEASES, { namespace: NODE_LEASES_NAMESPACE, name: 'n1' })) !== undefined,
+      'the node promises',
+    );
+    await admin.create(PODS, podManifest('db-0', { ...spec('db-0'), hostname: 'db-0' }));
+    await admin.create(PODS, podManifest('web', spec('web')));
+    await running(admin, 'db-0');
+    await running(admin, 'web');
+    const [exclusive, other] = await Promise.all([pidFrom(file('db-0')), pidFrom(file('web'))]);
+    node.signal('SIGSTOP');
+    await eventually(() => !lives(exclusive), 'the exclusive pod is ended');
+    assert.ok(lives(other));
+    node.signal('SIGCONT');
+    const again = await eventually(async () => {
+      const pid = await pidFrom(file('db-0'));
+      return pid !== exclusive && lives(pid) && pid;
+    }, 'it runs again under the next promise');
+    assert.notEqual(again, other);
+    assert.ok(lives(other), 'the same process');
   },
 );
 

@@ -285,7 +285,7 @@ test('[SPREAD-32] a trial of one node counts what it adds and removes, on nodes 
   fork?.adjust(createPodInfo(buildPod('unrelated', { nodeName: 'node1' })), first, -1);
   assert.deepEqual(fits(), [true, false], 'a pod that the constraint does not select changes nothing');
   const { metadata, spec } = matching('away', 'node1');
-  fork?.adjust(createPodInfo({ ...other.pod, metadata: { ...metadata, namespace: 'other' }, spec }), first, -1);
+  fork?.adjust(createPodInfo({ ...other.pod, metadata: { ...metadata, namespace: 'other' }, spec }), first, 1);
   assert.deepEqual(fits(), [true, false], 'nor does one of another namespace');
   assert.notEqual(prepared.check(first), undefined, 'the origin is as it was');
 });

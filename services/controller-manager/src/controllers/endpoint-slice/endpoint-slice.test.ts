@@ -233,6 +233,8 @@ test('[TERM-09] [PROBE-09] [PROBE-14] the slices follow the pods, and changes th
   world.api.put(PODS, backend('a', '10.1.0.1', { ready: false }));
   await controller.settle();
   assert.equal(world.api.list(ENDPOINT_SLICES)[0]?.endpoints[0]?.conditions?.ready, false);
+  world.api.put(PODS, backend('a', '10.1.0.1'));
+  await controller.settle();
   world.api.put(PODS, backend('a', '10.1.0.1', { terminating: true }));
   await controller.settle();
   const conditions = { ready: false, serving: true, terminating: true };

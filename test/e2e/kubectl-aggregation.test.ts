@@ -170,6 +170,13 @@ test('an API server in a pod is registered, served, found, and taken away again'
   await run('delete', 'flunder', 'dynamic-flunder', '-n', 'default');
   assert.match((await attempt('get', 'flunders', '-n', 'default')).stderr, /No resources found/);
 
+  // Objects go with their namespace.
+  const reef = FLUNDERS.replace('/default/', '/reef/');
+  await run('create', 'namespace', 'reef');
+  await send(['create', '--raw', reef], { ...flunder('reef-flunder'), metadata: { name: 'reef-flunder' } });
+  await run('delete', 'namespace', 'reef', '--timeout=60s');
+  assert.deepEqual((await raw<{ items: unknown[] }>(reef)).items, []);
+
   // The registration itself: status, patch, update, labels, collection.
   const status = await raw<Meta>(`${API_SERVICE}/status`);
   assert.deepEqual(

@@ -99,3 +99,30 @@ test('an ERROR frame ends a watch with its Status', async () => {
     (e) => e instanceof StatusError && e.code === 410,
   );
 });
+
+test('resources of a version are told without subresources, also when the answer comes as a stream', async () => {
+  const resources = [
+    { name: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['list', 'delete'] },
+    { name: 'flunders/status', kind: 'Flunder', namespaced: true, verbs: ['get'] },
+    { name: 'fischers', kind: 'Fischer', namespaced: false },
+  ];
+  const text = Buffer.from(JSON.stringify({ kind: 'APIResourceList', resources }));
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield text.subarray(0, 20);
+    yield text.subarray(20);
+  }
+  const streamed = (status: number, contentType: string): ApiResponse => ({
+    status,
+    headers: { 'content-type': contentType },
+    body: { kind: 'stream', chunks: chunks() },
+  });
+  const { client, said } = rig(() => streamed(200, 'application/json'));
+  const of = { group: 'wardle.example.com', version: 'v1' };
+  assert.deepEqual(await client.resourcesOf(of.group, of.version), [
+    { ref: { ...of, kind: 'Flunder', plural: 'flunders', namespaced: true }, verbs: ['list', 'delete'] },
+    { ref: { ...of, kind: 'Fischer', plural: 'fischers', namespaced: false }, verbs: [] },
+  ]);
+  assert.deepEqual(said(), ['GET /apis/wardle.example.com/v1']);
+  const refusing = rig(() => streamed(503, 'text/plain'));
+  await assert.rejects(refusing.client.resourcesOf(of.group, of.version), { code: 503 });
+});

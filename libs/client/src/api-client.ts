@@ -1,9 +1,9 @@
 import { INCARNATION_HEADER, type KubeObject, type ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
-import { decodeList, decodeObject, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
+import { decodeList, decodeObject, decodeResources, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
-import { collectionPath, objectPath } from './resource-path.ts';
+import { collectionPath, objectPath, versionPath } from './resource-path.ts';
 import { askPatiently } from './retry-after.ts';
 import { SEEN_HEADER } from './seen.ts';
 import {
@@ -14,6 +14,7 @@ import {
   TransportError,
   type WatchEvent,
 } from './transport/port.ts';
+import { wholeAnswer } from './whole-answer.ts';
 
 export interface ApiClientOptions {
   readonly transport: ApiTransport;
@@ -63,6 +64,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     delete: async (resource, target, request = {}) => {
       await send('DELETE', objectPath(resource, target), jsonBody(deleteOptions(request)));
     },
+    resourcesOf: async (group, version) =>
+      decodeResources({ group, version }, jsonOf(await send('GET', versionPath({ group, version })))),
     bind: async (target, nodeName, uid) => {
       await send('POST', `/api/v1/namespaces/${target.namespace}/pods/${target.name}/binding`, {
         ...jsonBody({
@@ -113,7 +116,8 @@ function createSend(options: ApiClientOptions): Send {
         ...(extra.signal === undefined ? {} : { signal: extra.signal }),
       });
     };
-    const response = await (clock === undefined ? ask() : askPatiently(ask, { clock, signal: extra.signal }));
+    const answer = await (clock === undefined ? ask() : askPatiently(ask, { clock, signal: extra.signal }));
+    const response = answer.body.kind === 'stream' ? await wholeAnswer(answer) : answer;
     if (response.status >= 400) throw statusErrorOf(response);
     return response;
   };

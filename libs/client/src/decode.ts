@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { type StatusDetails, StatusError, type StatusReason } from '@holdfast/machinery';
-import type { KubeList } from './port.ts';
+import type { DiscoveredResource, KubeList } from './port.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 
 /**
@@ -24,6 +24,20 @@ export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value
     continueToken: typeof continueToken === 'string' && continueToken !== '' ? continueToken : undefined,
     items: Array.isArray(items) ? items.map((item) => decodeObject(resource, item)) : [],
   };
+}
+
+/** An APIResourceList. Subresources are left out, and so is what is not described. */
+export function decodeResources(
+  { group, version }: Pick<ResourceRef, 'group' | 'version'>,
+  value: unknown,
+): readonly DiscoveredResource[] {
+  const { resources } = asRecord(value, 'a list of resources');
+  return (Array.isArray(resources) ? resources : []).flatMap((each: unknown) => {
+    const { name, kind, namespaced, verbs } = asRecord(each, 'a resource');
+    if (typeof name !== 'string' || typeof kind !== 'string' || name.includes('/')) return [];
+    const ref = { group, version, kind, plural: name, namespaced: namespaced === true };
+    return [{ ref, verbs: Array.isArray(verbs) ? verbs.filter((verb) => typeof verb === 'string') : [] }];
+  });
 }
 
 export function jsonOf(response: ApiResponse): unknown {

@@ -90,3 +90,6 @@ export const TOKEN_RELOAD_MS = 60_000;
 /** Bus messages whose reading is shared by the informers of a process, and the longest of them. */
 export const SHARED_MESSAGES = 32;
 export const SHARED_MESSAGE_CHARACTERS_MAX = 32_768;
+
+/** Largest answer of a server behind the API server that is read as one document: a page of 500 objects has far less. */
+export const STREAMED_ANSWER_BYTES_MAX = 16 * 1024 * 1024;

@@ -35,6 +35,12 @@ export interface DeleteRequest {
   readonly resourceVersion?: string;
 }
 
+/** What discovery says of one resource. */
+export interface DiscoveredResource {
+  readonly ref: ResourceRef;
+  readonly verbs: readonly string[];
+}
+
 export type PatchType = 'json' | 'merge' | 'strategic';
 
 /**
@@ -80,6 +86,8 @@ export interface ApiClient {
     patch: { readonly type: PatchType; readonly body: unknown; readonly subresource?: 'status' | 'scale' },
   ): Promise<T>;
   delete<T extends KubeObject>(resource: ResourceRef<T>, target: Target, request?: DeleteRequest): Promise<void>;
+  /** The resources of a version, without subresources, as whoever serves it tells them. */
+  resourcesOf(group: string, version: string): Promise<readonly DiscoveredResource[]>;
   /** Assigns a pod to a node; 409 when it has one already or is another pod now. */
   bind(target: Target, nodeName: string, uid: string): Promise<void>;
   /** Deletes a pod unless a disruption budget forbids it (429). */

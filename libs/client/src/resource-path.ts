@@ -4,10 +4,12 @@ import type { Target } from './port.ts';
 
 /** `/apis/apps/v1/namespaces/default/deployments`; without a namespace the collection spans all of them. */
 export function collectionPath<T extends KubeObject>(resource: ResourceRef<T>, namespace: string | undefined): string {
-  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const scope = resource.namespaced && namespace !== undefined ? `/namespaces/${namespace}` : '';
-  return `${root}${scope}/${resource.plural}`;
+  return `${versionPath(resource)}${scope}/${resource.plural}`;
 }
+
+export const versionPath = ({ group, version }: Pick<ResourceRef, 'group' | 'version'>): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
 export function objectPath<T extends KubeObject>(
   resource: ResourceRef<T>,

@@ -188,6 +188,7 @@ class VirtualNode {
       update: refuse,
       updateStatus: refuse,
       updateSubresource: refuse,
+      resourcesOf: refuse,
       bind: refuse,
       evict: refuse,
       list: async <T extends KubeObject>(_resource: unknown, selection?: { fieldSelector?: string }) => {

@@ -64,6 +64,7 @@ class Api {
       updateStatus: refuse,
       updateSubresource: refuse,
       delete: refuse,
+      resourcesOf: refuse,
       bind: refuse,
       evict: refuse,
     };

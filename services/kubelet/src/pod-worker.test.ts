@@ -43,6 +43,7 @@ function clientOf(stored: () => Pod | undefined, remove?: ApiClient['delete']): 
     updateStatus: refuse,
     updateSubresource: refuse,
     delete: remove ?? refuse,
+    resourcesOf: refuse,
     bind: refuse,
     evict: refuse,
   };

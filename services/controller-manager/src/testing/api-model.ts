@@ -90,6 +90,9 @@ export class ApiModel {
 
   readonly informers: SharedInformers = { of: (resource) => this.cache(resource) };
 
+  /** What servers behind this one tell of a version. */
+  discover: ApiClient['resourcesOf'] = () => Promise.resolve([]);
+
   client(identity: string): ApiClient {
     const act = <R>(write: Omit<RecordedWrite, 'identity'>, effect: () => R): Promise<R> =>
       Promise.resolve().then(() => this.#write({ ...write, identity }, effect));
@@ -133,6 +136,7 @@ export class ApiModel {
         act({ verb: 'delete', resource: resource.plural, key: keyOf({ metadata: target }), request }, () =>
           this.#delete(resource, target, request ?? {}),
         ),
+      resourcesOf: (group, version) => this.discover(group, version),
       bind: unused,
       evict: unused,
     };

@@ -254,6 +254,7 @@ export class VirtualPod {
       update: refuse,
       updateStatus: refuse,
       updateSubresource: refuse,
+      resourcesOf: refuse,
       bind: refuse,
       evict: refuse,
     };

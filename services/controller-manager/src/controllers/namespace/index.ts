@@ -1,20 +1,14 @@
-import {
-  API_SERVICES,
-  isApiAvailable,
-  type KubeObject,
-  NAMESPACES,
-  type Namespace,
-  type ResourceRef,
-} from '@holdfast/api';
+import { API_SERVICES, type KubeObject, NAMESPACES, type Namespace, type ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { listAll } from '../../common/list-all.ts';
-import { isTerminating, nameOf, namespaceOf, targetOf, uidOf } from '../../common/meta.ts';
+import { isTerminating, nameOf, namespaceOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { type AggregatedContents, aggregatedContents, unavailable } from './aggregated.ts';
 import { decide, FINALIZER, type NamespaceContent } from './decide.ts';
 import { Patience } from './patience.ts';
 
@@ -36,15 +30,6 @@ export function namespaceController({
 
 const isApiServices = ({ group, plural }: ResourceRef): boolean =>
   group === API_SERVICES.group && plural === API_SERVICES.plural;
-
-/** What is left in a namespace by a server that cannot be asked is not known, so the namespace waits for it. */
-function undiscovered({ informers }: ControllerContext): readonly string[] {
-  const away = informers
-    .of(API_SERVICES)
-    .list()
-    .filter((api) => api.spec.service !== undefined && !isApiAvailable(api));
-  return away.map(({ spec }) => `${spec.group ?? ''}/${spec.version ?? ''}`).toSorted();
-}
 
 function createLoop(context: ControllerContext, contents: readonly ResourceRef[], hasApis: boolean): Loop {
   const { customKinds = NO_CUSTOM_KINDS } = context;
@@ -72,8 +57,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
       customKinds.follow((_, cache) => wakeWhenEmpty(cache, enqueue)),
     ],
     reconcile: async (name) => {
-      const known = (): readonly string[] => (hasApis ? undiscovered(context) : []);
-      const remaining = await pass(context, { contents: all(), undiscovered: known }, name);
+      const remaining = await pass(context, { own: all, hasApis }, name);
       if (remaining !== undefined) return { requeueAfterMs: patience.waitMs(name, remaining) };
       patience.forget(name);
       return {};
@@ -84,7 +68,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
 /** One look at a namespace; resolves to what is left to wait for, or undefined when there is nothing to wait for. */
 async function pass(
   context: ControllerContext,
-  kinds: { readonly contents: readonly ResourceRef[]; readonly undiscovered: () => readonly string[] },
+  kinds: { readonly own: () => readonly ResourceRef[]; readonly hasApis: boolean },
   name: string,
 ): Promise<number | undefined> {
   const { client, clock } = context;
@@ -93,7 +77,11 @@ async function pass(
   if (!(namespace.spec.finalizers ?? []).includes(FINALIZER)) return undefined;
   const current = await markTerminating(context, namespace);
   if (current === undefined) return Number.POSITIVE_INFINITY;
-  const content = { ...(await empty(context, kinds.contents, name)), undiscovered: kinds.undiscovered() };
+  const others = kinds.hasApis ? await aggregatedContents(context) : NO_OTHERS;
+  const emptied = await empty(context, withOthers(kinds.own(), others), name);
+  // A server may have gone away while the namespace was emptied.
+  const away = kinds.hasApis ? unavailable(context) : [];
+  const content = { ...emptied, undiscovered: [...new Set([...others.undiscovered, ...away])].toSorted() };
   const action = decide(current, content, clock.now());
   if (action?.type === 'finalize') {
     await client.updateSubresource(NAMESPACES, action.namespace, 'finalize');
@@ -103,6 +91,15 @@ async function pass(
   return content.remaining
     .values()
     .reduce((sum, count) => sum + count, content.failures.length + content.undiscovered.length);
+}
+
+const NO_OTHERS: AggregatedContents = { resources: [], undiscovered: [] };
+
+/** A group may be served here in one version and elsewhere in another: its objects are found here. */
+function withOthers(own: readonly ResourceRef[], { resources }: AggregatedContents): readonly ResourceRef[] {
+  if (resources.length === 0) return own;
+  const known = new Set(own.map(({ group, plural }) => `${plural}.${group}`));
+  return [...own, ...resources.filter(({ group, plural }) => !known.has(`${plural}.${group}`))];
 }
 
 /** From the moment the phase is stored nothing new is admitted, so emptying it comes to an end. */
@@ -142,17 +139,24 @@ async function empty(
 
   /** Asks those of a kind to go that nobody has asked yet; resolves to those that are still there. */
   async function end(resource: ResourceRef, before: readonly KubeObject[]): Promise<readonly KubeObject[]> {
-    const due = before.filter((object) => !isTerminating(object));
+    const due = before.filter((object) => !isTerminating(object) && object.metadata.name);
     if (due.length === 0) return before;
-    const failure = await inParallel(due, (object) => remove(context, resource, object));
+    const failure = await inParallel(due, (object) => remove(context, resource, { object, namespace }));
     if (failure !== undefined) failures.push(describeError(failure));
     return listAll(context, resource, { namespace });
   }
 }
 
 /** Never with grace 0: a pod on a node that does not answer keeps the namespace, and the namespace says so. */
-async function remove({ client }: ControllerContext, resource: ResourceRef, object: KubeObject): Promise<void> {
+async function remove(
+  { client }: ControllerContext,
+  resource: ResourceRef,
+  { object, namespace }: { readonly object: KubeObject; readonly namespace: string },
+): Promise<void> {
+  // Servers behind the API server may leave out what every stored object has.
+  const { name = '', uid } = object.metadata;
+  const preconditions = uid === undefined || uid === '' ? {} : { uid };
   await unlessChanged(() =>
-    client.delete(resource, targetOf(object), { uid: uidOf(object), propagationPolicy: 'Background' }),
+    client.delete(resource, { namespace, name }, { ...preconditions, propagationPolicy: 'Background' }),
   );
 }

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { API_SERVICES, CONFIG_MAPS, NAMESPACES, type Namespace, PODS, type ResourceRef } from '@holdfast/api';
-import { TransportError } from '@holdfast/client';
+import { describe, test } from 'node:test';
+import {
+  API_SERVICES,
+  CONFIG_MAPS,
+  type KubeObject,
+  NAMESPACES,
+  type Namespace,
+  PODS,
+  type ResourceRef,
+} from '@holdfast/api';
+import { type ApiClient, TransportError } from '@holdfast/client';
 import fc from 'fast-check';
 import { isTerminating, targetOf } from '../../common/meta.ts';
 import { pod } from '../../testing/builders.ts';
@@ -184,6 +192,90 @@ test('a server behind the API server that is away keeps a namespace, by name, un
   world.clock.advance(10_000);
   await driven.settle();
   assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+});
+
+describe('objects of servers behind the API server', () => {
+  const CORALS: ResourceRef = {
+    group: 'reef.example.com',
+    version: 'v2',
+    kind: 'Coral',
+    plural: 'corals',
+    namespaced: true,
+  };
+  const coral = (name: string): KubeObject => ({
+    apiVersion: 'reef.example.com/v2',
+    kind: 'Coral',
+    metadata: { name, namespace: 'team' },
+  });
+
+  async function reefWorld(): Promise<{ world: World; driven: DrivenController; user: ApiClient }> {
+    const world = createWorld();
+    const user = world.api.client('user');
+    const driven = new DrivenController(world, namespaceController({ resources: [...RESOURCES, API_SERVICES] }));
+    const spec = { finalizers: ['kubernetes'] };
+    await user.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: TEAM, spec, status: {} });
+    for (const [version, versionPriority] of [
+      ['v1', 1],
+      ['v2', 2],
+    ] as const) {
+      await user.create(API_SERVICES, {
+        apiVersion: 'apiregistration.k8s.io/v1',
+        kind: 'APIService',
+        metadata: { name: `${version}.reef.example.com` },
+        spec: { group: 'reef.example.com', version, groupPriorityMinimum: 1, versionPriority, service: {} },
+        status: { conditions: [{ type: 'Available', status: 'True' }] },
+      });
+    }
+    for (const name of ['a', 'b']) await user.create(CORALS, coral(name));
+    return { world, driven, user };
+  }
+
+  test('go with their namespace, asked for in the version with the highest priority', async () => {
+    const { world, driven, user } = await reefWorld();
+    const verbs = ['list', 'delete'];
+    const cluster = { ...CORALS, plural: 'reefs', namespaced: false };
+    const fixed = { ...CORALS, plural: 'currents' };
+    world.api.discover = async (_, version) => [
+      { ref: { ...CORALS, version }, verbs },
+      { ref: { ...cluster, version }, verbs },
+      { ref: { ...fixed, version }, verbs: ['get', 'list'] },
+    ];
+    await user.delete(NAMESPACES, TEAM);
+    await driven.settle();
+    assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+    assert.equal(world.api.list(CORALS).length, 0);
+    const deleted = world.api.writes.filter(({ verb, identity }) => verb === 'delete' && identity !== 'user');
+    assert.deepEqual(
+      deleted.map(({ resource }) => resource),
+      ['corals', 'corals'],
+    );
+  });
+
+  test('that cannot be discovered keep the namespace, by name of their group', async () => {
+    const { world, driven, user } = await reefWorld();
+    let isAway = true;
+    world.api.discover = async (_, version) => {
+      if (isAway && version === 'v2') throw new TransportError('no answer');
+      return version === 'v2' ? [{ ref: CORALS, verbs: ['list', 'delete'] }] : [];
+    };
+    await user.delete(NAMESPACES, TEAM);
+    await driven.settle();
+    const [told] = world.api.get(NAMESPACES, TEAM).status.conditions ?? [];
+    assert.deepEqual(
+      [told?.type, told?.status, told?.message],
+      [
+        'NamespaceDeletionDiscoveryFailure',
+        'True',
+        'Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: reef.example.com/v2: stale GroupVersion discovery: reef.example.com/v2',
+      ],
+    );
+    assert.equal(world.api.list(CORALS).length, 2);
+    isAway = false;
+    world.clock.advance(10_000);
+    await driven.settle();
+    assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
+    assert.equal(world.api.list(CORALS).length, 0);
+  });
 });
 
 test('decide finalizes exactly when nothing remains and nothing failed', () => {

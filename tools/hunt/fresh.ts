@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { planOf } from '../../test/sim/hunt/plan.ts';
 import { type ScenarioFile, scenarioOf, writeScenario } from '../../test/sim/hunt/scenario-file.ts';
-import { finishSoon, type Report, runWorker } from './worker.ts';
+import { type Report, runWorker } from './worker.ts';
 
 export interface FreshOptions {
   readonly minutes: number;
@@ -21,17 +21,15 @@ const BYTES_PER_MB = 1024 * 1024;
 export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
-  let isOver = false;
-  const finish = (): void => {
-    isOver = true;
-    finishSoon();
-  };
+  const over = new AbortController();
+  const finish = (): void => over.abort();
   const job = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const first = next;
       next += SEEDS_PER_PROCESS;
       let seed = first;
-      const end = await runWorker({ command: 'hunt', args: [String(first), String(SEEDS_PER_PROCESS)] }, (line) => {
+      const args = [String(first), String(SEEDS_PER_PROCESS)];
+      const end = await runWorker({ command: 'hunt', args, signal: over.signal }, (line) => {
         const report = JSON.parse(line) as Report;
         seed = report.seed + 1;
         tally.add(report);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Tally } from './fresh.ts';
 import { renderPlanted } from './planted-table.ts';
-import { finishSoon, runWorker } from './worker.ts';
+import { runWorker } from './worker.ts';
 
 function programOf(t: TestContext, text: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-tool-'));
@@ -31,11 +31,18 @@ test('a process that is told to finish ends its seed first', async (t) => {
      console.log('begun');`,
   );
   const lines: string[] = [];
-  const end = await runWorker({ command: 'hunt', args: [], program }, (line) => {
+  const over = new AbortController();
+  const end = await runWorker({ command: 'hunt', args: [], program, signal: over.signal }, (line) => {
     lines.push(line);
-    if (line === 'begun') finishSoon();
+    if (line === 'begun') over.abort();
   });
   assert.deepEqual([lines, end], [['begun', 'the seed is over'], undefined]);
+});
+
+test('a process that is told to finish before it listens has nothing to report', async (t) => {
+  const program = programOf(t, 'setInterval(() => {}, 1000);');
+  const signal = AbortSignal.abort();
+  assert.equal(await runWorker({ command: 'plain', args: [], program, signal }, () => {}), undefined);
 });
 
 test('the tally says the speed in CPU time and the highest memory of a process', () => {

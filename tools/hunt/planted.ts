@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { PLANTED_BUGS } from '../../test/sim/hunt/planted.mjs';
 import { type PlantedRow, renderPlanted } from './planted-table.ts';
-import { finishSoon, type Report, runWorker } from './worker.ts';
+import { type Report, runWorker } from './worker.ts';
 
 export interface PlantedOptions {
   /** `all`, or names with commas between them. */
@@ -35,15 +35,11 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
   }
   const left = [...names];
   const rows: PlantedRow[] = [];
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      left.length = 0;
-      finishSoon();
-    });
-  }
+  const over = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => over.abort());
   const job = async (): Promise<void> => {
-    for (let name = left.shift(); name !== undefined; name = left.shift()) {
-      const row = await huntOne(name, options);
+    for (let name = left.shift(); name !== undefined && !over.signal.aborted; name = left.shift()) {
+      const row = await huntOne(name, options, over.signal);
       say(inWords(row));
       rows.push(row);
       keep(row, options);
@@ -55,21 +51,20 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
   return found === names.length ? 0 : 1;
 }
 
-async function huntOne(name: string, { seeds, minutes, resumes, results }: PlantedOptions): Promise<PlantedRow> {
-  const last = resumes ? readRows(results).find((each) => each.name === name) : undefined;
+async function huntOne(name: string, options: PlantedOptions, stop: AbortSignal): Promise<PlantedRow> {
+  const last = options.resumes ? readRows(options.results).find((each) => each.name === name) : undefined;
   let row: PlantedRow = last ?? { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
-  const endAt = performance.now() + minutes * MINUTE_MS;
-  while (row.rule === undefined && row.seeds < seeds && performance.now() < endAt) {
-    const count = Math.min(SEEDS_PER_PROCESS, seeds - row.seeds);
-    const work = { command: 'plain', args: [String(row.seeds + 1), String(count)], planted: name } as const;
-    const timer = setTimeout(finishSoon, endAt - performance.now());
-    const before = row.seeds;
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), options.minutes * MINUTE_MS);
+  const signal = AbortSignal.any([stop, over.signal]);
+  while (row.rule === undefined && row.seeds < options.seeds && !signal.aborted) {
+    const args = [String(row.seeds + 1), String(Math.min(SEEDS_PER_PROCESS, options.seeds - row.seeds))];
+    const work = { command: 'plain', args, planted: name, signal } as const;
     const end = await runWorker(work, (line) => (row = after(row, JSON.parse(line) as Report)));
-    clearTimeout(timer);
     if (end !== undefined)
       row = { ...row, seeds: row.seeds + 1, rule: `the process ended: ${end.why.split('\n').at(-1)}` };
-    if (row.seeds === before) break;
   }
+  clearTimeout(timer);
   return row;
 }
 

@@ -16,6 +16,8 @@ export interface Work {
   readonly command: 'hunt' | 'plain' | 'replay';
   readonly args: readonly string[];
   readonly planted?: string | undefined;
+  /** When it is aborted, the process finishes the seed at which it is. */
+  readonly signal?: AbortSignal;
   /** For tests: another program in place of the one that plays seeds. */
   readonly program?: string;
 }
@@ -29,12 +31,6 @@ const FOLDER = path.resolve(import.meta.dirname, '../../test/sim/hunt');
 /** A seed takes seconds, and its shrinking a few minutes. */
 const SILENT_MS = 20 * 60_000;
 const STDERR_CHARS_SHOWN = 4_000;
-const running = new Set<() => void>();
-
-/** Tells all processes to finish the seed at which they are. */
-export function finishSoon(): void {
-  for (const end of running) end();
-}
 
 /** Runs one process and hands on each line that it prints. Answers how it ended where that was not in order. */
 export async function runWorker(work: Work, told: (line: string) => void): Promise<BadEnd | undefined> {
@@ -52,12 +48,17 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const finish = (): void => void child.kill('SIGTERM');
-  running.add(finish);
+  if (work.signal?.aborted === true) finish();
+  work.signal?.addEventListener('abort', finish);
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr = `${stderr}${chunk.toString()}`.slice(-STDERR_CHARS_SHOWN)));
   const ended = new Promise<string>((resolve) => {
     child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, signal) => resolve(code === 0 ? '' : `exit ${code ?? signal}`));
+    child.on('close', (code, signal) => {
+      // It was told to finish before it could listen.
+      const isAsked = signal === 'SIGTERM' && work.signal?.aborted === true;
+      resolve(code === 0 || isAsked ? '' : `exit ${code ?? signal}`);
+    });
   });
   const silence = setTimeout(() => child.kill('SIGKILL'), SILENT_MS);
   for await (const line of createInterface(child.stdout)) {
@@ -66,6 +67,6 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
   }
   const how = await ended;
   clearTimeout(silence);
-  running.delete(finish);
+  work.signal?.removeEventListener('abort', finish);
   return how === '' ? undefined : { why: `${how}\n${stderr.trim()}`.trim() };
 }

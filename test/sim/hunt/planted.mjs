@@ -47,7 +47,7 @@ export const PLANTED_BUGS = [
     name: 'ended-pod-runs-again',
     harm: 'a kubelet runs a pod again whose phase is final',
     file: `${KUBELET}/domain/decide-pod.ts`,
-    find: '  if (isTerminal(pod.status.phase)) return decideEnded(observation, pod, { memory, now });',
+    find: '  if (isPodFinished(pod)) return decideEnded(observation, pod, { memory, now });',
     replace: '',
   },
   {

@@ -42,6 +42,7 @@ import { createLazyRuleEngine } from './expressions/load.ts';
 import { FlowControl } from './flow-control/flow-control.ts';
 import { createFlowObjects } from './flow-control/flow-objects.ts';
 import { createAuditedHandler, createHandler } from './handler.ts';
+import { KnownSelectors } from './http/known-selectors.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { coresByRoom } from './http/write-room.ts';
@@ -244,6 +245,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   return {
     turns: new Turns(clock, deps.answers),
     yaml: new YamlReader(clock),
+    selectors: new KnownSelectors(),
     flowControl,
     store,
     cache,

@@ -10,6 +10,7 @@ import type { Catalog } from './endpoints/catalog.ts';
 import type { Directory } from './endpoints/directory.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
+import type { KnownSelectors } from './http/known-selectors.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { YamlReader } from './http/yaml-reader.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
@@ -44,6 +45,7 @@ export interface Core {
   /** Who works on this thread. */
   readonly turns: Turns;
   readonly yaml: YamlReader;
+  readonly selectors: KnownSelectors;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -95,6 +95,9 @@ export const YAML_THREAD_HEAP_MB = 256;
 /** The thread ends when no long YAML body came for this long. */
 export const YAML_THREAD_IDLE_MS = 30_000;
 
+/** Text of parsed label selectors that are kept: four of the longest, which take about 10 MB when parsed. */
+export const KNOWN_SELECTORS_CHARS_MAX = 256 * 1024;
+
 /** References in a YAML body to other places of it, and values of it when they are all replaced. */
 export const YAML_ALIASES_MAX = 1_000;
 export const YAML_NODES_MAX = 100_000;

@@ -129,6 +129,13 @@ export class ResourceCache {
     return { objects, lastKey, ...(query.selection.matches === undefined ? { remaining: rest } : {}) };
   }
 
+  /** What a list has to look at, in its order; none where its state is over. */
+  candidates(query: ListQuery): readonly CachedObject[] {
+    if (isWhole(query)) return this.#objects.all(query.selection.namespace);
+    const overlay = this.#overlay(query.atRevision);
+    return overlay === undefined ? [] : [...this.#candidates(query, overlay)];
+  }
+
   /** Everything of now that is selected. The list of a namespace is kept until something in it changes. */
   #whole(selection: Selection): readonly CachedObject[] {
     const all = this.#objects.all(selection.namespace);

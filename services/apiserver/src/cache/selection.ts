@@ -11,6 +11,8 @@ export interface Selection {
   readonly exactField: { readonly field: string; readonly value: string } | undefined;
   /** Label and field requirements together; `undefined` when there are none. */
   readonly matches: ((object: KubeObject, state: CachedObject) => boolean) | undefined;
+  /** What was found out ahead of some states. */
+  readonly verdicts?: ReadonlyMap<CachedObject, boolean> | undefined;
   /**
    * Where fields are those of a version that a webhook converts to: everything else that is asked for. States that this selects have to
    * be converted before `matches` can be asked.
@@ -19,6 +21,8 @@ export interface Selection {
 }
 
 export function selects(selection: Selection, object: CachedObject): boolean {
+  const known = selection.verdicts?.get(object);
+  if (known !== undefined) return known;
   if (selection.namespace !== undefined && selection.namespace !== object.namespace) return false;
   if (selection.exactName !== undefined && selection.exactName !== object.name) return false;
   return selection.matches === undefined || selection.matches(object.object, object);

@@ -8,12 +8,12 @@ import {
   type LabelSelectorMatcher,
   notSupported,
   parseFieldSelector,
-  parseLabelSelector,
   SelectorError,
   unclassifiedError,
 } from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Selection } from '../cache/selection.ts';
+import type { Core } from '../core.ts';
 import { isIndexed } from '../kinds/field-readers.ts';
 import { asServed, shownObject } from '../stored-form.ts';
 import { readInt64, revisionProblem } from './query-values.ts';
@@ -32,13 +32,14 @@ export interface ListOptions {
 }
 
 export function readListOptions(
+  { selectors }: Pick<Core, 'selectors'>,
   query: URLSearchParams,
   info: ResourceRequest,
   definition: ResourceDefinition,
 ): ListOptions {
   const timeoutSeconds = readInteger(query, 'timeoutSeconds');
   const limit = readInteger(query, 'limit');
-  const labels = parsed(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+  const labels = parsed(() => selectors.parse(query.get('labelSelector') ?? ''));
   const fields = parsed(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
   const match = readMatch(query);
   const options: ListOptions = {

@@ -16,7 +16,7 @@ export async function removeCollection(
   context: ResourceContext,
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
-  const listOptions = readListOptions(context.request.query, context.info, definition);
+  const listOptions = readListOptions(core, context.request.query, context.info, definition);
   const { options, dryRun } = readDeleteOptions(context);
   const page = await readPage(core, listOptions, definition, context.user);
   const removeOne = async ({ namespace, name }: CachedObject): Promise<void> => {

@@ -18,10 +18,12 @@ import { LIST_PAGES_MS } from '../limits.ts';
 import { catchUp } from '../reader.ts';
 import { groupVersion, listKindOf } from '../served.ts';
 import { asServed, storedNameOf } from '../stored-form.ts';
+import { mapInTurns } from '../turns/map-in-turns.ts';
+import { judgeAhead } from './judge-ahead.ts';
 import { partialListAnswer, tableAnswer, yamlListAnswer } from './long-lists.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
-  const options = readListOptions(context.request.query, context.info, definition);
+  const options = readListOptions(core, context.request.query, context.info, definition);
   await core.lineage.admit(context.request);
   const page = await readPage(core, options, definition, context.user);
   const seen = core.lineage.headers(context.request, page.revision);
@@ -54,10 +56,12 @@ export async function readPage(
   };
   const { selection, limit } = options;
   const { beforeConversion } = selection;
+  const query = { ...at, ...(limit === undefined ? {} : { limit }) };
   if (beforeConversion !== undefined) {
     await convertCandidates(core, definition, () => cache.list({ selection: beforeConversion, ...at })?.objects ?? []);
   }
-  const result = cache.list({ selection, ...(limit === undefined ? {} : { limit }), ...at });
+  const judged = beforeConversion === undefined ? judgeAhead(core, user, cache, { selection, ...query }) : selection;
+  const result = cache.list({ ...query, selection: judged instanceof Promise ? await judged : judged });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
   // The cache goes on while a webhook converts: the revision is that of the objects.
   const revision = start.atRevision ?? core.cache.revision;
@@ -66,7 +70,7 @@ export async function readPage(
   const objects =
     definition.storedAs === undefined && definition.custom === undefined
       ? result.objects
-      : result.objects.map((each) => asServed(definition, each));
+      : await mapInTurns({ turns: core.turns, user }, result.objects, (each) => asServed(definition, each));
   return {
     ...result,
     objects,

@@ -2,6 +2,7 @@ import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { ResourceCache } from '../cache/resource-cache.ts';
+import type { Selection } from '../cache/selection.ts';
 import { Watcher } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -17,6 +18,7 @@ import {
 import { catchUp } from '../reader.ts';
 import { storedNameOf } from '../stored-form.ts';
 import { convertedFrames, waitingFrame } from './converted-frames.ts';
+import { judgeAhead } from './judge-ahead.ts';
 import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';
 
 export async function watch(
@@ -24,7 +26,7 @@ export async function watch(
   context: ResourceContext,
   definition: ResourceDefinition,
 ): Promise<ApiResponse> {
-  const options = readListOptions(context.request.query, context.info, definition);
+  const options = readListOptions(core, context.request.query, context.info, definition);
   const stored = storedNameOf(definition);
   const cache = core.cache.resource(stored.group, stored.plural);
   refuseTooMany(core);
@@ -32,17 +34,27 @@ export async function watch(
   await waitForStart(core, options);
   const turn = core.turns.goOn(context.user);
   if (turn !== undefined) await turn;
+  const { selection } = options;
+  const candidates = selection.beforeConversion ?? selection;
+  const judged = startsNow(options) ? judgeAhead(core, context.user, cache, { selection: candidates }) : candidates;
+  const initial = judged instanceof Promise ? await judged : judged;
   return {
     status: 200,
     headers: { 'content-type': context.representation.contentType },
-    body: { kind: 'watch', frames: openFrames(core, context, { definition, options, cache }) },
+    body: { kind: 'watch', frames: openFrames(core, context, { definition, options, cache, initial }) },
   };
 }
+
+/** Begins with the present state. */
+const startsNow = ({ sendInitialEvents, resourceVersion = 0 }: ListOptions): boolean =>
+  sendInitialEvents ?? resourceVersion === 0;
 
 interface Opening {
   readonly definition: ResourceDefinition;
   readonly options: ListOptions;
   readonly cache: ResourceCache;
+  /** What the present state is selected by: fields that a webhook has to convert first are left out. */
+  readonly initial: Selection;
 }
 
 /**
@@ -57,7 +69,7 @@ async function waitForStart(core: Core, options: ListOptions): Promise<void> {
 /** From here on everything is synchronous, so that no change falls between the initial state and the first event. */
 function openFrames(core: Core, context: ResourceContext, opening: Opening): AsyncIterable<WatchFrame> {
   const { options, cache } = opening;
-  const fromNow = options.sendInitialEvents ?? (options.resourceVersion ?? 0) === 0;
+  const fromNow = startsNow(options);
   const noHistory = options.sendInitialEvents === false && (options.resourceVersion ?? 0) === 0;
   const after = fromNow || noHistory ? core.cache.revision : (options.resourceVersion ?? 0);
   const missed = fromNow || noHistory ? [] : cache.since(after);
@@ -69,7 +81,7 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const candidates = selection.beforeConversion ?? selection;
   const following = { ...opening, options: { ...options, selection: candidates } };
   const watcher = openWatcher(core, context, { ...following, rendering: { ...rendering, change }, after });
-  if (fromNow) watcher.offerInitial(cache.list({ selection: candidates })?.objects ?? []);
+  if (fromNow) watcher.offerInitial(cache.list({ selection: opening.initial })?.objects ?? []);
   for (const event of missed) watcher.offer(event);
   const offered = { request: context.request, watcher, rendering, after };
   if (options.bookmarks) offerBookmark(core, { ...offered, endsInitial: options.sendInitialEvents === true });

@@ -1,0 +1,43 @@
+import { type LabelSelectorMatcher, parseLabelSelector } from '@holdfast/machinery';
+import { KNOWN_SELECTORS_CHARS_MAX } from '../limits.ts';
+
+/** Label selectors that were parsed lately: hundreds of watches may ask for the same one, and a long one takes 25 ms. */
+export class KnownSelectors {
+  readonly #parse: (text: string) => LabelSelectorMatcher;
+  /** The one that was used last stands last. */
+  readonly #known = new Map<string, LabelSelectorMatcher>();
+  #chars = 0;
+
+  constructor(parse: (text: string) => LabelSelectorMatcher = parseLabelSelector) {
+    this.#parse = parse;
+  }
+
+  /** Characters of all texts that are kept. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  /** Throws SelectorError. */
+  parse(text: string): LabelSelectorMatcher {
+    const known = this.#known.get(text);
+    if (known !== undefined) {
+      this.#known.delete(text);
+      this.#known.set(text, known);
+      return known;
+    }
+    const parsed = this.#parse(text);
+    this.#keep(text, parsed);
+    return parsed;
+  }
+
+  #keep(text: string, parsed: LabelSelectorMatcher): void {
+    if (text.length > KNOWN_SELECTORS_CHARS_MAX) return;
+    this.#known.set(text, parsed);
+    this.#chars += text.length;
+    for (const oldest of this.#known.keys()) {
+      if (this.#chars <= KNOWN_SELECTORS_CHARS_MAX) return;
+      this.#known.delete(oldest);
+      this.#chars -= oldest.length;
+    }
+  }
+}

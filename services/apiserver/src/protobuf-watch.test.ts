@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { decodeProtobufObject } from '@holdfast/api/protobuf';
-import { nextTurn } from '@holdfast/platform';
 import { startTestApi, type TestApi, valueAt } from './testing/fixture.ts';
-import { framesOf, PROTOBUF, readFrame } from './testing/protobuf.ts';
+import { framesOf, openWatch, PROTOBUF, readFrame } from './testing/protobuf.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 
@@ -28,8 +27,8 @@ const createMap = (name: string, data: object = {}) => api.call('POST', MAPS, { 
 test('a watch streams frames: the state, changes, bookmarks; watchers of one change share its bytes', async () => {
   await createMap('a', { k: '1' });
   const url = `${MAPS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
-  const open = [framesOf(api, url, 5), framesOf(api, url, 5)];
-  for (let i = 0; i < 5; i++) await nextTurn();
+  const takes = [await openWatch(api, url), await openWatch(api, url)];
+  const open = takes.map((take) => take(5));
   await api.call('PATCH', `${MAPS}/a`, { body: { data: { k: '2' } } });
   await createMap('b');
   await api.call('DELETE', `${MAPS}/a`);

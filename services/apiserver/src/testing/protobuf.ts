@@ -53,16 +53,29 @@ export async function framesOf(
   count: number,
   accept = PROTOBUF,
 ): Promise<readonly Buffer[]> {
+  const take = await openWatch(api, url, accept);
+  return take(count);
+}
+
+/** Resolves when the watch is open: from then on it misses no change. The result takes its first frames. */
+export async function openWatch(
+  api: TestApi,
+  url: string,
+  accept = PROTOBUF,
+): Promise<(count: number) => Promise<readonly Buffer[]>> {
   const abort = new AbortController();
   const answer = await api.call('GET', url, { headers: { accept }, signal: abort.signal });
   assert.equal(answer.headers['content-type'], `${PROTOBUF};stream=watch`);
-  assert.ok(answer.raw.body.kind === 'watch');
-  const frames: Buffer[] = [];
-  for await (const frame of answer.raw.body.frames) {
-    const bytes = frame.bytes();
-    assert.ok(Buffer.isBuffer(bytes));
-    if (frames.push(bytes) === count) break;
-  }
-  abort.abort();
-  return frames;
+  const { body } = answer.raw;
+  assert.ok(body.kind === 'watch');
+  return async (count) => {
+    const frames: Buffer[] = [];
+    for await (const frame of body.frames) {
+      const bytes = frame.bytes();
+      assert.ok(Buffer.isBuffer(bytes));
+      if (frames.push(bytes) === count) break;
+    }
+    abort.abort();
+    return frames;
+  };
 }

@@ -202,6 +202,12 @@ const policyFeed = (wake: Wake): ObjectFeed => ({
   remove: () => {},
 });
 
+/** What reads texts of clients. */
+const createTextReaders = (clock: Clock): Pick<Core, 'yaml' | 'selectors'> => ({
+  yaml: new YamlReader(clock),
+  selectors: new KnownSelectors(),
+});
+
 function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): Core {
   const { clock, ids, log, tracer = NO_TRACER } = deps;
   const store = deps.tracer === undefined ? deps.store : traceWrites(deps.store, deps.tracer);
@@ -244,8 +250,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const metrics = createApiMetrics({ registry, store, cache, kinds, flowControl });
   return {
     turns: new Turns(clock, deps.answers),
-    yaml: new YamlReader(clock),
-    selectors: new KnownSelectors(),
+    ...createTextReaders(clock),
     flowControl,
     store,
     cache,

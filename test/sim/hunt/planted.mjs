@@ -160,8 +160,8 @@ export const PLANTED_BUGS = [
       },
       {
         file: `${MANAGER}/controllers/pod-garbage/decide.ts`,
-        find: 'nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE))',
-        replace: 'nodes.filter((node) => !isNodeReady(node) || hasTaint(node, OUT_OF_SERVICE))',
+        find: 'nodes.filter((node) => !isNodeReady(node) && hasTaint(node, OUT_OF_SERVICE_TAINT))',
+        replace: 'nodes.filter((node) => !isNodeReady(node) || hasTaint(node, OUT_OF_SERVICE_TAINT))',
       },
     ],
   },

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { unavailable } from '@holdfast/machinery';
-import { objectKey, type Store } from '@holdfast/store';
+import { namespacePrefix, objectKey, resourcePrefix, type Store } from '@holdfast/store';
 import { CachedObject } from './cache/cached-object.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import { CONSISTENT_READ_TIMEOUT_MS } from './limits.ts';
@@ -21,12 +21,16 @@ export interface ReadTarget {
 }
 
 export function createReader(deps: { readonly store: Store; readonly cache: WatchCache }): ObjectReader {
-  const { cache } = deps;
+  const { cache, store } = deps;
   return {
-    cached: (resource, target) =>
-      decode(resource, cache.resource(resource.group, resource.plural).get(keyFor(resource, target))),
+    cached: (resource, target) => {
+      const key = keyFor(resource, target);
+      refuseSealed(store.atRest?.unreadableAt(key));
+      return decode(resource, cache.resource(resource.group, resource.plural).get(key));
+    },
     fresh: async (resource, target) => decode(resource, await readLatest(deps, keyFor(resource, target))),
     list: (resource, namespace) => {
+      if (store.atRest !== undefined) refuseSealed(store.atRest.unreadable(placeOf(resource, namespace)));
       const objects = cache.resource(resource.group, resource.plural).all(namespace);
       return objects.length === 0 ? NONE : objects.map((object) => decodeKnown(resource, object));
     },
@@ -35,6 +39,14 @@ export function createReader(deps: { readonly store: Store; readonly cache: Watc
 
 const keyFor = ({ group, plural, namespaced }: ResourceRef, { namespace = '', name }: ReadTarget): string =>
   objectKey({ group, resource: plural, namespace: namespaced ? namespace : '', name });
+
+const placeOf = ({ group, plural }: ResourceRef, namespace: string | undefined): string =>
+  namespace === undefined ? resourcePrefix(group, plural) : namespacePrefix(group, plural, namespace);
+
+/** Of an object that no key opens the cache still has the state before: nothing may be decided by it. */
+function refuseSealed(problem: Error | undefined): void {
+  if (problem !== undefined) throw problem;
+}
 
 const NONE: readonly never[] = [];
 

@@ -193,6 +193,46 @@ function late(base: Store, delayMs: number): Store {
   });
 }
 
+test('nothing is decided by the state before of an object that cannot be read any more', async () => {
+  const base = createMemoryStore();
+  const server = await serverOn(base, aes('aesgcm', 1));
+  await post(server);
+  const admission = '/apis/admissionregistration.k8s.io/v1';
+  const resourceRules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }];
+  const spec = {
+    paramKind: { apiVersion: 'v1', kind: 'Secret' },
+    matchConstraints: { resourceRules },
+    validations: [{ expression: 'params.data.size() > 0' }],
+  };
+  await server.call('POST', `${admission}/validatingadmissionpolicies`, { body: { metadata: { name: 'p' }, spec } });
+  for (const [name, ref] of [
+    ['named', { name: 's', namespace: 'default' }],
+    ['selected', { selector: {}, namespace: 'default' }],
+  ] as const) {
+    const paramRef = { ...ref, parameterNotFoundAction: 'Allow' };
+    const binding = { policyName: 'p', validationActions: ['Deny'], paramRef };
+    const body = { metadata: { name }, spec: binding };
+    await server.call('POST', `${admission}/validatingadmissionpolicybindings`, { body });
+    await server.call('GET', `${admission}/validatingadmissionpolicybindings`);
+    const create = (of: string) =>
+      server.call('POST', '/api/v1/namespaces/default/configmaps', { body: { metadata: { name: of } } });
+    assert.equal((await create(`${name}-before`)).status, 201);
+    const writer = await serverOn(base, aes('aesgcm', 2, 1));
+    const changed = await writer.call('PATCH', `${SECRETS}/s`, { body: { stringData: { more: name } } });
+    assert.equal(changed.status, 200);
+    await eventually(async () => (await server.call('GET', SECRETS)).status === 500, 'the change has come');
+    const refused = await create(`${name}-after`);
+    assert.equal(refused.status, 500, JSON.stringify(refused.body));
+    assert.match(refused.textAt('message'), /unable to transform key/);
+    // Written with the key that both have, it can be read again.
+    const back = await serverOn(base, aes('aesgcm', 1, 2));
+    await back.call('PATCH', `${SECRETS}/s`, { body: { stringData: { more: `${name}-again` } } });
+    await eventually(async () => (await server.call('GET', SECRETS)).status === 200, 'the list is whole again');
+    await server.call('DELETE', `${admission}/validatingadmissionpolicybindings/${name}`);
+    await server.call('GET', `${admission}/validatingadmissionpolicybindings`);
+  }
+});
+
 test('a list or watch that waits for the change that it cannot read is refused', async () => {
   const base = createMemoryStore();
   const writer = await serverOn(base, aes('aesgcm', 2));

@@ -26,7 +26,7 @@ const passed = (data: object): unknown => ({
 test('a skipped test is listed with its file and reason, and a file in which no test ran has not passed', async () => {
   const report = await reportOf([
     passed({ skip: 'no network' }),
-    passed({ name: 'later', todo: true }),
+    passed({ name: 'later', todo: '' }),
     passed({ name: 'b.test.ts', file: path.resolve('b.test.ts') }),
     passed({}),
     END,

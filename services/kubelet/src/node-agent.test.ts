@@ -161,6 +161,7 @@ test('a node without self-fencing renews its lease without the promise of an ear
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
   const words = { policy: 'exclusive', holder: 'machine/boot', renewTime: '2026-01-01T00:00:00.000000Z' } as const;
   let lease: Lease = nextLease(undefined, node, words);
+  lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: '7', managedFields: [{ manager: 'kubelet' }] } };
   assert.equal(promiseOf(lease)?.policy, 'exclusive');
   const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
@@ -187,6 +188,8 @@ test('a node without self-fencing renews its lease without the promise of an ear
   await agent.stop();
   assert.equal(promiseOf(lease), undefined);
   assert.deepEqual(lease.metadata.annotations, {});
+  assert.equal(lease.metadata.resourceVersion, '7', 'it replaces exactly this revision');
+  assert.equal(lease.metadata.managedFields, undefined, 'the server keeps its own; nobody sends them back');
   assert.equal(lease.spec?.leaseDurationSeconds, LEASE_DURATION_SECONDS);
 });
 

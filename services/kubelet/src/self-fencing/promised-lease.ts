@@ -37,11 +37,13 @@ export function nextLease(held: Lease | undefined, node: Node, words: LeaseWords
     [SELF_FENCING_BROKEN]: _broken,
     ...others
   } = base.metadata.annotations ?? {};
+  // The server keeps them when they are not sent. They are half of a lease, and nodes renew theirs all the time.
+  const { managedFields: _kept, ...metadata } = base.metadata;
   const own =
     words.policy === undefined ? {} : { [SELF_FENCING]: words.policy, [SELF_FENCING_HOLDER]: words.holder ?? '' };
   const annotations = { ...others, ...own };
   const written = base.metadata.annotations === undefined && Object.keys(own).length === 0 ? {} : { annotations };
   const leaseDurationSeconds = words.policy === undefined ? LEASE_DURATION_SECONDS : PROMISE_SECONDS;
   const spec = { holderIdentity: name, leaseDurationSeconds, renewTime: words.renewTime };
-  return { ...base, metadata: { ...base.metadata, ...written }, spec: { ...base.spec, ...spec } };
+  return { ...base, metadata: { ...metadata, ...written }, spec: { ...base.spec, ...spec } };
 }

@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import { CORPUS } from '../test/abuse/corpus.ts';
 import { Attacker } from '../test/abuse/support/attacker.ts';
-import { play, playable, prepare } from '../test/abuse/support/play.ts';
+import { play, playable, playNothing, prepare } from '../test/abuse/support/play.ts';
 import { AbusedApi } from '../test/support/abused-api.ts';
 import { printFigure } from './lib/figures.ts';
 import { calibrationUs } from './lib/own-cost.ts';
@@ -16,6 +16,7 @@ const SETTINGS = {
 
 const GET_GOAL_MS = 250;
 const HEARTBEAT_GOAL_MS = 1_000;
+const ALONE_MS = 5_000;
 
 const settings = readSettings(SETTINGS, { argv: process.argv.slice(2), env: {} });
 if (settings.help) {
@@ -35,6 +36,13 @@ for (const hostile of playable(CORPUS).filter(({ name }) => name.includes(settin
   const figures = [longestGetMs, longestHeartbeatMs].map((ms) => ms.toFixed(0).padStart(8)).join(' ');
   process.stdout.write(`${figures} ${`${statuses[0]}`.padStart(6)}  ${hostile.name}\n`);
 }
+const alone = await playNothing(api, ALONE_MS);
+printFigure({
+  row: 'nobody hostile: GET',
+  value: alone.longestGetMs,
+  unit: 'ms',
+  note: `the part of this machine, longest of ${alone.served} requests`,
+});
 printFigure({
   row: 'fixed work',
   value: calibrationUs() / 1_000,

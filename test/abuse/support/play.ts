@@ -5,15 +5,19 @@ import type { HostileRequest, PlainRequest } from '../corpus.ts';
 import type { Attacker } from './attacker.ts';
 import { readyRequest, send } from './send.ts';
 
-/** A hostile request against a live server, and what others wait for meanwhile. */
-export interface Played {
-  readonly name: string;
-  readonly statuses: readonly number[];
+/** What others wait for. */
+export interface Waits {
   /** The longest that another user waited for a GET, and a node for its heartbeat. */
   readonly longestGetMs: number;
   readonly longestHeartbeatMs: number;
   /** What the two were served meanwhile. */
   readonly served: number;
+}
+
+/** A hostile request against a live server, and what others wait for meanwhile. */
+export interface Played extends Waits {
+  readonly name: string;
+  readonly statuses: readonly number[];
 }
 
 const clock = createSystemClock();
@@ -44,22 +48,33 @@ async function made(call: ReturnType<AbusedApi['call']>): Promise<void> {
 }
 
 export async function play(api: AbusedApi, attacker: Attacker, hostile: HostileRequest): Promise<Played> {
+  await prepareFor(api, hostile);
+  await attacker.make(hostile);
+  const [statuses, waits] = await beside(api, () => attacker.attack());
+  return { name: hostile.name, statuses, ...waits };
+}
+
+/** What the two wait for while nobody is hostile: the part of the machine and of other programs. */
+export async function playNothing(api: AbusedApi, forMs: number): Promise<Waits> {
+  const [, waits] = await beside(api, () => clock.sleep(forMs));
+  return waits;
+}
+
+/** A user reads and a node renews its lease until the act is done. */
+async function beside<T>(api: AbusedApi, act: () => Promise<T>): Promise<readonly [T, Waits]> {
   // A connection each, so that nobody waits for another one's bytes.
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
   const [reader, node] = agents;
   try {
-    await prepareFor(api, hostile, reader);
-    await attacker.make(hostile);
     let isDone = false;
     const until = (): boolean => isDone;
     const get = readyRequest({ method: 'GET', path: CONFIG_MAP });
     const gets = bystander(until, () => send(api, get, { token: 'reader', agent: reader }));
     const beats = bystander(until, () => send(api, readyRequest(heartbeat()), { token: 'node-a', agent: node }));
-    const attack = attacker.attack().finally(() => (isDone = true));
-    const [statuses, gotten, beaten] = await Promise.all([attack, gets, beats]);
+    const acting = act().finally(() => (isDone = true));
+    const [acted, gotten, beaten] = await Promise.all([acting, gets, beats]);
     const served = gotten.served + beaten.served;
-    const { name } = hostile;
-    return { name, statuses, longestGetMs: gotten.longestMs, longestHeartbeatMs: beaten.longestMs, served };
+    return [acted, { longestGetMs: gotten.longestMs, longestHeartbeatMs: beaten.longestMs, served }];
   } finally {
     for (const agent of agents) agent.destroy();
   }
@@ -68,13 +83,19 @@ export async function play(api: AbusedApi, attacker: Attacker, hostile: HostileR
 /** What stands in a server already. Many hostile requests need the same thousands of objects. */
 const standing = new WeakMap<AbusedApi, Set<PlainRequest>>();
 
-async function prepareFor(api: AbusedApi, { before = [] }: HostileRequest, agent: Agent | undefined): Promise<void> {
+async function prepareFor(api: AbusedApi, { before = [] }: HostileRequest): Promise<void> {
   const known = standing.get(api) ?? new Set();
   standing.set(api, known);
-  for (const each of before) {
-    if (known.has(each)) continue;
-    await send(api, readyRequest(each), { token: 'admin', agent });
-    known.add(each);
+  const missing = before.filter((each) => !known.has(each));
+  if (missing.length === 0) return;
+  const agent = new Agent({ keepAlive: true });
+  try {
+    for (const each of missing) {
+      await send(api, readyRequest(each), { token: 'admin', agent });
+      known.add(each);
+    }
+  } finally {
+    agent.destroy();
   }
 }
 

@@ -2,7 +2,7 @@
 export function imageTag(image: string): string {
   const at = image.indexOf('@');
   const named = at < 0 ? image : image.slice(0, at);
-  if (!NAME.test(named)) return '';
+  if (named.length > NAMED_CHARS_MAX || !NAME.test(named)) return '';
   const colon = named.lastIndexOf(':');
   const tag = colon > named.lastIndexOf('/') ? named.slice(colon + 1) : '';
   return tag === '' && at < 0 ? 'latest' : tag;
@@ -10,3 +10,6 @@ export function imageTag(image: string): string {
 
 /** Repository names are lower case; a text that is no image name has no tag. */
 const NAME = /^([a-zA-Z0-9.-]+(:[0-9]+)?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?$/;
+
+/** A host of 255 characters and a port, a repository of 255, a tag of 128: what is longer names no image, and is not searched. */
+const NAMED_CHARS_MAX = 648;

@@ -70,7 +70,7 @@ const MEANINGS: readonly { readonly what: string; readonly instead: string; read
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['services/kubelet/src/domain/pod-conditions.ts', 'computes the conditions for a phase that it has just computed'],
   ['services/controller-manager/src/controllers/volume-binding/decide-volume.ts', 'compares the phase of a volume'],
-  ['libs/machinery/src/durations.ts', 'is the one that all use'],
+  ['libs/platform/src/durations.ts', 'is the one that all use'],
   ['libs/cel/src/library/time-text.ts', 'reads durations of CEL, with a sign and in nanoseconds'],
   ['libs/platform/src/binary-heap.ts', 'is the one that all use'],
   ['libs/platform/src/fifo.ts', 'is the one that all use'],

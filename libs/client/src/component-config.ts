@@ -6,9 +6,8 @@ import {
   createSystemClock,
   createSystemRandom,
   type Ids,
-  LOG_LEVELS,
+  LOG_LEVEL_SETTING,
   type Log,
-  type LogLevel,
   OperatorError,
   opened,
   openTracing,
@@ -28,19 +27,19 @@ import { createHttpsTransport } from './transport/https.ts';
 
 /** What every component that talks to the API over the network takes; its own settings are spread beside these. */
 export const COMPONENT_SETTINGS = {
-  'api-servers': { kind: 'string', help: 'addresses of the API servers, https://host:port, separated by commas' },
-  'ca-file': { kind: 'string', help: 'PEM file of the authority that signed the API servers' },
-  'token-file': { kind: 'string', help: 'file with the bearer token of this component; read again when it changes' },
+  'api-servers': { kind: 'list', help: 'addresses of the API servers, https://host:port' },
+  'ca-file': { kind: 'file', help: 'PEM file of the authority that signed the API servers' },
+  'token-file': { kind: 'file', help: 'file with the bearer token of this component; read again when it changes' },
   bus: {
-    kind: 'string',
-    help: 'NATS servers of the event bus, nats:// or tls://, separated by commas; without it the API is watched',
+    kind: 'list',
+    help: 'NATS servers of the event bus, nats:// or tls://; without it the API is watched',
   },
   'bus-user': { kind: 'string', help: 'user name on the bus' },
   'bus-password': { kind: 'string', help: 'password on the bus' },
   ...BUS_TLS_SETTINGS,
   'health-address': HEALTH_SETTING,
   'tracing-endpoint': TRACING_SETTING,
-  'log-level': { kind: 'string', help: `one of ${LOG_LEVELS.join(', ')}`, default: 'info' },
+  'log-level': LOG_LEVEL_SETTING,
 } as const satisfies SettingSpecs;
 
 export type ComponentSettings = Settings<typeof COMPONENT_SETTINGS>;
@@ -97,7 +96,7 @@ export async function connectComponent(
   },
 ): Promise<ComponentConnection> {
   const needed = requireSettings(settings, ['api-servers', 'ca-file', 'token-file']);
-  const servers = splitList(needed['api-servers']);
+  const servers = needed['api-servers'];
   const caPem = readAuthority(needed['ca-file']);
   const transport = createHttpsTransport({ servers, caPem, clock: deps.clock, tracer: deps.tracer });
   const token = createTokenReader(needed['token-file'], deps);
@@ -111,17 +110,6 @@ export async function connectComponent(
   return { client, bus, close };
 }
 
-export function logLevelOf(settings: ComponentSettings): LogLevel {
-  const level = LOG_LEVELS.find((known) => known === settings['log-level']);
-  if (level !== undefined) return level;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `--log-level takes ${LOG_LEVELS.join(', ')}, not "${settings['log-level']}"`,
-    nextStep: 'Run with --help to see every setting with its environment variable and default.',
-    exitCode: 2,
-  });
-}
-
 async function connectBus(
   settings: ComponentSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -133,7 +121,7 @@ async function connectBus(
   const password = settings['bus-password'];
   const tls = readBusTls(settings);
   return createNatsBus({
-    servers: splitList(settings.bus),
+    servers: settings.bus,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
@@ -187,11 +175,4 @@ function readSettingFile(setting: string, path: string): string {
       cause: error,
     });
   }
-}
-
-function splitList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -2,7 +2,6 @@ export * from './apply.ts';
 export * from './custom-schema.ts';
 export * from './deep.ts';
 export { refuseTooManyValues } from './document-size.ts';
-export * from './durations.ts';
 export * from './field-errors.ts';
 export * from './field-selectors.ts';
 export {

@@ -66,3 +66,60 @@ test('help lists every flag with its variable and default', () => {
     ].join('\n'),
   );
 });
+
+const KINDS = {
+  period: { kind: 'duration', help: 'Time between two looks', default: '1m30s', min: '1s' },
+  mode: { kind: 'enum', values: ['fast', 'safe'], help: 'How it is written', default: 'safe' },
+  parts: { kind: 'list', values: ['a', 'b'], help: 'Parts', default: [] },
+  names: { kind: 'list', help: 'Names', default: ['x', 'y'] },
+  'ca-file': { kind: 'file', help: 'Authority' },
+} as const satisfies SettingSpecs;
+
+test('durations are milliseconds, lists are split at commas, and a word is one of those that are allowed', () => {
+  assert.deepEqual(readSettings(KINDS, { argv: [], env: {} }), {
+    period: 90_000,
+    mode: 'safe',
+    parts: [],
+    names: ['x', 'y'],
+    'ca-file': undefined,
+  });
+  const argv = ['--period=2s', '--mode=fast', '--parts=b, a,', '--names=z', '--ca-file=/ca.crt'];
+  assert.deepEqual(readSettings(KINDS, { argv, env: {} }), {
+    period: 2_000,
+    mode: 'fast',
+    parts: ['b', 'a'],
+    names: ['z'],
+    'ca-file': '/ca.crt',
+  });
+});
+
+test('a value that a kind does not take is refused by the name of its flag or variable', () => {
+  for (const [flag, says] of [
+    ['--period=5', '--period takes a duration such as 1m30s of at least 1s, not "5"'],
+    ['--period=10ms', '--period takes a duration such as 1m30s of at least 1s, not "10ms"'],
+    ['--mode=slow', '--mode takes one of fast, safe, not "slow"'],
+    ['--parts=a,c', '--parts takes one of a, b, not "c"'],
+  ] as const) {
+    assert.throws(() => readSettings(KINDS, { argv: [flag], env: {} }), { message: says });
+  }
+  assert.throws(
+    () => readSettings(KINDS, { argv: [], env: { HOLDFAST_MODE: 'slow' } }),
+    /^OperatorError: HOLDFAST_MODE/,
+  );
+});
+
+test('help says what a kind takes, its values and its default', () => {
+  assert.deepEqual(
+    describeSettings(KINDS)
+      .split('\n')
+      .map((line) => line.replace(/\s+/g, ' ').trim()),
+    [
+      '--period <duration> HOLDFAST_PERIOD Time between two looks (default 1m30s)',
+      '--mode <word> HOLDFAST_MODE How it is written (one of fast, safe) (default safe)',
+      '--parts <list> HOLDFAST_PARTS Parts (any of a, b)',
+      '--names <list> HOLDFAST_NAMES Names (default x,y)',
+      '--ca-file <file> HOLDFAST_CA_FILE Authority',
+      '',
+    ],
+  );
+});

@@ -1,33 +1,22 @@
 import { parseArgs } from 'node:util';
-import { OperatorError } from './errors.ts';
+import {
+  badSetting,
+  convertSetting,
+  defaultSetting,
+  flagText,
+  helpText,
+  type SettingSpec,
+  type SettingValue,
+  type ValueOf,
+} from './setting-kinds.ts';
+
+export type { SettingSpec } from './setting-kinds.ts';
 
 /**
  * Settings of a program: each is a flag `--data-dir` and an environment variable `HOLDFAST_DATA_DIR`; the flag wins, then the
  * variable, then the default. The program's `main.ts` hands in both sources; nothing else reads the environment.
+ * Keys are flag names without the dashes.
  */
-export type SettingSpec =
-  | { readonly kind: 'string'; readonly help: string; readonly short?: string; readonly default?: string }
-  | {
-      readonly kind: 'integer';
-      readonly help: string;
-      readonly short?: string;
-      readonly default?: number;
-      readonly min?: number;
-      readonly max?: number;
-    }
-  | { readonly kind: 'boolean'; readonly help: string; readonly short?: string };
-
-type ValueOf<S extends SettingSpec> = S extends { kind: 'boolean' }
-  ? boolean
-  : S extends { kind: 'integer' }
-    ? S extends { default: number }
-      ? number
-      : number | undefined
-    : S extends { default: string }
-      ? string
-      : string | undefined;
-
-/** Keys are flag names without the dashes. */
 export type SettingSpecs = Readonly<Record<string, SettingSpec>>;
 export type Settings<S extends SettingSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
@@ -68,7 +57,7 @@ interface Given {
 function convertAll<S extends SettingSpecs>(specs: S, givenOf: (name: string) => Given): Settings<S> {
   const values = Object.entries(specs).map(([name, spec]) => {
     const { from, raw } = givenOf(name);
-    return [name, raw === undefined || raw === '' ? defaultOf(spec) : convert(from, spec, raw)] as const;
+    return [name, raw === undefined || raw === '' ? defaultSetting(spec) : convertSetting(from, spec, raw)] as const;
   });
   return decodeSettings<S>(Object.fromEntries(values));
 }
@@ -88,7 +77,7 @@ export function requireSettings<S extends SettingSpecs, K extends keyof S & stri
 /** The table that `--help` prints. */
 export function describeSettings(specs: SettingSpecs): string {
   return inColumns(
-    Object.entries(specs).map(([name, spec]) => [`  ${flagOf(name, spec)}`, environmentName(name), helpOf(spec)]),
+    Object.entries(specs).map(([name, spec]) => [`  ${flagText(name, spec)}`, environmentName(name), helpText(spec)]),
   );
 }
 
@@ -97,20 +86,9 @@ export function describeFlags(specs: SettingSpecs): string {
   return inColumns(
     Object.entries(specs).map(([name, spec]) => {
       const short = spec.short === undefined ? '    ' : `-${spec.short}, `;
-      return [`  ${short}${flagOf(name, spec)}`, helpOf(spec)];
+      return [`  ${short}${flagText(name, spec)}`, helpText(spec)];
     }),
   );
-}
-
-function flagOf(name: string, spec: SettingSpec): string {
-  return spec.kind === 'boolean' ? `--${name}` : `--${name} <${spec.kind === 'integer' ? 'n' : 'value'}>`;
-}
-
-function helpOf(spec: SettingSpec): string {
-  const fallback = defaultOf(spec);
-  return fallback === undefined || fallback === false || fallback === ''
-    ? spec.help
-    : `${spec.help} (default ${String(fallback)})`;
 }
 
 /** Lines of cells, each column as wide as its widest cell. */
@@ -147,45 +125,7 @@ function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositiona
   }
 }
 
-function convert(from: string, spec: SettingSpec, raw: string | boolean): string | number | boolean {
-  switch (spec.kind) {
-    case 'boolean':
-      if (raw === true || raw === 'true' || raw === '1') return true;
-      if (raw === 'false' || raw === '0') return false;
-      throw badSetting(`${from} takes true or false, not "${raw}"`);
-    case 'integer':
-      return convertInteger(from, spec, String(raw));
-    case 'string':
-      return String(raw);
-  }
-}
-
-function convertInteger(from: string, spec: SettingSpec & { kind: 'integer' }, raw: string): number {
-  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = spec;
-  const value = Number(raw);
-  if (!/^-?\d+$/.test(raw) || value < min || value > max) {
-    const low = spec.min === undefined ? '' : ` of at least ${min}`;
-    const high = spec.max === undefined ? '' : ` and at most ${max}`;
-    throw badSetting(`${from} takes a whole number${low}${high}, not "${raw}"`);
-  }
-  return value;
-}
-
-function defaultOf(spec: SettingSpec): string | number | boolean | undefined {
-  return spec.kind === 'boolean' ? false : spec.default;
-}
-
 /** The one place where the values get their types: every value above came from its spec. */
-function decodeSettings<S extends SettingSpecs>(values: Record<string, unknown>): Settings<S> {
-  return values as Settings<S>;
-}
-
-function badSetting(message: string, cause?: unknown): OperatorError {
-  return new OperatorError({
-    code: 'BadSetting',
-    message,
-    nextStep: 'Run with --help to see every setting and what it takes.',
-    exitCode: 2,
-    cause,
-  });
+function decodeSettings<S extends SettingSpecs>(values: Record<string, SettingValue | undefined>): Settings<S> {
+  return values as unknown as Settings<S>;
 }

@@ -1,5 +1,6 @@
 export { BinaryHeap } from './binary-heap.ts';
 export { type Clock, createSystemClock, sleepOn, type Timer } from './clock.ts';
+export { parseDuration } from './durations.ts';
 export { describeError, OperatorError } from './errors.ts';
 export { nextTurn } from './event-loop.ts';
 export { readFeatureGates } from './feature-gates.ts';
@@ -8,7 +9,7 @@ export { createIds, type Ids } from './ids.ts';
 export { InFlight } from './in-flight.ts';
 export { InvariantViolation, invariant, unreachable } from './invariant.ts';
 export { opened, Running, type RunningTools, type Service, startAll, stopInReverse } from './lifecycle.ts';
-export { createSilentLog, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
+export { createSilentLog, LOG_LEVEL_SETTING, LOG_LEVELS, type Log, type LogFields, type LogLevel } from './log.ts';
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
 export { RecentMap } from './recent-map.ts';

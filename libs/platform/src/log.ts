@@ -13,6 +13,14 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** `--log-level` of every program. */
+export const LOG_LEVEL_SETTING = {
+  kind: 'enum',
+  values: LOG_LEVELS,
+  help: 'least important messages that are logged',
+  default: 'info',
+} as const;
+
 /** A log that drops everything. */
 export function createSilentLog(): Log {
   const drop = (): void => {};

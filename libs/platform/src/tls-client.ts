@@ -11,18 +11,18 @@ export interface TlsClient {
 }
 
 export const STORE_TLS_SETTINGS = {
-  'store-ca-file': { kind: 'string', help: 'PEM of the authority that signed the certificate of a rediss:// server' },
+  'store-ca-file': { kind: 'file', help: 'PEM of the authority that signed the certificate of a rediss:// server' },
   'store-cert-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM certificate by which Redis knows this client, where it asks for one',
   },
-  'store-key-file': { kind: 'string', help: 'PEM key of that certificate' },
+  'store-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 
 export const BUS_TLS_SETTINGS = {
-  'bus-ca-file': { kind: 'string', help: 'PEM of the authority that signed the certificates of tls:// servers' },
-  'bus-cert-file': { kind: 'string', help: 'PEM certificate by which NATS knows this client, where it asks for one' },
-  'bus-key-file': { kind: 'string', help: 'PEM key of that certificate' },
+  'bus-ca-file': { kind: 'file', help: 'PEM of the authority that signed the certificates of tls:// servers' },
+  'bus-cert-file': { kind: 'file', help: 'PEM certificate by which NATS knows this client, where it asks for one' },
+  'bus-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 
 /** `undefined` when no file is named. Whoever names one counts on TLS: an address that says otherwise is refused. */

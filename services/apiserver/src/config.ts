@@ -1,5 +1,5 @@
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api';
-import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
+import { LOG_LEVEL_SETTING, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { HEALTH_SETTING } from '@holdfast/platform/health-server';
 import { readStoreAddress } from '@holdfast/platform/store-address';
@@ -30,31 +30,31 @@ export const APISERVER_SETTINGS = {
     help: 'nats://host:port, tls://host:port for TLS, several with commas; absent = changes are not published',
   },
   'bus-user': { kind: 'string', help: 'NATS user that may publish' },
-  'bus-password-file': { kind: 'string', help: 'File with the password of that user' },
+  'bus-password-file': { kind: 'file', help: 'File with the password of that user' },
   ...BUS_TLS_SETTINGS,
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
   port: { kind: 'integer', help: 'Port to listen on; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
-  'tls-cert-file': { kind: 'string', help: 'PEM certificate of the server' },
-  'tls-key-file': { kind: 'string', help: 'PEM key of the server' },
-  'client-ca-file': { kind: 'string', help: 'PEM of the authority whose client certificates are believed' },
+  'tls-cert-file': { kind: 'file', help: 'PEM certificate of the server' },
+  'tls-key-file': { kind: 'file', help: 'PEM key of the server' },
+  'client-ca-file': { kind: 'file', help: 'PEM of the authority whose client certificates are believed' },
   'kubelet-client-cert-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM certificate by which kubelets know this server; absent = no logs, exec, attach and port-forward',
   },
-  'kubelet-client-key-file': { kind: 'string', help: 'PEM key of that certificate' },
-  'kubelet-ca-file': { kind: 'string', help: 'PEM of the authority of the certificates of kubelets' },
+  'kubelet-client-key-file': { kind: 'file', help: 'PEM key of that certificate' },
+  'kubelet-ca-file': { kind: 'file', help: 'PEM of the authority of the certificates of kubelets' },
   'requestheader-client-ca-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM of the authority of the next certificate, told to API servers behind this one (APIService)',
   },
   'proxy-client-cert-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM certificate by which such servers know this one; absent = they believe nothing that it says of users',
   },
-  'proxy-client-key-file': { kind: 'string', help: 'PEM key of that certificate' },
-  'token-file': { kind: 'string', help: 'Lines of token,user,uid,"group1,group2"' },
+  'proxy-client-key-file': { kind: 'file', help: 'PEM key of that certificate' },
+  'token-file': { kind: 'file', help: 'Lines of token,user,uid,"group1,group2"' },
   'service-account-key-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM key that signs service account tokens; absent = none are issued',
   },
   'service-account-issuer': { kind: 'string', help: 'Issuer that the tokens name' },
@@ -74,7 +74,7 @@ export const APISERVER_SETTINGS = {
   'feature-gates': FEATURE_GATES_SETTING,
   'health-address': HEALTH_SETTING,
   'tracing-endpoint': TRACING_SETTING,
-  verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'info' },
+  'log-level': LOG_LEVEL_SETTING,
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
 
@@ -160,7 +160,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     features: readFeatures(settings['feature-gates']),
     healthAddress: settings['health-address'],
     tracingEndpoint: settings['tracing-endpoint'],
-    logLevel: logLevel(settings.verbosity),
+    logLevel: settings['log-level'],
   };
 }
 
@@ -189,17 +189,6 @@ function certificateFiles(
     code: 'BadSetting',
     message: `--${names.certFile}, --${names.keyFile} and --${names.caFile} go together`,
     nextStep: 'Name all three files, or none of them.',
-    exitCode: 2,
-  });
-}
-
-function logLevel(text: string): LogLevel {
-  const known = LOG_LEVELS.find((level) => level === text);
-  if (known !== undefined) return known;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `--verbosity takes one of ${LOG_LEVELS.join(', ')}, not "${text}"`,
-    nextStep: 'Choose one of them.',
     exitCode: 2,
   });
 }

@@ -9,6 +9,7 @@ import {
   createWorkQueue,
   type LeaderElector,
 } from '@holdfast/client';
+import { NODE_MONITOR_GRACE_SECONDS_DEFAULT } from '@holdfast/client/node-monitor-grace';
 import { type Clock, type Ids, invariant, type Log, type Random, type Service, type Tracer } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
@@ -17,11 +18,7 @@ import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metr
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
-import {
-  CLOCK_RATE_PER_MILLE_DEFAULT,
-  NODE_MONITOR_GRACE_SECONDS_DEFAULT,
-  TERMINATED_POD_THRESHOLD_DEFAULT,
-} from './limits.ts';
+import { CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
 import { selectControllers } from './selection.ts';
 

@@ -1,37 +1,27 @@
-import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
-import { parseDuration } from '@holdfast/machinery';
+import { COMPONENT_SETTINGS, type ComponentSettings } from '@holdfast/client/component-config';
+import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
-import {
-  CLOCK_RATE_PER_MILLE_DEFAULT,
-  NODE_MONITOR_GRACE_SECONDS_DEFAULT,
-  NODE_MONITOR_GRACE_SECONDS_MIN,
-  TERMINATED_POD_THRESHOLD_DEFAULT,
-} from './limits.ts';
+import { CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 
 export const CONTROLLER_MANAGER_SETTINGS = {
   ...COMPONENT_SETTINGS,
   'pod-gc-token-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'file with the bearer token of the pod garbage collector, which alone may end pods of a node that is gone',
   },
   'certificates-token-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'file with the bearer token of the certificate controllers; without it nobody approves or signs',
   },
   'cluster-signing-cert-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM certificate of the authority that signs what clients ask for; without it nobody signs',
   },
-  'cluster-signing-key-file': { kind: 'string', help: 'PEM key (PKCS #8, ECDSA P-256) of that authority' },
-  controllers: { kind: 'string', help: '* = all, a name = this one, -name = not this one; with commas', default: '*' },
-  'node-monitor-grace-seconds': {
-    kind: 'integer',
-    help: 'silence after which the readiness of a node is unknown; kubelets speak every 10 s',
-    default: NODE_MONITOR_GRACE_SECONDS_DEFAULT,
-    min: NODE_MONITOR_GRACE_SECONDS_MIN,
-  },
+  'cluster-signing-key-file': { kind: 'file', help: 'PEM key (PKCS #8, ECDSA P-256) of that authority' },
+  controllers: { kind: 'list', help: '* = all, a name = this one, -name = not this one', default: ['*'] },
+  'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'clock-rate-per-mille': {
     kind: 'integer',
     help: 'by how much the clocks of two machines may differ in rate; promises of nodes are waited out longer by it',
@@ -45,22 +35,22 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     default: TERMINATED_POD_THRESHOLD_DEFAULT,
   },
   'horizontal-pod-autoscaler-sync-period': {
-    kind: 'string',
+    kind: 'duration',
     help: 'time between two looks at one autoscaler',
     default: '15s',
   },
   'horizontal-pod-autoscaler-downscale-stabilization': {
-    kind: 'string',
+    kind: 'duration',
     help: 'an autoscaler takes pods away only when nothing asked for them for so long',
     default: '5m0s',
   },
   'horizontal-pod-autoscaler-cpu-initialization-period': {
-    kind: 'string',
+    kind: 'duration',
     help: 'time after the start of a pod in which its use of the processor may be that of its start',
     default: '5m0s',
   },
   'horizontal-pod-autoscaler-initial-readiness-delay': {
-    kind: 'string',
+    kind: 'duration',
     help: 'time after the start of a pod in which becoming ready counts as the first time',
     default: '30s',
   },
@@ -104,18 +94,18 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
     component: settings,
     podGcTokenFile,
     certificates: certificateFiles(settings),
-    logLevel: logLevelOf(settings),
+    logLevel: settings['log-level'],
     settings: {
       nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
       clockRatePerMille: settings['clock-rate-per-mille'],
       terminatedPodThreshold: settings['terminated-pod-threshold'],
-      controllers: settings.controllers.split(',').map((name) => name.trim()),
+      controllers: settings.controllers,
       leaderElection: settings['leader-elect'],
       autoscaling: {
-        syncPeriodMs: durationOf(settings, 'horizontal-pod-autoscaler-sync-period'),
-        downscaleStabilizationMs: durationOf(settings, 'horizontal-pod-autoscaler-downscale-stabilization'),
-        cpuInitializationMs: durationOf(settings, 'horizontal-pod-autoscaler-cpu-initialization-period'),
-        initialReadinessDelayMs: durationOf(settings, 'horizontal-pod-autoscaler-initial-readiness-delay'),
+        syncPeriodMs: settings['horizontal-pod-autoscaler-sync-period'],
+        downscaleStabilizationMs: settings['horizontal-pod-autoscaler-downscale-stabilization'],
+        cpuInitializationMs: settings['horizontal-pod-autoscaler-cpu-initialization-period'],
+        initialReadinessDelayMs: settings['horizontal-pod-autoscaler-initial-readiness-delay'],
         tolerance: toleranceOf(settings['horizontal-pod-autoscaler-tolerance']),
       },
     },
@@ -137,12 +127,6 @@ function certificateFiles(settings: Settings<typeof CONTROLLER_MANAGER_SETTINGS>
       'set --cluster-signing-cert-file, --cluster-signing-key-file and --certificates-token-file, or none of them',
     exitCode: 2,
   });
-}
-
-function durationOf<K extends string>(settings: Readonly<Record<K, string>>, name: K): number {
-  const duration = parseDuration(settings[name]);
-  if (duration !== undefined) return duration;
-  throw badSetting(name, settings[name], 'write a duration, for example 15s or 5m');
 }
 
 function toleranceOf(text: string): number {

@@ -1,3 +1,6 @@
+import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Pods that one pass of a ReplicaSet creates or deletes at most; the rest follows when the cache has seen these. */
 export const REPLICASET_BURST_PODS = 500;
 
@@ -45,12 +48,6 @@ export const NODE_MONITOR_PERIOD_MS = 5_000;
 
 /** Nodes are judged again so soon when somebody else wrote one first: a taint that stays for a whole period keeps pods off a ready node. */
 export const NODE_WRITE_RETRY_MS = 100;
-
-/** Silence after which a node's readiness is unknown; ten renewals of a 10 s lease may not be lost unnoticed. */
-export const NODE_MONITOR_GRACE_SECONDS_DEFAULT = 50;
-
-/** Two heartbeats: below that a node is lost for one late packet, and the manager takes its own silence for its nodes'. */
-export const NODE_MONITOR_GRACE_SECONDS_MIN = 20;
 
 /** Silence that a node is allowed before its first report. */
 export const NODE_STARTUP_GRACE_MS = 60_000;
@@ -208,3 +205,27 @@ export const CERTIFICATE_SHORT_MS = 8 * 60 * 60_000;
 
 /** How often it is asked again whether the sender of a request has the right that approves it. */
 export const CERTIFICATE_RIGHTS_RECHECK_MS = 60_000;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(
+  2 * NODE_MONITOR_PERIOD_MS <= NODE_MONITOR_GRACE_SETTING.min * 1_000,
+  'a node is looked at twice before its readiness is unknown',
+);
+invariant(
+  NODE_MONITOR_STALL_MS < NODE_MONITOR_GRACE_SETTING.min * 1_000,
+  'a stall of the manager is seen before its nodes seem silent',
+);
+invariant(PROMISE_LOOK_MS < PROMISE_STALL_MS, 'a look at the promises in time is no stall');
+invariant(PROMISE_HEARD_MS <= PROMISE_HEARD_OTHER_MS, 'other nodes are heard for longer than the one that is judged');
+invariant(POD_GC_PERIOD_MS <= POD_GC_NODE_QUARANTINE_MS, 'a missing node is looked for before its pods are orphans');
+invariant(NODE_EVICTION_INTERVAL_MS <= NODE_EVICTION_INTERVAL_DISRUPTED_MS, 'a disrupted zone is evicted more slowly');
+invariant(
+  NAMESPACE_RECHECK_MS <= NAMESPACE_RECHECK_MAX_MS,
+  'the back-off of namespaces begins with the shortest delay',
+);
+invariant(PACED_PASS_GAP_MIN_MS <= PACED_PASS_GAP_MAX_MS, 'the gap between passes has a range');
+invariant(JOB_BACKOFF_BASE_MS <= JOB_BACKOFF_MAX_MS, 'the back-off of Jobs begins with the shortest delay');
+invariant(
+  CERTIFICATE_BACKDATE_MS < CERTIFICATE_VALID_MIN_MS && CERTIFICATE_VALID_MIN_MS < CERTIFICATE_VALID_MS,
+  'a certificate is valid when it is issued',
+);

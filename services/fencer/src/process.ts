@@ -9,7 +9,8 @@ import { createStatusServer } from './status-server.ts';
 
 /** The fencer of one process, with its identity, its agents and its status address. */
 export async function startProcess({ settings }: FencerConfig, log: Log): Promise<Service> {
-  const configuration = await readConfigurationFile(requireSettings(settings, ['config']).config);
+  const { config } = requireSettings(settings, ['config']);
+  const configuration = await readConfigurationFile(config, settings['node-monitor-grace-seconds']);
   const { connection, ...tools } = await openComponent(settings, { name: 'fencer', log });
   const agents = buildAgents(configuration.agents, tools.clock);
   const fencer = createFencer({ ...tools, configuration, holder: settings.identity, agents });

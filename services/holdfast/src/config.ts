@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
-import { LOG_LEVELS, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
+import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
+import { LOG_LEVEL_SETTING, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { readStoreAddress } from '@holdfast/platform/store-address';
@@ -17,6 +18,8 @@ import {
 
 const NODES_MAX = 50;
 const HOLLOW_NODES_MAX = 10_000;
+
+const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
 
 export const START_SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
@@ -47,23 +50,13 @@ export const START_SETTINGS = {
     help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: they are processes',
   },
   'cluster-dns': {
-    kind: 'string',
-    help: 'Servers that know the names of services, addresses with commas; none: nobody; default for processes: this process',
+    kind: 'list',
+    help: 'Servers that know the names of services, addresses; none: nobody; default for processes: this process',
   },
   'hollow-nodes': { kind: 'integer', help: 'Nodes that only pretend', default: 0, min: 0, max: HOLLOW_NODES_MAX },
-  without: {
-    kind: 'string',
-    help: 'Parts to leave out, to bring your own: scheduler, controllers; with commas',
-    default: '',
-  },
-  'node-monitor-grace-seconds': {
-    kind: 'integer',
-    help: 'Silence after which a node counts as lost; kubelets speak every 10 s',
-    default: 50,
-    min: 20,
-    max: 3600,
-  },
-  'scheduler-config': { kind: 'string', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
+  without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to leave out, to bring your own', default: [] },
+  'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
+  'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
     kind: 'string',
     help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTPS, to whom the API allows it',
@@ -73,11 +66,10 @@ export const START_SETTINGS = {
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
-  verbosity: { kind: 'string', help: `Log level: ${LOG_LEVELS.join(', ')}`, default: 'error' },
+  'log-level': { ...LOG_LEVEL_SETTING, default: 'error' },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
 
-const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
 
 export interface StartConfig {
@@ -133,7 +125,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     runtimeEndpoint: settings['container-runtime-endpoint'],
     clusterDns: addressesOf(settings['cluster-dns']),
     hollowNodes: settings['hollow-nodes'],
-    without: partsOf(settings.without),
+    without: new Set(settings.without),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
@@ -142,14 +134,14 @@ export function readStartConfig(source: SettingSource): StartConfig {
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     json: settings.json,
-    logLevel: logLevelOf(settings.verbosity),
+    logLevel: settings['log-level'],
     help: settings.help,
   };
 }
 
-function addressesOf(text: string | undefined): readonly string[] | undefined {
-  if (text === undefined) return undefined;
-  const addresses = text.split(',').filter((each) => each !== '' && each !== 'none');
+function addressesOf(given: readonly string[] | undefined): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const addresses = given.filter((each) => each !== 'none');
   const wrong = addresses.find((each) => isIP(each) === 0);
   if (wrong === undefined) return addresses;
   throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`, SEE_HELP);
@@ -162,23 +154,6 @@ function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>
     return { kind: 'redis', url: readStoreAddress(url, 'redis://host:port or rediss://host:port'), tls };
   }
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
-}
-
-function logLevelOf(text: string): LogLevel {
-  const level = LOG_LEVELS.find((known) => known === text);
-  if (level !== undefined) return level;
-  throw badSetting(`--verbosity takes one of ${LOG_LEVELS.join(', ')}, not "${text}"`, SEE_HELP);
-}
-
-function partsOf(text: string): ReadonlySet<OptionalPart> {
-  const names = text.split(',').map((name) => name.trim());
-  return new Set(names.filter((name) => name !== '').map(partOf));
-}
-
-function partOf(name: string): OptionalPart {
-  const part = OPTIONAL_PARTS.find((known) => known === name);
-  if (part !== undefined) return part;
-  throw badSetting(`--without takes ${OPTIONAL_PARTS.join(', ')}, not "${name}"`, SEE_HELP);
 }
 
 const SEE_HELP = 'Run with --help to see every setting and what it takes.';

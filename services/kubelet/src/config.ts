@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { FEATURE_GATES_SETTING, readFeatures, type SelfFencingPolicy, type Taint } from '@holdfast/api';
-import { COMPONENT_SETTINGS, type ComponentSettings, logLevelOf } from '@holdfast/client/component-config';
+import { COMPONENT_SETTINGS, type ComponentSettings } from '@holdfast/client/component-config';
 import { setOwn } from '@holdfast/machinery';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource } from '@holdfast/platform/config';
@@ -24,7 +24,7 @@ export const KUBELET_SETTINGS = {
     help: 'socket of a container runtime (CRI), unix:///run/containerd/containerd.sock; default: pods are processes',
   },
   'pod-manifest-path': { kind: 'string', help: 'directory whose files are pods of this node alone (static pods)' },
-  'cluster-dns': { kind: 'string', help: 'addresses of servers that know the names of services, separated by commas' },
+  'cluster-dns': { kind: 'list', help: 'addresses of servers that know the names of services', default: [] },
   'cluster-domain': { kind: 'string', help: 'what the names of services end in', default: 'cluster.local' },
   host: { kind: 'string', help: 'address that this node listens on for the API servers', default: '0.0.0.0' },
   port: {
@@ -35,12 +35,12 @@ export const KUBELET_SETTINGS = {
     max: 65_535,
   },
   'tls-cert-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM certificate of this node, with its name; absent = no port, and no logs or exec through the API',
   },
-  'tls-key-file': { kind: 'string', help: 'PEM key of that certificate' },
+  'tls-key-file': { kind: 'file', help: 'PEM key of that certificate' },
   'client-ca-file': {
-    kind: 'string',
+    kind: 'file',
     help: "PEM of the authority of the API servers' client certificates; default: ca-file",
   },
   'nodes-on-machine': {
@@ -60,11 +60,12 @@ export const KUBELET_SETTINGS = {
   ...PRESSURE_SETTINGS,
   ...GARBAGE_SETTINGS,
   'self-fencing': {
-    kind: 'string',
-    help: 'which pods a watchdog ends when the API acknowledges nothing for 8 s, so that they may run elsewhere: exclusive (StatefulSets, claims), all, or off; off for container runtimes',
+    kind: 'enum',
+    values: ['exclusive', 'all', 'off'],
+    help: 'which pods a watchdog ends when the API acknowledges nothing for 8 s, so that they may run elsewhere; exclusive: of StatefulSets and with claims; always off for container runtimes',
     default: 'exclusive',
   },
-  config: { kind: 'string', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables win' },
+  config: { kind: 'file', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables win' },
   'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and end' },
 } as const;
@@ -114,7 +115,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     staticPodPath: settings['pod-manifest-path'],
     dns: {
       domain: settings['cluster-domain'],
-      servers: (settings['cluster-dns'] ?? '').split(',').filter((each) => each !== ''),
+      servers: settings['cluster-dns'],
     },
     server: readServer(settings),
     maxPods: settings['max-pods'],
@@ -125,27 +126,15 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     eviction: readEvictionConfig(evictionFlags(settings)),
     garbage: readGarbagePolicy(settings),
     shutdownPeriods: readShutdownPeriods({
-      gracePeriod: settings['shutdown-grace-period'],
-      gracePeriodCriticalPods: settings['shutdown-grace-period-critical-pods'],
+      gracePeriodMs: settings['shutdown-grace-period'],
+      criticalPodsMs: settings['shutdown-grace-period-critical-pods'],
       gracePeriodByPodPriority: settings['shutdown-grace-period-by-pod-priority'],
     }),
     userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
-    selfFencing: readSelfFencing(settings['self-fencing']),
+    selfFencing: settings['self-fencing'] === 'off' ? undefined : settings['self-fencing'],
     logs: readLogFlags(settings),
-    logLevel: logLevelOf(settings),
+    logLevel: settings['log-level'],
   };
-}
-
-export function readSelfFencing(text: string): SelfFencingPolicy | undefined {
-  if (text === 'off') return undefined;
-  if (text === 'exclusive' || text === 'all') return text;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `--self-fencing ${text} is none of exclusive, all and off`,
-    nextStep:
-      'Write exclusive to have pods of StatefulSets and users of claims ended when the node is cut off, or off.',
-    exitCode: 2,
-  });
 }
 
 export interface ServerConfig {

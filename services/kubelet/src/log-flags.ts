@@ -1,4 +1,4 @@
-import { parseDuration, parseQuantity, QuantityError, value } from '@holdfast/machinery';
+import { parseQuantity, QuantityError, value } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 import type { LogLimits } from './runtime/log-limits.ts';
 
@@ -16,23 +16,24 @@ export const LOG_SETTINGS = {
     min: 2,
   },
   'container-log-monitor-interval': {
-    kind: 'string',
+    kind: 'duration',
     help: 'time between looks at how long logs are',
     default: '10s',
+    min: '1ms',
   },
 } as const;
 
 interface LogTexts {
   readonly 'container-log-max-size': string;
   readonly 'container-log-max-files': number;
-  readonly 'container-log-monitor-interval': string;
+  readonly 'container-log-monitor-interval': number;
 }
 
 export function readLogFlags(texts: LogTexts): LogLimits {
   return {
-    maxBytes: positive('container-log-max-size', texts, bytesOf, 'a size like 10Mi'),
+    maxBytes: sizeOf(texts['container-log-max-size']),
     maxFiles: texts['container-log-max-files'],
-    checkMs: positive('container-log-monitor-interval', texts, parseDuration, 'a time like 10s'),
+    checkMs: texts['container-log-monitor-interval'],
   };
 }
 
@@ -45,17 +46,12 @@ function bytesOf(text: string): number | undefined {
   }
 }
 
-function positive(
-  flag: 'container-log-max-size' | 'container-log-monitor-interval',
-  texts: LogTexts,
-  read: (text: string) => number | undefined,
-  wanted: string,
-): number {
-  const found = read(texts[flag]);
-  if (found !== undefined && found > 0) return found;
+function sizeOf(text: string): number {
+  const bytes = bytesOf(text);
+  if (bytes !== undefined && bytes > 0) return bytes;
   throw new OperatorError({
     code: 'BadSetting',
-    message: `--${flag} takes ${wanted}, not "${texts[flag]}"`,
+    message: `--container-log-max-size takes a size like 10Mi, not "${text}"`,
     nextStep: 'Write it as in the kubelet configuration of Kubernetes, or leave it out.',
     exitCode: 2,
   });

@@ -1,12 +1,12 @@
 import { FEATURE_GATES_SETTING } from '@holdfast/api';
-import { COMPONENT_SETTINGS, logLevelOf } from '@holdfast/client/component-config';
+import { COMPONENT_SETTINGS } from '@holdfast/client/component-config';
 import type { LogLevel } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 
 export const SCHEDULER_SETTINGS = {
   ...COMPONENT_SETTINGS,
   config: {
-    kind: 'string',
+    kind: 'file',
     help: 'file with a KubeSchedulerConfiguration (YAML or JSON): profiles, plugins, extenders',
   },
   'scheduler-name': {
@@ -20,9 +20,9 @@ export const SCHEDULER_SETTINGS = {
     kind: 'string',
     help: 'host:port that serves /healthz and /readyz to all, /metrics and /debug/cache to whom the API allows it',
   },
-  'status-tls-cert-file': { kind: 'string', help: 'PEM file with the certificate of the status address' },
+  'status-tls-cert-file': { kind: 'file', help: 'PEM file with the certificate of the status address' },
   'status-tls-key-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'PEM file with its key; without both it is HTTP, for this machine only',
   },
   help: { kind: 'boolean', help: 'print this list' },
@@ -38,5 +38,5 @@ export interface SchedulerConfig {
 /** Undefined when the operator asked for the list of settings. */
 export function readSchedulerConfig(source: SettingSource): SchedulerConfig | undefined {
   const settings = readSettings(SCHEDULER_SETTINGS, source);
-  return settings.help ? undefined : { settings, logLevel: logLevelOf(settings) };
+  return settings.help ? undefined : { settings, logLevel: settings['log-level'] };
 }

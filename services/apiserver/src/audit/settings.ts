@@ -5,23 +5,24 @@ import { AUDIT_MODES, type AuditMode } from './sink.ts';
 /** Under the names of kube-apiserver. */
 export const AUDIT_SETTINGS = {
   'audit-policy-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'Which requests are audited, and how much of them: an audit.k8s.io/v1 Policy; absent = none',
   },
   'audit-log-path': {
-    kind: 'string',
+    kind: 'file',
     help: 'File that audit events are written to, one on a line; - is the standard output',
   },
   'audit-log-mode': {
-    kind: 'string',
-    help: `How the log is written: ${AUDIT_MODES.join(', ')}; blocking answers wait for their event, strict ones are refused without it`,
+    kind: 'enum',
+    values: AUDIT_MODES,
+    help: 'How the log is written; blocking answers wait for their event, strict ones are refused without it',
     default: 'blocking',
   },
   'audit-log-maxsize': { kind: 'integer', help: 'Megabytes after which the file is put aside', default: 100, min: 1 },
   'audit-log-maxbackup': { kind: 'integer', help: 'Files put aside that are kept; 0 = all', default: 0, min: 0 },
   'audit-log-maxage': { kind: 'integer', help: 'Days that files put aside are kept; 0 = for ever', default: 0, min: 0 },
   'audit-webhook-config-file': {
-    kind: 'string',
+    kind: 'file',
     help: 'Kubeconfig of the HTTPS server that audit events are sent to, in batches',
   },
 } as const satisfies SettingSpecs;
@@ -49,7 +50,7 @@ export function readAuditConfig(settings: Settings<typeof AUDIT_SETTINGS>): Audi
   const policyFile = settings['audit-policy-file'];
   const logPath = settings['audit-log-path'];
   const webhookFile = settings['audit-webhook-config-file'];
-  const mode = modeOf(settings['audit-log-mode']);
+  const mode = settings['audit-log-mode'];
   if (policyFile === undefined) {
     if (logPath === undefined && webhookFile === undefined) return undefined;
     const named = logPath === undefined ? '--audit-webhook-config-file' : '--audit-log-path';
@@ -73,12 +74,6 @@ export function readAuditConfig(settings: Settings<typeof AUDIT_SETTINGS>): Audi
           maxAgeMs: settings['audit-log-maxage'] * DAY_MS,
         };
   return { policyFile, log, webhookFile };
-}
-
-function modeOf(text: string): AuditMode {
-  const known = AUDIT_MODES.find((mode) => mode === text);
-  if (known !== undefined) return known;
-  throw badSetting(`--audit-log-mode takes one of ${AUDIT_MODES.join(', ')}, not "${text}"`, 'Choose one of them.');
 }
 
 const badSetting = (message: string, nextStep: string): OperatorError =>

@@ -1,6 +1,6 @@
 import type { SettingSpec } from '@holdfast/platform/config';
 
 export const ENCRYPTION_SETTING = {
-  kind: 'string',
+  kind: 'file',
   help: 'Which resources are encrypted in the store, and with which keys: an EncryptionConfiguration; absent = none',
 } as const satisfies SettingSpec;

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@holdfast/client/configuration-file';
+import { NODE_MONITOR_GRACE_SECONDS_DEFAULT } from '@holdfast/client/node-monitor-grace';
 import {
   compileLabelSelector,
   DecodeError,
@@ -10,12 +11,7 @@ import {
   SelectorError,
 } from '@holdfast/machinery';
 import type { FenceScope } from '../agents/port.ts';
-import {
-  AGENT_TIMEOUT_SECONDS_DEFAULT,
-  EXHAUSTED_WAIT_SECONDS_DEFAULT,
-  MAX_FENCED_DEFAULT,
-  NODE_MONITOR_GRACE_SECONDS_DEFAULT,
-} from '../limits.ts';
+import { AGENT_TIMEOUT_SECONDS_DEFAULT, EXHAUSTED_WAIT_SECONDS_DEFAULT, MAX_FENCED_DEFAULT } from '../limits.ts';
 import { CONFIGURATION, type WireAgent, type WireConfiguration, type WireRule } from './schema.ts';
 
 /** Which machines are fenced when, and how: the file of `--config`, checked and completed. */
@@ -65,7 +61,11 @@ export interface FenceRule {
   readonly whenExhaustedSeconds: number;
 }
 
-export function decodeConfiguration(file: Json): FencerConfiguration {
+/** `graceSeconds` is what the controller manager is set to; a file that names another one counts. */
+export function decodeConfiguration(
+  file: Json,
+  graceSeconds: number = NODE_MONITOR_GRACE_SECONDS_DEFAULT,
+): FencerConfiguration {
   const wire = decodeWire(file);
   const errors: string[] = [];
   const agents = (wire.agents ?? []).map((agent, i) => decodeAgent(agent, `agents[${i}]`, errors));
@@ -82,7 +82,7 @@ export function decodeConfiguration(file: Json): FencerConfiguration {
     rules,
     requestAgent,
     maxFenced,
-    nodeMonitorGraceSeconds: wire.nodeMonitorGraceSeconds ?? NODE_MONITOR_GRACE_SECONDS_DEFAULT,
+    nodeMonitorGraceSeconds: wire.nodeMonitorGraceSeconds ?? graceSeconds,
   };
 }
 

@@ -4,15 +4,15 @@ import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/p
 export const SETUP_SETTINGS = {
   'state-dir': { kind: 'string', help: 'where certificates, credentials and configurations go', default: '/state' },
   'api-servers': {
-    kind: 'string',
-    help: 'host names of the API servers, separated by commas',
-    default: 'apiserver-1,apiserver-2',
+    kind: 'list',
+    help: 'host names of the API servers',
+    default: ['apiserver-1', 'apiserver-2'],
   },
-  nodes: { kind: 'string', help: 'names of the nodes, separated by commas', default: 'node-1,node-2,node-3' },
+  nodes: { kind: 'list', help: 'names of the nodes', default: ['node-1', 'node-2', 'node-3'] },
   'api-ports': {
-    kind: 'string',
-    help: 'ports of this machine where the kubeconfig finds the API servers, separated by commas',
-    default: '7443,7444',
+    kind: 'list',
+    help: 'ports of this machine where the kubeconfig finds the API servers',
+    default: ['7443', '7444'],
   },
   'component-uid': { kind: 'integer', help: 'user that the components run as', default: 1000, min: 0 },
   'redis-uid': { kind: 'integer', help: 'user that Redis runs as', default: 999, min: 0 },
@@ -36,9 +36,9 @@ export function readSetupConfig(source: SettingSource): SetupConfig | undefined 
   if (settings.help) return undefined;
   return {
     stateDirectory: settings['state-dir'],
-    apiServers: splitList(settings['api-servers']),
-    nodes: splitList(settings.nodes),
-    apiPorts: splitList(settings['api-ports']).map(portOf),
+    apiServers: settings['api-servers'],
+    nodes: settings.nodes,
+    apiPorts: settings['api-ports'].map(portOf),
     componentUid: settings['component-uid'],
     redisUid: settings['redis-uid'],
     ownerOf: settings['owner-of'],
@@ -54,11 +54,4 @@ function portOf(text: string): number {
     nextStep: 'Write for example --api-ports=7443,7444.',
     exitCode: 2,
   });
-}
-
-function splitList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

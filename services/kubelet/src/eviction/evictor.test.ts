@@ -154,7 +154,7 @@ test('[TERM-46] a soft eviction waits for its grace, and gives evictionMaxPodGra
 });
 
 test('[TERM-47] the condition stays for the transition period after it was last seen', async (t) => {
-  const node = machine([], { pressureTransitionPeriod: '5m0s' });
+  const node = machine([], { pressureTransitionMs: 300_000 });
   t.after(() => node.evictor.stop());
   node.memory(50 * MIB);
   node.evictor.start();

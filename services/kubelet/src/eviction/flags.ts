@@ -9,12 +9,12 @@ export const PRESSURE_SETTINGS = {
   'system-reserved': { kind: 'string', help: 'what the machine keeps for itself: cpu=200m,memory=500Mi', default: '' },
   'kube-reserved': { kind: 'string', help: 'what the agents of the cluster keep: cpu=100m,memory=200Mi', default: '' },
   'shutdown-grace-period': {
-    kind: 'string',
+    kind: 'duration',
     help: 'when this kubelet is told to end, its pods end first, in this time; 0 = they run on',
     default: '0',
   },
   'shutdown-grace-period-critical-pods': {
-    kind: 'string',
+    kind: 'duration',
     help: 'how much of that time is kept for critical pods, which end last',
     default: '0',
   },
@@ -46,9 +46,9 @@ export const PRESSURE_SETTINGS = {
     min: 0,
   },
   'eviction-pressure-transition-period': {
-    kind: 'string',
+    kind: 'duration',
     help: 'how long a condition of the node stays after it was last seen',
-    default: DEFAULTS.pressureTransitionPeriod,
+    default: `${DEFAULTS.pressureTransitionMs / 1000}s`,
   },
 } as const;
 
@@ -58,7 +58,7 @@ interface PressureTexts {
   readonly 'eviction-soft-grace-period': string;
   readonly 'eviction-minimum-reclaim': string;
   readonly 'eviction-max-pod-grace-period': number;
-  readonly 'eviction-pressure-transition-period': string;
+  readonly 'eviction-pressure-transition-period': number;
 }
 
 export const evictionFlags = (settings: PressureTexts): EvictionFlags => ({
@@ -67,7 +67,7 @@ export const evictionFlags = (settings: PressureTexts): EvictionFlags => ({
   softGracePeriod: settings['eviction-soft-grace-period'],
   minimumReclaim: settings['eviction-minimum-reclaim'],
   maxPodGracePeriod: settings['eviction-max-pod-grace-period'],
-  pressureTransitionPeriod: settings['eviction-pressure-transition-period'],
+  pressureTransitionMs: settings['eviction-pressure-transition-period'],
 });
 
 export function readAmounts(flag: string, text: string): Readonly<Record<string, string>> {

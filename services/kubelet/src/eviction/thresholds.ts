@@ -1,5 +1,5 @@
-import { parseDuration, parseQuantity, QuantityError, value } from '@holdfast/machinery';
-import { OperatorError } from '@holdfast/platform';
+import { parseQuantity, QuantityError, value } from '@holdfast/machinery';
+import { OperatorError, parseDuration } from '@holdfast/platform';
 import { isSignal, type Signal } from './signals.ts';
 
 export interface Threshold {
@@ -33,7 +33,7 @@ export interface EvictionFlags {
   readonly softGracePeriod: string;
   readonly minimumReclaim: string;
   readonly maxPodGracePeriod: number;
-  readonly pressureTransitionPeriod: string;
+  readonly pressureTransitionMs: number;
 }
 
 /** Kubernetes' defaults. */
@@ -43,7 +43,7 @@ export const DEFAULT_EVICTION_FLAGS: EvictionFlags = {
   softGracePeriod: '',
   minimumReclaim: '',
   maxPodGracePeriod: 0,
-  pressureTransitionPeriod: '5m0s',
+  pressureTransitionMs: 300_000,
 };
 
 /** Throws an `OperatorError` that names the flag. */
@@ -69,11 +69,8 @@ export function readEvictionConfig(flags: EvictionFlags): EvictionConfig {
     if (graceMs === undefined) throw bad('eviction-soft-grace-period', `${grace} is not a duration`);
     return { ...common(signal), kind: 'soft', graceMs, limit: readLimit('eviction-soft', text) };
   });
-  const transitionMs = parseDuration(flags.pressureTransitionPeriod);
-  if (transitionMs === undefined)
-    throw bad('eviction-pressure-transition-period', `${flags.pressureTransitionPeriod} is not a duration`);
   const thresholds = withAllocatable([...hard, ...soft].filter(({ limit }) => !isOff(limit)));
-  return { thresholds, maxPodGraceSeconds: flags.maxPodGracePeriod, transitionMs };
+  return { thresholds, maxPodGraceSeconds: flags.maxPodGracePeriod, transitionMs: flags.pressureTransitionMs };
 }
 
 /** What pods may use together ends where the hard limit of the whole memory is. */

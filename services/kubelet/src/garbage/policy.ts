@@ -1,4 +1,3 @@
-import { parseDuration } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 
 /** When images that nobody uses are removed. */
@@ -43,14 +42,14 @@ export const GARBAGE_SETTINGS = {
     min: 0,
     max: 100,
   },
-  'minimum-image-ttl-duration': { kind: 'string', help: 'age below which no image is removed', default: '2m0s' },
+  'minimum-image-ttl-duration': { kind: 'duration', help: 'age below which no image is removed', default: '2m0s' },
   'image-maximum-gc-age': {
-    kind: 'string',
+    kind: 'duration',
     help: 'images that were not used for so long are removed; 0 = never',
     default: '0',
   },
   'minimum-container-ttl-duration': {
-    kind: 'string',
+    kind: 'duration',
     help: 'age below which no container that ended is removed',
     default: '0',
   },
@@ -69,9 +68,9 @@ export const GARBAGE_SETTINGS = {
 export interface GarbageFlags {
   readonly 'image-gc-high-threshold': number;
   readonly 'image-gc-low-threshold': number;
-  readonly 'minimum-image-ttl-duration': string;
-  readonly 'image-maximum-gc-age': string;
-  readonly 'minimum-container-ttl-duration': string;
+  readonly 'minimum-image-ttl-duration': number;
+  readonly 'image-maximum-gc-age': number;
+  readonly 'minimum-container-ttl-duration': number;
   readonly 'maximum-dead-containers-per-container': number;
   readonly 'maximum-dead-containers': number;
 }
@@ -81,26 +80,18 @@ export function readGarbagePolicy(flags: GarbageFlags): GarbagePolicy {
   const { 'image-gc-high-threshold': highPercent, 'image-gc-low-threshold': lowPercent } = flags;
   if (lowPercent >= highPercent)
     throw bad('image-gc-low-threshold', `${lowPercent} must be lower than --image-gc-high-threshold (${highPercent})`);
-  const minAgeMs = durationOf('minimum-image-ttl-duration', flags);
-  const maxAgeMs = durationOf('image-maximum-gc-age', flags);
+  const minAgeMs = flags['minimum-image-ttl-duration'];
+  const maxAgeMs = flags['image-maximum-gc-age'];
   if (maxAgeMs !== 0 && maxAgeMs <= minAgeMs)
     throw bad('image-maximum-gc-age', 'must be longer than --minimum-image-ttl-duration');
   return {
     images: { highPercent, lowPercent, minAgeMs, maxAgeMs },
     containers: {
-      minAgeMs: durationOf('minimum-container-ttl-duration', flags),
+      minAgeMs: flags['minimum-container-ttl-duration'],
       perContainer: flags['maximum-dead-containers-per-container'],
       total: flags['maximum-dead-containers'],
     },
   };
-}
-
-type DurationFlag = 'minimum-image-ttl-duration' | 'image-maximum-gc-age' | 'minimum-container-ttl-duration';
-
-function durationOf(flag: DurationFlag, flags: GarbageFlags): number {
-  const duration = parseDuration(flags[flag]);
-  if (duration === undefined) throw bad(flag, `${flags[flag]} is not a duration`);
-  return duration;
 }
 
 const bad = (flag: string, message: string): OperatorError =>

@@ -8,11 +8,11 @@ import { NodeShutdown } from './node-shutdown.ts';
 import { planShutdown, readShutdownPeriods, type ShutdownFlags } from './plan.ts';
 
 const periods = (flags: Partial<ShutdownFlags>) =>
-  readShutdownPeriods({ gracePeriod: '0', gracePeriodCriticalPods: '0', gracePeriodByPodPriority: '', ...flags });
+  readShutdownPeriods({ gracePeriodMs: 0, criticalPodsMs: 0, gracePeriodByPodPriority: '', ...flags });
 
 test('periods: everybody, then what the cluster lives on; or by priority', () => {
   assert.deepEqual(periods({}), []);
-  assert.deepEqual(periods({ gracePeriod: '30s', gracePeriodCriticalPods: '10s' }), [
+  assert.deepEqual(periods({ gracePeriodMs: 30_000, criticalPodsMs: 10_000 }), [
     { priority: 0, seconds: 20 },
     { priority: 2_000_000_000, seconds: 10 },
   ]);
@@ -20,8 +20,8 @@ test('periods: everybody, then what the cluster lives on; or by priority', () =>
     { priority: 0, seconds: 60 },
     { priority: 1_000, seconds: 5 },
   ]);
-  assert.throws(() => periods({ gracePeriod: '5s', gracePeriodCriticalPods: '6s' }), /must not be more than/);
-  assert.throws(() => periods({ gracePeriod: '5s', gracePeriodByPodPriority: '0=1' }), /takes the place of/);
+  assert.throws(() => periods({ gracePeriodMs: 5_000, criticalPodsMs: 6_000 }), /must not be more than/);
+  assert.throws(() => periods({ gracePeriodMs: 5_000, gracePeriodByPodPriority: '0=1' }), /takes the place of/);
   assert.throws(() => periods({ gracePeriodByPodPriority: 'high=1' }), /not written as priority=seconds/);
 });
 
@@ -53,7 +53,7 @@ test('[DISR-32] a shutdown ends group after group, says so in every pod, and tak
   let begun = 0;
   const pods = [podUsing('critical', { priority: 2_000_000_000 }), podUsing('plain', {}), podUsing('stuck', {})];
   const shutdown = new NodeShutdown({
-    periods: periods({ gracePeriod: '30s', gracePeriodCriticalPods: '10s' }),
+    periods: periods({ gracePeriodMs: 30_000, criticalPodsMs: 10_000 }),
     pods: () => pods.map(({ pod }) => pod),
     end: async (uid, failure) => {
       ended.push([uid, clock.monotonic() / 1000, failure]);

@@ -1,5 +1,4 @@
 import type { Pod } from '@holdfast/api';
-import { parseDuration } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 import { SYSTEM_CRITICAL_PRIORITY } from '../eviction/critical.ts';
 
@@ -10,16 +9,15 @@ export interface ShutdownPeriod {
 }
 
 export interface ShutdownFlags {
-  readonly gracePeriod: string;
-  readonly gracePeriodCriticalPods: string;
+  readonly gracePeriodMs: number;
+  readonly criticalPodsMs: number;
   /** `100000=10,0=60`; instead of the two others. */
   readonly gracePeriodByPodPriority: string;
 }
 
 /** In the order in which they end. None: pods run on when the kubelet stops. */
 export function readShutdownPeriods(flags: ShutdownFlags): readonly ShutdownPeriod[] {
-  const [whole, critical] = [flags.gracePeriod, flags.gracePeriodCriticalPods].map((text) => parseDuration(text));
-  if (whole === undefined || critical === undefined) throw bad('--shutdown-grace-period takes a duration, like 30s');
+  const { gracePeriodMs: whole, criticalPodsMs: critical } = flags;
   if (critical > whole)
     throw bad('--shutdown-grace-period-critical-pods must not be more than --shutdown-grace-period');
   if (flags.gracePeriodByPodPriority === '') {

@@ -1,4 +1,5 @@
-import { fieldErrorMessage, invalid, parseDuration, required } from '@holdfast/machinery';
+import { fieldErrorMessage, invalid, required } from '@holdfast/machinery';
+import { parseDuration } from '@holdfast/platform';
 import { EXTENDER_TIMEOUT_MS } from '../limits.ts';
 import type { WireExtender, WireTls } from './wire.ts';
 

@@ -1,5 +1,4 @@
-import { parseDuration } from '@holdfast/machinery';
-import { formatTime } from '@holdfast/platform';
+import { formatTime, parseDuration } from '@holdfast/platform';
 import { CRON_SCHEDULES_KEPT } from '../../limits.ts';
 import { type Expression, parseExpression } from './expression.ts';
 

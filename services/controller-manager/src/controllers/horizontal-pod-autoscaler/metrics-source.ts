@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { milliValue, parseDuration, parseQuantity } from '@holdfast/machinery';
+import { milliValue, parseQuantity } from '@holdfast/machinery';
+import { parseDuration } from '@holdfast/platform';
 import { nameOf, timeOf } from '../../common/meta.ts';
 
 /** What one pod used, by container and resource, in thousandths. */

@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Messages that the in-process bus keeps for late subscribers: some seconds of the highest load one process produces. */
 export const LOCAL_RETAINED_MESSAGES = 16_384;
 
@@ -42,3 +44,9 @@ export const NODE_CONSUMERS_MAX = 8;
 
 export const NATS_RETRY_FIRST_MS = 100;
 export const NATS_RETRY_LONGEST_MS = 5_000;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(CONSUMER_SILENCE_MS > 2 * CONSUMER_HEARTBEAT_MS, 'one lost heartbeat is no silence');
+invariant(NATS_RETRY_FIRST_MS <= NATS_RETRY_LONGEST_MS, 'the back-off begins with the shortest delay');
+invariant(NATS_CONNECTION_WAIT_MS < NATS_REQUEST_TIMEOUT_MS, 'a request that waits for a connection has time left');
+invariant(NATS_MAX_PAYLOAD_BYTES < STREAM_MAX_BYTES, 'the stream holds more than one message');

@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** First wait of a work queue key that failed; doubles with every further failure (the values of client-go). */
 export const QUEUE_BACKOFF_BASE_MS = 5;
 export const QUEUE_BACKOFF_MAX_MS = 1_000_000;
@@ -93,3 +95,19 @@ export const SHARED_MESSAGE_CHARACTERS_MAX = 32_768;
 
 /** Largest answer of a server behind the API server that is read as one document: a page of 500 objects has far less. */
 export const STREAMED_ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(LEASE_RENEW_DEADLINE_MS < LEASE_DURATION_MS, 'a leader stops before another one may begin');
+invariant(
+  LEASE_RETRY_PERIOD_MS * LEASE_RETRY_JITTER < LEASE_RENEW_DEADLINE_MS,
+  'a leader tries to renew before it stops',
+);
+invariant(QUEUE_BACKOFF_BASE_MS <= QUEUE_BACKOFF_MAX_MS, 'the back-off of keys begins with the shortest delay');
+invariant(
+  RECONNECT_BACKOFF_BASE_MS <= RECONNECT_BACKOFF_MAX_MS,
+  'the back-off of watches begins with the shortest delay',
+);
+invariant(SERVER_BACKOFF_BASE_MS <= SERVER_BACKOFF_MAX_MS, 'the back-off of servers begins with the shortest delay');
+invariant(CONNECT_TIMEOUT_MS < REQUEST_DEADLINE_MS, 'another server can be tried within one request');
+invariant(REQUEST_DEADLINE_MS < RECONCILE_DEADLINE_MS, 'a pass survives one request that gets no answer');
+invariant(SHARED_MESSAGE_CHARACTERS_MAX <= WATCH_LINE_BYTES_MAX, 'a shared message is no longer than a line');

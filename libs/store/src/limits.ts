@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Named limits of the store package. Units are in the names. */
 
 /** Operations of one atomic batch. Bounds the time a backend is blocked by one write. */
@@ -90,3 +92,24 @@ export const SQLITE_COMPACT_REVISIONS = 2_000;
 
 /** SQLite: young generation of the thread's heap; what it makes lives for one transaction. */
 export const SQLITE_THREAD_YOUNG_MB = 6;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(REDIS_ATTEMPT_VALID_MS < REDIS_WRITE_DEADLINE_MS, 'an attempt expires before its write is given up');
+invariant(
+  REDIS_WRITE_DEADLINE_MS < REDIS_WRITE_ID_BUCKET_MS,
+  'the id of a write is kept for as long as the write may be repeated',
+);
+invariant(
+  REDIS_WRITE_ID_EXPIRY_SECONDS * 1_000 >= 2 * REDIS_WRITE_ID_BUCKET_MS,
+  'a bucket of write ids outlives the bucket that follows it',
+);
+invariant(REDIS_RECONNECT_DELAY_MS <= REDIS_RECONNECT_DELAY_MAX_MS, 'reconnecting begins with the shortest delay');
+invariant(REDIS_TAIL_BLOCK_MS < REDIS_TAIL_REPORT_AFTER_MS, 'an idle feed is not reported as silent');
+invariant(REDIS_TAIL_REPORT_AFTER_MS < REDIS_TAIL_END_AFTER_MS, 'a silent feed is reported before it ends');
+invariant(REDIS_WITNESSED_CHANGES <= HISTORY_MIN_REVISIONS, 'the history holds every change that is compared with it');
+invariant(
+  RECENT_CHANGES <= HISTORY_MIN_REVISIONS && RECENT_CHANGES_BYTES <= HISTORY_MAX_BYTES,
+  'what a process keeps is a part of the history',
+);
+invariant(FEED_BATCH_CHANGES <= RECENT_CHANGES, 'a batch of the feed comes from what the process keeps');
+invariant(MAX_BATCH_OPERATIONS <= SQLITE_COMMIT_CHANGES, 'a batch fits into one commit');

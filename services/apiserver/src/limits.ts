@@ -1,6 +1,7 @@
 /** Every bound of the apiserver, with its unit and the reason for its value. */
 
 import { heapLimitBytes } from '@holdfast/platform/heap-limit';
+import { invariant } from '@holdfast/platform/invariant';
 
 const MIB = 1024 * 1024;
 
@@ -344,3 +345,29 @@ export const POLICIES_CHECKED_AT_ONCE = 1;
 /** Pauses between failures to write the result. */
 export const POLICY_STATUS_RETRY_FIRST_MS = 100;
 export const POLICY_STATUS_RETRY_LONGEST_MS = 30_000;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(OBJECT_BYTES_MAX <= REQUEST_BODY_BYTES_MAX, 'every object that may be stored can be sent');
+invariant(REQUEST_BODY_BYTES_MAX <= BODY_BYTES_IN_FLIGHT_MAX, 'one body always fits');
+invariant(OBJECT_BYTES_MAX <= WATCHER_QUEUE_BYTES_MAX, 'one object does not end a watch');
+invariant(WRITES_RESERVED < WRITES_IN_FLIGHT_MAX, 'clients can write beside the components');
+invariant(WAITING_PER_FLOW_MAX <= WAITING_PER_EXEMPT_FLOW_MAX, 'exempt flows wait longer than others');
+invariant(TLS_HANDSHAKE_TIMEOUT_MS < CONNECTION_IDLE_MS, 'a handshake ends before its connection is idle');
+invariant(
+  BOOKMARK_INTERVAL_MS < WATCH_TIMEOUT_MIN_MS && WATCH_TIMEOUT_MIN_MS < WATCH_TIMEOUT_MAX_MS,
+  'a watch gets bookmarks before it ends',
+);
+invariant(FEED_RETRY_MS < FEED_BROKEN_ENDS_WATCHES_MS, 'the feed is tried again before watches end');
+invariant(EVENT_SWEEP_INTERVAL_MS < EVENT_KEEP_MS, 'events are swept in time');
+invariant(
+  CLEANUP_LOOK_FIRST_MS <= CLEANUP_LOOK_LONGEST_MS,
+  'the back-off of cleaning up begins with the shortest delay',
+);
+invariant(AUDIT_WEBHOOK_BATCH_EVENTS <= AUDIT_QUEUE_EVENTS_MAX, 'the queue of audit events holds a batch');
+invariant(
+  AUDIT_EVENT_OBJECT_BYTES_MAX <= AUDIT_WEBHOOK_BATCH_CHARACTERS &&
+    AUDIT_WEBHOOK_BATCH_CHARACTERS <= AUDIT_QUEUE_CHARACTERS_MAX,
+  'an audit event fits into a batch, a batch into the queue',
+);
+invariant(POD_TOKEN_SECONDS <= EXTENDED_POD_TOKEN_SECONDS, 'an extended token lives longer');
+invariant(CONVERSION_TIMEOUT_MS < REQUEST_RECEIVE_TIMEOUT_MS, 'a conversion ends within the time of a request');

@@ -1,3 +1,6 @@
+import { invariant } from '@holdfast/platform/invariant';
+import { PROMISE_ANSWER_MS, PROMISE_RENEW_MS, PROMISE_RETRY_MS, PROMISE_SECONDS } from './self-fencing/limits.ts';
+
 /** Every number that bounds the kubelet's work. Units are in the names. */
 
 /** Kubernetes' default for `nodeLeaseDurationSeconds`; the control plane calls a node unknown after it. */
@@ -111,9 +114,6 @@ export const IMMEDIATE_EVICTION_GRACE_SECONDS = 1;
 /** The end of an evicted pod is waited for at least this long. */
 export const KILL_WAIT_MIN_SECONDS = 10;
 
-if (LEASE_RENEW_MS * 2 >= LEASE_DURATION_SECONDS * 1000) throw new Error('the lease must outlive two renewals');
-if (CONTAINER_BACK_OFF_INITIAL_MS > CONTAINER_BACK_OFF_MAX_MS) throw new Error('back-off starts above its maximum');
-
 /** One environment variable, word of a command or path after expansion: the longest that Linux gives to a program. */
 export const EXPANDED_MAX_BYTES = 128 * 1024;
 /** All variables that a container names, and all words of its command: what Linux gives to a program in all, with room to spare. */
@@ -124,3 +124,22 @@ export const NODE_LOG_ENTRIES_MAX = 1_000;
 
 /** For the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(LEASE_RENEW_MS * 2 < LEASE_DURATION_SECONDS * 1_000, 'a lease outlives two renewals');
+invariant(HEARTBEAT_LATE_MS < LEASE_DURATION_SECONDS * 1_000, 'a late heartbeat is noticed before the lease runs out');
+invariant(
+  PROMISE_RENEW_MS + PROMISE_ANSWER_MS + PROMISE_RETRY_MS < PROMISE_SECONDS * 1_000,
+  'a promise is renewed although one answer is lost',
+);
+invariant(
+  CONTAINER_BACK_OFF_INITIAL_MS <= CONTAINER_BACK_OFF_MAX_MS,
+  'the back-off of containers begins with the shortest delay',
+);
+invariant(CONTAINER_BACK_OFF_MAX_MS < CONTAINER_BACK_OFF_RESET_MS, 'back-off is not forgotten while a container waits');
+invariant(
+  POD_RETRY_INITIAL_MS <= POD_RETRY_MAX_MS && ATTACH_RETRY_INITIAL_MS <= ATTACH_RETRY_MAX_MS,
+  'retries begin with the shortest delay',
+);
+invariant(MESSAGE_MAX_BYTES <= POD_MESSAGES_MAX_BYTES, 'one message fits into those of its pod');
+invariant(CPU_RATE_WINDOW_MS < CPU_RATE_KEPT_MS, 'a rate is kept for longer than it is measured');

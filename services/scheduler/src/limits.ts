@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Pods that name no scheduler are this one's. */
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
@@ -73,3 +75,15 @@ export const EXTENDER_ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Of an event's message, as the API takes them. */
 export const EVENT_MESSAGE_BYTES_MAX = 1_024;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(
+  POD_BACKOFF_BASE_MS <= POD_BACKOFF_MAX_MS && POD_BACKOFF_MAX_MS < UNSCHEDULABLE_MAX_MS,
+  'back-off ends before a pod is tried without an event',
+);
+invariant(ASSUMPTION_CHECK_INTERVAL_MS < ASSUMPTION_MAX_MS, 'an assumption is checked before it is too old');
+invariant(SHARED_RESULTS_MIN <= SHARED_RESULTS_MAX, 'the shared results have a range');
+invariant(
+  VOLUME_BIND_CHECK_INTERVAL_MS < VOLUME_BIND_TIMEOUT_SECONDS * 1_000,
+  'volumes are looked at before their binding times out',
+);

@@ -16,11 +16,10 @@ const WORKER = path.join(import.meta.dirname, 'worker-main.ts');
 /** Enough to drop half of the steps. */
 const SHRINK_RUNS = 6;
 const FRESH_SEEDS = [1, 2, 3, 4];
-/** Planted bugs with the seed that finds each, of those that need few: `npm run hunt -- --planted all` tries the others. */
-const SAMPLE = [
-  ['starts-without-attachment', 1],
-  ['queue-loses-wake-up', 1],
-] as const;
+/** Planted bugs that need few seeds: `npm run hunt -- --planted all` tries the others. */
+const SAMPLE = ['starts-without-attachment', 'queue-loses-wake-up'] as const;
+/** Each is found by the first seed at the time of writing; a change of the product may move that. */
+const SEEDS_TRIED = '8';
 
 /** Plays seeds in a process of its own, with a planted bug or none. */
 function play(args: readonly string[], planted = ''): string {
@@ -39,18 +38,25 @@ for (const seed of FRESH_SEEDS) {
   });
 }
 
-for (const [name, seed] of SAMPLE) {
+/** The report of the seed that found the bug, the last that was played. */
+const found = (command: 'plain' | 'hunt', name: string, ...more: readonly string[]): SeedReport =>
+  JSON.parse(
+    play([command, '1', SEEDS_TRIED, name, ...more], name)
+      .split('\n')
+      .at(-1) ?? '',
+  ) as SeedReport;
+
+for (const name of SAMPLE) {
   test(`[TEST-07] planted bug ${name} is found by the random hunt`, () => {
-    const report = JSON.parse(play(['plain', String(seed), '1', name], name)) as SeedReport;
-    assert.ok(report.scenario !== undefined, `seed ${seed} breaks no rule`);
+    assert.ok(found('plain', name).scenario !== undefined, `no seed up to ${SEEDS_TRIED} breaks a rule`);
   });
 }
 
 test('[TEST-07] what is found is made small, is written as a file, and that file fails with the bug alone', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  const [name, seed] = SAMPLE[0];
-  const { scenario } = JSON.parse(play(['hunt', String(seed), '1', name, String(SHRINK_RUNS)], name)) as SeedReport;
+  const [name] = SAMPLE;
+  const { scenario, seed } = found('hunt', name, String(SHRINK_RUNS));
   assert.ok(scenario !== undefined);
   const before = planOf(seed).steps.length;
   assert.ok(scenario.plan.steps.length * 2 <= before, `${scenario.plan.steps.length} of ${before} steps are left`);

@@ -21,6 +21,6 @@ test('logs are kept as a kubelet keeps them, unless flags say otherwise', () => 
 test('what cannot be a limit of logs is refused with what can', () => {
   assert.throws(() => read('--container-log-max-size', 'big'), { message: /takes a size like 10Mi, not "big"/ });
   assert.throws(() => read('--container-log-max-size', '0'), { message: /takes a size/ });
-  assert.throws(() => read('--container-log-monitor-interval', '10'), { message: /takes a time like 10s/ });
+  assert.throws(() => read('--container-log-monitor-interval', '10'), { message: /takes a duration such as 1m30s/ });
   assert.throws(() => read('--container-log-max-files', '1'), /container-log-max-files/);
 });

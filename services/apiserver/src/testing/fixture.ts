@@ -1,5 +1,12 @@
 import type { ApiRequest, ApiResponse, HttpMethod, WatchEvent } from '@holdfast/client';
-import { type Clock, createIds, createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
+import {
+  type Clock,
+  createIds,
+  createSeededRandom,
+  createSilentLog,
+  createSystemClock,
+  nextTurn,
+} from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { type ApiServer, type ApiServerDeps, createApiServer } from '../app.ts';
@@ -59,8 +66,20 @@ export async function startTestApi(
     store,
   });
   await server.start();
-  const send = async (method: HttpMethod, url: string, call: Call = {}): Promise<Answer> =>
-    readAnswer(await server.handle(requestOf(method, url, call)));
+  const openings = new Set<Promise<ApiResponse>>();
+  const send = async (method: HttpMethod, url: string, call: Call = {}): Promise<Answer> => {
+    if (!IS_WATCH.test(url)) {
+      await areOpen(openings);
+      return readAnswer(await server.handle(requestOf(method, url, call)));
+    }
+    const opening = server.handle(requestOf(method, url, call));
+    openings.add(opening);
+    try {
+      return readAnswer(await opening);
+    } finally {
+      openings.delete(opening);
+    }
+  };
   return {
     server,
     store,
@@ -83,6 +102,15 @@ export async function startTestApi(
     },
   };
 }
+
+const IS_WATCH = /[?&]watch=/;
+
+/** A watch that has begun is open before the next request: on a busy machine it waits for a turn. One that waits for a revision waits for longer. */
+async function areOpen(openings: ReadonlySet<unknown>): Promise<void> {
+  for (let turn = 0; openings.size > 0 && turn < OPENING_TURNS; turn++) await nextTurn();
+}
+
+const OPENING_TURNS = 50;
 
 /** A test is over long before a long timer would fire; without it, a test that fails does not keep its process alive. */
 function createTestClock(): Clock {

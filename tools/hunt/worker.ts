@@ -56,7 +56,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
     child.on('error', (error) => resolve(error.message));
     child.on('close', (code, signal) => {
       // It was told to finish before it could listen.
-      const isAsked = signal === 'SIGTERM' && work.signal?.aborted === true;
+      const isAsked = (signal === 'SIGTERM' || signal === 'SIGINT') && work.signal?.aborted === true;
       resolve(code === 0 || isAsked ? '' : `exit ${code ?? signal}`);
     });
   });

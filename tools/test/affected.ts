@@ -13,13 +13,16 @@ export function changedFiles(root: string, git = gitIn(root)): readonly string[]
   return [...new Set([...known, ...unknown])].filter((file) => existsSync(path.join(root, file)));
 }
 
-/** The lines of its output; none where it fails. */
+/** The lines of its output; none where it knows no such branch. */
 type Git = (args: readonly string[]) => readonly string[];
 
 function gitIn(root: string): Git {
   return (args) => {
-    const { stdout, status } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-    return status === 0 ? stdout.split('\n').filter((line) => line !== '') : [];
+    const { stdout, stderr, status } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    if (status === 0) return stdout.split('\n').filter((line) => line !== '');
+    // There may be no such branch. Anything else would choose no test and look good.
+    if (args[0] === 'merge-base') return [];
+    throw new Error(`git ${args.join(' ')} failed: ${stderr ?? 'there is no git'}`);
   };
 }
 

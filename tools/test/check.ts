@@ -7,7 +7,7 @@ import { changedFiles } from './affected.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const BUILD_INFO = path.join(root, 'node_modules', '.holdfast-types.tsbuildinfo');
 const LINTED = /\.(ts|js|mjs)$/;
-const FORMATTED = /\.(ts|js|mjs|json)$/;
+const FORMATTED = /\.(ts|mjs|json)$/;
 
 interface Step {
   readonly name: string;
@@ -23,10 +23,22 @@ const steps: readonly Step[] = [
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', BUILD_INFO] },
   ...(linted.length === 0
     ? []
-    : [{ name: 'lint', program: 'oxlint', args: ['--type-aware', '--deny-warnings', ...linted] }]),
+    : [
+        {
+          name: 'lint',
+          program: 'oxlint',
+          args: ['--type-aware', '--deny-warnings', '--no-error-on-unmatched-pattern', ...linted],
+        },
+      ]),
   ...(formatted.length === 0
     ? []
-    : [{ name: 'format', program: 'biome', args: ['check', '--error-on-warnings', ...formatted] }]),
+    : [
+        {
+          name: 'format',
+          program: 'biome',
+          args: ['check', '--error-on-warnings', '--no-errors-on-unmatched', ...formatted],
+        },
+      ]),
 ];
 const good = await Promise.all(steps.map(runStep));
 const tests = spawn(process.execPath, [path.join(import.meta.dirname, 'main.ts'), '--changed'], { stdio: 'inherit' });

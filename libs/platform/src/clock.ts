@@ -18,10 +18,18 @@ export interface Timer {
   cancel(): void;
 }
 
+/** Node fires a timer that is further away (24.8 days) after 1 ms. */
+const TIMER_STEP_MAX_MS = 2 ** 31 - 1;
+
 /** The machine's clock. */
 export function createSystemClock(): Clock {
   const timer = (delayMs: number, fire: () => void): Timer => {
-    const handle = setTimeout(fire, Math.max(0, delayMs));
+    let handle: ReturnType<typeof setTimeout> | undefined;
+    const arm = (leftMs: number): void => {
+      const stepMs = Math.min(leftMs, TIMER_STEP_MAX_MS);
+      handle = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : fire()), stepMs);
+    };
+    arm(Math.max(0, delayMs));
     return { cancel: () => clearTimeout(handle) };
   };
   return {

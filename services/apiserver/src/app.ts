@@ -181,7 +181,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
-      for (const sink of audit?.sinks ?? []) await sink.stop();
+      await Promise.all((audit?.sinks ?? []).map((sink) => sink.stop()));
     },
   };
 }

@@ -38,6 +38,7 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     kind: 'duration',
     help: 'time between two looks at one autoscaler',
     default: '15s',
+    min: '100ms',
   },
   'horizontal-pod-autoscaler-downscale-stabilization': {
     kind: 'duration',
@@ -99,7 +100,8 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
       clockRatePerMille: settings['clock-rate-per-mille'],
       terminatedPodThreshold: settings['terminated-pod-threshold'],
-      controllers: settings.controllers,
+      // A list of nothing means the default, as an empty variable does.
+      controllers: settings.controllers.length === 0 ? ['*'] : settings.controllers,
       leaderElection: settings['leader-elect'],
       autoscaling: {
         syncPeriodMs: settings['horizontal-pod-autoscaler-sync-period'],

@@ -101,6 +101,9 @@ export const NAMESPACE_RECHECK_MAX_MS = 30_000;
 /** Objects read per page when a namespace is emptied. */
 export const NAMESPACE_PAGE_OBJECTS = 500;
 
+/** Pages of one list: a server behind the API server that goes on for ever is given up, and what needed the list says so. */
+export const NAMESPACE_PAGES_MAX = 2_000;
+
 /** Objects whose ownership is looked at at once; deletions are spread over them. */
 export const OWNER_GC_WORKERS = 16;
 

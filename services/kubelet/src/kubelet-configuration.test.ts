@@ -29,6 +29,8 @@ test('a configuration file says what flags say; flags and variables win', async 
   const source = await withConfigurationFile({ argv, env: { HOLDFAST_MAX_PODS: '9' } });
   const config = readKubeletConfig(source) ?? assert.fail('no help was asked for');
   assert.equal(config.maxPods, 9);
+  const empty = await withConfigurationFile({ argv, env: { HOLDFAST_MAX_PODS: '' } });
+  assert.equal(readKubeletConfig(empty)?.maxPods, 7, 'an empty variable says nothing');
   assert.deepEqual(config.garbage.images, { highPercent: 75, lowPercent: 60, minAgeMs: 300_000, maxAgeMs: 0 });
   assert.deepEqual(config.dns.servers, ['192.0.2.10', '192.0.2.11']);
   assert.equal(config.userRanges?.firstId, 65_536);

@@ -45,7 +45,9 @@ export async function withConfigurationFile(source: SettingSource): Promise<Sett
     nextStep: `Correct the file. Fields that are known: ${Object.keys(FIELDS).join(', ')}.`,
     decode: settingsOf,
   });
-  return { ...source, env: { ...settings, ...source.env } };
+  // An empty variable means the default, as for every program: it does not hide the file.
+  const given = Object.fromEntries(Object.entries(source.env).filter(([, text]) => text !== undefined && text !== ''));
+  return { ...source, env: { ...settings, ...given } };
 }
 
 /** Every mistake at once. */

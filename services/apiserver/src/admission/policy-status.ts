@@ -15,15 +15,20 @@ const STATUS_MANAGER = 'validatingadmissionpolicy-status';
  * compare-and-swap lets one of them write.
  */
 export function createPolicyStatus(core: Core, handle: ApiHandler): KeyedWork {
-  return new KeyedWork({
+  const work: KeyedWork = new KeyedWork({
     clock: core.clock,
     log: core.log,
     subject: 'the type check of a ValidatingAdmissionPolicy',
-    look: (name) => look(core, handle, name),
+    look: async (name) => {
+      await look(core, handle, name);
+      work.succeeded(name);
+      return undefined;
+    },
     retryFirstMs: POLICY_STATUS_RETRY_FIRST_MS,
     retryLongestMs: POLICY_STATUS_RETRY_LONGEST_MS,
     atOnce: POLICIES_CHECKED_AT_ONCE,
   });
+  return work;
 }
 
 async function look(core: Core, handle: ApiHandler, name: string): Promise<undefined> {

@@ -47,6 +47,10 @@ class LogSink {
 
   take(event: string): Promise<boolean> | boolean | undefined {
     const { mode } = this.#deps;
+    if (this.#isOver) {
+      this.#lose(1, 'the server has stopped');
+      return mode === 'batch' ? undefined : mode !== 'blocking-strict';
+    }
     if (mode === 'batch') {
       if (this.#queue.add(event)) this.#write();
       else this.#lose(1, 'events come faster than they are written');

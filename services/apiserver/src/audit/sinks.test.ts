@@ -281,6 +281,8 @@ test('a log file that holds up the stop costs what waits, counted and told', asy
   await sink.stop();
   assert.equal(sink.lost(), 3);
   assert.deepEqual(said, ['audit events are lost: the server stops before the audit log is written']);
+  sink.take('4');
+  assert.equal(sink.lost(), 4, 'what comes after the stop is counted, too');
 });
 
 test('a webhook of a kubeconfig is called over TLS with its credentials', async (t) => {

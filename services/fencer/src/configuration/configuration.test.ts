@@ -38,6 +38,7 @@ const mistakes: readonly (readonly [file: Json, complaint: RegExp])[] = [
   [{ agents: [{ ...POWER, fences: 'pods' }] }, /fences: takes node or storage, not "pods"/],
   [{ agents: [{ ...POWER, servers: ['s'] }] }, /servers: only for agents that fence storage/],
   [{ agents: [{ ...POWER, timeoutSeconds: 0 }] }, /timeoutSeconds: must be more than 0/],
+  [{ agents: [POWER], nodeMonitorGraceSeconds: 19 }, /nodeMonitorGraceSeconds: takes 20 to 3600/],
   [{ agents: [POWER], rules: [{ agent: 'none' }] }, /rules\[0\]\.agent: there is no agent "none"/],
   [{ agents: [POWER], rules: [{ agent: 'power', afterSeconds: -1 }] }, /afterSeconds: must not be negative/],
   [

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@holdfast/client/configuration-file';
-import { NODE_MONITOR_GRACE_SECONDS_DEFAULT } from '@holdfast/client/node-monitor-grace';
+import { NODE_MONITOR_GRACE_SECONDS_DEFAULT, NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import {
   compileLabelSelector,
   DecodeError,
@@ -70,19 +70,22 @@ export function decodeConfiguration(
   const errors: string[] = [];
   const agents = (wire.agents ?? []).map((agent, i) => decodeAgent(agent, `agents[${i}]`, errors));
   const rules = (wire.rules ?? []).map((rule, i) => decodeRule(rule, { agents, path: `rules[${i}]`, errors }));
-  const { requestAgent, maxFenced = MAX_FENCED_DEFAULT } = wire;
+  const { requestAgent, maxFenced = MAX_FENCED_DEFAULT, nodeMonitorGraceSeconds = graceSeconds } = wire;
   if (agents.length === 0) errors.push('agents: at least one is needed');
   for (const name of duplicates(agents.map((agent) => agent.name))) errors.push(`agents: "${name}" is there twice`);
   if (requestAgent !== undefined && agents.every(({ name }) => name !== requestAgent))
     errors.push(`requestAgent: there is no agent "${requestAgent}"`);
   if (maxFenced < 1) errors.push('maxFenced: must be 1 or more');
+  const { min, max } = NODE_MONITOR_GRACE_SETTING;
+  if (nodeMonitorGraceSeconds < min || nodeMonitorGraceSeconds > max)
+    errors.push(`nodeMonitorGraceSeconds: takes ${min} to ${max}`);
   if (errors.length > 0) throw new ConfigurationError(errors.join('\n'));
   return {
     agents,
     rules,
     requestAgent,
     maxFenced,
-    nodeMonitorGraceSeconds: wire.nodeMonitorGraceSeconds ?? graceSeconds,
+    nodeMonitorGraceSeconds,
   };
 }
 

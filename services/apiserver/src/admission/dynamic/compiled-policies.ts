@@ -5,6 +5,8 @@ import {
   type ValidatingAdmissionPolicyBinding,
   type Validation,
 } from '@holdfast/api';
+import type { Environment } from '@holdfast/cel';
+import { type Parts, whole } from '../../openapi/parts.ts';
 import { MatchConditions } from './conditions.ts';
 import { type CompiledText, compileText, DYN, type KnownTypes, policyEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps, type Scope } from './matching.ts';
@@ -123,10 +125,23 @@ function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: Matchi
  * At a cost that grows with the number of variables and no faster: all share one environment. Two variables may have one name: from its
  * own place on, the later one counts.
  */
-export function compileVariables({ spec }: Readonly<ValidatingAdmissionPolicy>, types?: KnownTypes) {
+export const compileVariables = (policy: Readonly<ValidatingAdmissionPolicy>, types?: KnownTypes): DeclaredVariables =>
+  whole(variableParts(policy, types));
+
+interface DeclaredVariables {
+  readonly variables: readonly CompiledVariable[];
+  readonly environment: Environment;
+}
+
+/** The same, variable by variable. */
+export function* variableParts(
+  { spec }: Readonly<ValidatingAdmissionPolicy>,
+  types?: KnownTypes,
+): Parts<DeclaredVariables> {
   const { environment, declare } = policyEnvironment({ params: spec.paramKind !== undefined, types });
   const variables: CompiledVariable[] = [];
   for (const { name, expression } of spec.variables ?? []) {
+    yield;
     const compiled = compileText(expression, environment);
     variables.push({ name, compiled });
     declare(name, compiled.program?.type ?? DYN);

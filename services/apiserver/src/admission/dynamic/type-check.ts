@@ -9,7 +9,7 @@ import {
   POLICY_WARNINGS_CHARS_MAX,
 } from '../../limits.ts';
 import type { Parts } from '../../openapi/parts.ts';
-import { compileVariables } from './compiled-policies.ts';
+import { variableParts } from './compiled-policies.ts';
 import { compileText } from './expressions.ts';
 import { typeOfKind } from './kind-types.ts';
 
@@ -61,7 +61,8 @@ function* checkedKinds(policy: Policy, catalog: Catalog): Parts<readonly Checked
     yield;
     const object = typeOfKind(kind);
     if (object === undefined) continue;
-    checked.push({ title: titleOf(kind), environment: compileVariables(policy, { object, params }).environment });
+    const { environment } = yield* variableParts(policy, { object, params });
+    checked.push({ title: titleOf(kind), environment });
   }
   return checked;
 }

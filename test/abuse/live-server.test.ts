@@ -20,7 +20,8 @@ before(async () => {
   heldBefore = await api.memory();
 });
 after(async () => {
-  await attacker[Symbol.asyncDispose]();
+  // Absent when `before` has failed.
+  await (attacker as Attacker | undefined)?.[Symbol.asyncDispose]();
   await api[Symbol.asyncDispose]();
 });
 

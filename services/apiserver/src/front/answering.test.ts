@@ -250,6 +250,17 @@ test('whole answers are under way until the front has written them', async () =>
   assert.equal(answers.isFull, false);
 });
 
+test('after the end of the front nobody waits for answers that it has not written', async () => {
+  const answers = new AnswersUnderWay();
+  let isRoom = false;
+  answers.onRoom(() => (isRoom = true));
+  const { receive, side } = answering(async () => json({}), createSystemClock(), answers);
+  for (let id = 1; id <= ANSWERS_UNDER_WAY_MAX; id++) receive({ ...REQUEST, id });
+  await settle();
+  side.abandon();
+  assert.deepEqual([answers.isFull, isRoom], [false, true]);
+});
+
 test('a refusal of too many requests is held back for a while, and other answers are not', async () => {
   const { clock, sleeps } = manualClock();
   const statuses = [429, 200];

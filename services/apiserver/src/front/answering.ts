@@ -68,6 +68,7 @@ export class Answering {
   abandon(): void {
     for (const exchange of this.#open.values()) exchange.leave();
     this.#open.clear();
+    this.#deps.answers.end();
   }
 
   #leave(id: number): void {

@@ -29,10 +29,10 @@ test('a selector that hundreds of watches ask for is parsed once', () => {
 
 test('what is kept is bounded; the selector that was not used for longest goes first', () => {
   const { selectors, parsed } = counting();
-  const texts = ['a', 'b', 'c', 'd'].map((label) => long(label, KNOWN_SELECTORS_CHARS_MAX / 4));
+  const texts = ['a', 'b', 'c', 'd'].map((label) => long(label, KNOWN_SELECTORS_CHARS_MAX / 4 - 100));
   for (const text of texts) selectors.parse(text);
   selectors.parse(texts[0] ?? '');
-  for (let index = 0; index < 2; index += 1) selectors.parse(long(`n${index}`, KNOWN_SELECTORS_CHARS_MAX / 4));
+  for (let index = 0; index < 2; index += 1) selectors.parse(long(`n${index}`, KNOWN_SELECTORS_CHARS_MAX / 4 - 100));
   assert.ok(selectors.chars <= KNOWN_SELECTORS_CHARS_MAX, `${selectors.chars} characters`);
   parsed.length = 0;
   selectors.parse(texts[0] ?? '');
@@ -45,4 +45,13 @@ test('a selector that cannot be read is refused each time and not kept', () => {
   const { selectors, parsed } = counting();
   for (let round = 0; round < 2; round += 1) assert.throws(() => selectors.parse('a in ('), SelectorError);
   assert.deepEqual([parsed.length, selectors.chars], [2, 0]);
+});
+
+test('many short selectors are bounded as well', () => {
+  const { selectors, parsed } = counting();
+  const count = KNOWN_SELECTORS_CHARS_MAX / 16;
+  for (let index = 0; index < count; index += 1) selectors.parse(`k${index}`);
+  parsed.length = 0;
+  selectors.parse('k0');
+  assert.deepEqual(parsed, ['k0'], 'the first is forgotten');
 });

@@ -12,7 +12,7 @@ export class KnownSelectors {
     this.#parse = parse;
   }
 
-  /** Characters of all texts that are kept. */
+  /** Characters of all texts that are kept, and what their entries cost besides. */
   get chars(): number {
     return this.#chars;
   }
@@ -25,19 +25,25 @@ export class KnownSelectors {
       this.#known.set(text, known);
       return known;
     }
-    const parsed = this.#parse(text);
-    this.#keep(text, parsed);
+    // A copy: a part of a URL would keep the whole URL in memory, and what is parsed has parts of the text.
+    const own = Buffer.from(text).toString();
+    const parsed = this.#parse(own);
+    this.#keep(own, parsed);
     return parsed;
   }
 
   #keep(text: string, parsed: LabelSelectorMatcher): void {
-    if (text.length > KNOWN_SELECTORS_CHARS_MAX) return;
+    if (costOf(text) > KNOWN_SELECTORS_CHARS_MAX) return;
     this.#known.set(text, parsed);
-    this.#chars += text.length;
+    this.#chars += costOf(text);
     for (const oldest of this.#known.keys()) {
       if (this.#chars <= KNOWN_SELECTORS_CHARS_MAX) return;
       this.#known.delete(oldest);
-      this.#chars -= oldest.length;
+      this.#chars -= costOf(oldest);
     }
   }
 }
+
+/** A short one takes memory for its entry and what was parsed, too. */
+const costOf = (text: string): number => text.length + ENTRY_CHARS;
+const ENTRY_CHARS = 64;

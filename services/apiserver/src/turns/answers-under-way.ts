@@ -6,10 +6,11 @@ import { ANSWERS_UNDER_WAY_MAX } from '../limits.ts';
  */
 export class AnswersUnderWay {
   #count = 0;
+  #isOver = false;
   #room = (): void => {};
 
   get isFull(): boolean {
-    return this.#count >= ANSWERS_UNDER_WAY_MAX;
+    return !this.#isOver && this.#count >= ANSWERS_UNDER_WAY_MAX;
   }
 
   sent(): void {
@@ -20,6 +21,13 @@ export class AnswersUnderWay {
     const wasFull = this.isFull;
     this.#count -= answers;
     if (wasFull && !this.isFull) this.#room();
+  }
+
+  /** The thread of HTTP has ended and acknowledges nothing more: what still works does not wait for it. */
+  end(): void {
+    const wasFull = this.isFull;
+    this.#isOver = true;
+    if (wasFull) this.#room();
   }
 
   /** Called when there is room again. */

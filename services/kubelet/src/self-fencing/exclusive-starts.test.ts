@@ -36,6 +36,21 @@ test('a node that promises nothing restarts an exclusive pod while the API is aw
   await assert.rejects(starts.confirm(ofApi({}), false), PromiseWait);
 });
 
+const found: readonly (readonly [title: string, pod: Pod | undefined])[] = [
+  ['is gone', undefined],
+  ['has another uid', { ...ofApi({}), metadata: { ...ofApi({}).metadata, uid: 'other' } }],
+  [
+    'is being deleted',
+    { ...ofApi({}), metadata: { ...ofApi({}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+  ],
+];
+for (const [title, pod] of found) {
+  test(`[SAFE-26] a node that promises nothing does not restart an exclusive pod that ${title}, by the word of the API`, async () => {
+    const starts = new ExclusiveStarts({ client: { find: async () => pod } as unknown as ApiClient });
+    await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
+  });
+}
+
 for (const policy of ['exclusive', undefined] as const) {
   test(`a node that has promised restarts no exclusive pod while the API is away (policy: ${policy})`, async () => {
     const keeper = { startBefore: () => 10_000 } as unknown as PromiseKeeper;

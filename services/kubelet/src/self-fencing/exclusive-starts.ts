@@ -1,5 +1,6 @@
 import { isExclusive, isTerminating, PODS, type Pod, type SelfFencingPolicy } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
 import { isStatic } from '../domain/static-pod.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { type PromiseKeeper, PromiseWait } from './promise-keeper.ts';
@@ -26,19 +27,25 @@ export class ExclusiveStarts {
    * Resolves to the deadline before which a process of the pod has to start; undefined: any time. The deadline is read before the pod is:
    * who releases the pod later has waited for it. Throws `PromiseWait`.
    *
-   * A restart on a node without a promise needs no API: nobody releases the pod there before this kubelet has confirmed its end.
+   * A restart on a node without a promise does not wait for an API that is away: without the word of this kubelet only a person or a fence
+   * releases the pod there. An API that answers is believed.
    */
   async confirm(pod: Pod, isRestart: boolean): Promise<number | undefined> {
     const { client, keeper, policy } = this.#deps;
     const fencing = fencingClassOf(pod);
     if (fencing === 'never' || (fencing === 'other' && policy !== 'all')) return undefined;
-    if (keeper === undefined && isRestart) return undefined;
     const startBefore = keeper?.startBefore();
     const { namespace = '', name = '', uid } = pod.metadata;
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
+      if (keeper === undefined && isRestart && isAway(error)) return pod;
       throw new PromiseWait('waiting until the API confirms the pod', { cause: error });
     });
     if (current !== undefined && current.metadata.uid === uid && !isTerminating(current)) return startBefore;
     throw new PromiseWait('the pod is to run no more');
   }
 }
+
+const isAway = (error: unknown): boolean =>
+  !(error instanceof StatusError) || error.code === TOO_MANY_REQUESTS || error.code >= SERVER_ERRORS_FROM;
+const TOO_MANY_REQUESTS = 429;
+const SERVER_ERRORS_FROM = 500;

@@ -9,6 +9,7 @@ import {
   type Node,
   PODS,
   type Pod,
+  SELF_FENCED,
 } from '@holdfast/api';
 import type { Informer, InformerChange, ReconcileResult } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
@@ -102,10 +103,14 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
+/** Which pods the node has released, while it is self-fenced. */
+const selfFencedFor = (node: Node): unknown =>
+  isSelfFenced(node) && node.status.conditions?.find(({ type }) => type === SELF_FENCED)?.reason;
+
 /** A heartbeat alone moves no pod. */
 function mattersForPlacement({ object, old }: InformerChange<Node>): boolean {
   if (object === undefined || old === undefined) return true;
-  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? [], isSelfFenced(node)];
+  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? [], selfFencedFor(node)];
   return !isSame(said(object), said(old));
 }
 

@@ -53,10 +53,12 @@ async function tellNode(
   const old = conditions.find(({ type }) => type === SELF_FENCED);
   const isBroken = released !== undefined;
   const status = isBroken ? 'True' : 'False';
-  if (old?.status === status || (old === undefined && !isBroken)) return;
+  const isSaid = old?.status === status && (!isBroken || old.reason === SELF_FENCED_REASONS[released]);
+  if (isSaid || (old === undefined && !isBroken)) return;
   const now = formatTime(clock.now());
+  const since = old?.status === status ? (old.lastTransitionTime ?? now) : now;
   const text = isBroken ? { reason: SELF_FENCED_REASONS[released], message: WAITED_OUT } : RENEWED;
-  const next = { type: SELF_FENCED, status, ...text, lastHeartbeatTime: now, lastTransitionTime: now };
+  const next = { type: SELF_FENCED, status, ...text, lastHeartbeatTime: now, lastTransitionTime: since };
   const others = conditions.filter(({ type }) => type !== SELF_FENCED);
   const told = { ...node, status: { ...node.status, conditions: [...others, next] } };
   if ((await unlessChanged(() => client.updateStatus(NODES, told))) === undefined) return;

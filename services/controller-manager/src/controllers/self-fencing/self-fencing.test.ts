@@ -135,3 +135,17 @@ test('a process that starts again waits out the whole promise again', async () =
   await cluster.run(2_000);
   assert.equal(cluster.promise('a')?.isBroken, true);
 });
+
+test('a node that is fenced already says which pods it has released when that was not said before', async () => {
+  const cluster = new Cluster();
+  cluster.quiet.add('a');
+  await cluster.run(WAIT_MS + 3_000);
+  const { status, ...fenced } = cluster.node('a');
+  const reason = 'PromiseOfAllWaitedOut';
+  const conditions = (status.conditions ?? []).map((each) => (each.type === 'SelfFenced' ? { ...each, reason } : each));
+  cluster.world.api.put(NODES, { ...fenced, status: { ...status, conditions } });
+  cluster.controller = cluster.boot();
+  await cluster.run(2_000);
+  const said = cluster.node('a').status.conditions?.find(({ type }) => type === 'SelfFenced');
+  assert.deepEqual([said?.status, said?.reason], ['True', 'PromiseWaitedOut']);
+});

@@ -152,7 +152,7 @@ export const WRITES_RESERVED = 128;
 export const TURN_MS = 10;
 
 /** Short answers that the thread of HTTP has not written. While so many are, no further request begins. */
-export const ANSWERS_UNDER_WAY_MAX = 32;
+export const ANSWERS_UNDER_WAY_MAX = 16;
 
 /** A client that is refused because it sends too much learns it after this, unless so many refusals wait already. */
 export const REFUSAL_PAUSE_MS = 250;

@@ -31,6 +31,7 @@ test('[TERM-33] [TERM-34] [TERM-35] [TERM-36] effective grace of a pod', () => {
     { tracked: 0, pod: pod({ spec: 60 }), override: 10, expected: 10, why: 'eviction overrides' },
     { tracked: 0, pod: pod({ deletion: 5, spec: 60 }), override: 10, expected: 5, why: 'but only shortens' },
     { tracked: 0, pod: pod({ spec: 60 }), override: 0, expected: 60, why: 'an override of 0 is not immediate' },
+    { tracked: 20, pod: pod({ spec: 60 }), override: 0, expected: 20, why: 'it does not undo what is tracked' },
     { tracked: 0, pod: pod({ deletion: 0, spec: 60 }), expected: 60, why: 'nor is a deletion with 0' },
     { tracked: 0, pod: pod({}), expected: 1, why: 'never below a second' },
   ];

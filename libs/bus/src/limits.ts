@@ -6,46 +6,55 @@ export const LOCAL_RETAINED_MESSAGES = 16_384;
 /** Characters of message data kept by the in-process bus, so that a few large objects cannot fill the heap. */
 export const LOCAL_RETAINED_CHARACTERS = 8 * 1024 * 1024;
 
-/** Channels whose subscribers are remembered: well above nodes + kinds. */
+/** The bus remembers the subscribers of at most this many channels. It is well above nodes + kinds. */
 export const LOCAL_CHANNELS_REMEMBERED = 20_000;
 
-/** How long the stream keeps changes for replay. It is derived from the store: a consumer that was away longer lists again. */
+/** The stream keeps changes for replay this long. A consumer that was away longer lists again from the API. */
 export const STREAM_MAX_AGE_MS = 60 * 60 * 1000;
 
-/** Bytes of changes the stream keeps; the oldest go first. */
+/** The stream keeps at most this many bytes of changes and drops the oldest first. */
 export const STREAM_MAX_BYTES = 1024 * 1024 * 1024;
 
 /** Largest NATS message: an object of 1.5 MiB with its frame, and room for growth. */
 export const NATS_MAX_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
-/** Waiting for the acknowledgement of a publish, or the answer of one JetStream request. */
+/** Deadline for the acknowledgement of a publish and for the reply of one JetStream request. */
 export const NATS_REQUEST_TIMEOUT_MS = 5_000;
 
-/** How long a call waits for a connection before it says that there is none. */
+/** A call waits this long for a connection before it throws `BusUnavailable`. */
 export const NATS_CONNECTION_WAIT_MS = 2_000;
 
-/** Changes of one publish, of which the last is acknowledged: what a server takes in a few milliseconds. */
+/**
+ * Upper bound of the changes in one publish; only the last is acknowledged. A server accepts this many in a few
+ * milliseconds.
+ */
 export const NATS_CHANGES_AT_ONCE = 256;
 
 export const NATS_CONNECT_TIMEOUT_MS = 5_000;
 
-/** A cut that sends no reset is noticed after two of these. */
+/** The ping interval. Two missed pings reveal a cut that sends no reset. */
 export const NATS_PING_INTERVAL_MS = 5_000;
 
-/** The server tells an idle consumer that it is alive this often; silence of more than twice as long means it is not. */
+/**
+ * The server sends an idle consumer a heartbeat this often. Silence for more than twice this time means the consumer is
+ * lost.
+ */
 export const CONSUMER_HEARTBEAT_MS = 5_000;
 export const CONSUMER_SILENCE_MS = 12_000;
 
-/** A consumer that nobody listens to ends after this; its name is free again. */
+/** The server deletes a consumer without a listener after this time. Then its name is free again. */
 export const CONSUMER_INACTIVE_MS = 5_000;
 
-/** Consumers that the credential of one node can create: one for each kubelet process, and room for what lost connections left behind. */
+/**
+ * A node's credential can create this many consumers: one for each kubelet process, plus those that lost connections
+ * left behind.
+ */
 export const NODE_CONSUMERS_MAX = 8;
 
 export const NATS_RETRY_FIRST_MS = 100;
 export const NATS_RETRY_LONGEST_MS = 5_000;
 
-// Relations between limits. A change that breaks one fails every test of the room.
+// Relations between limits. A violation fails every test of this library.
 invariant(CONSUMER_SILENCE_MS > 2 * CONSUMER_HEARTBEAT_MS, 'one lost heartbeat is no silence');
 invariant(NATS_RETRY_FIRST_MS <= NATS_RETRY_LONGEST_MS, 'the back-off begins with the shortest delay');
 invariant(NATS_CONNECTION_WAIT_MS < NATS_REQUEST_TIMEOUT_MS, 'a request that waits for a connection has time left');

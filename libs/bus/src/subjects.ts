@@ -1,13 +1,13 @@
-/** Every subject name is built here, so that permissions, publishers and consumers cannot drift apart. */
+/** Every subject name is composed here, so that permissions, publishers and consumers agree. */
 
 const ROOT = 'k8s.ev';
 const PENDING_PREFIX = `${ROOT}.pend.`;
 const PENDING_PODS = `${ROOT}.pend.pods`;
 
-/** `{rev, floor}` every few seconds: lets a consumer of a quiet channel know that it missed nothing. */
+/** Carries a `Heartbeat` every few seconds: a consumer of a quiet channel learns that it missed nothing. */
 export const HEARTBEAT_SUBJECT = `${ROOT}.sys.hb`;
 
-/** What decides the subject of a change. */
+/** The properties of an object that determine the subject of its changes. */
 export interface SubjectOf {
   readonly group: string;
   readonly resource: string;
@@ -17,36 +17,36 @@ export interface SubjectOf {
   readonly nodeName?: string;
 }
 
-/** Pods bound to a node go to that node's subject, so that a kubelet can be limited to it. */
+/** A bound pod's changes go to the subject of its node, so that permissions can limit a kubelet to it. */
 export function changeSubject(of: SubjectOf): string {
   return `${changeChannel(of)}.${subjectToken(of.namespace === '' ? '-' : of.namespace)}.${subjectToken(of.name)}`;
 }
 
-/** `channelOf` of its subject. */
+/** Equals `channelOf` of the subject of the change. */
 export function changeChannel({ group, resource, nodeName = '' }: SubjectOf): string {
   if (group !== '' || resource !== 'pods') return `${ROOT}.obj.${groupToken(group)}.${resource}`;
   return nodeName === '' ? PENDING_PODS : `${ROOT}.node.${subjectToken(nodeName)}.pods`;
 }
 
-/** Pods bound to one node. */
+/** Matches the pods bound to one node. */
 export function nodePodsPattern(nodeName: string): string {
   return `${ROOT}.node.${subjectToken(nodeName)}.pods.>`;
 }
 
-/** Pods without a node. */
+/** Matches the pods without a node. */
 export function pendingPodsPattern(): string {
   return `${PENDING_PODS}.>`;
 }
 
-/** Every object of a resource. All pods need two patterns: this answers the list. */
+/** Matches every object of a resource. All pods need two patterns, so this returns a list. */
 export function resourcePattern(group: string, resource: string): readonly string[] {
   if (group === '' && resource === 'pods') return [`${ROOT}.node.*.pods.>`, pendingPodsPattern()];
   return [`${ROOT}.obj.${groupToken(group)}.${resource}.>`];
 }
 
 /**
- * The chain a message belongs to: `BusMessage.previous` counts within it. A channel is the longest prefix that every
- * subscription either takes whole or not at all: a node's pods, the pending pods, or one resource.
+ * Returns the chain of a message: `BusMessage.previous` counts within it. A channel is the longest prefix that every
+ * subscription takes either whole or not at all: a node's pods, the pending pods, or one resource.
  */
 export function channelOf(subject: string): string {
   const tokens = subject.startsWith(PENDING_PREFIX) ? 4 : 5;
@@ -58,7 +58,10 @@ export function channelOf(subject: string): string {
   return subject.slice(0, end);
 }
 
-/** Whether the pattern takes each channel whole or not at all: then who gets a message depends on its channel alone. */
+/**
+ * True when the pattern takes each channel either whole or not at all. Then the channel alone decides who gets a
+ * message.
+ */
 export function takesWholeChannels(pattern: string): boolean {
   const tokens = pattern.split('.');
   if (tokens.at(-1) !== '>') return pattern === HEARTBEAT_SUBJECT;
@@ -66,7 +69,10 @@ export function takesWholeChannels(pattern: string): boolean {
   return tokens.length - 1 <= (kind === 'node' || kind === 'obj' ? 5 : 4);
 }
 
-/** The one channel that the pattern takes, whole; `undefined` for a pattern of several, or of a part. */
+/**
+ * Returns the one channel that the pattern takes whole; `undefined` for a pattern of several channels or of a part of
+ * one.
+ */
 export function onlyChannelOf(pattern: string): string | undefined {
   const channel = pattern.slice(0, -'.>'.length);
   const tokens = channel.split('.');
@@ -74,7 +80,7 @@ export function onlyChannelOf(pattern: string): string | undefined {
   return isWhole && !tokens.includes('*') ? channel : undefined;
 }
 
-/** NATS matching rules. */
+/** Follows the matching rules of NATS. */
 export function matchesSubject(pattern: string, subject: string): boolean {
   const want = pattern.split('.');
   const have = subject.split('.');
@@ -95,7 +101,7 @@ const UNSAFE_BUT_DOTS = /[^A-Za-z0-9_.-]/;
 /** Percent-encodes everything outside `[A-Za-z0-9_-]` (with `=` for `%`), so that dots and wildcards stay inside one token. */
 export function subjectToken(text: string): string {
   if (!UNSAFE.test(text)) return text;
-  // Of nodes, of Events and of API groups.
+  // Names of nodes, Events and API groups contain dots only.
   if (!UNSAFE_BUT_DOTS.test(text)) return text.replaceAll('.', '=2E');
   return text.replace(/[^A-Za-z0-9_-]/g, (char) => {
     const bytes = new TextEncoder().encode(char);

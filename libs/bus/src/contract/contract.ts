@@ -6,9 +6,11 @@ import { collect, eventually, message, publishAll, thing } from './helpers.ts';
 
 export interface BusFixture extends AsyncDisposable {
   readonly bus: Bus;
-  /** A second connection to the same bus; the same object where there is only one. */
+  /** A second connection to the same bus, or the same object when the backend has no connections. */
   readonly other: Bus;
-  /** Cuts and restores the transport in a way it notices; absent where that cannot happen. */
+  /**
+   * Cuts and restores the transport in a way that the bus notices. Absent when the backend cannot lose its transport.
+   */
   readonly interrupt?: () => Promise<void>;
 }
 
@@ -17,7 +19,7 @@ export type CreateBusFixture = () => Promise<BusFixture>;
 
 const EVERY_THING = resourcePattern('test.dev', 'things');
 
-/** The promises of `Bus`, for every backend. */
+/** Tests the contract of `Bus`. Every backend must pass it. */
 export function busContract(backend: string, create: CreateBusFixture): void {
   const title = (text: string): string => `${backend} bus: ${text}`;
   deliveryContract(title, create);

@@ -28,7 +28,7 @@ class LocalBus implements Bus {
   readonly #index: PatternIndex<LocalSubscription> = createPatternIndex();
   readonly #open = new Set<LocalSubscription>();
   readonly #ring: Ring;
-  /** Who gets the messages of a channel, as long as every pattern takes whole channels. */
+  /** The subscribers of each channel. Valid only while every pattern takes whole channels. */
   readonly #byChannel = new Map<string, readonly LocalSubscription[]>();
   #finePatterns = 0;
   #nextId = 1;
@@ -61,7 +61,7 @@ class LocalBus implements Bus {
     for (const subscription of this.#subscribersOf(message.subject)) subscription.offer(message);
   }
 
-  /** In the order of subscribing, whatever the shape of the patterns: simulations depend on it. */
+  /** Returns subscribers in the order of subscription for every shape of pattern: simulations depend on it. */
   #subscribersOf(subject: string): readonly LocalSubscription[] {
     if (this.#finePatterns > 0) return this.#matching(subject);
     const channel = channelOf(subject);
@@ -136,7 +136,7 @@ class LocalSubscription implements Subscription {
   readonly id: number;
   readonly #options: SubscribeOptions;
   readonly #detach: () => void;
-  /** Short by nature: it is drained to the end before any timer or I/O of the process runs. */
+  /** Stays short: it is drained before any timer or I/O of the process runs. */
   #queue: (BusMessage | 'interruption')[] = [];
   #draining = false;
   #closed = false;
@@ -172,7 +172,7 @@ class LocalSubscription implements Subscription {
     } finally {
       this.#queue = this.#queue.slice(next);
       this.#draining = false;
-      // A handler threw (a bug, reported by the process): the messages behind it must still arrive.
+      // A handler threw, which is a bug that the process reports. The messages after it must still arrive.
       if (this.#queue.length > 0) {
         this.#draining = true;
         queueMicrotask(() => this.#drain());
@@ -196,7 +196,7 @@ class LocalSubscription implements Subscription {
 const countOfFine = (patterns: readonly string[]): number =>
   patterns.filter((pattern) => !takesWholeChannels(pattern)).length;
 
-/** What subscribers see of a message. */
+/** The view of a message that subscribers get: without the publisher's fields. */
 function delivered(message: BusMessage): BusMessage {
   return message.departure === undefined ? message : view(message, message.revision);
 }
@@ -205,7 +205,7 @@ function noticeOf({ departure, revision }: BusMessage): BusMessage | undefined {
   return departure === undefined ? undefined : view(departure, revision);
 }
 
-/** Its text stays uncomposed until somebody asks. */
+/** Composes the text only when somebody reads it. */
 function view(of: BusMessage | Departure, revision: number): BusMessage {
   const { subject, previous, shared } = of;
   return {

@@ -1,6 +1,6 @@
 /**
- * Finds the entries whose pattern matches a subject by walking the subject's tokens once: the cost depends on the subject
- * and on the matches, not on how many other patterns there are (5,000 kubelets each with a pattern of their own).
+ * Finds the entries whose pattern matches a subject by walking the tokens of the subject once. The cost depends on the
+ * subject and on the matches, not on the number of other patterns (5,000 kubelets have one pattern each).
  */
 export interface PatternIndex<T> {
   add(pattern: string, entry: T): void;
@@ -11,9 +11,9 @@ export interface PatternIndex<T> {
 
 interface Branch<T> {
   readonly children: Map<string, Branch<T>>;
-  /** Patterns that end here. */
+  /** Entries whose pattern ends at this branch. */
   readonly ends: Set<T>;
-  /** Patterns that go on with `>`. */
+  /** Entries whose pattern continues with `>`. */
   readonly tails: Set<T>;
 }
 
@@ -54,7 +54,10 @@ function childOf<T>(branch: Branch<T>, token: string): Branch<T> {
   return created;
 }
 
-/** Removes at the end of `path` and drops the branches that became empty, so that gone nodes leave nothing behind. */
+/**
+ * Removes the entry at the end of `path` and the branches that become empty, so that deleted nodes leave nothing
+ * behind.
+ */
 function prune<T>(branch: Branch<T>, path: readonly string[], removeFrom: (branch: Branch<T>) => void): void {
   const [token, ...rest] = path;
   if (token === undefined) {

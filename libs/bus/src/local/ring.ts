@@ -1,11 +1,11 @@
 import type { BusMessage } from '../port.ts';
 
-/** It says what left and where to, no more. */
+/** Size estimate: a departure holds only the key and the new subject. */
 const DEPARTURE_CHARACTERS = 200;
 
 /** The latest changes in revision order, bounded by count and by size. */
 export interface Ring {
-  /** A message that is not newer than the newest is a repetition and is not kept twice. */
+  /** Ignores a message that is not newer than the newest one: it is a repetition. */
   push(message: BusMessage): void;
   /** Calls `visit` for every kept message above `revision`, oldest first. */
   since(revision: number, visit: (message: BusMessage) => void): void;
@@ -15,7 +15,7 @@ export interface Ring {
 
 export function createRing(limits: { readonly messages: number; readonly characters: number }): Ring {
   let kept: (BusMessage | undefined)[] = [];
-  /** Places before this index are empty; the array is cut when they make up half of it. */
+  /** Slots before this index are empty. The array is cut when they make up half of it. */
   let head = 0;
   let characters = 0;
   let floor: number | undefined;
@@ -65,7 +65,7 @@ function sizeOf(message: BusMessage): number {
   return (message.size ?? message.data.length) + (message.departure === undefined ? 0 : DEPARTURE_CHARACTERS);
 }
 
-/** Binary search: a subscriber that is nearly current must not pay for the whole ring. */
+/** Binary search: a subscriber that is nearly current must not scan the whole ring. */
 function firstAbove(messages: readonly (BusMessage | undefined)[], from: number, revision: number): number {
   let low = from;
   let high = messages.length;

@@ -37,7 +37,7 @@ test('the permissions of a node name each consumer, with its own filter, and no 
   );
 });
 
-/** JetStream with these consumers; whether somebody listens to each. */
+/** A fake JetStream with these consumers. The value says whether the consumer has a listener. */
 function jetStream(consumers: Map<string, boolean>): Request {
   return async (subject) => {
     const name = subject.split('.').at(-1) ?? '';

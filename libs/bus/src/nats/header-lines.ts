@@ -1,11 +1,12 @@
 import { MsgHdrsImpl } from 'nats';
 
-/** All names and values are ours: plain ASCII, without line breaks. */
+/** All names and values are our own: plain ASCII without line breaks. */
 export const headerLine = (name: string, value: string | number): string => `${name}: ${value}\r\n`;
 
 /**
- * Headers of a message that are text already. What the library does to keep, to check and to find names and values would cost more
- * than the publish; and a text of this size is a piece of a shared buffer, where the library takes memory of its own for each.
+ * Message headers that are already text. The library's own header object costs more than the publish: it stores,
+ * validates and looks up names and values. A text of this size also comes from a shared buffer, while the library
+ * allocates memory for each one.
  */
 export class HeaderLines extends MsgHdrsImpl {
   readonly #lines: string;

@@ -2,7 +2,7 @@ import { CONSUMER_HEARTBEAT_MS, CONSUMER_INACTIVE_MS, STREAM_MAX_AGE_MS, STREAM_
 import { BusUnavailable, OutOfPlace } from '../port.ts';
 import { STREAM_SUBJECTS } from './wire.ts';
 
-/** One name for ever: permissions name it. What it holds belongs to the incarnation in its description. */
+/** The name never changes because permissions contain it. The content belongs to the incarnation in the description. */
 export const STREAM = 'K8S_EV';
 
 const NANOSECONDS = 1_000_000;
@@ -11,10 +11,10 @@ const STREAM_NOT_FOUND = 10059;
 const STREAM_EXISTS_DIFFERENTLY = 10058;
 const WRONG_LAST_SEQUENCE = 10071;
 
-/** Sends a request and answers the text of the reply. */
+/** Sends a request and resolves with the text of the reply. */
 export type Request = (subject: string, body: string) => Promise<string>;
 
-/** An answer of JetStream that says no. */
+/** JetStream refused a request. */
 export class JetStreamRefusal extends Error {
   override readonly name = 'JetStreamRefusal';
   readonly code: number;
@@ -30,7 +30,7 @@ export interface StreamState {
   readonly description: string;
 }
 
-/** `undefined` when there is no stream. */
+/** Resolves with `undefined` when the stream does not exist. */
 export async function streamState(request: Request): Promise<StreamState | undefined> {
   try {
     const reply = record(await call(request, `STREAM.INFO.${STREAM}`, {}));
@@ -47,7 +47,7 @@ export async function streamState(request: Request): Promise<StreamState | undef
   }
 }
 
-/** Creates the stream, or makes an existing one be as it should. */
+/** Creates the stream, or updates an existing one to the wanted settings. */
 export async function ensureStream(request: Request, description: string): Promise<void> {
   const config = streamConfig(description);
   try {
@@ -62,7 +62,7 @@ export async function deleteStream(request: Request): Promise<void> {
   await call(request, `STREAM.DELETE.${STREAM}`, {});
 }
 
-/** Drops everything; the next message takes `nextSequence`, which must be above the last one. */
+/** Drops all messages. The next message gets `nextSequence`, which must be above the last one. */
 export async function purgeStream(request: Request, nextSequence: number): Promise<void> {
   await call(request, `STREAM.PURGE.${STREAM}`, { seq: nextSequence });
 }
@@ -85,8 +85,8 @@ function streamConfig(description: string): object {
 }
 
 /**
- * A push consumer without acknowledgements; it ends by itself when nobody listens on `inbox`. Answers the sequence after
- * which it delivers, which is another than asked for when the stream does not reach back, or not on, that far.
+ * Creates a push consumer without acknowledgements. It ends by itself when nobody listens on `inbox`. Resolves with the
+ * sequence after which it delivers. That differs from the requested one when the stream starts later or ends earlier.
  */
 export async function createConsumer(
   request: Request,
@@ -94,7 +94,7 @@ export async function createConsumer(
     readonly name: string;
     readonly filter: string;
     readonly inbox: string;
-    /** `undefined`: only what comes from now on. */
+    /** `undefined` delivers only new messages. */
     readonly after: number | undefined;
   },
 ): Promise<{ readonly after: number }> {
@@ -122,7 +122,7 @@ export async function createConsumer(
   return { after: integer(record(record(reply)['delivered'])['stream_seq']) };
 }
 
-/** Whether there is a consumer of this name, and somebody who listens to what it delivers. */
+/** Reports whether a consumer of this name exists and whether it has a listener. */
 export async function consumerStanding(request: Request, name: string): Promise<'absent' | 'heard' | 'unheard'> {
   try {
     const reply = record(await call(request, `CONSUMER.INFO.${STREAM}.${name}`, {}));
@@ -133,7 +133,7 @@ export async function consumerStanding(request: Request, name: string): Promise<
   }
 }
 
-/** A consumer that is not there counts as deleted. */
+/** Succeeds when the consumer does not exist. */
 export async function deleteConsumer(request: Request, name: string): Promise<void> {
   try {
     await call(request, `CONSUMER.DELETE.${STREAM}.${name}`, {});
@@ -142,7 +142,7 @@ export async function deleteConsumer(request: Request, name: string): Promise<vo
   }
 }
 
-/** Reads the acknowledgement of a publish and answers the sequence it took. */
+/** Returns the sequence in the acknowledgement of a publish. */
 export function decodeAcknowledgement(reply: string): number {
   const answer = record(JSON.parse(reply));
   if (answer['error'] === undefined) return integer(answer['seq']);

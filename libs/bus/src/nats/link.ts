@@ -13,24 +13,25 @@ import { BusUnavailable } from '../port.ts';
 const TLS_SCHEME = 'tls://';
 
 export interface NatsAccess {
-  /** `nats://host:port`, or `tls://host:port` where nothing may be said in the clear; any number: whichever answers. */
+  /** `nats://host:port`, or `tls://host:port` to require TLS. The link uses whichever server answers. */
   readonly servers: readonly string[];
   readonly user?: string;
   readonly password?: string;
-  /** Also insists on TLS. */
+  /** Also requires TLS. */
   readonly tls?: TlsClient;
 }
 
 /**
- * Keeps one connection for ever. The library's own reconnecting is off: a connection here is an epoch, after which every
- * subscription is made anew from its last position, so there is one path for the first connection and all later ones.
+ * Keeps one connection open for as long as it runs. The library's own reconnecting is off: each connection is an epoch,
+ * and every subscription is created again from its last position. So the first connection and all later ones share one
+ * path.
  */
 export class NatsLink {
   readonly #access: NatsAccess;
   readonly #inboxPrefix: string;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Runs on a new connection before anybody else may use it. */
+  /** Runs on a new connection before anyone else may use it. */
   readonly #prepare: (connection: NatsConnection) => Promise<void>;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(connection: NatsConnection) => void>();
@@ -59,19 +60,22 @@ export class NatsLink {
     return this.#stopping.signal.aborted;
   }
 
-  /** `undefined` while connected. */
+  /** Returns a sentence about what is wrong, or `undefined` while connected. */
   trouble(): string | undefined {
     return this.#connection === undefined ? this.#trouble : undefined;
   }
 
-  /** Calls back for this connection, if there is one, and for every later one. Returns the way to stop that. */
+  /**
+   * Calls `listener` for the current connection, if there is one, and for every later one. Returns a function that
+   * stops this.
+   */
   onConnection(listener: (connection: NatsConnection) => void): () => void {
     this.#listeners.add(listener);
     if (this.#connection !== undefined) listener(this.#connection);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The connection; waits a moment for one. */
+  /** Resolves with the connection. Waits a short time for one. */
   async connection(): Promise<NatsConnection> {
     if (this.#connection === undefined && !this.closed) await this.#wait();
     if (this.#connection === undefined) throw new BusUnavailable(this.#trouble);
@@ -110,7 +114,7 @@ export class NatsLink {
     }
   }
 
-  /** False when it did not come to a usable connection. */
+  /** Resolves with false when no usable connection was made. */
   async #serveOneConnection(): Promise<boolean> {
     let connection: NatsConnection | undefined;
     try {
@@ -148,7 +152,9 @@ export class NatsLink {
     });
   }
 
-  /** With any object here, even an empty one, the library says nothing to a server that offers no TLS, not even the password. */
+  /**
+   * With any object here, even an empty one, the library sends nothing to a server without TLS, not even the password.
+   */
   #tls(): TlsClient | undefined {
     const { servers, tls } = this.#access;
     return tls ?? (servers.some((server) => server.startsWith(TLS_SCHEME)) ? {} : undefined);

@@ -37,20 +37,20 @@ import {
 const EXPECTED_STREAM = headerLine('Nats-Expected-Stream', STREAM);
 
 export interface NatsBusOptions extends NatsAccess {
-  /** A publisher looks after the stream; a consumer needs, and has, no right to. */
+  /** A publisher manages the stream. A consumer does not need to, and its permissions do not allow it. */
   readonly role: 'publisher' | 'consumer';
   readonly clock: Clock;
   readonly log: Log;
-  /** Publishers: which store the stream is derived from. A stream of another one is dropped. */
+  /** Publishers only: the incarnation of the store behind the stream. A stream of another incarnation is dropped. */
   readonly incarnation?: string;
 }
 
-/** Connects in the background and stays connected; calls say `BusUnavailable` while there is no connection. */
+/** Connects in the background and stays connected. Calls throw `BusUnavailable` while there is no connection. */
 export function createNatsBus(options: NatsBusOptions): Bus {
   return new NatsBus(options);
 }
 
-/** Every client may only listen on inboxes of its own user. */
+/** Each client may listen only on inboxes of its own user. */
 export function inboxPrefixOf(user: string): string {
   return `_INBOX_${subjectToken(user)}`;
 }
@@ -62,11 +62,11 @@ class NatsBus implements Bus {
   readonly #open = new Set<Subscription>();
   readonly retained?: Retained;
   readonly changesAtOnce = NATS_CHANGES_AT_ONCE;
-  /** Publishers: what is on its way to the stream on the connection of now. */
+  /** Publishers only: the requests in flight to the stream on the current connection. */
   #storing: { readonly on: NatsConnection; readonly requests: StoreRequests } | undefined;
   /**
-   * After a purge that moved the next sequence on, the server (2.9) goes on comparing with its count from before: how far that
-   * is behind, as learned on this connection. Knowing it saves asking again for every change.
+   * After a purge that moved the next sequence forward, the server (2.9) still compares with its previous count. This
+   * is the difference, as learned on this connection. It saves a retry for every change.
    */
   #behind: { readonly on: NatsConnection; readonly by: number } | undefined;
 
@@ -105,8 +105,9 @@ class NatsBus implements Bus {
   }
 
   /**
-   * Another publisher let the stream start anew while they were on their way, and the server (2.9), which goes on with its count from
-   * before, took them for those that come next. Nobody may take them for the changes of those revisions: all is dropped and told.
+   * Another publisher restarted the stream while these messages were in flight. The server (2.9) continued with its
+   * previous count and stored them as the next ones. No consumer may take them for the changes of those revisions, so
+   * this drops everything and reports it.
    */
   async #dropMisplaced(connection: NatsConnection, sequence: number, revision: number): Promise<never> {
     this.#options.log.warn('dropping the change stream: changes came to places of others', { sequence, revision });
@@ -121,7 +122,7 @@ class NatsBus implements Bus {
     await ensureStream(request, this.#description());
   }
 
-  /** Answers the sequence of the last of them. */
+  /** Resolves with the sequence of the last message. */
   async #storeInPlace(
     connection: NatsConnection,
     messages: readonly BusMessage[],
@@ -134,7 +135,7 @@ class NatsBus implements Bus {
       if (!(error instanceof OutOfPlace)) throw error;
       const { lastSequence } = await this.#stateOf(requestOn(connection));
       if (lastSequence !== expectedLast) throw new OutOfPlace(lastSequence);
-      // Two publishers that both come here still exclude each other: the server counts the first message stored.
+      // Two publishers that both reach this line still exclude each other: the server counts the first stored message.
       const by = lastSequence - error.last;
       const sequence = decodeAcknowledgement(await this.#store(connection, messages, by));
       this.#behind = { on: connection, by };
@@ -143,8 +144,8 @@ class NatsBus implements Bus {
   }
 
   /**
-   * Answers the acknowledgement of the last of them. The others have none: each is stored only right behind the one before it, so
-   * the stream that took the last has them all, and one that refused any of them refuses the last.
+   * Resolves with the acknowledgement of the last message. The others need none: each is stored only directly after the
+   * one before it. So a stream that stored the last has them all, and a stream that refused one refuses the last.
    */
   async #store(connection: NatsConnection, messages: readonly BusMessage[], behind: number): Promise<string> {
     if (this.#storing?.on !== connection) throw new BusUnavailable('this client does not publish changes');
@@ -154,7 +155,7 @@ class NatsBus implements Bus {
     try {
       return await requests.send(stretch);
     } catch (error) {
-      // The stream was removed behind our back. Made anew it is empty, and the relay will see that.
+      // Somebody removed the stream. It is created again empty; the relay detects that.
       if (error instanceof NobodyStores) await this.#prepareStream(requestOn(connection));
       throw unavailable('publish', error);
     }
@@ -178,7 +179,8 @@ class NatsBus implements Bus {
       },
     };
     this.#open.add(subscription);
-    // Messages published from now on are meant to arrive; without a connection they will, by replay, or interrupt.
+    // The subscription takes effect for messages published from now on. Without a connection it takes effect later, by
+    // replay or by interruption.
     await this.#link.connection().catch((error: unknown) => {
       this.#options.log.info('subscribed without a connection', { error });
     });
@@ -222,7 +224,8 @@ class NatsBus implements Bus {
       restartAfter: async (revision) => {
         const on = await request();
         this.#behind = undefined;
-        // Not purged as it is: the server (2.9) would go on with its count from before, and take what others have on their way.
+        // A plain purge is not enough: the server (2.9) would keep its previous count and accept messages that other
+        // publishers have in flight.
         if ((await this.#stateOf(on)).lastSequence > 0) await this.#emptyStream(on);
         if (revision > 0) await purgeStream(on, revision + 1);
         (await this.#link.connection()).publish(RESTART_SUBJECT);
@@ -262,7 +265,7 @@ class NatsBus implements Bus {
   }
 }
 
-/** One subscription over all connections. */
+/** One subscription that outlives its connections. */
 interface Followed {
   readonly on: (connection: NatsConnection) => Promise<void>;
   readonly stop: () => void;
@@ -273,7 +276,7 @@ interface Handlers {
   readonly onInterruption: () => void;
 }
 
-/** Drops what the subscriber did not ask for, and everything once it is closed. */
+/** Drops messages that the subscriber did not ask for, and all messages after it is closed. */
 function guard(patterns: readonly string[], options: SubscribeOptions): Handlers & { readonly close: () => void } {
   const { after, onMessage, onInterruption } = options;
   let closed = false;
@@ -293,7 +296,10 @@ function guard(patterns: readonly string[], options: SubscribeOptions): Handlers
   };
 }
 
-/** A handler that throws is a bug: it must reach the process, and must not break the connection it was called from. */
+/**
+ * A handler that throws is a bug. The error must reach the process and must not break the connection that called the
+ * handler.
+ */
 function handle(run: () => void): void {
   try {
     run();
@@ -304,7 +310,10 @@ function handle(run: () => void): void {
   }
 }
 
-/** What is published outside the stream. Every role may read these two subjects, so each is asked for by name. */
+/**
+ * Listens to the messages outside the stream. Every role may read these two subjects only, so each is subscribed by
+ * name.
+ */
 function listen(
   connection: NatsConnection,
   onArrival: (subject: string, body: string, headers: MsgHdrs | undefined) => void,
@@ -322,9 +331,12 @@ function listen(
   };
 }
 
-/** What was asked for so far is known to the server, or the connection is lost and the next one asks again. */
+/**
+ * Resolves when the server knows all subscriptions made so far, or when the connection is lost: the next connection
+ * subscribes again.
+ */
 async function reached(connection: NatsConnection): Promise<void> {
-  // The library leaves a flush without an answer for ever when the connection is lost.
+  // When the connection is lost, the library never settles a pending flush.
   await Promise.race([connection.flush().catch(() => undefined), connection.closed()]);
 }
 
@@ -347,7 +359,7 @@ function isNoResponders(error: unknown): boolean {
   return error instanceof NatsError && error.code === '503';
 }
 
-/** What the server takes, as it said when we connected; a server that says nothing takes what servers take by default. */
+/** The payload limit that the server sent on connect. A server that sends none has the default limit. */
 const payloadBytesMax = ({ info }: NatsConnection): number => info?.max_payload ?? 1024 * 1024;
 
 function outgoing(message: BusMessage, expectedLast: number, bytesMax: number): Outgoing {

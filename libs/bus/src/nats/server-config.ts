@@ -6,7 +6,7 @@ import { STREAM } from './jetstream-api.ts';
 import { inboxPrefixOf } from './nats-bus.ts';
 import { RESTART_SUBJECT, STREAM_SUBJECTS, SYSTEM_SUBJECTS, wireFilter } from './wire.ts';
 
-/** Who connects to NATS. Only apiservers publish; a node reads nothing but the pods bound to it. */
+/** The users of NATS. Only API servers publish. A node reads only the pods bound to it. */
 export type NatsRole =
   | { readonly kind: 'apiserver' | 'scheduler' | 'controller-manager' }
   | { readonly kind: 'node'; readonly nodeName: string };
@@ -19,11 +19,14 @@ export interface NatsUser {
 export interface NatsServerConfig {
   readonly host: string;
   readonly port: number;
-  /** HTTP port for health checks from the same machine: it tells everybody about everybody. Absent = none. */
+  /** HTTP port for health checks from the same machine. It has no access control. Absent means no port. */
   readonly monitoringPort?: number;
   readonly storeDir: string;
   readonly users: readonly NatsUser[];
-  /** Then nobody is served in the clear. `clientCaFile`: nor without a certificate of that authority. */
+  /**
+   * With this set, the server refuses clients without TLS. With `clientCaFile` it also requires a client certificate of
+   * that authority.
+   */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };
 }
 
@@ -31,7 +34,10 @@ export function natsUserName(role: NatsRole): string {
   return role.kind === 'node' ? nodeUserName(role.nodeName) : role.kind;
 }
 
-/** Configuration of a NATS server (2.9 or later) that gives every role exactly what it needs. JSON is valid there. */
+/**
+ * Composes the configuration of a NATS server (2.9 or later) that gives each role exactly the permissions it needs.
+ * JSON is valid there.
+ */
 export function natsServerConfig(config: NatsServerConfig): string {
   const { host, port, monitoringPort, tls } = config;
   const sections = {
@@ -61,7 +67,7 @@ function tlsSection({ certFile, keyFile, clientCaFile }: NonNullable<NatsServerC
   return clientCaFile === undefined ? own : { ...own, ca_file: clientCaFile, verify: true };
 }
 
-/** The server's own default of half a second is short for a machine that is busy with its start. */
+/** The server's default of half a second is too short for a busy machine that is starting. */
 const TLS_HANDSHAKE_SECONDS = 5;
 
 interface Permissions {
@@ -96,12 +102,15 @@ function permissionsOf(role: NatsRole): Permissions {
   }
 }
 
-/** The server refuses a consumer whose filter is another one than the request's subject says. */
+/** The server refuses a consumer whose filter differs from the one in the subject of the request. */
 function consumersOf(name: string, filter: string): string {
   return `$JS.API.CONSUMER.CREATE.${STREAM}.${name}.${filter}`;
 }
 
-/** A fixed set of names, which bounds the consumers that a stolen credential can create. The server takes the name of the subject, not of the body. */
+/**
+ * A fixed set of names bounds the consumers that a stolen credential can create. The server takes the name from the
+ * subject, not from the body.
+ */
 function nodeConsumers(role: NatsRole & { readonly kind: 'node' }): readonly string[] {
   const names = consumerNamesOf(natsUserName(role)) ?? [];
   return names.flatMap((name) => [

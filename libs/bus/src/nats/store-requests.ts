@@ -2,7 +2,7 @@ import { type Clock, InFlight, type Timer } from '@holdfast/platform';
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from 'nats';
 import { NATS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 
-/** Nobody takes what was published: the stream is gone. */
+/** The stream is gone: nothing stores what was published. */
 export class NobodyStores extends Error {
   override readonly name = 'NobodyStores';
 }
@@ -20,8 +20,8 @@ interface Waiting {
 }
 
 /**
- * Publishes of one connection and the answers that they wait for. The library's own requests take a timer, an error with its
- * stack and two promises each; these share one inbox and one timer.
+ * Publishes of one connection that wait for their replies. The library's own requests each cost a timer, an error with
+ * a stack and two promises. These requests share one inbox and one timer.
  */
 export class StoreRequests {
   readonly #connection: NatsConnection;
@@ -40,8 +40,8 @@ export class StoreRequests {
   }
 
   /**
-   * They leave together and in order; only the last is answered. Resolves with the text of that answer. Rejects with `NobodyStores`,
-   * or with what is wrong with the connection.
+   * Sends the messages together and in order; only the last is acknowledged. Resolves with the text of that
+   * acknowledgement. Rejects with `NobodyStores`, or with the error of the connection.
    */
   send(messages: readonly Outgoing[]): Promise<string> {
     return new Promise((resolve, reject) => {

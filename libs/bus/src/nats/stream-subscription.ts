@@ -11,7 +11,7 @@ export interface StreamSubscriptionDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly inboxPrefix: string;
-  /** The names that this user's consumers can have; `undefined`: any. */
+  /** The allowed names of this user's consumers; `undefined` allows any name. */
   readonly consumerNames: readonly string[] | undefined;
   readonly filter: string;
   readonly after: number | undefined;
@@ -21,15 +21,16 @@ export interface StreamSubscriptionDeps {
 }
 
 /**
- * The stream's messages of one filter, in order, each once. The server numbers what it sends to a consumer; on a missing
- * number, on silence, or on a new connection the consumer is made anew after the last sequence that arrived, so nothing is
- * lost as long as the stream still has it. When it has not, or when it is not the stream it was, that is an interruption.
+ * Delivers the messages of one filter in order, each once. The server numbers the messages of a consumer. After a
+ * missing number, silence or a new connection this creates the consumer again after the last sequence that arrived, so
+ * nothing is lost as long as the stream still has it. When the stream has lost it, or is a different stream, the
+ * subscriber gets an interruption.
  */
 export class StreamSubscription {
   readonly #deps: StreamSubscriptionDeps;
-  /** All messages of the filter up to here have arrived; `undefined` until the first consumer was made. */
+  /** All messages of the filter up to this sequence have arrived; `undefined` until the first consumer exists. */
   #position: number | undefined;
-  /** Raised whenever the consumer is given up: what still arrives for an older one is dropped. */
+  /** Incremented whenever the consumer is abandoned. Messages of an older generation are dropped. */
   #generation = 0;
   #connection: NatsConnection | undefined;
   #inbox: NatsSubscription | undefined;
@@ -37,16 +38,16 @@ export class StreamSubscription {
   #silence: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = NATS_RETRY_FIRST_MS;
-  /** Which name is taken from its consumer next, when none becomes free. */
+  /** Index of the name whose consumer is replaced next, when no name becomes free. */
   #nextVictim = 0;
-  /** Arrived before the answer that says where the consumer starts. */
+  /** Messages that arrived before the reply with the start position of the consumer. */
   #early: Msg[] | undefined;
 
   constructor(deps: StreamSubscriptionDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves when the consumer stands, or will be tried again later. */
+  /** Resolves when the consumer exists, or when a later retry is scheduled. */
   async establish(connection: NatsConnection): Promise<void> {
     this.abandon();
     const generation = this.#generation;
@@ -68,19 +69,22 @@ export class StreamSubscription {
     }
   }
 
-  /** No message is handed on until the next `establish`. */
+  /** Delivers no message until the next `establish`. */
   abandon(): void {
     this.#generation += 1;
     this.#silence?.cancel();
     this.#retry?.cancel();
-    // On a connection that is gone there is nothing to take back.
+    // On a closed connection there is nothing to unsubscribe.
     if (this.#connection?.isClosed() === false) this.#inbox?.unsubscribe();
     this.#inbox = undefined;
     this.#connection = undefined;
     this.#early = undefined;
   }
 
-  /** A consumer that goes on after its process died is waited for; one that stays must give way, or nothing would arrive for ever. */
+  /**
+   * Waits for a consumer that outlived its process. One that stays is replaced, because otherwise nothing would ever
+   * arrive.
+   */
   async #chooseName(request: Request): Promise<string> {
     const { consumerNames } = this.#deps;
     if (consumerNames === undefined) return nuid.next();
@@ -96,8 +100,8 @@ export class StreamSubscription {
 
   #begin(generation: number, startsAfter: number): void {
     const { after } = this.#deps;
-    // At first a stream that ends before `after` is only late; one that begins above it has dropped something. Later any
-    // other place than the last one means that the stream lost messages.
+    // On the first call, a stream that ends before `after` is only late, and one that begins above it has dropped
+    // messages. On later calls, any position other than the last one means that the stream lost messages.
     const broken =
       this.#position === undefined ? after !== undefined && startsAfter > after : startsAfter !== this.#position;
     this.#position = startsAfter;
@@ -142,7 +146,7 @@ export class StreamSubscription {
     }
   }
 
-  /** Heartbeats and flow control of the consumer. */
+  /** Handles heartbeats and flow control of the consumer. */
   #control(generation: number, msg: Msg): void {
     this.#heard(generation);
     if (msg.reply !== undefined && msg.reply !== '') msg.respond();

@@ -5,21 +5,22 @@ import { HEARTBEAT_SUBJECT, matchesSubject } from '../subjects.ts';
 import { headerLine } from './header-lines.ts';
 
 /**
- * How changes look on NATS. The stream holds ONE message per revision, so that its sequence is the revision; a change that
- * moves a pod from pending to a node must therefore reach the subscribers of both from one subject:
+ * The format of changes on NATS. The stream holds ONE message per revision, so that its sequence is the revision. A
+ * change that moves a pod from pending to a node must therefore reach the subscribers of both from one subject:
  *
  *     k8s.ev.pods.<pend or ->.<node or ->.<namespace>.<name>
  *
- * `pend.-` is a pending pod, `pend.<node>` its binding, `-.<node>` any later change. A node's filter is `pods.*.<node>.>`,
- * the filter of pending pods `pods.pend.*.>`: one filter each, because only a consumer with a single filter can be
- * limited by permissions (and NATS before 2.10 knows no other). All other subjects are the same as on the port.
+ * `pend.-` is a pending pod, `pend.<node>` its binding, `-.<node>` any later change. A node's filter is
+ * `pods.*.<node>.>`. The filter of pending pods is `pods.pend.*.>`. Each is one filter, because only a consumer with a
+ * single filter can be limited by permissions (and NATS before 2.10 supports no other). All other subjects are the same
+ * as on the port.
  */
 export const STREAM_SUBJECTS = ['k8s.ev.pods.>', 'k8s.ev.obj.>'] as const;
 
-/** Core NATS, not kept: the stream starts anew at another revision. */
+/** Sent on core NATS and not kept: the stream restarts at another revision. */
 export const RESTART_SUBJECT = 'k8s.ev.sys.restart';
 
-/** Everything that is published outside the stream. */
+/** Matches everything that is published outside the stream. */
 export const SYSTEM_SUBJECTS = 'k8s.ev.sys.>';
 
 const PODS = 'k8s.ev.pods';
@@ -30,23 +31,25 @@ const PEND = 'pend';
 
 const PREVIOUS = 'Hf-Previous';
 const DEPARTED_PREVIOUS = 'Hf-Departed-Previous';
-/** Length of the change in the body; the departure follows. Present only with a departure. */
+/** Length of the change in the body; the departure follows it. Present only with a departure. */
 const SPLIT = 'Hf-Split';
 const REVISION = 'Hf-Revision';
 
 export interface WireMessage {
   readonly subject: string;
   readonly body: string;
-  /** Lines, as of `headerLine`. */
+  /** Lines in the format of `headerLine`. */
   readonly headers: string;
 }
 
-/** More than the headers and the departure of a change ever take. */
+/** Upper bound of the headers and the departure of one change. */
 const BESIDE_DATA_BYTES = 8 * 1024;
-/** Of UTF-8, for each unit of a text. */
+/** UTF-8 bytes per UTF-16 code unit. */
 const BYTES_PER_CHARACTER_MAX = 3;
 
-/** A change that the server would not take, with all that belongs to it, goes without its object: the one behind it must not wait for ever. */
+/**
+ * Omits the object of a change that exceeds the server's payload limit: the changes after it must not wait for ever.
+ */
 export function encodeChange(message: BusMessage, payloadBytesMax: number): WireMessage {
   const { departure } = message;
   const data = dataOf(message, payloadBytesMax - BESIDE_DATA_BYTES);
@@ -67,7 +70,7 @@ function dataOf({ data, brief = data }: BusMessage, bytesMax: number): string {
   return Buffer.byteLength(data) <= bytesMax ? data : brief;
 }
 
-/** What subscribers get: the change, and the departure it carries if there is one. */
+/** Returns the messages that subscribers get: the change, and its departure if there is one. */
 export function decodeChange(wire: {
   readonly subject: string;
   readonly sequence: number;
@@ -99,8 +102,8 @@ export function decodeHeartbeat(body: string, headers: MsgHdrs | undefined): Bus
 }
 
 /**
- * The narrowest single filter that takes all of the patterns; `undefined` when none of them concerns the stream. It may take
- * more than they do: the subscriber drops the rest with `matchesSubject`.
+ * Returns the narrowest single filter that covers all patterns; `undefined` when none of them concerns the stream. The
+ * filter may match more than the patterns: the subscriber drops the rest with `matchesSubject`.
  */
 export function wireFilter(patterns: readonly string[]): string | undefined {
   const filters = [...new Set(patterns.filter((pattern) => !isSystem(pattern)).map(wirePattern))];
@@ -112,7 +115,7 @@ export function wireFilter(patterns: readonly string[]): string | undefined {
     .join('.')}.>`;
 }
 
-/** True when a pattern takes what is published outside the stream. */
+/** True when a pattern matches a subject outside the stream. */
 export function takesHeartbeats(patterns: readonly string[]): boolean {
   return patterns.some((pattern) => matchesSubject(pattern, HEARTBEAT_SUBJECT));
 }
@@ -136,7 +139,7 @@ function wirePattern(pattern: string): string {
   return pattern;
 }
 
-/** The subject of the change and, if it is a binding, the one that the pod left. */
+/** Returns the subject of the change and, for a binding, the subject that the pod left. */
 function logicalSubjects(subject: string): readonly string[] {
   const [, , kind, from = '', to = '', ...pod] = subject.split('.');
   if (kind !== 'pods') return [subject];

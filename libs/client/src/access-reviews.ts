@@ -5,12 +5,12 @@ import type { ApiClient } from './port.ts';
 export interface AccessReviewsOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
-  /** Answers are kept for a moment, and no more of them than that. */
+  /** How long a verdict is cached, and the maximum number of cached verdicts. */
   readonly keptMs: number;
   readonly keptMax: number;
 }
 
-/** Whom a certificate or a token names. */
+/** The identity in a certificate or a token. */
 export interface Caller {
   readonly user: string;
   readonly groups: readonly string[];
@@ -21,10 +21,13 @@ export type AccessVerdict =
   | { readonly kind: 'allowed' | 'forbidden'; readonly caller: Caller }
   | { readonly kind: 'unauthenticated' };
 
-/** Whether a caller, or the owner of a bearer token, may do this. Rejects when the API does not answer. */
+/** Decides whether a caller, or the owner of a bearer token, may do this. Rejects when the API does not answer. */
 export type AccessReviews = (credential: Caller | string, attributes: AccessAttributes) => Promise<AccessVerdict>;
 
-/** Asks the API who callers are and what they may do, as servers beside the API do it in Kubernetes. */
+/**
+ * Asks the API for authentication (TokenReview) and authorization (SubjectAccessReview), as other Kubernetes servers
+ * beside the API do.
+ */
 export function createAccessReviews({ client, clock, keptMs, keptMax }: AccessReviewsOptions): AccessReviews {
   const kept = new Map<string, { readonly untilMs: number; readonly verdict: Promise<AccessVerdict> }>();
   return async (credential, attributes) => {
@@ -35,7 +38,7 @@ export function createAccessReviews({ client, clock, keptMs, keptMax }: AccessRe
     const verdict = ask(client, credential, attributes);
     if (kept.size >= keptMax) kept.clear();
     kept.set(key, { untilMs: nowMs + keptMs, verdict });
-    // An answer that did not come is asked for again.
+    // A failed request must not stay in the cache.
     verdict.catch(() => kept.delete(key));
     return verdict;
   };

@@ -18,16 +18,16 @@ import { wholeAnswer } from './whole-answer.ts';
 
 export interface ApiClientOptions {
   readonly transport: ApiTransport;
-  /** A function is asked at every request, so that a rotated token is picked up. */
+  /** A function runs for every request, so that a rotated token takes effect. */
   readonly token?: string | (() => string);
   readonly userAgent: string;
-  /** Which machine a kubelet is, see `NodeIncarnation`. */
+  /** The incarnation of a kubelet's machine, see `NodeIncarnation`. */
   readonly incarnation?: string | undefined;
-  /** Present: what is turned away with 429 and a Retry-After is sent again after that time. */
+  /** With a clock, the client waits and repeats requests that were rejected with 429 and a Retry-After. */
   readonly clock?: Clock;
 }
 
-/** Shared by all requests without one, and read only. */
+/** All requests without a query share this. Never change it. */
 const NO_QUERY = new URLSearchParams();
 
 type Send = (method: HttpMethod, path: string, extra?: Partial<ApiRequest>) => Promise<ApiResponse>;
@@ -89,7 +89,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 }
 
-/** Adds what every request of this identity carries and turns answers of 400 and above into `StatusError`. */
+/** Adds the headers that every request of this identity carries. Throws `StatusError` for a status of 400 or above. */
 function createSend(options: ApiClientOptions): Send {
   const { transport, token, userAgent, incarnation, clock } = options;
   const machine = incarnation === undefined ? {} : { [INCARNATION_HEADER]: incarnation };

@@ -1,10 +1,10 @@
 import type { Clock, Random } from '@holdfast/platform';
 
-/** Doubling waits with jitter (half to whole), for a loop that retries for ever. */
+/** Waits that double, with jitter (half to whole), for a loop that retries for ever. */
 export interface Backoff {
   wait(signal: AbortSignal): Promise<void>;
   reset(): void;
-  /** Waits since the last reset. */
+  /** Number of waits since the last reset. */
   failures(): number;
 }
 

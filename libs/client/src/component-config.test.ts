@@ -15,7 +15,7 @@ const SOUND = {
   'token-file': 'abc.DEF-1\n',
 };
 
-/** `api-servers` as it is, the others as files that hold the text. */
+/** Takes `api-servers` as it is and writes the other values to files. */
 async function connect(folder: string, settings: typeof SOUND): Promise<void> {
   const argv = Object.entries(settings).map(([name, text]) => {
     if (name === 'api-servers') return `--${name}=${text}`;

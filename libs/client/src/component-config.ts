@@ -25,7 +25,9 @@ import { TOKEN_RELOAD_MS } from './limits.ts';
 import type { ApiClient } from './port.ts';
 import { createHttpsTransport } from './transport/https.ts';
 
-/** What every component that talks to the API over the network takes; its own settings are spread beside these. */
+/**
+ * The settings of every component that talks to the API over the network. Each component spreads them beside its own.
+ */
 export const COMPONENT_SETTINGS = {
   'api-servers': { kind: 'list', help: 'addresses of the API servers, https://host:port' },
   'ca-file': { kind: 'file', help: 'PEM file of the authority that signed the API servers' },
@@ -44,7 +46,7 @@ export const COMPONENT_SETTINGS = {
 
 export type ComponentSettings = Settings<typeof COMPONENT_SETTINGS>;
 
-/** What a component in a process of its own works with. */
+/** The tools of a component that runs in a process of its own. */
 export interface Component {
   readonly client: ApiClient;
   readonly bus: Bus | undefined;
@@ -53,11 +55,14 @@ export interface Component {
   readonly ids: Ids;
   readonly log: Log;
   readonly tracer: Tracer | undefined;
-  /** Ends last. */
+  /** Stop it last. */
   readonly connection: Service;
 }
 
-/** Of the machine, and of the outside world. Nothing is sent yet, so it works while the servers are down. */
+/**
+ * Opens what a component needs of the machine and of the network. It sends nothing yet, so it works while the servers
+ * are down.
+ */
 export async function openComponent(
   settings: ComponentSettings,
   {
@@ -84,7 +89,7 @@ export interface ComponentConnection {
   close(): Promise<void>;
 }
 
-/** For one identity. */
+/** Connects with one identity. */
 export async function connectComponent(
   settings: ComponentSettings,
   deps: {
@@ -115,7 +120,7 @@ async function connectBus(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<Bus | undefined> {
   if (settings.bus === undefined) return undefined;
-  // Loaded on demand: a component without a bus does not pay for the NATS client.
+  // Loaded on demand: a component without a bus does not load the NATS client.
   const { createNatsBus } = await import('@holdfast/bus/nats');
   const user = settings['bus-user'];
   const password = settings['bus-password'];
@@ -131,14 +136,17 @@ async function connectBus(
   });
 }
 
-/** With anything else in it no server would be believed, and each request would say so. */
+/** Checks the file here: with wrong content every request would fail to verify the server. */
 function readAuthority(path: string): string {
   const text = readSettingFile('ca-file', path);
   if (isCertificate(text)) return text;
   throw unfitFile(`the file of --ca-file, ${path}, is no certificate`, 'name the certificate of the authority, in PEM');
 }
 
-/** A rotated token is picked up within `TOKEN_RELOAD_MS`; while the file cannot be read, or holds none, the last token is used. */
+/**
+ * Returns a function that reads a rotated token within `TOKEN_RELOAD_MS`. While the file is unreadable or empty it
+ * returns the last token.
+ */
 function createTokenReader(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): () => string {
   let token = readToken(path);
   let readAt = clock.monotonic();

@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs';
 import type { Json } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 
-/** The file cannot be used; one mistake per line, each with its field. */
+/** The file is invalid. The message has one line per mistake, each with its field. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
 export interface ConfigurationForm<T> {
-  /** In the words of the operator, such as `the scheduler's configuration`. */
+  /** What the file is, for error messages: `the scheduler's configuration`. */
   readonly what: string;
   readonly nextStep: string;
   /** Throws a ConfigurationError that names every mistake. */
   decode(file: Json): T;
 }
 
-/** The file of `--config`, YAML or JSON, or an OperatorError that names every mistake in it. */
+/** Reads the file of `--config` as YAML or JSON. Throws an OperatorError that names every mistake. */
 export async function readConfigurationFile<T>(path: string, form: ConfigurationForm<T>): Promise<T> {
-  // Loaded on demand: without a file nobody pays for the parser.
+  // Loaded on demand: without a file the parser is not needed.
   const { parse } = await import('yaml');
   try {
     return form.decode(decodeYaml(readFileSync(path, 'utf8'), parse));
@@ -37,7 +37,7 @@ function decodeYaml(text: string, parse: (text: string) => unknown): Json {
   return (parse(text) ?? null) as Json;
 }
 
-/** Of the one who wrote the file, or of the machine; anything else is ours. */
+/** True for mistakes in the file and faults of the machine. Any other error is a bug. */
 const isMistake = (error: unknown): error is Error =>
   error instanceof Error &&
   (error instanceof ConfigurationError || error.name.startsWith('YAML') || ('code' in error && 'syscall' in error));

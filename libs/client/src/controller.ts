@@ -4,14 +4,14 @@ import { IMMEDIATE_CONFLICT_RETRIES, RECONCILE_DEADLINE_MS } from './limits.ts';
 import type { ReconcileResult, WorkQueue } from './port.ts';
 
 /**
- * One pass over one key: observe, decide, apply. Rejecting asks for another pass (a 409 at once, anything else after the
- * key's back-off). `signal` aborts at the deadline and when the controller stops.
+ * One pass over one key: observe, decide, apply. A rejection requeues the key (a 409 immediately, anything else after
+ * the key's back-off). `signal` aborts at the deadline and when the controller stops.
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
 
 export interface ControllerOptions {
   readonly name: string;
-  /** Owned by the controller from now on: it shuts the queue down when it stops. */
+  /** The controller owns the queue and shuts it down when it stops. */
   readonly queue: WorkQueue;
   readonly workers: number;
   readonly reconcile: Reconcile;
@@ -28,7 +28,7 @@ export interface ControllerCounters {
   readonly failures: number;
   readonly deadlines: number;
   readonly active: number;
-  /** Passes that ignore their aborted signal. Their keys stay locked until they end. */
+  /** Passes that ignore their aborted signal. Their keys stay locked until the passes end. */
   readonly overdue: number;
 }
 
@@ -50,7 +50,7 @@ class ControllerLoop implements Controller {
   readonly #stopping = new AbortController();
   readonly #conflictsOf = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
-  /** Of the passes under way: a signal that follows two others costs more than a short pass. */
+  /** The abort controllers of running passes. A signal that combines two others costs more than a short pass. */
   readonly #endings = new Set<AbortController>();
   readonly #totals = { passes: 0, conflicts: 0, failures: 0, deadlines: 0, active: 0, overdue: 0 };
   #workers: readonly Promise<void>[] = [];
@@ -83,7 +83,10 @@ class ControllerLoop implements Controller {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) await this.#pass(key);
   }
 
-  /** Ends with the pass, or at its deadline: then the worker goes on and the key stays locked until the pass ends. */
+  /**
+   * Resolves when the pass ends or at its deadline. After the deadline the worker continues with other keys, and this
+   * key stays locked until the pass ends.
+   */
   async #pass(key: string): Promise<void> {
     const { clock, deadlineMs = RECONCILE_DEADLINE_MS, log } = this.#options;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

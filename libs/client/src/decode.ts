@@ -4,8 +4,8 @@ import type { DiscoveredResource, KubeList } from './port.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 
 /**
- * The only place where an answer of the API gets a type. The server validated the object when it was stored, so only the
- * frame is checked here.
+ * The only place where a response of the API gets a type. The server validated the object when it stored it, so this
+ * checks only the outer structure.
  */
 export function decodeObject<T extends KubeObject>(resource: ResourceRef<T>, value: unknown): T {
   const record = asRecord(value, 'an object');
@@ -26,7 +26,7 @@ export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value
   };
 }
 
-/** An APIResourceList. Subresources are left out, and so is what is not described. */
+/** Decodes an APIResourceList. Drops subresources and entries that miss their name or kind. */
 export function decodeResources(
   { group, version }: Pick<ResourceRef, 'group' | 'version'>,
   value: unknown,
@@ -45,14 +45,14 @@ export function jsonOf(response: ApiResponse): unknown {
   throw new TransportError(`expected a JSON answer, got ${response.body.kind} with status ${response.status}`);
 }
 
-/** The error that an answer of 400 or above stands for. */
+/** Returns the error for a response with a status of 400 or above. */
 export function statusErrorOf(response: ApiResponse): StatusError {
   if (response.body.kind === 'json') return statusErrorFrom(response.body.value(), response.status);
   const text = response.body.kind === 'text' ? response.body.text : '';
   return new StatusError({ ...fallback(response.status), message: text === '' ? `HTTP ${response.status}` : text });
 }
 
-/** From a `Status` document: the body of an answer, or the object of an ERROR frame. */
+/** Returns the error in a `Status` document: the body of a response, or the object of an ERROR frame. */
 export function statusErrorFrom(value: unknown, httpStatus = 500): StatusError {
   const status = asRecord(value, 'a Status');
   const code = typeof status['code'] === 'number' ? status['code'] : httpStatus;
@@ -69,7 +69,7 @@ export function apiVersionOf(resource: ResourceRef): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** 0 when the object was never stored. */
+/** Returns 0 for an object that was never stored. */
 export function revisionOf(object: KubeObject): number {
   return Number(object.metadata.resourceVersion ?? 0);
 }

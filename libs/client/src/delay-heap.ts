@@ -1,6 +1,6 @@
 import { BinaryHeap } from '@holdfast/platform';
 
-/** Keys with the time at which they become due. A key is in it once, at the earliest time asked for. */
+/** Keys with the time at which they become due. Each key is present once, with the earliest requested time. */
 export interface DelayHeap {
   push(key: string, dueMs: number): void;
   nextDueMs(): number | undefined;
@@ -15,7 +15,7 @@ interface Entry {
   readonly order: number;
 }
 
-/** Replaced and deleted entries stay in the heap until they surface: `live` tells which one counts. */
+/** Replaced and deleted entries stay in the heap until they surface. `live` holds the current entry of each key. */
 export function createDelayHeap(): DelayHeap {
   const heap = new BinaryHeap<Entry>(before);
   const live = new Map<string, Entry>();

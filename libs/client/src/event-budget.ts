@@ -6,7 +6,7 @@ interface Budget {
   refilledAtMs: number;
 }
 
-/** Takes from what an object may write; false when it spams. */
+/** Spends from the event budget of an object. Returns false when the object exceeds it. */
 export type SpendEvent = (about: string, nowMs: number) => boolean;
 
 export function createEventBudgets(): SpendEvent {

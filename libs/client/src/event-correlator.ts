@@ -12,7 +12,7 @@ export interface RawEvent {
   readonly action?: string;
   readonly related?: ObjectReference;
   readonly atMs: number;
-  /** The last of several times. */
+  /** The time of the last occurrence. */
   readonly lastAtMs: number;
   readonly times: number;
 }
@@ -29,11 +29,14 @@ export interface EventDraft {
   readonly count: number;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** Set when an event like this was written before: count that one up. */
+  /** The name of an earlier equal event whose count must be raised. */
   readonly name: string | undefined;
 }
 
-/** Decides what becomes of an event: a new one, one more of a known one, a combined one, or nothing (spam). */
+/**
+ * Decides what happens to an event: write a new one, raise the count of a known one, combine it with others, or drop it
+ * (spam).
+ */
 export interface EventCorrelator {
   correlate(event: RawEvent): EventDraft | undefined;
   remember(draft: EventDraft, written: Event): void;

@@ -5,8 +5,8 @@ import { createEventSeries } from './event-series.ts';
 import { EVENT_INSTANCE_CHARACTERS_MAX } from './limits.ts';
 
 /**
- * `classic`: core/v1 with first and last time and a count, as kubelets and controllers write. `series`: as recorders of
- * events.k8s.io write, so the scheduler: one exact time, and what follows as a series.
+ * `classic`: core/v1 with first and last time and a count, as kubelets and controllers write it. `series`: as the
+ * recorders of events.k8s.io (and so the scheduler) write it, with one exact time and a series for repetitions.
  */
 export type EventFormName = 'classic' | 'series';
 
@@ -27,11 +27,11 @@ type Told = Pick<
   | 'series'
 >;
 
-/** How an event says by whom, when and how often. */
+/** The event fields that hold the reporter, the time and the count. */
 export interface EventForm {
   readonly correlator: EventCorrelator;
   readonly told: (draft: EventDraft) => Told;
-  /** What is changed when it happened again. */
+  /** The patch for a repetition. */
   readonly again: (draft: EventDraft) => Readonly<Record<string, unknown>>;
 }
 

@@ -25,7 +25,7 @@ const pod = (name: string): KubeObject => ({
   metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '7' },
 });
 
-/** `lateMs`: by so much every turn is late. */
+/** `lateMs`: the delay of every turn. */
 function rig(lateMs = 0, extra: Partial<EventRecorderOptions> = {}) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
@@ -180,7 +180,7 @@ test('an object that spams is cut off, others are not', async () => {
   assert.equal(recorder.dropped(), 100 - EVENT_BURST);
 });
 
-/** How many events each turn of a recorder writes when its turns come so late. */
+/** Returns how many events each turn writes when turns are this late. */
 async function perTurn(lateMs: number): Promise<readonly number[]> {
   const { clock, recorder, events } = rig(lateMs);
   for (let i = 0; i < 20; i++) recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });

@@ -17,9 +17,9 @@ export interface EventRecorderOptions {
   readonly client: ApiClient;
   /** `source.component` and `reportingComponent`: `default-scheduler`, `kubelet`. */
   readonly component: string;
-  /** `source.host`, for components of a node; in a series a part of `reportingInstance`. */
+  /** `source.host`, for components of a node. In the `series` form it is a part of `reportingInstance`. */
   readonly host?: string | undefined;
-  /** The default is the classic one. */
+  /** Default: `classic`. */
   readonly form?: EventFormName;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -27,14 +27,14 @@ export interface EventRecorderOptions {
 }
 
 export interface RunningEventRecorder extends EventRecorder, Service {
-  /** Events lost because the queue was full, the object was spamming, or the API did not take them. */
+  /** Events lost because the queue was full, the object exceeded its budget, or the API rejected them. */
   dropped(): number;
   waiting(): number;
 }
 
 /**
- * Writes events one after another in the background, some in each turn of the event loop, and one where turns come late: then
- * the process is busy with what people wait for. `stop` drops what is still waiting.
+ * Writes events one after another in the background. It writes several in each turn of the event loop, but only one
+ * when turns are late: then the process is busy with client work. `stop` drops the queued events.
  */
 export function createEventRecorder(options: EventRecorderOptions): RunningEventRecorder {
   return new BackgroundRecorder(options);
@@ -124,7 +124,7 @@ class BackgroundRecorder implements RunningEventRecorder {
     const { signal } = this.#stopping;
     do {
       const askedMs = clock.monotonic();
-      // Also before the first one: the caller of `event` must not run the client's code.
+      // Yields before the first event, too: the caller of `event` must not run the client's code.
       await clock.sleep(0, signal).catch(() => {});
       const isBusy = clock.monotonic() - askedMs > EVENT_LATE_TURN_MS;
       if (!signal.aborted) await this.#turn(isBusy);
@@ -184,8 +184,9 @@ class BackgroundRecorder implements RunningEventRecorder {
   }
 
   /**
-   * Nanoseconds as Kubernetes writes them: in lists, and so in what `kubectl describe` shows, events of one second stand in the
-   * order in which they happened. Below the millisecond it is by chance, because others name events of the same objects.
+   * Formats the nanoseconds of a name as Kubernetes does. Lists, and so `kubectl describe`, then show the events of one
+   * second in order. The part below a millisecond is arbitrary, because other recorders name events of the same
+   * objects.
    */
   #suffix(atMs: number): string {
     const nanos = BigInt(Math.trunc(atMs)) * NANOS_PER_MS + BigInt(fractionOf(this.#options.ids.suffix(16)));
@@ -216,14 +217,14 @@ class BackgroundRecorder implements RunningEventRecorder {
 
 const NANOS_PER_MS = 1_000_000n;
 
-/** Some number of nanoseconds below a millisecond. */
+/** Derives a number of nanoseconds below one millisecond from the text. */
 function fractionOf(text: string): number {
   let sum = 0;
   for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) % Number(NANOS_PER_MS);
   return sum;
 }
 
-/** Equal events that wait are one that happened several times. */
+/** Equal queued events count as one event that happened several times. */
 function keyOf(
   { kind, metadata: { uid, name, namespace } }: KubeObject,
   event: Parameters<EventRecorder['event']>[1],
@@ -233,7 +234,7 @@ function keyOf(
   return `${kind}/${namespace ?? ''}/${name ?? ''}/${uid ?? ''}/${type}/${reason}/${fieldPath}/${noted}/${message}`;
 }
 
-/** The server looked at the event and said no: trying again cannot help. */
+/** True when the server validated and rejected the event: a retry cannot help. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StatusError && error.code >= 400 && error.code < 500 && error.code !== 429;
 }

@@ -8,13 +8,13 @@ interface Series {
   readonly firstAtMs: number;
   count: number;
   lastAtMs: number;
-  /** Absent until it is written. */
+  /** Absent until the event is written. */
   name: string | undefined;
 }
 
 /**
- * Events that say the same about the same object are one series until nothing was heard of it for a while. What an object that
- * spams does not get written is counted all the same, and told with the next one that is.
+ * Equal events about one object form one series, until none has occurred for a while. Events that exceed the object's
+ * budget are not written but counted; the next written event includes them.
  */
 export function createEventSeries({ clock }: { readonly clock: Clock }): EventCorrelator {
   const spend = createEventBudgets();

@@ -7,7 +7,7 @@ import type { ApiClient, Target } from './port.ts';
 export interface LeaderElectorOptions {
   readonly client: ApiClient;
   readonly lease: Required<Target>;
-  /** Different for every process, also after a restart. */
+  /** Unique per process start. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -15,7 +15,7 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** `signal` aborts when leadership is lost or given up. */
+  /** `signal` aborts when leadership is lost or released. */
   readonly onStartedLeading: (signal: AbortSignal) => void;
   readonly onStoppedLeading: () => void;
   readonly onNewLeader?: (identity: string) => void;
@@ -24,14 +24,14 @@ export interface LeaderElectorOptions {
 export interface LeaderElector extends Service {
   isLeader(): boolean;
   leader(): string | undefined;
-  /** Empty while somebody renews the lease and this process sees it; else a sentence on what is wrong. */
+  /** Empty while some process renews the lease and this process sees that. Otherwise a sentence about what is wrong. */
   problems(): readonly string[];
 }
 
 /**
- * Leadership saves work; it never carries safety, because a stalled leader learns late that it lost (see
- * docs/internals/client.md). A lease is judged by how long this process has seen it unchanged on its own monotonic
- * clock, never by comparing wall clocks.
+ * Leadership saves work. It never provides safety, because a stalled leader learns late that it lost (see
+ * docs/internals/client.md). The elector judges a lease by how long its own monotonic clock has seen it unchanged. It
+ * never compares wall clocks.
  */
 export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
   const elector = {
@@ -107,7 +107,9 @@ class Elector implements LeaderElector {
     }
   }
 
-  /** Renews until it did not succeed for the renew deadline, somebody else holds the lease, or the elector stops. */
+  /**
+   * Renews until no renewal succeeded for the renew deadline, another process holds the lease, or the elector stops.
+   */
   async #keep(): Promise<void> {
     const { clock, renewDeadlineMs } = this.#options;
     const { signal } = this.#stopping;
@@ -122,7 +124,7 @@ class Elector implements LeaderElector {
     }
   }
 
-  /** A renewal without an answer must not outlive the renew deadline: another one may lead after the lease ran out. */
+  /** A pending renewal must not outlive the renew deadline: another process may lead after the lease expires. */
   async #within(attempt: Promise<boolean>, deadlineMs: number): Promise<boolean | undefined> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = this.#options.clock.timer(Math.max(0, deadlineMs), () => resolve(undefined));
@@ -144,7 +146,7 @@ class Elector implements LeaderElector {
     this.#options.onStoppedLeading();
   }
 
-  /** Acquires or renews; false when another one holds it or the API did not agree. */
+  /** Acquires or renews the lease. Resolves with false when another process holds it or the API rejects the write. */
   async #tryOnce(): Promise<boolean> {
     const { client, lease, log } = this.#options;
     try {
@@ -204,7 +206,7 @@ class Elector implements LeaderElector {
     };
   }
 
-  /** Lets the next one lead at once instead of after the lease ran out. */
+  /** Lets the next process lead immediately instead of after the lease expires. */
   async #release(): Promise<void> {
     const { client, lease, clock, identity, log } = this.#options;
     const held = this.#observed;

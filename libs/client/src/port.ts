@@ -1,14 +1,14 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { Service } from '@holdfast/platform';
 
-/** Names one object. `namespace` is left out for cluster-scoped kinds. */
+/** Names one object. Omit `namespace` for cluster-scoped kinds. */
 export interface Target {
   readonly namespace?: string;
   readonly name: string;
 }
 
 export interface ListSelection {
-  /** Absent = all namespaces. */
+  /** Absent means all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -17,7 +17,7 @@ export interface ListSelection {
 export interface KubeList<T> {
   readonly resourceVersion: string;
   readonly continueToken: string | undefined;
-  /** What a reader of the list has seen, if it asked to be told (see `seen.ts`). */
+  /** The reader's view of the history, if it requested that (see `seen.ts`). */
   readonly seen?: string | undefined;
   readonly items: readonly T[];
 }
@@ -30,12 +30,12 @@ export interface TypedWatchEvent<T> {
 export interface DeleteRequest {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  /** Preconditions: refuse with 409 when the stored object is another one. */
+  /** Precondition: the server rejects the delete with 409 when the stored object has another uid or version. */
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
 
-/** What discovery says of one resource. */
+/** One resource in discovery. */
 export interface DiscoveredResource {
   readonly ref: ResourceRef;
   readonly verbs: readonly string[];
@@ -44,13 +44,14 @@ export interface DiscoveredResource {
 export type PatchType = 'json' | 'merge' | 'strategic';
 
 /**
- * The typed face of one identity's access to the API. Objects that come back are deep-frozen and may be shared: copy before
- * changing. Every method rejects with `StatusError` (an answer) or `TransportError` (no answer in time).
+ * Typed access of one identity to the API. Returned objects are deep-frozen and may be shared: copy before you change
+ * them. Every method rejects with `StatusError` (the server answered with an error) or `TransportError` (no answer in
+ * time).
  */
 export interface ApiClient {
-  /** With a subresource: the part of the object that has a form of its own; the reference names that form. */
+  /** With `subresource`, reads the part of the object that has a kind of its own; pass the reference of that kind. */
   get<T extends KubeObject>(resource: ResourceRef<T>, target: Target, subresource?: 'scale'): Promise<T>;
-  /** Like `get`, `undefined` for 404. */
+  /** Like `get`, but resolves with `undefined` for 404. */
   find<T extends KubeObject>(resource: ResourceRef<T>, target: Target): Promise<T | undefined>;
   list<T extends KubeObject>(
     resource: ResourceRef<T>,
@@ -62,12 +63,15 @@ export interface ApiClient {
       readonly signal?: AbortSignal;
     },
   ): Promise<KubeList<T>>;
-  /** Ends when the server ends it or the signal aborts; rejects with a 410 `StatusError` when history is gone. */
+  /**
+   * Ends when the server ends the stream or the signal aborts. Rejects with a 410 `StatusError` when the history is
+   * compacted.
+   */
   watch<T extends KubeObject>(
     resource: ResourceRef<T>,
     options: ListSelection & {
       readonly resourceVersion: string;
-      /** Bookmarks then carry what their reader has seen. */
+      /** With it, bookmarks carry the reader's view of the history. */
       readonly seen?: string;
       readonly signal: AbortSignal;
       readonly timeoutSeconds?: number;
@@ -78,7 +82,7 @@ export interface ApiClient {
   /** Compare-and-swap on the object's `metadata.resourceVersion`. */
   update<T extends KubeObject>(resource: ResourceRef<T>, object: T): Promise<T>;
   updateStatus<T extends KubeObject>(resource: ResourceRef<T>, object: T): Promise<T>;
-  /** The same for a subresource: `finalize` of a namespace, `approval` of a request, `scale` of what can be scaled. */
+  /** The same for a subresource: `finalize` of a namespace, `approval` of a request, `scale` of a scalable object. */
   updateSubresource<T extends KubeObject>(resource: ResourceRef<T>, object: T, subresource: string): Promise<T>;
   patch<T extends KubeObject>(
     resource: ResourceRef<T>,
@@ -86,29 +90,35 @@ export interface ApiClient {
     patch: { readonly type: PatchType; readonly body: unknown; readonly subresource?: 'status' | 'scale' },
   ): Promise<T>;
   delete<T extends KubeObject>(resource: ResourceRef<T>, target: Target, request?: DeleteRequest): Promise<void>;
-  /** The resources of a version, without subresources, as whoever serves it tells them. */
+  /** Lists the resources of a version, without subresources, as the serving server reports them. */
   resourcesOf(group: string, version: string): Promise<readonly DiscoveredResource[]>;
-  /** Assigns a pod to a node; 409 when it has one already or is another pod now. */
+  /** Binds a pod to a node. Rejects with 409 when the pod is already bound or is a different pod now. */
   bind(target: Target, nodeName: string, uid: string): Promise<void>;
-  /** Deletes a pod unless a disruption budget forbids it (429). */
+  /** Evicts a pod. Rejects with 429 while a disruption budget forbids it. */
   evict(target: Target, request?: DeleteRequest): Promise<void>;
 }
 
-/** A local, indexed, eventually current copy of one resource (or a selected part), kept by list + bus events + healing. */
+/**
+ * A local, indexed, eventually current copy of one resource (or a selected part of it). It is kept by a list, bus
+ * messages and recovery from the API.
+ */
 export interface Informer<T extends KubeObject> extends Service {
   /** Resolves after the first complete list was applied. */
   synced(): Promise<void>;
   get(target: Target): T | undefined;
   list(namespace?: string): readonly T[];
-  /** How many `list` would return. */
+  /** The number of objects that `list` would return. */
   count(namespace?: string): number;
   /** Objects for which the index function (see `InformerOptions.indexes`) returned `value`. */
   byIndex(index: string, value: string): readonly T[];
-  /** Calls back after the cache changed. `object` absent = deleted, `old` absent = new. Returns the unsubscribe function. */
+  /**
+   * Calls `listener` after the cache changed. `object` absent means deleted, `old` absent means new. Returns the
+   * unsubscribe function.
+   */
   onChange(listener: (change: InformerChange<T>) => void): () => void;
-  /** Highest revision this copy is known to reflect. */
+  /** Highest revision that this copy reflects. */
   revision(): number;
-  /** Whether it is known to reflect at least this revision of one object: so also when a later deletion of it has arrived. */
+  /** True when the copy reflects at least this revision of one object. That includes a later deletion of the object. */
   reflects(target: Target, revision: number): boolean;
 }
 
@@ -119,24 +129,26 @@ export interface InformerChange<T> {
   readonly old: T | undefined;
 }
 
-/** Keys to work on: de-duplicated, never handed out twice at once, with per-key back-off (client-go semantics). */
+/**
+ * Keys to reconcile: deduplicated, never processed twice at the same time, with back-off per key (client-go semantics).
+ */
 export interface WorkQueue {
   add(key: string): void;
   addAfter(key: string, delayMs: number): void;
-  /** Adds with the key's exponential back-off. */
+  /** Adds the key with its exponential back-off. */
   addRateLimited(key: string): void;
-  /** Forgets the key's back-off. */
+  /** Resets the key's back-off. */
   forget(key: string): void;
-  /** Next key; `undefined` once shut down. Must be followed by `done(key)`. */
+  /** Resolves with the next key, or `undefined` after shutdown. The caller must then call `done(key)`. */
   take(): Promise<string | undefined>;
   done(key: string): void;
   length(): number;
   shutDown(): void;
 }
 
-/** What a pass over one key may ask for. */
+/** The result of one reconcile pass. */
 export interface ReconcileResult {
-  /** Look at the key again after this time even if nothing happens. */
+  /** Requeue the key after this time even if nothing changes. */
   readonly requeueAfterMs?: number;
 }
 
@@ -144,16 +156,16 @@ export interface EventText {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** The part of the object that it is about: `spec.containers{web}`. */
+  /** The part of the object that the event is about: `spec.containers{web}`. */
   readonly fieldPath?: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** What was being done: `Binding`. */
+  /** The action that was taken: `Binding`. */
   readonly action?: string;
-  /** Another object that plays a part: for whom a pod has to go. */
+  /** A second object of the event: the pod for which another pod is preempted. */
   readonly related?: KubeObject;
 }
 
 export interface EventRecorder {
-  /** Never rejects and never blocks its caller: events inform, nothing depends on them. Equal events are counted up. */
+  /** Never rejects and never blocks the caller: events only inform. Equal events raise a count. */
   event(about: KubeObject, event: EventText): void;
 }

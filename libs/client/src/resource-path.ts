@@ -2,7 +2,7 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { invariant } from '@holdfast/platform';
 import type { Target } from './port.ts';
 
-/** `/apis/apps/v1/namespaces/default/deployments`; without a namespace the collection spans all of them. */
+/** `/apis/apps/v1/namespaces/default/deployments`. Without a namespace the collection spans all namespaces. */
 export function collectionPath<T extends KubeObject>(resource: ResourceRef<T>, namespace: string | undefined): string {
   const scope = resource.namespaced && namespace !== undefined ? `/namespaces/${namespace}` : '';
   return `${versionPath(resource)}${scope}/${resource.plural}`;

@@ -24,7 +24,7 @@ const turnedAway = (headers: Record<string, string>): ApiResponse => ({
 interface Rig {
   readonly clock: VirtualClock;
   readonly client: ApiClient;
-  /** When each request came. */
+  /** The arrival time of each request. */
   readonly came: number[];
 }
 

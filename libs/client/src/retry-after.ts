@@ -3,8 +3,9 @@ import { REQUEST_DEADLINE_MS, TURNED_AWAY_REPEATS_MAX } from './limits.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 
 /**
- * As client-go does: who is turned away and told when to come back comes back then. A request that is answered with 429 had no effect, so any
- * may be sent again. What would last longer than one request may is left to the caller, as is everything that is no 429.
+ * Repeats a request that was rejected with 429 and a Retry-After, after that time, as client-go does. A request with a
+ * 429 response had no effect, so any request may be repeated. The caller gets the response when the wait exceeds the
+ * deadline of one request, or when it is not a 429.
  */
 export async function askPatiently(
   ask: () => Promise<ApiResponse>,
@@ -34,7 +35,7 @@ async function askAgain(
   return response;
 }
 
-/** What comes as a stream would have to be read to its end. */
+/** A stream would have to be read to its end. */
 function waitOf({ status, headers, body }: ApiResponse): number | undefined {
   const seconds = headers['retry-after'];
   if (status !== 429 || seconds === undefined || !/^\d{1,5}$/.test(seconds)) return undefined;

@@ -1,7 +1,10 @@
 import { STREAMED_ANSWER_BYTES_MAX } from './limits.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 
-/** In the process of the API server the answers of servers behind it come as streams: typed calls need the whole document. */
+/**
+ * In the API server's own process, responses of aggregated servers arrive as streams. Typed calls need the whole
+ * document.
+ */
 export async function wholeAnswer(response: ApiResponse): Promise<ApiResponse> {
   const { status, headers, body } = response;
   if (body.kind !== 'stream') return response;

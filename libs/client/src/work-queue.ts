@@ -10,8 +10,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * The number of keys it holds is bounded by the number of objects its owner watches: a key is never held twice.
- * After `shutDown` queued keys are dropped: they are derived from state and come back with the next start.
+ * The queue holds at most as many keys as its owner watches objects, since it never holds a key twice. `shutDown` drops
+ * queued keys: they are derived from state and come back with the next start.
  */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return new KeyQueue({
@@ -24,7 +24,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 class KeyQueue implements WorkQueue {
   readonly #options: Required<WorkQueueOptions>;
   readonly #ready = new Fifo<string>();
-  /** Wanted: queued, or to be queued again when the pass under way is done. */
+  /** Keys that are queued, or that will be queued again when their running pass ends. */
   readonly #dirty = new Set<string>();
   readonly #processing = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -101,7 +101,7 @@ class KeyQueue implements WorkQueue {
     return key;
   }
 
-  /** One timer for the earliest delayed key. */
+  /** Sets one timer for the earliest delayed key. */
   #arm(): void {
     const dueMs = this.#delayed.nextDueMs();
     if (dueMs === undefined || (this.#timer !== undefined && this.#timer.dueMs <= dueMs)) return;

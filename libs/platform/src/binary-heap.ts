@@ -1,4 +1,4 @@
-/** A binary heap: `before` says who is nearer to the top. */
+/** A binary heap. `before` returns true for the item that is nearer to the top. */
 export class BinaryHeap<T> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;

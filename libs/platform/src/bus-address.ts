@@ -2,13 +2,13 @@ import { OperatorError } from './errors.ts';
 import { withoutCredentials } from './store-address.ts';
 
 export interface BusAddress {
-  /** What may be shown: without credentials. */
+  /** The address without credentials, for logs and errors. */
   readonly server: string;
   readonly user?: string;
   readonly password?: string;
 }
 
-/** The address of a NATS server as `--bus` gives it, or an OperatorError that tells what the setting takes. */
+/** Parses the `--bus` address of a NATS server. Throws an OperatorError that names the accepted forms. */
 export function readBusAddress(text: string): BusAddress {
   const address = parse(text);
   if (address !== undefined) return address;
@@ -21,7 +21,7 @@ export function readBusAddress(text: string): BusAddress {
   });
 }
 
-/** The scheme may be left out, as NATS's own clients take it. */
+/** The scheme is optional, as in NATS's own clients. */
 function parse(text: string): BusAddress | undefined {
   const [, scheme = 'nats', rest = ''] = /^(?:(nats|tls):\/\/)?([^/].*)$/s.exec(text) ?? [];
   try {

@@ -4,13 +4,13 @@ import { createSystemClock } from './clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Counts how often a timer of so many days has fired after some days. */
+/** Returns how often a timer of `days` days has fired after each of the passed periods (in days). */
 function firedAfter(t: TestContext, days: number, passed: readonly number[]): readonly number[] {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let fired = 0;
   createSystemClock().timer(days * DAY_MS, () => void (fired += 1));
   return passed.map((each) => {
-    // Node would fire at once what is further away than this; the mocked timers do not know that.
+    // Node fires a longer timer immediately; the mocked timers do not imitate that.
     for (let day = 0; day < each; day++) t.mock.timers.tick(DAY_MS);
     return fired;
   });

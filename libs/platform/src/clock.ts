@@ -7,7 +7,7 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with an arbitrary origin. Use it for durations and deadlines. */
   monotonic(): number;
-  /** Calls `fire` once after `delayMs` (never synchronously). */
+  /** Calls `fire` once after `delayMs`, never synchronously. */
   timer(delayMs: number, fire: () => void): Timer;
   /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
@@ -18,7 +18,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Node fires a timer that is further away (24.8 days) after 1 ms. */
+/** Node fires a longer timer (above 24.8 days) after 1 ms. */
 const TIMER_STEP_MAX_MS = 2 ** 31 - 1;
 
 /** The machine's clock. */
@@ -40,7 +40,7 @@ export function createSystemClock(): Clock {
   };
 }
 
-/** The `sleep` of a clock in terms of its `timer`: shared by the system clock and every simulated one. */
+/** Implements `sleep` with the `timer` of a clock. The system clock and every simulated clock use it. */
 export function sleepOn(timer: Clock['timer'], delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {

@@ -13,9 +13,9 @@ import {
 export type { SettingSpec } from './setting-kinds.ts';
 
 /**
- * Settings of a program: each is a flag `--data-dir` and an environment variable `HOLDFAST_DATA_DIR`; the flag wins, then the
- * variable, then the default. The program's `main.ts` hands in both sources; nothing else reads the environment.
- * Keys are flag names without the dashes.
+ * Settings of a program. Each setting is a flag `--data-dir` and an environment variable `HOLDFAST_DATA_DIR`. The flag
+ * wins over the variable, and the variable over the default. The program's `main.ts` passes both sources in; nothing
+ * else reads the environment. Keys are flag names without the dashes.
  */
 export type SettingSpecs = Readonly<Record<string, SettingSpec>>;
 export type Settings<S extends SettingSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> };
@@ -25,7 +25,7 @@ export interface SettingSource {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Throws an `OperatorError` that names the setting and what it takes. */
+/** Throws an `OperatorError` that names the setting and the accepted values. */
 export function readSettings<S extends SettingSpecs>(specs: S, source: SettingSource): Settings<S> {
   const { values } = parseFlags(specs, source.argv, false);
   return convertAll(specs, (name) => {
@@ -38,17 +38,20 @@ export function readSettings<S extends SettingSpecs>(specs: S, source: SettingSo
 
 export interface Arguments<S extends SettingSpecs> {
   readonly settings: Settings<S>;
-  /** What is not a flag, in order. */
+  /** The arguments that are not flags, in order. */
   readonly words: readonly string[];
 }
 
-/** For commands that people type: flags and words, nothing from the environment, so that nothing dangerous is said once and for all. */
+/**
+ * Reads flags and words for commands that people type. It ignores the environment, so that nobody can set a dangerous
+ * option permanently.
+ */
 export function readArguments<S extends SettingSpecs>(specs: S, argv: readonly string[]): Arguments<S> {
   const { values, positionals } = parseFlags(specs, argv, true);
   return { settings: convertAll(specs, (name) => ({ from: `--${name}`, raw: values[name] })), words: positionals };
 }
 
-/** A value as it was given, and the flag or variable that gave it: the one to be corrected. */
+/** A value as the user wrote it, and the flag or variable to correct. */
 interface Given {
   readonly from: string;
   readonly raw: string | boolean | undefined;
@@ -62,7 +65,7 @@ function convertAll<S extends SettingSpecs>(specs: S, givenOf: (name: string) =>
   return decodeSettings<S>(Object.fromEntries(values));
 }
 
-/** The settings without which a program cannot work, or an `OperatorError` that names every missing one. */
+/** Returns the settings with the required ones present. Throws an `OperatorError` that names every missing one. */
 export function requireSettings<S extends SettingSpecs, K extends keyof S & string>(
   settings: Settings<S>,
   names: readonly K[],
@@ -81,7 +84,7 @@ export function describeSettings(specs: SettingSpecs): string {
   );
 }
 
-/** The same for a command that takes nothing from the environment. */
+/** The same table for a command that does not read the environment. */
 export function describeFlags(specs: SettingSpecs): string {
   return inColumns(
     Object.entries(specs).map(([name, spec]) => {
@@ -91,7 +94,7 @@ export function describeFlags(specs: SettingSpecs): string {
   );
 }
 
-/** Lines of cells, each column as wide as its widest cell. */
+/** Formats rows as lines; each column is as wide as its widest cell. */
 function inColumns(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
@@ -119,13 +122,13 @@ function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositiona
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals });
   } catch (error) {
-    // The parser's sentence names the flag; what follows in it is advice about programming.
+    // The first sentence of the parser names the flag. The rest is advice for programmers.
     const sentence = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)[0] ?? '';
     throw badSetting(sentence.charAt(0).toLowerCase() + sentence.slice(1), error);
   }
 }
 
-/** The one place where the values get their types: every value above came from its spec. */
+/** The only place where the values get their types: each value was converted by its spec. */
 function decodeSettings<S extends SettingSpecs>(values: Record<string, SettingValue | undefined>): Settings<S> {
   return values as unknown as Settings<S>;
 }

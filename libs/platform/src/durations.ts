@@ -10,7 +10,10 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-6],
 ]);
 
-/** Milliseconds of a duration as Kubernetes writes it (`1m30s`), which is never negative; `undefined` when the text is none. */
+/**
+ * Parses a duration in the notation of Kubernetes (`1m30s`) to milliseconds. A duration is never negative. Returns
+ * `undefined` for any other text.
+ */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   if (!WHOLE.test(text)) return undefined;

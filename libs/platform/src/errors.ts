@@ -1,6 +1,6 @@
 /**
- * A mistake or a fault of the environment that an operator can mend: one sentence on what is wrong and one on the next
- * step. `main.ts` prints both and exits with `exitCode`; it never prints a stack for these.
+ * A mistake of an operator, or a fault of the environment that an operator can correct: one sentence about what is
+ * wrong and one with the next step. `main.ts` prints both and exits with `exitCode`. It never prints a stack for these.
  */
 export class OperatorError extends Error {
   readonly code: string;
@@ -15,7 +15,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** The text of anything that was thrown, with its chain of causes. */
+/** Returns the text of any thrown value, with its chain of causes. */
 export function describeError(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.cause === undefined ? thrown.message : `${thrown.message}: ${describeError(thrown.cause)}`;

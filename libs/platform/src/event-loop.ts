@@ -1,12 +1,12 @@
 /**
- * Resolves after one turn of the machine's event loop: every promise that could settle has settled by then. It carries no
+ * Resolves after one turn of the machine's event loop: by then every promise that could settle has settled. It reads no
  * time, so the simulator may use it to drain promises between two virtual events.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Calls `run` when what has arrived by now was looked at: what many of them leave to do can be done together. */
+/** Calls `run` after the events that have arrived by now are handled, so that their follow-up work can be batched. */
 export function afterThisTurn(run: () => void): void {
   setImmediate(run);
 }

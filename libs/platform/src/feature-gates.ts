@@ -1,8 +1,8 @@
 import { OperatorError } from './errors.ts';
 
 /**
- * `--feature-gates=One=true,Other=false` on top of what holds anyway. A gate that the program does not have is refused, not
- * ignored: whoever wrote it counts on it.
+ * Applies `--feature-gates=One=true,Other=false` to the defaults. Refuses a gate that the program does not have: the
+ * operator relies on it.
  */
 export function readFeatureGates<K extends string>(
   text: string | undefined,

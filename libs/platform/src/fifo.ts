@@ -1,7 +1,12 @@
-/** Consumed slots are given back once there are this many and they are at least half of the queue: constant work per item. */
+/**
+ * The queue is compacted when this many slots are consumed and they are at least half of it: constant work per item.
+ */
 const COMPACT_FROM = 64;
 
-/** First in, first out, with constant cost at both ends (`Array.shift` moves every item). It does not hold what was taken. */
+/**
+ * A FIFO queue with constant cost at both ends (`Array.shift` moves every item). It does not keep references to items
+ * it returned.
+ */
 export class Fifo<T> {
   #slots: (T | undefined)[] = [];
   #head = 0;
@@ -10,7 +15,7 @@ export class Fifo<T> {
     return this.#slots.length - this.#head;
   }
 
-  /** Places held in memory, consumed ones included. */
+  /** Slots in memory, including consumed ones. */
   get slots(): number {
     return this.#slots.length;
   }

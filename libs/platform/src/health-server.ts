@@ -6,10 +6,10 @@ export const HEALTH_SETTING = {
   help: 'host:port of this machine where GET /healthz answers 200, or 503 with what is wrong; for health checks of containers; default: none',
 } as const;
 
-/** Empty when the component does its work; else sentences on what is wrong. */
+/** Sentences about what is wrong; empty when the component works. */
 export type Problems = () => readonly string[] | Promise<readonly string[]>;
 
-/** Tells the health check of a container whether its component does its work. Nothing is served without an address. */
+/** Serves the health check of a component's container. Without an address it serves nothing. */
 export function healthServers(component: string, address: string | undefined, problems: Problems): readonly Service[] {
   if (address === undefined) return [];
   return [

@@ -1,4 +1,4 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** What V8 takes before it ends the process: what `--max-old-space-size` says, or the memory of the machine. */
+/** The heap size at which V8 ends the process: `--max-old-space-size`, or a value that follows the machine's memory. */
 export const heapLimitBytes = (): number => getHeapStatistics().heap_size_limit;

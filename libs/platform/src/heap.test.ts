@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-/** Makes garbage that lives for a while, in many turns of the event loop, and prints the size of the young generation. */
+/**
+ * Makes garbage that survives for a while, in many turns of the event loop, and prints the size of the young
+ * generation.
+ */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
   import { limitHeap } from '${new URL('./heap.ts', import.meta.url).href}';
@@ -20,7 +23,7 @@ const youngMb = (how: string): number =>
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', PROGRAM, how], { timeout: 60_000 }),
   );
 
-/** Of five runs the middle one: V8 may collect twice, and double twice, before anybody is told of the first time. */
+/** The median of five runs: V8 may collect and double twice before it reports the first collection. */
 const middle = (how: string): number => {
   const sizes = Array.from({ length: 5 }, () => youngMb(how)).sort((a, b) => a - b);
   return sizes[2] ?? 0;

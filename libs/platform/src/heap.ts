@@ -1,19 +1,25 @@
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Enough that a request's garbage dies young; more costs memory and gains nothing (docs/performance.md). */
+/**
+ * Large enough that the garbage of a request dies young. A larger value costs memory and gains nothing
+ * (docs/performance.md).
+ */
 const SEMI_SPACE_MB = 8;
-/** Old objects are collected when they have grown by this much since the last time; V8 alone waits for up to four times as much. */
+/** V8 collects old objects after they have grown by this much. By itself it waits for up to four times as much. */
 const GROWING_PERCENT = 40;
 const BYTES_PER_MB = 1024 * 1024;
-/** Modules are loaded by then: nothing of them dies young, so a larger young generation would only cost. */
+/**
+ * By this time the modules are loaded. They never die young, so a larger young generation would only cost while
+ * loading.
+ */
 const FIRST_LOOK_MS = 1_000;
-/** V8 gives young memory back when the process rests for a while; then it may grow again. */
+/** V8 returns young memory while the process rests. Then the young generation may grow again. */
 const LOOK_AGAIN_MS = 5_000;
 
 /**
- * For a server: V8's own limits follow the memory of the machine, and take several times what is in use. To be called first
- * of all; what a large heap gains in speed by more is within the noise (docs/performance.md).
+ * Limits the heap of a server. V8's own limits follow the memory of the machine and use several times the live size.
+ * Call this first in the process. The speed that a larger heap gains is within the noise (docs/performance.md).
  */
 export function limitHeap(semiSpaceMb = SEMI_SPACE_MB, firstLookMs = FIRST_LOOK_MS): void {
   setFlagsFromString(`--heap-growing-percent=${GROWING_PERCENT}`);
@@ -21,9 +27,10 @@ export function limitHeap(semiSpaceMb = SEMI_SPACE_MB, firstLookMs = FIRST_LOOK_
 }
 
 /**
- * Keeps the young generation near two halves of `semiSpaceMb`. On a machine with much memory V8 lets it grow to
- * 128 MB in a process that makes garbage quickly, and keeps that; beyond some megabytes it buys nothing here. The flag that
- * limits it works only on the command line of Node, which whoever starts us writes; so growing is switched off and on.
+ * Keeps the young generation near two halves of `semiSpaceMb`. On a machine with much memory V8 lets it grow to 128 MB
+ * in a process that makes garbage quickly, and keeps that size; beyond some megabytes it gains nothing here. The flag
+ * that limits it works only on Node's command line, which this program does not write. So this function switches the
+ * growth off and on.
  */
 function limitYoungGeneration(semiSpaceMb: number, firstLookMs: number): void {
   const limit = 2 * semiSpaceMb * BYTES_PER_MB;

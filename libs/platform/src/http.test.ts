@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { nodeHttp, readOkText } from './http.ts';
 
-/** What a client gets from somebody who answers this. */
+/** Returns the response of a server that sends this status and text. */
 async function answered(t: TestContext, status: number, text: string): Promise<IncomingMessage> {
   const { createServer, get } = nodeHttp();
   const server = createServer((_request, response) => response.writeHead(status).end(text));

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Node's modules for HTTP, loaded by the first who asks. An `import` of `node:http` reads everything that it exports, and some of
- * that (WebSocket, CloseEvent) loads a library of 13 MB in 45 ms, once for each thread; `node:https` and
- * `node:http2` are 7 and 12 MB that many processes never need.
+ * Node's HTTP modules, loaded on first use. An `import` of `node:http` evaluates all its exports, and some of them
+ * (WebSocket, CloseEvent) load a library of 13 MB in 45 ms, once per thread. `node:https` and `node:http2` take 7 and
+ * 12 MB that many processes never need.
  */
 export const nodeHttp = (): typeof import('node:http') => process.getBuiltinModule('node:http');
 export const nodeHttps = (): typeof import('node:https') => process.getBuiltinModule('node:https');
 export const nodeHttp2 = (): typeof import('node:http2') => process.getBuiltinModule('node:http2');
 export const nodeTls = (): typeof import('node:tls') => process.getBuiltinModule('node:tls');
 
-/** Of an answer that is none, this much is told. */
+/** Characters of an unexpected response that the error repeats. */
 const WORDS_CHARS_MAX = 500;
 
-/** The text of a 200 from `whom`, which may not be longer than that. */
+/** Returns the body of a 200 response from `whom`. Rejects any other status, and a body above `bytesMax`. */
 export async function readOkText(answer: IncomingMessage, whom: string, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

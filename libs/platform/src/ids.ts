@@ -4,7 +4,10 @@ import type { Random } from './random.ts';
 export interface Ids {
   /** RFC 4122 version 4, for `metadata.uid` and write ids. */
   uuid(): string;
-  /** `length` characters of the alphabet Kubernetes uses for generated names (no vowels, nothing that looks alike). */
+  /**
+   * Returns `length` characters of the alphabet that Kubernetes uses for generated names (no vowels, no characters that
+   * look alike).
+   */
   suffix(length: number): string;
 }
 

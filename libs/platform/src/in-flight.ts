@@ -1,16 +1,17 @@
-/** As many short-lived things have a place each. */
+/** Slots for short-lived entries. */
 const PLACES = 1_024;
 const FREE = -1;
 
 /**
- * Things under way, by growing numbers: nearly all are gone soon, a few stay for long. A Map would do the same, but V8 lets a table
- * that a Map has outgrown point to the one after it. Once one of them is an old object, it keeps all later ones and everything that was in
- * them alive until old objects are collected: of thousands of requests a second, each became an old object (docs/performance.md).
+ * Entries under increasing numbers: nearly all leave soon, a few stay for long. A Map has the same interface, but V8
+ * lets a table that a Map has outgrown point to the next one. Once one of them is an old object, it keeps all later
+ * tables and their content alive until V8 collects old objects. With thousands of requests a second, each request
+ * became an old object (docs/performance.md).
  */
 export class InFlight<V extends object> {
   readonly #numbers: number[] = Array.from({ length: PLACES }, () => FREE);
   readonly #values: (V | undefined)[] = Array.from({ length: PLACES }, () => undefined);
-  /** Whoever was still there when a later one needed the place. */
+  /** Entries that were still present when a later one needed their slot. */
   readonly #lasting = new Map<number, V>();
   #placed = 0;
   #lastNumber = 0;
@@ -19,7 +20,7 @@ export class InFlight<V extends object> {
     return this.#placed + this.#lasting.size;
   }
 
-  /** Under the next number, which is never given again. */
+  /** Returns the number of the entry. Numbers are never reused. */
   add(value: V): number {
     this.set(++this.#lastNumber, value);
     return this.#lastNumber;
@@ -50,7 +51,7 @@ export class InFlight<V extends object> {
     return true;
   }
 
-  /** Those that have lasted, then the others, in no order that means anything. */
+  /** Yields long-lived entries first, then the others in no particular order. */
   *entries(): Iterable<readonly [number, V]> {
     yield* this.#lasting;
     for (const [place, number] of this.#numbers.entries()) {

@@ -1,4 +1,7 @@
-/** A condition that our own code broke: never a user's mistake, never an environment fault. Stays on in production. */
+/**
+ * Our own code broke a condition. It is never a user's mistake and never a fault of the environment. The checks stay on
+ * in production.
+ */
 export class InvariantViolation extends Error {
   readonly details: Readonly<Record<string, unknown>>;
   constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {

@@ -6,7 +6,7 @@ import { createSilentLog, type Log } from './log.ts';
 
 const tools = { clock: createSystemClock(), log: createSilentLog() };
 
-/** Of which a second lasts a millisecond. */
+/** A clock on which one second lasts one millisecond. */
 function hastyClock(): Clock {
   const clock = createSystemClock();
   return { ...clock, timer: (delayMs, fire) => clock.timer(delayMs / 1000, fire) };
@@ -14,14 +14,14 @@ function hastyClock(): Clock {
 
 const hangs = (name: string): Service => ({ name, start: async () => {}, stop: () => new Promise(() => {}) });
 
-/** Keeps what errors it is told of. */
+/** Records the errors that it logs. */
 function rememberingLog(): { readonly log: Log; readonly told: unknown[] } {
   const told: unknown[] = [];
   const log = { ...createSilentLog(), error: (_: string, fields?: object) => told.push(fields) };
   return { log: log as unknown as Log, told };
 }
 
-/** Writes down what is asked of it. */
+/** A service that records its calls. */
 function serviceOf(seen: string[], name: string, fails: 'start' | 'stop' | 'never' = 'never'): Service {
   const record = (what: 'start' | 'stop') => async (): Promise<void> => {
     seen.push(`${what} ${name}`);

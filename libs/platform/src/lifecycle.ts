@@ -2,29 +2,32 @@ import type { Clock } from './clock.ts';
 import { describeError } from './errors.ts';
 import type { Log } from './log.ts';
 
-/** What one gets to end in order, the processes of pods among it. */
+/** Deadline of an orderly stop, which includes the processes of pods. */
 const STOP_DEADLINE_MS = 30_000;
 
-/** An operator waits for why a start failed: what was started gets less. */
+/** Shorter after a failed start, because an operator waits for the error. */
 const STOP_AFTER_FAILURE_MS = 10_000;
 
-/** What every service is to its composition. Both calls are idempotent. */
+/** The interface of every service to its composition. Both calls are idempotent. */
 export interface Service {
   readonly name: string;
-  /** Resolves when the service does its work; rejects with a sentence an operator can act on. */
+  /** Resolves when the service works. Rejects with a sentence that an operator can act on. */
   start(): Promise<void>;
   /** Resolves when nothing of the service runs any more. */
   stop(): Promise<void>;
 }
 
-/** What was opened before, and only needs an end. */
+/** Wraps a resource that is already open and only needs to be closed. */
 export const opened = (name: string, close: () => Promise<void>): Service => ({
   name,
   start: async () => {},
   stop: close,
 });
 
-/** Starts services in order; what it answers stops them in reverse. When one does not start, it and those before it are stopped before this rejects with why. */
+/**
+ * Starts services in order. The returned service stops them in reverse order. When one fails to start, this stops it
+ * and all before it, and rejects with the reason.
+ */
 export async function startAll(name: string, services: readonly Service[], tools: RunningTools): Promise<Service> {
   const running = new Running(tools);
   await running.begin(async () => {
@@ -38,18 +41,21 @@ export interface RunningTools {
   readonly log: Log;
 }
 
-/** What a composition has started, in the order of its start. It is stopped in reverse: every one gets its time, whichever fails or hangs. */
+/**
+ * The started services of a composition, in order of their start. They stop in reverse order. Each gets its time, even
+ * when another one fails or hangs.
+ */
 export class Running {
   readonly #tools: RunningTools;
   readonly #services: Service[] = [];
-  /** Whoever asks again, as a second signal does, waits for the same end. */
+  /** A repeated call, such as a second signal, waits for the same stop. */
   #ending: Promise<unknown> = Promise.resolve();
 
   constructor(tools: RunningTools) {
     this.#tools = tools;
   }
 
-  /** Runs already, or is about to start. */
+  /** Adds services that run already or start now. */
   add(...services: readonly Service[]): void {
     this.#services.push(...services);
   }
@@ -59,7 +65,10 @@ export class Running {
     await service.start();
   }
 
-  /** Where `start` fails, what it had added is stopped before this rejects with why; what hinders that end is less to know, and is told in the log. */
+  /**
+   * Runs `start`. When it fails, this stops the services that it added and rejects with its error. Errors of that stop
+   * go only to the log.
+   */
   async begin(start: () => Promise<void>): Promise<void> {
     try {
       await start();
@@ -84,7 +93,7 @@ export class Running {
   }
 }
 
-/** Stops all of them, whichever fails; rejects with every failure. */
+/** Stops all of them even when some fail. Rejects with every failure. */
 export async function stopInReverse<S extends Pick<Service, 'stop'>>(
   services: readonly S[],
   stop = (service: S): Promise<void> => service.stop(),
@@ -106,7 +115,7 @@ function stopInTime(service: Service, deadlineMs: number, clock: Clock): Promise
   const timer = clock.timer(deadlineMs, () =>
     reject(new Error(`${service.name} did not stop within ${deadlineMs / 1000} s`)),
   );
-  // In a function that waits: one that throws before it answers has its timer ended, too.
+  // An async function also turns a synchronous throw into a rejection, so the timer is always cancelled.
   const ending = (async () => service.stop())();
   return Promise.race([ending, late]).finally(() => timer.cancel());
 }

@@ -1,4 +1,4 @@
-/** Structured log as a dependency. `message` is a constant sentence; everything that varies goes into `fields`. */
+/** Structured log as a dependency. `message` is a constant sentence; all variable parts go into `fields`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -7,13 +7,13 @@ export interface Log {
   child(fields: LogFields): Log;
 }
 
-/** `error` holds a caught value; its cause chain is written out. Never put a secret here. */
+/** `error` holds a caught value; the log writes its cause chain. Never put a secret here. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `--log-level` of every program. */
+/** The `--log-level` setting of every program. */
 export const LOG_LEVEL_SETTING = {
   kind: 'enum',
   values: LOG_LEVELS,

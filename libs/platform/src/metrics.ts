@@ -1,15 +1,15 @@
-/** Counters and histograms in the text format of Prometheus. Labels are given in the order of their names. */
+/** Counters and histograms in Prometheus text format. Pass labels in the order of their names. */
 export interface Counter {
   add(labels: readonly string[], by?: number): void;
-  /** Counts one more for labels that are looked up once. Not for series that are forgotten. */
+  /** Returns an increment function for labels that are looked up once. Not for series that `forget` removes. */
   series(labels: readonly string[]): () => void;
-  /** What it counted is gone, and its series with it. */
+  /** Removes a series whose subject no longer exists. */
   forget(labels: readonly string[]): void;
 }
 
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
-  /** The same for labels that are looked up once. Not for series that are forgotten. */
+  /** Returns an observe function for labels that are looked up once. Not for series that `forget` removes. */
   series(labels: readonly string[]): (value: number) => void;
   forget(labels: readonly string[]): void;
 }
@@ -45,7 +45,7 @@ export class MetricRegistry {
       series: (labels) => {
         let entry: { count: number } | undefined;
         return () => {
-          // With its first event: a series that counted nothing is not shown.
+          // Created on the first event: a series without events is not shown.
           entry ??= entryOf(labels);
           entry.count += 1;
         };
@@ -89,7 +89,7 @@ export class MetricRegistry {
       series: (labels) => {
         let entry: Series | undefined;
         return (value) => {
-          // With its first value: a series that saw nothing is not shown.
+          // Created on the first value: a series without values is not shown.
           entry ??= entryOf(labels);
           note(entry, buckets, value);
         };
@@ -101,12 +101,12 @@ export class MetricRegistry {
     };
   }
 
-  /** Read when somebody asks. */
+  /** `read` runs on every scrape. */
   gauge(name: string, help: string, read: () => readonly (readonly [labels: string, value: number])[]): void {
     this.#readWhenAsked(name, help, { type: 'gauge', read });
   }
 
-  /** A counter that somebody else keeps, because counting here would cost too much. */
+  /** A counter that other code keeps, where counting through this registry would cost too much. */
   counted(name: string, help: string, read: () => readonly (readonly [labels: string, value: number])[]): void {
     this.#readWhenAsked(name, help, { type: 'counter', read });
   }
@@ -133,7 +133,10 @@ export class MetricRegistry {
 }
 
 interface Series {
-  /** By bucket: values for which it is the first that is large enough. Adding up is left to who reads. */
+  /**
+   * Per bucket, the number of values for which it is the first that is large enough. The reader makes the cumulative
+   * sums.
+   */
   readonly firstFits: number[];
   sum: number;
   count: number;
@@ -153,7 +156,7 @@ function sumUpTo(values: readonly number[], last: number): number {
   return sum;
 }
 
-/** Texts of labels that are remembered: those of metrics repeat, and their number is bounded by the series. */
+/** Remembers the texts of labels: metrics repeat them, and the number of series bounds them. */
 function labelTexts(names: readonly string[]): {
   readonly of: (labels: readonly string[]) => string;
   readonly forget: (labels: readonly string[]) => void;

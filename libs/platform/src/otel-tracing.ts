@@ -3,13 +3,13 @@ import { NodeSDK } from '@opentelemetry/sdk-node';
 import { describeError, OperatorError } from './errors.ts';
 import type { SpanOptions, Tracer, Tracing } from './tracer.ts';
 
-/** A receiver that does not answer must not keep a process from ending. */
+/** An unresponsive receiver must not keep the process from ending. */
 const LAST_SPANS_MS = 5_000;
 
-/** The OpenTelemetry SDK, which is one per process. More than the address is set by its own variables (`OTEL_...`). */
+/** Starts the OpenTelemetry SDK, one per process. Its own variables (`OTEL_...`) set everything except the address. */
 export function createOtelTracing(service: string, endpoint: string): Tracing & { readonly tracer: Tracer } {
   requireUrl(endpoint);
-  // The SDK takes the address of its own exporter from the environment only.
+  // The SDK's exporter reads its address only from the environment.
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = endpoint;
   process.env['OTEL_TRACES_EXPORTER'] ??= 'otlp';
   process.env['OTEL_METRICS_EXPORTER'] ??= 'none';

@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** A PEM text, and the file by which an operator knows it. */
+/** A PEM text and the file name that an operator knows. */
 export interface PemFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** Why a server could not use them, in words; `undefined` when it can. */
+/** Explains why a server cannot use the pair; `undefined` when it can. */
 export function pairFlaw(certificate: PemFile, key: PemFile): string | undefined {
   const parsed = orUndefined(() => new X509Certificate(certificate.text));
   if (parsed === undefined) return `${certificate.name} is no certificate`;

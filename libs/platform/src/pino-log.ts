@@ -9,13 +9,13 @@ import { terminalLine } from './terminal-line.ts';
 export interface PinoLogOptions {
   readonly level: LogLevel;
   readonly service: string;
-  /** Default: standard error, so that standard output stays free for what a user asked for. */
+  /** Default: standard error. Standard output stays free for the result of a command. */
   readonly destination?: { write(line: string): void };
-  /** Lines for people instead of JSON. Default: where standard error is a terminal. */
+  /** Readable lines instead of JSON. Default: true when standard error is a terminal. */
   readonly forTerminal?: boolean;
 }
 
-/** JSON lines with the time in ISO form and the level as a word; on a terminal one readable line each. */
+/** Writes JSON lines with an ISO time and the level as a word. On a terminal it writes one readable line each. */
 export function createPinoLog(options: PinoLogOptions): Log {
   const { level, service, forTerminal = options.destination === undefined && isatty(STANDARD_ERROR) } = options;
   const raw = options.destination ?? pino.destination({ fd: STANDARD_ERROR, sync: true });
@@ -41,7 +41,7 @@ interface Target {
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** Fields of a line win over those of its ancestors, so that no name comes twice. */
+/** Fields of a line override those of its ancestors, so that no name appears twice. */
 function adapt(target: Target, own: LogFields): Log {
   const write =
     (level: Level) =>
@@ -64,7 +64,7 @@ function adapt(target: Target, own: LogFields): Log {
   };
 }
 
-/** Mistakes in the program say where they are. An outage, a refusal or a time-out is told by its words. */
+/** A programming error gets a stack. An outage, a refusal or a time-out gets only its message. */
 function stackOf(error: unknown): { readonly stack?: string } {
   const isMistake = MISTAKES.some((kind) => error instanceof kind);
   return isMistake && error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};
@@ -72,7 +72,7 @@ function stackOf(error: unknown): { readonly stack?: string } {
 
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError, InvariantViolation] as const;
 
-/** Names that every line has of its own. */
+/** Names that every line sets itself. */
 const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
 
 function withoutReserved(fields: LogFields): LogFields {

@@ -1,4 +1,4 @@
-/** Randomness as a dependency: real runs draw from the machine, simulations from a seeded stream per component. */
+/** Randomness as a dependency: real runs use the machine's source, simulations a seeded stream per component. */
 export interface Random {
   /** Uniform in [0, 1). */
   float(): number;
@@ -16,7 +16,7 @@ export function createSystemRandom(): Random {
   };
 }
 
-/** A call to the machine's source costs far more than the bytes of one uid: it is asked for many at a time. */
+/** One call to the machine's source costs far more than the bytes of one uid, so the pool takes many at a time. */
 const POOL_BYTES = 4_096;
 
 function pooledBytes(): Random['bytes'] {
@@ -29,7 +29,7 @@ function pooledBytes(): Random['bytes'] {
       used = 0;
     }
     const bytes = pool.slice(used, used + length);
-    // What was given away is known to somebody: it does not stay here.
+    // Erases bytes that the caller now knows.
     pool.fill(0, used, used + length);
     used += length;
     return bytes;

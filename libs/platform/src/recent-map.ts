@@ -1,12 +1,12 @@
-/** A map of at most `maxEntries`: for one more it forgets the entry that was set, or touched, before all others. */
+/** A map of at most `maxEntries`. Beyond that it evicts the entry that was set or touched longest ago. */
 export class RecentMap<K, V> {
   readonly #maxEntries: number;
   readonly #entries = new Map<K, V>();
   /**
-   * Where the oldest entry is looked for. A new iterator would step over every hole that forgotten entries have left at the front
-   * (56 us of 20,000 entries); this one has them behind it. It never comes to the end: the entry just set is always before it.
-   * An iterator that is not moved keeps every table that the map has outgrown, and moving entries outgrows them too: after as
-   * many moves as there are entries it is begun anew, so the steps over holes cost each move a few.
+   * The position of the oldest entry. A new iterator would step over all holes that evicted entries left at the front
+   * (56 us of 20,000 entries); this one is already past them. It never reaches the end, because the entry just set is
+   * always ahead. An idle iterator keeps every table that the map has outgrown, and moving entries outgrows tables too.
+   * So it is replaced after as many moves as there are entries; then the steps over holes cost each move only a little.
    */
   #fromOldest = this.#entries.keys();
   #movesSinceBegun = 0;
@@ -19,12 +19,12 @@ export class RecentMap<K, V> {
     return this.#entries.size;
   }
 
-  /** Does not count as use. */
+  /** Does not count as a use. */
   get(key: K): V | undefined {
     return this.#entries.get(key);
   }
 
-  /** Makes the entry, if there is one, the last to be forgotten. */
+  /** Makes the entry, if present, the last to be evicted. */
   touch(key: K): V | undefined {
     const value = this.#entries.get(key);
     if (value !== undefined) this.set(key, value);

@@ -1,8 +1,8 @@
 import type { LogFields } from './log.ts';
 
-/** The same failure of many, as of all who wait for one answer, comes within this. */
+/** Equal failures, such as those of all callers that wait for one reply, arrive within this time. */
 const WINDOW_MS = 1_000;
-/** Failures that are told apart at the same time. */
+/** Maximum number of different failures that are tracked at the same time. */
 const KINDS_MAX = 1_000;
 
 type Write = (more: LogFields) => void;
@@ -11,7 +11,10 @@ interface Seen {
   more: number;
 }
 
-/** Passes the first of equal failures at once; how many more there were follows as one line at the end of the window. */
+/**
+ * Reports the first of equal failures immediately. At the end of the window it reports the number of repetitions in one
+ * line.
+ */
 export class RepeatedErrors {
   readonly #seen = new Map<string, Seen>();
 

@@ -7,7 +7,7 @@ import { eventually } from './contract/index.ts';
 const RUN_SERVICE = new URL('./run-service.ts', import.meta.url).href;
 const PLATFORM = new URL('./index.ts', import.meta.url).href;
 
-/** A program of its own, whose start and stop are given as text. */
+/** Writes a program whose start and stop are given as source text. */
 function program(t: TestContext, { start, stop = '', more = '' }: { start: string; stop?: string; more?: string }) {
   const text = `
     import { OperatorError } from '${PLATFORM}';

@@ -8,20 +8,23 @@ import { createPinoLog } from './pino-log.ts';
 export interface ServiceProgram<Config extends { readonly logLevel: LogLevel }> {
   readonly name: string;
   readonly settings: SettingSpecs;
-  /** Undefined: only the list of settings was asked for. */
+  /** Returns `undefined` when the user asked only for `--help`. */
   readConfig(from: {
     argv: readonly string[];
     env: NodeJS.ProcessEnv;
   }): Config | undefined | Promise<Config | undefined>;
-  /** A service that takes longer to end in order is ended. */
+  /** A stop that takes longer is cut off. */
   readonly stopDeadlineMs?: number;
-  /** Resolves when the service does its work. */
+  /** Resolves when the service works. */
   start(config: Config, log: Log): Promise<Service>;
 }
 
 const STOP_DEADLINE_MS = 30_000;
 
-/** The whole of a service's `main.ts`: settings, log, start, errors that tell an operator what to do, and signals. */
+/**
+ * The whole `main.ts` of a service: it reads settings, opens the log, starts, prints operator errors with the next
+ * step, and handles signals.
+ */
 export async function runService<Config extends { readonly logLevel: LogLevel }>(
   program: ServiceProgram<Config>,
 ): Promise<void> {
@@ -44,14 +47,14 @@ export async function runService<Config extends { readonly logLevel: LogLevel }>
   }
 }
 
-/** Anything but an `OperatorError` is ours: then the whole story is printed. */
+/** Any error except an `OperatorError` is a bug, so the whole error is printed. */
 function fail(error: unknown): never {
   const isKnown = error instanceof OperatorError;
   process.stderr.write(isKnown ? `${error.message}\n${error.nextStep}\n` : `${inspect(error)}\n`);
   process.exit(isKnown ? error.exitCode : 1);
 }
 
-/** A service that still waits for what it needs has nothing to end in order. */
+/** `running` is undefined while the service still starts. Then there is nothing to stop in order. */
 async function stop(
   signal: string,
   log: Log,

@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto';
 
-/** For nonces and vectors of ciphers: nobody can foresee them, and no seed repeats them. */
+/** Random bytes for nonces and initialization vectors. They are unpredictable, and no seed repeats them. */
 export const secureBytes = (length: number): Buffer => randomBytes(length);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { OperatorError } from './errors.ts';
 import { isCertificate, pairFlaw } from './pem.ts';
 
-/** The text of a file that a setting names. */
+/** Reads a file that a setting names. */
 export async function readSettingFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
@@ -17,7 +17,7 @@ export async function readSettingFile(path: string): Promise<string> {
   }
 }
 
-/** A certificate and its key. Looked at here: whoever serves with them could only say that it failed. */
+/** Reads a certificate and its key and checks the pair, because a later TLS failure would not explain itself. */
 export async function readPair(
   certFile: string,
   keyFile: string,
@@ -28,7 +28,10 @@ export async function readPair(
   return { certificate, key };
 }
 
-/** The certificates of an authority. With anything else here nobody would be believed, and nobody would know why. */
+/**
+ * Reads and checks the certificates of an authority. With a wrong file every connection would fail without an
+ * explanation.
+ */
 export async function readAuthority(path: string): Promise<string> {
   const text = await readSettingFile(path);
   if (isCertificate(text)) return text;

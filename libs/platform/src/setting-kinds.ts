@@ -8,8 +8,8 @@ interface Described {
 }
 
 /**
- * What a setting takes. `duration` is written as Kubernetes writes it (`1m30s`) and read as milliseconds; `list` is separated by
- * commas; `file` is a path. An absent value without a default is `undefined`.
+ * The kind of a setting. `duration` uses the notation of Kubernetes (`1m30s`) and yields milliseconds. `list` is
+ * separated by commas. `file` is a path. An absent value without a default is `undefined`.
  */
 export type SettingSpec = Described &
   (
@@ -39,7 +39,7 @@ export type ValueOf<S extends SettingSpec> = S extends { kind: 'boolean' }
 
 export type SettingValue = string | number | boolean | readonly string[];
 
-/** The value of a setting that was given; `from` is the flag or variable that gave it. */
+/** Converts the text of a setting. `from` is the flag or variable that it came from. */
 export function convertSetting(from: string, spec: SettingSpec, raw: string | boolean): SettingValue {
   const text = String(raw);
   switch (spec.kind) {
@@ -117,7 +117,7 @@ const PLACEHOLDERS: Readonly<Record<Exclude<SettingSpec['kind'], 'boolean'>, str
 export const flagText = (name: string, { kind }: SettingSpec): string =>
   kind === 'boolean' ? `--${name}` : `--${name} <${PLACEHOLDERS[kind]}>`;
 
-/** The help with what it takes, where the table knows that, and the default. */
+/** Returns the help text with the accepted values, where the table knows them, and the default. */
 export function helpText(spec: SettingSpec): string {
   const allowed = 'values' in spec && spec.values !== undefined ? ` (${allowedText(spec.kind, spec.values)})` : '';
   const fallback = spec.kind === 'boolean' ? undefined : spec.default;

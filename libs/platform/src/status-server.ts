@@ -11,23 +11,26 @@ export interface StatusAnswer {
 }
 
 export interface StatusServerOptions {
-  /** Of whom it tells. */
+  /** The component that the server reports on. */
   readonly component: string;
   /** host:port */
   readonly address: string;
-  /** PEM texts. Without them HTTP is served, to this machine only: tokens must not cross a network in the clear. */
+  /**
+   * PEM texts. Without them the server uses HTTP and listens on loopback only: tokens must not cross a network in the
+   * clear.
+   */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
-  /** The settings that name these texts, in the words of the operator. */
+  /** The settings that name these files, for error messages. */
   readonly tlsSettings?: string;
   answer(path: string, headers: IncomingHttpHeaders): StatusAnswer | Promise<StatusAnswer>;
 }
 
 export interface StatusServer extends Service {
-  /** Known once it listens. */
+  /** Known once the server listens. */
   readonly port: number;
 }
 
-/** Tells machines how a component does. */
+/** Serves health and metrics of a component. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
   const { host, port } = parseAddress(options);
   if (options.tls === undefined) refuseOpenAddress(host, options);
@@ -84,12 +87,12 @@ async function serve(
   try {
     response.writeHead(status, { 'content-type': type }).end(body);
   } catch {
-    // An answer that cannot be written ends its connection, not the component.
+    // A response that cannot be written closes its connection. The component continues.
     response.destroy();
   }
 }
 
-/** What fails is told to the one who asked: a mistake in an answer is no reason to end the component. */
+/** Errors go to the client: a failed response must not end the component. */
 async function answerTo(
   path: string,
   headers: IncomingHttpHeaders,

@@ -1,6 +1,6 @@
 import { OperatorError } from './errors.ts';
 
-/** The address of a Redis as `--store` gives it, or an OperatorError that tells what the setting takes. */
+/** Validates the address of a Redis in `--store`. Throws an OperatorError that names the accepted forms. */
 export function readStoreAddress(text: string, forms: string): string {
   if (/^rediss?:\/\/[^/]/.test(text) && isReadable(text)) return text;
   throw new OperatorError({
@@ -22,7 +22,9 @@ function isReadable(address: string): boolean {
   }
 }
 
-/** What may be shown of an address, also of one that is no proper URL: passwords stand before its last `@` or behind its `?`. */
+/**
+ * Removes credentials from an address, also from an invalid URL: passwords stand before its last `@` or after its `?`.
+ */
 export function withoutCredentials(address: string): string {
   return address.replace(/^([a-z]+:\/\/)?.*@/is, '$1').replace(/\?.*$/s, '');
 }

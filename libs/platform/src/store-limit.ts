@@ -1,14 +1,14 @@
 import { heapLimitBytes } from './heap-limit.ts';
 
 const BYTES_PER_MIB = 1024 * 1024;
-/** Without a setting, at most so much: what etcd takes by default. */
+/** Upper bound of the default limit: the default of etcd. */
 const DEFAULT_MOST_BYTES = 2_048 * BYTES_PER_MIB;
 /**
- * Texts of two bytes a character take twice of what counts, what is parsed takes as much again as its budget allows, and requests, events
- * and the components of the same process need memory, too.
+ * Texts with two bytes per character take twice the counted size, parsed objects take as much again as their budget
+ * allows, and requests, events and other components of the process need memory, too.
  */
 const PART_OF_HEAP = 1 / 8;
-/** Beside the limit, for writes that keep the cluster alive. */
+/** Additional space for writes that keep the cluster alive. */
 const RESERVE_PART = 1 / 10;
 
 export const STORE_LIMIT_SETTING = {
@@ -18,7 +18,10 @@ export const STORE_LIMIT_SETTING = {
   max: 1_048_576,
 } as const;
 
-/** The bound of a store: as set, or by the heap of this process, which holds what the store holds. */
+/**
+ * Returns the limits of a store: the setting, or a part of this process's heap, because the process holds the whole
+ * store.
+ */
 export function storeLimits(
   mebibytes: number | undefined,
   heapBytes: number = heapLimitBytes(),

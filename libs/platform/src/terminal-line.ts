@@ -1,4 +1,4 @@
-/** One line of JSON of the log as people read it: time, level, message, then the fields; the stack of a mistake below it. */
+/** Formats one JSON line of the log for people: time, level, message, then the fields; the stack of a bug below it. */
 export function terminalLine(line: string): string {
   const {
     time,
@@ -18,13 +18,13 @@ export function terminalLine(line: string): string {
 const TIME_AT = 11;
 const TIME_END = 23;
 
-/** Text without spaces stands as it is, all other in quotes. */
+/** Quotes text that contains spaces. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
   return plain(text);
 }
 
-/** Values come from users and other machines: what would steer the terminal is written out. */
+/** Escapes control characters: values come from users and other machines and must not control the terminal. */
 const plain = (text: string): string =>
   text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

@@ -5,20 +5,23 @@ import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { javascriptOf } from './sources.ts';
 
 export interface ThreadOptions {
-  /** What the thread reads with `threadData()`; copied. */
+  /** The thread reads a copy of this with `threadData()`. */
   readonly data: unknown;
   readonly resourceLimits: ResourceLimits;
   /**
-   * What its young generation begins with, two halves of this. V8 begins with 1 MB each and lets them grow when much survives, which
-   * `limitHeap` stops for all threads at once.
+   * Initial size of one half of the young generation. V8 begins with 1 MB each and grows them when much survives, but
+   * `limitHeap` stops that growth for all threads at once.
    */
   readonly semiSpaceMb?: number;
 }
 
-/** A thread that runs the module `entry`. It is given all that it loads of ours without types (see `javascriptOf`). */
+/**
+ * Starts a thread that runs the module `entry`. Our own modules are passed to it without types (see `javascriptOf`).
+ */
 export function startThread(entry: URL, { data, resourceLimits, semiSpaceMb }: ThreadOptions): Worker {
   const sources = entry.href.endsWith('.ts') ? strippedSources(entry) : new Map<string, string>();
-  // Read when the thread makes its heap. The flag is there for all that begin at that time, within their own limits.
+  // The thread reads this flag when it creates its heap. Other threads that start at the same time read it too, within
+  // their own limits.
   if (semiSpaceMb !== undefined) beginYoungWith(semiSpaceMb);
   const worker = new Worker(LOADER, { eval: true, resourceLimits, workerData: { entry: entry.href, sources, data } });
   if (semiSpaceMb !== undefined) worker.once('online', () => beginYoungWith(0));

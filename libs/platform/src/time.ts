@@ -1,6 +1,6 @@
-/** Text forms of times. These are pure: what "now" is always comes from a Clock. */
+/** Text forms of times. These functions are pure: the current time always comes from a Clock. */
 
-/** Most texts of a burst are of one second. */
+/** Most texts of a burst share one second. */
 let last = { second: Number.NaN, text: '' };
 
 /** `metav1.Time`: whole seconds, UTC. */
@@ -16,14 +16,14 @@ export function formatMicroTime(epochMs: number): string {
   return `${new Date(Math.floor(epochMs)).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Epoch milliseconds of an RFC 3339 text; `undefined` when it is none. */
+/** Parses an RFC 3339 text to epoch milliseconds; `undefined` for any other text. */
 export function parseTime(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
   const parsed = Date.parse(text);
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
-/** The `Date` that a library asks for. */
+/** Makes the `Date` object that a library requires. */
 export function dateOf(epochMs: number): Date {
   return new Date(epochMs);
 }

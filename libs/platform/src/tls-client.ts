@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { SettingSpecs, Settings } from './config.ts';
 import { OperatorError } from './errors.ts';
 
-/** How a client knows a server and, where the server asks, who the client is. PEM texts, named as `node:tls` names them. */
+/**
+ * How a client authenticates a server and, when the server requires it, itself. PEM texts with the names of `node:tls`.
+ */
 export interface TlsClient {
-  /** Absent: the authorities that Node trusts. */
+  /** Default: the authorities that Node trusts. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -25,7 +27,7 @@ export const BUS_TLS_SETTINGS = {
   'bus-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 
-/** `undefined` when no file is named. Whoever names one counts on TLS: an address that says otherwise is refused. */
+/** Returns `undefined` when no file is named. Naming a file requires TLS: an address without TLS is then refused. */
 export function readStoreTls(
   settings: Settings<typeof STORE_TLS_SETTINGS> & { readonly store: string | undefined },
 ): TlsClient | undefined {
@@ -43,7 +45,7 @@ export function readStoreTls(
   });
 }
 
-/** `undefined` when no file is named. */
+/** Returns `undefined` when no file is named. */
 export function readBusTls(settings: Settings<typeof BUS_TLS_SETTINGS>): TlsClient | undefined {
   return readTls('bus', {
     ca: settings['bus-ca-file'],
@@ -91,7 +93,7 @@ function readPem(setting: string, file: string): string {
   });
 }
 
-/** What is wrong, by the codes and words of Node, OpenSSL, Redis and NATS. */
+/** Causes by the codes and messages of Node, OpenSSL, Redis and NATS. */
 const CAUSES: readonly (readonly [RegExp, (of: string) => string])[] = [
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)|self-signed certificate|unable to (?:verify|get)/,
@@ -117,7 +119,7 @@ const CAUSES: readonly (readonly [RegExp, (of: string) => string])[] = [
   ],
 ];
 
-/** A sentence for operators on why a server of the store or the bus cannot be used; `undefined` when the error says it all. */
+/** Explains to operators why a server of the store or the bus is unusable; `undefined` when the error text suffices. */
 export function explainConnection(of: 'store' | 'bus', error: unknown): string | undefined {
   const text = chainOf(error)
     .map((each) => `${property(each, 'code')} ${property(each, 'message')}`)

@@ -1,40 +1,40 @@
-/** Traces as a dependency: who called whom, and how long it took. */
+/** Traces as a dependency: which component called which, and how long it took. */
 export interface Tracer {
-  /** Runs the work as one span, a part of the span that runs already. What it throws is noted and thrown on. */
+  /** Runs the work as one span, a child of the current span. Records what it throws and rethrows it. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** Tells another process of the running span (W3C `traceparent`); `undefined` when none runs. */
+  /** Returns the W3C `traceparent` of the current span for another process; `undefined` without a span. */
   traceparent(): string | undefined;
 }
 
 export interface SpanOptions {
   readonly kind: 'server' | 'internal';
   readonly attributes?: SpanAttributes;
-  /** A beginning of its own: work that only a timer or a queue has woken is no part of what set the timer. */
+  /** Starts a new trace. Work that a timer or a queue starts is not part of the work that set the timer. */
   readonly root?: boolean;
-  /** The span of another process that asked for this one. */
+  /** The remote parent span. */
   readonly traceparent?: string | undefined;
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface Span {
-  /** Adds what is known only now. */
+  /** Adds attributes that are known only now. */
   set(attributes: SpanAttributes): void;
 }
 
 const NO_SPAN: Span = { set: () => {} };
 
-/** Traces nothing. */
+/** A tracer that records nothing. */
 export const NO_TRACER: Tracer = {
   span: (_name, _options, work) => work(NO_SPAN),
   traceparent: () => undefined,
 };
 
-/** A tracer with a connection to where its spans go. */
+/** A tracer with a connection to its receiver. */
 export interface Tracing {
-  /** Absent when nobody wants traces: then nothing of the tracing library is loaded. */
+  /** Absent when tracing is off. Then the tracing library is not loaded. */
   readonly tracer?: Tracer;
-  /** Sends what is not sent yet. */
+  /** Sends the remaining spans. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function openTracing(service: string, endpoint: string | undefined)
   return createOtelTracing(service, receiver);
 }
 
-/** The setting of every program that traces. */
+/** The tracing setting of every program. */
 export const TRACING_SETTING = {
   kind: 'string',
   help: 'OTLP/HTTP receiver of traces, http://host:4318; default: OTEL_EXPORTER_OTLP_ENDPOINT, or no traces',

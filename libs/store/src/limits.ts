@@ -1,99 +1,112 @@
 import { invariant } from '@holdfast/platform/invariant';
 
-/** Named limits of the store package. Units are in the names. */
+/** Named limits of the store. The names contain the units. */
 
-/** Operations of one atomic batch. Bounds the time a backend is blocked by one write. */
+/** Operations of one atomic batch. Bounds the time for which one write blocks a backend. */
 export const MAX_BATCH_OPERATIONS = 128;
 
-/** Changes handed over in one array to a follower that catches up. */
+/** Changes in one array for a follower that catches up. */
 export const FEED_BATCH_CHANGES = 1_000;
 
-/** History every durable backend keeps at least, so that a client that was away for a coffee can resume its watch. */
+/**
+ * Every durable backend keeps at least this much history, so that a client that was away for some minutes can resume
+ * its watch.
+ */
 export const HISTORY_MIN_AGE_MS = 10 * 60_000;
 export const HISTORY_MIN_REVISIONS = 50_000;
-/** Hard cap: beyond it, history goes even when it is younger than the minimum age. */
+/** Hard cap: beyond it, history is dropped even when it is younger than the minimum age. */
 export const HISTORY_MAX_BYTES = 256 * 1024 * 1024;
 
-/** The memory backend has no clock, and its history is memory: it keeps some seconds of full load, by number and size. */
+/**
+ * The memory backend has no clock, and its history takes memory: it keeps some seconds of full load, by count and size.
+ */
 export const MEMORY_HISTORY_REVISIONS = 10_000;
 export const MEMORY_HISTORY_BYTES = 32 * 1024 * 1024;
 
-/** The part of the history a durable backend keeps in this process, so that followers do not read it back. */
+/** The part of the history that a durable backend keeps in memory, so that followers need not read it back. */
 export const RECENT_CHANGES = 5_000;
 export const RECENT_CHANGES_BYTES = 16 * 1024 * 1024;
 
-/** Write ids remembered per bucket by a backend inside this process; two buckets are kept. */
+/** Write ids per bucket in a backend inside this process. It keeps two buckets. */
 export const WRITE_IDS_PER_BUCKET = 65_536;
 
-/** Redis: a write that is still undecided after this is answered with `OutcomeUnknown`. */
+/** Redis: a write without a definite answer after this time fails with `OutcomeUnknown`. */
 export const REDIS_WRITE_DEADLINE_MS = 10_000;
-/** Redis: the server refuses to execute an attempt later than this after it was sent. */
+/** Redis: the server refuses to execute an attempt that is older than this. */
 export const REDIS_ATTEMPT_VALID_MS = 5_000;
-/** Redis: an attempt without an answer for this long is undecided; its connection is dropped. Below the validity. */
+/**
+ * Redis: an attempt without an answer for this long is undecided, and its connection is dropped. Shorter than the
+ * validity.
+ */
 export const REDIS_COMMAND_TIMEOUT_MS = 3_000;
 export const REDIS_CONNECT_TIMEOUT_MS = 3_000;
 /** Redis: how long a closing socket may linger before it is destroyed. */
 export const REDIS_DISCONNECT_TIMEOUT_MS = 50;
 export const REDIS_RECONNECT_DELAY_MS = 50;
 export const REDIS_RECONNECT_DELAY_MAX_MS = 1_000;
-/** Redis: pause before a write is tried again that the server refused for a passing reason. */
+/** Redis: wait before the retry of a write that the server rejected for a temporary reason. */
 export const REDIS_RETRY_DELAY_MS = 50;
-/** Redis: how long start-up waits for the server to answer. */
+/** Redis: start-up waits this long for the server. */
 export const REDIS_START_TIMEOUT_MS = 10_000;
-/** Data that were replaced under a running process are noticed within this time. */
+/** A running process detects replaced data within this time. */
 export const STORE_CHECK_INTERVAL_MS = 10_000;
-/** Revisions that an adoption of data leaves out: more than anybody may have seen of what was lost. */
+/** An adoption skips this many revisions: more than any client can have seen of the lost history. */
 export const ADOPTION_JUMP = 1_000_000_000_000;
-/** Redis: the newest changes that a process remembers by their write id, to compare them with the server's history. */
+/**
+ * Redis: a process remembers this many of the newest changes by write id, to compare them with the server's history.
+ */
 export const REDIS_WITNESSED_CHANGES = 16;
-/** Redis: how often a store that does not serve is checked. */
+/** Redis: check interval of a store that does not serve. */
 export const REDIS_RECHECK_TICK_MS = 500;
 export const MAINTAIN_INTERVAL_MS = 60_000;
-/** Redis: writes waiting for an answer, per process; more are refused. */
+/** Redis: writes in flight per process. More are rejected. */
 export const REDIS_WRITES_IN_FLIGHT = 1_024;
-/** Redis: write ids live in buckets of this length; two are looked at. */
+/** Redis: write ids live in buckets of this length. A lookup reads two buckets. */
 export const REDIS_WRITE_ID_BUCKET_MS = 600_000;
 export const REDIS_WRITE_ID_EXPIRY_SECONDS = 1_800;
-/** Redis: ids of writes without an answer that a process knows again when they are repeated. */
+/** Redis: remembered ids of writes without an answer, to recognize their repetition. */
 export const REDIS_LEFT_OPEN_MAX = 20_000;
-/** Redis: objects read by one script; bounds how long it blocks the server. */
+/** Redis: objects that one script reads. Bounds the time for which it blocks the server. */
 export const REDIS_LIST_PAGE_OBJECTS = 500;
-/** Redis: single objects read by one script, those asked for in one turn of the event loop. */
+/** Redis: single objects that one script reads: those requested in one turn of the event loop. */
 export const REDIS_GETS_TOGETHER = 64;
 /**
- * Redis: writes judged by one script; as many do not wait for the end of their turn of the event loop. With all of a turn in one script
- * everybody waits for one fsync at a time: the server had nothing to do during 17 % of it, and nobody else either.
+ * Redis: writes in one script. A full script is sent before the end of its turn of the event loop. With all writes of a
+ * turn in one script, all of them waited for the same fsync and the server was idle for 17 % of the time.
  */
 export const REDIS_WRITES_TOGETHER = 8;
-/** Redis: text of the writes that share a script; one write may always go. */
+/** Redis: total text of the writes in one script. A single write may exceed it. */
 export const REDIS_CHARACTERS_TOGETHER = 1024 * 1024;
-/** Redis: times a list is begun again because history was compacted under it. */
+/** Redis: attempts of a list that compaction interrupts. */
 export const REDIS_LIST_ATTEMPTS = 5;
 export const REDIS_TAIL_BLOCK_MS = 5_000;
-/** Redis: a feed that cannot be read for this long is reported, then its followers are ended. */
+/** Redis: a feed that is unreadable for this long is reported; then its followers end. */
 export const REDIS_TAIL_REPORT_AFTER_MS = 10_000;
 export const REDIS_TAIL_END_AFTER_MS = 30_000;
 /** Redis: calls of XTRIM in one compaction; each removes at most some ten thousand entries. */
 export const REDIS_TRIM_CALLS = 200;
 
-/** SQLite: changes in one transaction; the rest of a burst waits for the next one. */
+/** SQLite: changes in one transaction. The rest of a burst waits for the next one. */
 export const SQLITE_COMMIT_CHANGES = 512;
 export const SQLITE_COMMIT_CHARACTERS = 16 * 1024 * 1024;
-/** SQLite: writes waiting for an answer; more are refused. */
+/** SQLite: writes in the queue. More are rejected. */
 export const SQLITE_WRITES_WAITING = 4_096;
-/** SQLite: the log file is copied into the database when nobody has written for this long, so that writes rarely wait for it. */
+/**
+ * SQLite: after this time without writes the log file is checkpointed into the database, so that writes rarely wait for
+ * that.
+ */
 export const SQLITE_IDLE_CHECKPOINT_MS = 100;
-/** SQLite: under load it is copied when it has this many pages (4 KiB each). */
+/** SQLite: under load, checkpoint at this many pages (4 KiB each). */
 export const SQLITE_CHECKPOINT_PAGES = 4_000;
-/** SQLite: rows handed over at once at start-up. */
+/** SQLite: rows per message at start-up. */
 export const SQLITE_LOAD_ROWS = 1_000;
-/** SQLite: revisions looked at by one compaction transaction, so that writes get in between. */
+/** SQLite: revisions that one compaction transaction examines, so that writes can run in between. */
 export const SQLITE_COMPACT_REVISIONS = 2_000;
 
-/** SQLite: young generation of the thread's heap; what it makes lives for one transaction. */
+/** SQLite: young generation of the thread's heap. Its objects live for one transaction. */
 export const SQLITE_THREAD_YOUNG_MB = 6;
 
-// Relations between limits. A change that breaks one fails every test of the room.
+// Relations between limits. A violation fails every test of this library.
 invariant(REDIS_ATTEMPT_VALID_MS < REDIS_WRITE_DEADLINE_MS, 'an attempt expires before its write is given up');
 invariant(
   REDIS_WRITE_DEADLINE_MS < REDIS_WRITE_ID_BUCKET_MS,

@@ -1,6 +1,6 @@
 /**
- * The store: the only truth. One global revision; every object change is a compare-and-swap and takes the next number.
- * Backends (memory, sqlite, redis) pass the same contract tests (`@holdfast/store/contract`).
+ * The store is the only truth. There is one global revision. Every change of an object is a compare-and-swap and takes
+ * the next revision. Backends (memory, sqlite, redis) pass the same contract tests (`@holdfast/store/contract`).
  */
 
 import type { SealedView } from './sealed-store.ts';
@@ -12,11 +12,11 @@ export type Revision = number;
 export type StoreKey = string;
 
 /**
- * Names one history. Within a lineage a revision means one change for ever. Data that went back to an earlier state continue
- * only under the next epoch, which an operator begins (`holdfast store adopt`).
+ * Names one history. Within a lineage a revision means the same change for ever. Data that went back to an earlier
+ * state continue only in the next epoch, which an operator begins (`holdfast store adopt`).
  */
 export interface Lineage {
-  /** Made with the store. Secret: it signs what clients are told about the history. */
+  /** Created with the store. It is a secret: it signs the history tokens of clients. */
   readonly incarnation: string;
   readonly epoch: number;
 }
@@ -37,48 +37,49 @@ export type WriteOperation =
   | {
       readonly kind: 'delete';
       readonly key: StoreKey;
-      /** Last state of the object, carried by the DELETED change. */
+      /** Last state of the object. The DELETED change carries it. */
       readonly value: string;
       readonly expectedRevision: Revision;
     };
 
 export type WriteResult =
-  /** All operations are durable; the n-th took revision `firstRevision + n`. */
+  /** All operations are durable. Operation n took revision `firstRevision + n`. */
   | { readonly outcome: 'committed'; readonly firstRevision: Revision; readonly lastRevision: Revision }
-  /** Nothing was written: operation `index` met another revision (`exists`/`notFound` have their own outcome). */
+  /** Nothing was written: operation `index` found another revision (`exists`/`notFound` have their own outcome). */
   | { readonly outcome: 'conflict'; readonly index: number; readonly currentRevision: Revision }
   | { readonly outcome: 'exists'; readonly index: number; readonly currentRevision: Revision }
   | { readonly outcome: 'notFound'; readonly index: number };
 
-/** How much a store may hold. */
+/** The capacity of a store. */
 export interface StoreLimits {
   /** Objects and kept history together, as `StoreUsage` counts them. */
   readonly bytes: number;
-  /** Beyond it: for writes that keep the cluster alive, and those that make room. */
+  /** Additional bytes for writes that keep the cluster alive and for writes that make room. */
   readonly reserveBytes: number;
 }
 
 /**
- * For whom a write asks when the store is full. `ordinary` is refused then; `releasing` (what leads to a deletion) may use half of the
- * reserve, `system` (heartbeats, leases, status) all of it. What only deletes is never refused for lack of room.
+ * The priority of a write when the store is full. `ordinary` is rejected; `releasing` (leads to a deletion) may use
+ * half of the reserve; `system` (heartbeats, leases, status) may use all of it. A write that only deletes is never
+ * rejected for lack of room.
  */
 export type WriteRoom = 'ordinary' | 'releasing' | 'system';
 
 export interface WriteOptions {
-  /** Makes a repeated attempt of the same write safe. */
+  /** Makes it safe to repeat this write. */
   readonly writeId?: string;
   /** Default: `ordinary`. */
   readonly room?: WriteRoom;
 }
 
 /**
- * How much the store holds: for each object and each change of the kept history its text and key in UTF-8, and a fixed overhead. Exact
- * in every backend, and the same after a restart. Redis: as of the last answer to this process.
+ * The size of the content: for each object and each kept change its text and key in UTF-8, and a fixed overhead. It is
+ * exact in every backend and unchanged by a restart. Redis: as of the last answer to this process.
  */
 export interface StoreUsage {
   readonly objectBytes: number;
   readonly historyBytes: number;
-  /** Absent: nothing bounds it. */
+  /** Absent means no limit. */
   readonly limits: StoreLimits | undefined;
 }
 
@@ -92,14 +93,14 @@ export interface Change {
   readonly value: string;
   /** Revision of the object before this change; 0 for `created`. */
   readonly previousRevision: Revision;
-  /** Of the write that made this change; absent where the backend no longer has it. */
+  /** The id of the write that made this change; absent when the backend no longer has it. */
   readonly writeId?: string;
-  /** State before this change; absent for `created`, and where the backend no longer has it. */
+  /** State before this change; absent for `created`, and when the backend no longer has it. */
   readonly previousValue?: string;
 }
 
 export interface ListOptions {
-  /** At most this many objects; absent = all. */
+  /** Maximum number of objects; absent means all. */
   readonly limit?: number;
   /** Return only keys after this one (exclusive). */
   readonly after?: StoreKey;
@@ -108,7 +109,7 @@ export interface ListOptions {
 export interface ListPage {
   /** In ascending key order. */
   readonly objects: readonly StoredObject[];
-  /** Revision of the snapshot this page was read from. */
+  /** Revision of the snapshot of this page. */
   readonly revision: Revision;
   /** True when objects remain after the last one of this page. */
   readonly more: boolean;
@@ -120,61 +121,69 @@ export interface Store {
   /** Linearizable snapshot of all keys that start with `prefix`. */
   list(prefix: string, options?: ListOptions): Promise<ListPage>;
   /**
-   * All or nothing, durable before it resolves. At least one operation, each key at most once. `writeId` makes a repeated
-   * attempt of the same write safe: it is applied once. A repeated refusal is judged afresh, but not that of a write
-   * whose outcome was unknown: it is kept, so that nothing of the earlier call is applied later. Only the process that made the earlier call
-   * knows of it. The store invents an id when absent. Throws `StoreUnavailable` or `StoreFull` (definitely not applied) or `OutcomeUnknown`.
+   * All or nothing, and durable before it resolves. At least one operation, each key at most once.
+   *
+   * `writeId` makes it safe to repeat a write: it is applied once. The store generates an id when it is absent. A
+   * rejection is evaluated again on repetition, except for a write whose outcome was unknown: that rejection is
+   * recorded, so that nothing of the earlier call is applied later. Only the process that made the earlier call knows
+   * about it.
+   *
+   * Throws `StoreUnavailable` or `StoreFull` (definitely not applied) or `OutcomeUnknown`.
    */
   write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<WriteResult>;
   /**
-   * Every change after `after`, in revision order without gap or double, then follows until the signal aborts (the
-   * iterator then ends without error). Arrays are never empty. Throws `Compacted` when `after` is below the kept history,
-   * also in the middle for a follower that was left behind, and `StoreUnavailable` when the store is closed under it.
-   * A revision still to come is waited for.
+   * Yields every change after `after`, in revision order without gaps or duplicates, then live changes until the signal
+   * aborts (the iterator then ends without error). Arrays are never empty. Waits for a revision that does not exist
+   * yet. Throws `Compacted` when `after` is below the kept history, also in the middle for a follower that fell behind,
+   * and `StoreUnavailable` when the store closes.
    */
   changes(options: { readonly after: Revision; readonly signal: AbortSignal }): AsyncIterable<readonly Change[]>;
   /** Linearizable: at least as new as every write acknowledged before the call. */
   currentRevision(): Promise<Revision>;
-  /** The lowest revision `changes` can resume after. Only grows. */
+  /** The lowest revision after which `changes` can resume. It only grows. */
   compactedRevision(): Promise<Revision>;
-  /** The lineage that this process serves; it never changes while the store is open. */
+  /** The lineage that this process serves. It never changes while the store is open. */
   lineage(): Lineage;
   /**
-   * The id of the write that took this revision: two histories that differ at a revision differ in it. `undefined` for a revision
-   * still to come. Throws `Compacted` when the history no longer tells.
+   * Resolves with the id of the write that took this revision: two histories that differ at a revision have different
+   * ids there. `undefined` for a revision that does not exist yet. Throws `Compacted` when the history no longer
+   * contains it.
    */
   writeIdAt(revision: Revision): Promise<string | undefined>;
   /**
-   * Refuses every read and write from now on, because the data are not what was promised. Where several processes share the
-   * data, all of them refuse. Ends when an operator has adopted the data.
+   * Rejects every read and write from now on, because the data have lost their guarantees. Where several processes
+   * share the data, all of them halt. An operator ends the halt by adopting the data.
    */
   halt(reason: string): void;
-  /** Why the store is halted; `undefined` while it is not. */
+  /** The reason of the halt; `undefined` while the store serves. */
   haltedBy(): string | undefined;
   /** Drops history up to and including `upTo`, at most up to the current revision. Objects stay. */
   compact(upTo: Revision): Promise<void>;
   usage(): StoreUsage;
-  /** Empty when the store serves and is durable; else sentences on what is wrong. */
+  /** Empty when the store serves and is durable. Otherwise sentences about what is wrong. */
   health(): Promise<readonly string[]>;
-  /** What everybody should see although the store serves: settings that lose writes, too little room. Absent = nothing ever. */
+  /**
+   * Warnings about a store that serves: settings that can lose writes, too little room. Absent means that there are
+   * never any.
+   */
   readonly cautions?: () => readonly string[];
-  /** Present: values are sealed in the store. */
+  /** Present when the store encrypts values. */
   readonly atRest?: SealedView;
   close(): Promise<void>;
 }
 
 /** A store that outlives its process. */
 export interface DurableStore extends Store {
-  /** Compacts what the retention limits no longer keep. The store does this by itself from time to time. */
+  /** Compacts history beyond the retention limits. The store also does this periodically by itself. */
   maintain(): Promise<void>;
 }
 
-/** The store cannot serve now. The write it was asked for was definitely not applied. */
+/** The store cannot serve now. The requested write was definitely not applied. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The data are not what was promised: nothing is served until an operator has decided. */
+/** The data have lost their guarantees. The store serves nothing until an operator decides. */
 export class StoreHalted extends StoreUnavailable {
   constructor(reason: string) {
     super(`the store is halted: ${reason}; ${HALT_NEXT_STEP}`);
@@ -184,7 +193,7 @@ export class StoreHalted extends StoreUnavailable {
 export const HALT_NEXT_STEP =
   'put the right data in place and restart the API servers, or accept the data as they are with `holdfast store adopt` (docs/recovery.md)';
 
-/** The store has no room for the write, which was definitely not applied. */
+/** The store has no room for the write. The write was definitely not applied. */
 export class StoreFull extends Error {
   override readonly name = 'StoreFull';
   readonly limitBytes: number;
@@ -196,7 +205,7 @@ export class StoreFull extends Error {
   }
 }
 
-/** The write was sent and no definite answer came before the deadline: it may or may not have been applied. */
+/** The write was sent, but no definite answer came before the deadline. It may or may not have been applied. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
   readonly writeId: string;
@@ -206,7 +215,7 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-/** History before `compactedRevision` is gone; list again. */
+/** History before `compactedRevision` is dropped. List again. */
 export class Compacted extends Error {
   override readonly name = 'Compacted';
   readonly compactedRevision: Revision;

@@ -1,6 +1,6 @@
 import type { Store, WriteRoom } from './port.ts';
 
-/** The same store; every write asks for this room at least. */
+/** Wraps a store; every write gets at least this room. */
 export function inRoom(store: Store, room: WriteRoom): Store {
   const { cautions } = store;
   return {

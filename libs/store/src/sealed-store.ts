@@ -10,26 +10,29 @@ import type {
   WriteOptions,
 } from './port.ts';
 
-/** What turns objects into what the store holds, and back. Pure but for its random numbers. */
+/** Encrypts values for the store and decrypts them. Pure except for its random numbers. */
 export interface Sealer {
-  /** Whether objects of this key are written in another form than their text. */
+  /** True when objects of this key are stored in another form than their text. */
   readonly covers: (key: StoreKey) => boolean;
   readonly seal: (key: StoreKey, value: string) => string;
-  /** Throws Unreadable when it has no way to the text. */
+  /** Throws Unreadable when it has no key for the value. */
   readonly open: (key: StoreKey, stored: string) => OpenedValue;
 }
 
 export interface OpenedValue {
   readonly value: string;
-  /** In a form that nobody would write any more: the next write replaces it, even if it changes nothing else. */
+  /**
+   * True when the value is encrypted with a form that is no longer written. The next write replaces it, even if nothing
+   * else changes.
+   */
   readonly isStale: boolean;
 }
 
-/** How a sealed store tells its values from the text of objects, which begins with a brace. */
+/** Distinguishes encrypted values from the JSON text of objects, which begins with a brace. */
 export const SEALED_PREFIX = 'k8s:enc:';
 export const isSealed = (stored: string): boolean => stored.startsWith(SEALED_PREFIX);
 
-/** An object is there, but its content cannot be read: no key fits. It is never taken for absent. */
+/** The object exists, but no key decrypts its content. It never counts as absent. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
   readonly key: StoreKey;
@@ -46,19 +49,19 @@ function registryPath(key: StoreKey): string {
   return ['/registry', group, resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** What a sealed store knows of its objects beside their values. */
+/** What an encrypting store knows about its objects beside their values. */
 export interface SealedView {
-  /** Of an object that was read last: see `OpenedValue`. */
+  /** True when the last read of the object found a stale form: see `OpenedValue`. */
   readonly isStale: (key: StoreKey) => boolean;
-  /** An object under this prefix that is there and cannot be read. */
+  /** Returns an error for an object under this prefix that exists and cannot be decrypted. */
   readonly unreadable: (prefix: string) => Unreadable | undefined;
   readonly unreadableAt: (key: StoreKey) => Unreadable | undefined;
   readonly unreadableCount: () => number;
-  /** Calls for each object that is found unreadable in the feed of changes, until the store is closed. */
+  /** Calls `listener` for each undecryptable object in the feed of changes, until the store is closed. */
   readonly onUnreadable: (listener: (key: StoreKey) => void) => void;
 }
 
-/** The same store, in which values are sealed. Whatever reads the base store sees them sealed. */
+/** Wraps a store and encrypts its values. Readers of the base store see the encrypted form. */
 export function createSealedStore(store: Store, sealer: Sealer): Store {
   const sealed = new SealedValues(sealer);
   const { cautions } = store;
@@ -89,7 +92,10 @@ export function createSealedStore(store: Store, sealer: Sealer): Store {
   };
 }
 
-/** Stands in the feed for the change of an object that cannot be read, so that its revision is not missing. No client can name it. */
+/**
+ * Replaces the key of an undecryptable object's change in the feed, so that its revision is not missing. No client can
+ * name it.
+ */
 const NOTHING_KEY = 'internal.holdfast/unreadable/-/object';
 
 class SealedValues implements SealedView {
@@ -139,7 +145,7 @@ class SealedValues implements SealedView {
     }
   }
 
-  /** Of what is gone nothing more than its name has to be told. */
+  /** A deletion needs only the name of the object. */
   #unreadableChange(change: Change): Change {
     const { key, kind } = change;
     for (const listener of this.#listeners) listener(key);
@@ -173,7 +179,7 @@ class SealedValues implements SealedView {
   }
 }
 
-/** The state before is sealed with whatever was used then. */
+/** The previous state may be encrypted with an older key or form. */
 function withValue(change: Change, value: string): Change {
   const { previousValue, ...rest } = change;
   return Object.freeze(previousValue === undefined ? { ...change, value } : { ...rest, value });
@@ -186,7 +192,7 @@ async function* openedChanges(
   for await (const changes of feed) yield changes.map((change) => sealed.openedChange(change));
 }
 
-/** What cannot be read is left out and remembered. A page is empty only when nothing is behind it. */
+/** Omits undecryptable objects and remembers them. A page is empty only when no object follows it. */
 async function listReadable(
   store: Store,
   sealed: SealedValues,

@@ -1,7 +1,7 @@
 import type { Tracer } from '@holdfast/platform';
 import type { Store, WriteOperation } from './port.ts';
 
-/** The same store; every write is a span. */
+/** Wraps a store; every write is a span. */
 export function traceWrites(store: Store, tracer: Tracer): Store {
   const { cautions } = store;
   return {

@@ -1,5 +1,6 @@
 /**
- * For the option `skip` of a test that needs the rights of root, such as to mount a file system: the reason, or `false` for root.
+ * The `skip` option of a test that needs root privileges, for example to mount a file system. Returns the reason, or
+ * `false` for root.
  *
  *     test('a full disk is reported', { skip: unlessRoot() }, () => { ... });
  */

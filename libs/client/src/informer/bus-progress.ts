@@ -3,19 +3,19 @@ import { type BusMessage, channelOf, type Heartbeat, matchesSubject, onlyChannel
 export type Continuity = 'next' | 'seen' | 'gap';
 
 /**
- * `lost`: a channel that was behind at the heartbeat before got nothing since, the publishers left something out, or so many
- * heartbeats did not arrive that a channel may have moved and is not named any more.
+ * `lost`: a channel was behind in two heartbeats and got nothing in between, the publishers omitted a change, or so
+ * many heartbeats are missing that a changed channel may no longer be named.
  */
 export type HeartbeatFinding = 'current' | 'behind' | 'lost';
 
 /**
- * What a consumer knows about the completeness of what it got from the bus. `floor` is the revision up to which its copy
- * is known to be complete; above it every channel has a chain of its own. Unlike a fresh chain after every list, this one
- * keeps what arrived above the floor, so that healing under constant load ends.
+ * Tracks whether a consumer got everything from the bus. `floor` is the revision up to which its copy is complete;
+ * above it each channel has a chain of its own. Unlike a new chain after every list, this keeps messages above the
+ * floor, so that recovery ends even under constant load.
  */
 export class BusProgress {
   readonly #patterns: readonly string[];
-  /** All that is followed, where the patterns say it by name. */
+  /** All followed channels, when the patterns name them. */
   readonly #channels: readonly string[] | undefined;
   readonly #lastOf = new Map<string, number>();
   #behindBefore = new Map<string, number>();
@@ -37,14 +37,14 @@ export class BusProgress {
     for (const [channel, last] of this.#lastOf) if (last <= revision) this.#lastOf.delete(channel);
   }
 
-  /** Another history begins: nothing that was known of the one before counts. */
+  /** A new history begins: knowledge about the previous one is invalid. */
   restart(): void {
     this.#floor = 0;
     this.#lastOf.clear();
     this.#behindBefore.clear();
   }
 
-  /** A publisher that just took over does not know what came before: that counts as a gap, once per channel. */
+  /** A publisher that just took over does not know the previous messages. That counts as a gap, once per channel. */
   observe(message: Pick<BusMessage, 'subject' | 'revision' | 'previous'>): Continuity {
     const channel = channelOf(message.subject);
     const last = this.#last(channel);
@@ -53,7 +53,7 @@ export class BusProgress {
     return message.previous === undefined || message.previous > last ? 'gap' : 'next';
   }
 
-  /** One heartbeat may overtake changes that are still on their way, so only two in a row prove a loss. */
+  /** A heartbeat may overtake changes in flight, so only two in a row prove a loss. */
   observeHeartbeat(heartbeat: Heartbeat): HeartbeatFinding {
     const behind = new Map<string, number>();
     for (const channel of this.#followedOf(heartbeat)) {
@@ -63,7 +63,7 @@ export class BusProgress {
     const lost = [...behind].some(([channel, last]) => this.#behindBefore.get(channel) === last);
     this.#behindBefore = behind;
     if (lost || heartbeat.since > this.#floor) return 'lost';
-    // Below this nobody says what the channels did that are not named.
+    // Below `quiet` the heartbeat says nothing about channels that it does not name.
     if (heartbeat.quiet > this.#floor) return heartbeat.crowded === true ? 'behind' : 'lost';
     return behind.size === 0 ? 'current' : 'behind';
   }
@@ -76,10 +76,10 @@ export class BusProgress {
     return Math.max(this.#floor, this.#lastOf.get(channel) ?? 0);
   }
 
-  /** A heartbeat names up to hundreds of channels, and of thousands of nodes each follows one of them. */
+  /** A heartbeat names up to hundreds of channels, while each of thousands of nodes follows only one. */
   #followedOf({ tails }: Heartbeat): readonly string[] {
     if (this.#channels !== undefined) return this.#channels;
-    // A pattern takes a channel whole or not at all, so any subject of the channel tells.
+    // A pattern takes a channel either whole or not at all, so any subject of the channel decides.
     return Object.keys(tails).filter((channel) => this.takes(`${channel}.any.any`));
   }
 }

@@ -6,8 +6,8 @@ import { SHARED_MESSAGE_CHARACTERS_MAX, SHARED_MESSAGES } from '../limits.ts';
 import { keyOf } from './object-cache.ts';
 
 /**
- * The last messages of this process. Several informers of one process are told the same change one after the other: the
- * text is read once, and they share the object, which nobody can alter.
+ * The latest messages of this process. Several informers of one process get the same change one after the other, so it
+ * is parsed once. They share the frozen object.
  */
 const recent: Read[] = [];
 
@@ -17,7 +17,7 @@ interface Read {
   readonly change: SharedChange;
 }
 
-/** The publisher is one of us: a message that is not a change event is our own bug and fails loudly. */
+/** Only our own components publish: a message that is not a change event is a bug and throws. */
 export function decodeChange(resource: ResourceRef, { data, revision }: BusMessage): SharedChange {
   if (data.length > SHARED_MESSAGE_CHARACTERS_MAX) return decode(resource, data);
   const slot = revision % SHARED_MESSAGES;
@@ -38,7 +38,7 @@ function decode(resource: ResourceRef, data: string): SharedChange {
   return { type, movedTo, key: keyOf(decoded), hasObject: true, object: () => decoded };
 }
 
-/** All informers of a process are told the same one after the other, and there may be thousands. */
+/** All informers of a process get the same heartbeat one after the other, and there may be thousands. */
 export function decodeHeartbeat(data: string): Heartbeat {
   if (beat?.data !== data) beat = { data, heartbeat: JSON.parse(data) as Heartbeat };
   return beat.heartbeat;

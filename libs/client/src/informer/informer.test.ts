@@ -32,7 +32,7 @@ const pod = (name: string, nodeName?: string, label = 'x'): Pod => ({
 const nodeOf = (object: KubeObject | undefined): string =>
   object === undefined || !('spec' in object) ? '' : ((object as Pod).spec.nodeName ?? '');
 
-/** Publishes every change as the relay does, on a hub that never fails; loss is the business of `lossy`. */
+/** Publishes every change as the relay does, on a hub that never fails. `lossy` adds losses. */
 function publishTo(
   hub: Bus,
   api: FakeApi,
@@ -95,7 +95,7 @@ function publishTo(
   return publisher;
 }
 
-/** The text of messages that carry what they say: nobody has to read it. */
+/** The text of messages whose `shared` content is set: nothing may parse it. */
 const UNREADABLE = 'no text';
 const HEARTBEAT_MS = 5_000;
 const TAIL_WINDOW_MS = 4 * HEARTBEAT_MS;
@@ -148,7 +148,7 @@ const stateOf = (objects: Iterable<KubeObject>): Record<string, string> =>
     ),
   );
 
-/** Fails when an object's revision does not grow, also across a deletion. */
+/** Fails when an object's revision does not grow, even across a deletion. */
 function watchMonotony(informer: ReturnType<typeof rig>['informer']): string[] {
   const wrong: string[] = [];
   const highest = new Map<string, number>();
@@ -247,7 +247,7 @@ test('a half-open watch is noticed and opened again', async () => {
   await informer.stop();
 });
 
-/** `b` was changed and its message lost; the next change opens a watch that says nothing. */
+/** `b` was changed and its message lost. The next change opens a watch that delivers nothing. */
 async function startHalfOpen(next: (api: FakeApi) => void): Promise<ReturnType<typeof rig>> {
   const all = rig(1);
   const { clock, api, publisher, weather, informer } = all;
@@ -404,7 +404,7 @@ for (const [who, extra, selects] of [
         const wrong = watchMonotony(run.informer);
         await run.informer.start();
         await play(run, steps);
-        // The weather stays as bad as it is: only the periodic check may be needed.
+        // The loss rate stays high, so the test may rely only on the periodic check.
         await run.clock.advance(12 * 60_000);
         assert.deepEqual(wrong, []);
         assert.deepEqual(stateOf(run.informer.list()), stateOf([...run.api.objects().values()].filter(selects)));

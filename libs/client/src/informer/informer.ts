@@ -31,11 +31,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly bus?: Bus | undefined;
   readonly resource: ResourceRef<T>;
   readonly selection?: ListSelection;
-  /** Subject patterns that carry every change of the selection; default: every object of the resource. */
+  /** Subject patterns that cover every change of the selection. Default: every object of the resource. */
   readonly subjects?: readonly string[];
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
   readonly clock: Clock;
-  /** Spreads retries; without it the waits are exact. */
+  /** Adds jitter to retries; without it the waits are exact. */
   readonly random?: Random | undefined;
   readonly log: Log;
   readonly safetyCheckIntervalMs?: number;
@@ -44,15 +44,16 @@ export interface InformerOptions<T extends KubeObject> {
 }
 
 /**
- * List, then follow. While the bus is trusted its messages keep the copy current; whenever they may be incomplete (start,
- * gap, interruption, silence, a periodic check) a watch of the API replays everything since the last revision known to be
- * complete, and ends as soon as it caught up with the bus. Without a bus the watch simply stays. History gone: list again.
+ * Lists, then follows. While the bus is trusted its messages keep the copy current. Whenever they may be incomplete
+ * (start, gap, interruption, silence, a periodic check), a watch of the API replays everything since the last complete
+ * revision, and ends when it has caught up with the bus. Without a bus the watch stays open. When the history is
+ * compacted, it lists again.
  */
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   return new FollowingInformer(options);
 }
 
-/** The server has not come to a revision that this copy has seen: it lags, or its data went back. */
+/** The server has not reached a revision that this copy has seen: it lags, or its data went back. */
 const isTooLarge = (error: unknown): boolean =>
   error instanceof StatusError &&
   error.code === 504 &&
@@ -83,21 +84,24 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #loops: readonly Promise<void>[] = [];
   #subscription: Subscription | undefined;
   #listed = false;
-  /** The server is behind what this copy has seen: the next list replaces it whatever its revisions are. */
+  /** The server is behind this copy. The next list replaces the copy, whatever its revisions are. */
   #isAhead = false;
   #heartbeatAt: number | undefined;
-  /** The API has to be asked: up to a revision the bus named, and/or up to wherever the server is now. */
+  /**
+   * What the copy must still read from the API: up to a revision that the bus named, or up to the server's current
+   * revision, or both.
+   */
   #owed: Debt = { revision: 0, bookmark: true, deep: false };
-  /** Since when changes are owed that the bus has named. */
+  /** The time since which changes named by the bus are missing. */
   #owedAt = 0;
   /**
-   * Complete up to here by what the API said alone. The periodic check replays from here, so that it also finds what the
-   * bus lost and its heartbeats, which cannot name every channel, did not show.
+   * The copy is complete up to this revision by the API alone. The periodic check replays from here. So it also finds
+   * losses of the bus that heartbeats did not show, since they cannot name every channel.
    */
   #verified = 0;
   #checkAt = 0;
   #wake: (() => void) | undefined;
-  /** Changes that the bus has named without their content (Secrets, ConfigMaps). */
+  /** Number of changes that the bus named without their content (Secrets, ConfigMaps). */
   #unseen = 0;
   #unseenPaid = 0;
   #endLingering: (() => void) | undefined;
@@ -190,7 +194,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       this.#isAhead = true;
       this.#options.log.warn('the server is behind this copy, listing again', { informer: this.name });
     } else {
-      // One line per outage: the attempts that follow say the same.
+      // One warning per outage: later attempts fail for the same reason.
       const level = backoff.failures() === 0 ? 'warn' : 'debug';
       this.#options.log[level]('the API did not serve the informer, trying again', { informer: this.name, error });
     }
@@ -226,7 +230,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     this.#synced.resolve();
   }
 
-  /** A server that does not know our history says so; then we begin anew. */
+  /** A server that does not know our history reports that. Then the informer starts from the beginning. */
   async #firstPage(): Promise<KubeList<T>> {
     try {
       return await this.#page({ seen: this.#seen.token });
@@ -246,7 +250,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     });
   }
 
-  /** What this copy holds is of another history: its revisions do not order it against what comes now. */
+  /** The copy belongs to another history, so its revisions cannot be compared with new ones. */
   #beginHistory(): void {
     this.#options.log.warn('the history of the server is another one, replacing the copy', { informer: this.name });
     this.#isAhead = false;
@@ -256,7 +260,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     this.#owed = { revision: 0, bookmark: true, deep: false };
   }
 
-  /** Watches from the last complete revision until nothing is owed any more, reopening as often as the server ends it. */
+  /**
+   * Watches from the last complete revision until nothing is missing. Reopens the watch whenever the server ends it.
+   */
   async #catchUp(backoff: Backoff): Promise<void> {
     while (this.#listed && this.#owesApi()) {
       const startedAt = this.#options.clock.monotonic();
@@ -268,7 +274,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** True when it had caught up before it ended. */
+  /** Resolves with true when the watch caught up before it ended. */
   async #watchOnce(): Promise<boolean> {
     const { client, resource, selection = {} } = this.#options;
     const ending = new AbortController();
@@ -316,7 +322,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     return !this.#busIsTrusted() || this.#owed.bookmark || this.#owed.deep || this.#owesChanges();
   }
 
-  /** The bus has named changes that have not come yet. */
+  /** True when changes that the bus named have not arrived yet. */
   #owesChanges(): boolean {
     return this.#owed.revision > this.#progress.floor();
   }
@@ -327,7 +333,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     return clock.monotonic() - this.#heartbeatAt < heartbeatTimeoutMs;
   }
 
-  /** Rests while the bus does the work: until something is owed, heartbeats stop, or the next safety check is due. */
+  /** Waits while the bus works: until something is missing, heartbeats stop, or the next safety check is due. */
   async #untilOwed(): Promise<void> {
     const { clock, heartbeatTimeoutMs } = this.#options;
     while (this.#listed && !this.#owesApi() && !this.#stopping.signal.aborted) {
@@ -358,7 +364,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       deep: this.#owed.deep || debt.deep === true,
     };
     this.#wake?.();
-    // Only a watch that is opened now is answered with a bookmark, or reaches back.
+    // Only a new watch gets a bookmark or starts at an earlier revision.
     if (debt.bookmark === true || debt.deep === true) this.#endLingering?.();
   }
 
@@ -455,8 +461,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * A watch that fetched changes whose content is not on the bus stays open while more of them come: one watch for a burst,
-   * not one each. It ends when a while brought none that it selects.
+   * A watch that fetched changes without content on the bus stays open while more of them arrive: one watch per burst,
+   * not one per change. It ends after a period without a selected change.
    */
   #linger(end: () => void): { stays(): boolean; began(): boolean; cancel(): void } {
     const { clock } = this.#options;
@@ -486,8 +492,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * What the bus has named comes at once on a watch that is served. One that brings nothing of it, while the bus goes on, is
-   * half-open: it is not given the time until the next bookmark.
+   * A healthy watch delivers changes that the bus named immediately. A watch that delivers none of them while the bus
+   * continues is half-open, so this does not wait for the next bookmark.
    */
   #idleTimer(onIdle: () => void): { restart(): void; cancel(): void } {
     const { clock, watchIdleMs = WATCH_IDLE_MS } = this.#options;

@@ -1,16 +1,19 @@
 import type { KubeObject } from '@holdfast/api';
 import type { InformerChange } from '../port.ts';
 
-/** Where an index finds the values under which an object is listed. */
+/** Returns the index values under which an object is found. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** Stays the same while the object changes, so that lists and indexes in which it does not move are left alone. */
+/**
+ * The entry stays the same object while its content changes. So lists and indexes in which its place is unchanged need
+ * no update.
+ */
 interface Entry<T> {
   object: T;
   revision: number;
 }
 
-/** Entries by key, under one value of an index. */
+/** Entries by key, for one value of an index. */
 type Group<T> = Map<string, Entry<T>>;
 
 interface Index<T> {
@@ -18,12 +21,12 @@ interface Index<T> {
   readonly groups: Map<string, Group<T>>;
 }
 
-/** What was applied, or `undefined` when the cache knew something newer. */
+/** The applied change, or `undefined` when the cache already had something newer. */
 export type Applied<T> = InformerChange<T> | undefined;
 
 /**
- * Objects by key, by namespace and by index value. Per object the revision only grows, whatever the order in which changes
- * arrive: a deletion is remembered until nothing older can arrive any more (`forgetDeletionsUpTo`).
+ * Objects by key, by namespace and by index value. The revision of an object only grows, in whatever order changes
+ * arrive. The cache remembers a deletion until nothing older can arrive (`forgetDeletionsUpTo`).
  */
 export class ObjectCache<T extends KubeObject> {
   readonly #entries = new Map<string, Entry<T>>();
@@ -39,7 +42,7 @@ export class ObjectCache<T extends KubeObject> {
     return this.#entries.get(key)?.object;
   }
 
-  /** Of the last change that was applied to it, be it its deletion; 0 when none is remembered. */
+  /** Returns the revision of the last applied change, including a deletion; 0 when none is remembered. */
   revisionOf(key: string): number {
     return this.#entries.get(key)?.revision ?? this.#deletions.get(key) ?? 0;
   }
@@ -52,7 +55,7 @@ export class ObjectCache<T extends KubeObject> {
     return namespace === undefined ? this.#entries.size : (this.#byNamespace.get(namespace)?.size ?? 0);
   }
 
-  /** `undefined` when there is no such index. */
+  /** Returns `undefined` when the index does not exist. */
   byIndex(index: string, value: string): readonly T[] | undefined {
     const known = this.#indexes.get(index);
     return known === undefined ? undefined : objectsOf(known.groups.get(value));
@@ -97,7 +100,10 @@ export class ObjectCache<T extends KubeObject> {
     return { key, object, old };
   }
 
-  /** Another history begins, whose revisions say nothing about those of here: whatever comes next replaces what is here. */
+  /**
+   * A new history begins and its revisions cannot be compared with those of this cache. The next change or list
+   * replaces every object.
+   */
   forgetRevisions(): void {
     for (const entry of this.#entries.values()) entry.revision = 0;
     this.#deletions.clear();
@@ -113,7 +119,7 @@ export class ObjectCache<T extends KubeObject> {
     return { key, object: undefined, old: known.object };
   }
 
-  /** Everything older than a complete list of `revision` that the list does not name is gone. */
+  /** Removes every object that is older than a complete list of `revision` and not in it. */
   removeAbsent(listed: ReadonlySet<string>, revision: number): readonly InformerChange<T>[] {
     const gone = [...this.#entries].filter(([key, entry]) => !listed.has(key) && entry.revision <= revision);
     return gone.flatMap(([key, entry]) => this.remove(key, Math.max(revision, entry.revision + 1)) ?? []);

@@ -2,7 +2,7 @@ import type { KubeObject } from '@holdfast/api';
 import { parseFieldSelector, parseLabelSelector } from '@holdfast/machinery';
 import type { ListSelection } from '../port.ts';
 
-/** The server's selection, applied to what comes from the bus: the bus knows channels, not selectors. */
+/** Applies the server's selection to messages of the bus, which has channels but no selectors. */
 export function compileSelection(selection: ListSelection): (object: KubeObject) => boolean {
   const labels = selection.labelSelector === undefined ? undefined : parseLabelSelector(selection.labelSelector);
   const fields = selection.fieldSelector === undefined ? undefined : parseFieldSelector(selection.fieldSelector);
@@ -12,7 +12,7 @@ export function compileSelection(selection: ListSelection): (object: KubeObject)
     (fields === undefined || fields.matches((field) => textAt(object, field)));
 }
 
-/** Selectable fields are paths into the object; an absent one compares as the empty text. */
+/** Selectable fields are paths into the object. An absent field compares as the empty string. */
 function textAt(object: KubeObject, path: string): string {
   let at: unknown = object;
   for (const step of path.split('.')) at = typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined;

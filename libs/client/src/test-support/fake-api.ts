@@ -14,8 +14,8 @@ export interface FakeChange {
 }
 
 /**
- * An API with the rules that clients rely on: compare-and-swap, one revision, watches with selection and bookmarks, 410,
- * binding by compare-and-swap, patches of conditions. A model to test against, not a server.
+ * An API with the rules that clients rely on: compare-and-swap, one revision, watches with selection and bookmarks,
+ * 410, binding by compare-and-swap, patches of conditions. It is a test model, not a server.
  */
 export class FakeApi {
   readonly #clock: Clock;
@@ -24,15 +24,15 @@ export class FakeApi {
   #history: FakeChange[] = [];
   #compactedTo = 0;
   #revision = 0;
-  /** While true every request ends without an answer and every watch breaks. */
+  /** While true, every request fails without a response and every watch breaks. */
   #down = false;
   bookmarkIntervalMs = 60_000;
-  /** Watches that are opened while this is true never say anything. */
+  /** Watches opened while this is true never deliver anything. */
   halfOpen = false;
   readonly requests: ApiRequest[] = [];
-  /** Called before a request is served; throwing makes it fail, before it had an effect. */
+  /** Runs before a request is served. A throw makes the request fail without an effect. */
   before: (request: ApiRequest) => Promise<void> | void = () => {};
-  /** Called after a request had its effect; throwing makes its answer get lost. */
+  /** Runs after a request took effect. A throw loses its response. */
   after: (request: ApiRequest) => Promise<void> | void = () => {};
 
   constructor(clock: Clock) {
@@ -58,7 +58,7 @@ export class FakeApi {
     if (down) for (const listener of this.#listeners) listener(undefined);
   }
 
-  /** Forgets history: watches from at or before now answer 410. */
+  /** Drops the history: watches from the current revision or earlier get 410. */
   compact(): void {
     this.#history = [];
     this.#compactedTo = this.#revision;
@@ -283,7 +283,7 @@ function parsePath(path: string): ParsedPath {
   return { kind: `${root}/${plural}`, namespace, name };
 }
 
-/** `/api/v1/pods` holds the pods of every namespace. */
+/** `/api/v1/pods` contains the pods of every namespace. */
 function isIn(collection: string, path: string): boolean {
   const want = parsePath(collection);
   const have = parsePath(path);

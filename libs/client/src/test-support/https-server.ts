@@ -21,7 +21,7 @@ export interface TestCertificate {
   readonly keyPem: string;
 }
 
-/** A certificate for 127.0.0.1 that is its own authority. */
+/** A self-signed certificate for 127.0.0.1. */
 export function createTestCertificate(): TestCertificate {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-tls-'));
   const keyPath = join(folder, 'key.pem');
@@ -38,7 +38,7 @@ export function createTestCertificate(): TestCertificate {
   }
 }
 
-/** Serves an `ApiHandler` over TLS on a free port of 127.0.0.1: just enough HTTP to test the client's side. */
+/** Serves an `ApiHandler` over TLS on a free port of 127.0.0.1, with just enough HTTP to test the client. */
 export async function startTestServer(
   handler: ApiHandler,
   certificate: TestCertificate,

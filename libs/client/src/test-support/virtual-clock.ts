@@ -3,7 +3,7 @@ import { type Clock, nextTurn, sleepOn, type Timer } from '@holdfast/platform';
 const EPOCH_MS = 1_767_225_600_000;
 
 export interface VirtualClock extends Clock {
-  /** Lets time pass, firing timers in order and letting promises settle in between. */
+  /** Advances time, fires timers in order and lets promises settle in between. */
   advance(ms: number): Promise<void>;
   pendingTimers(): number;
 }

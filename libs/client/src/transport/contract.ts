@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ApiHandler, type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 
-/** Calls `use` with a transport that reaches `handler`, and takes everything down afterwards. */
+/** Calls `use` with a transport that reaches `handler`, then closes everything. */
 export type WithTransport = (handler: ApiHandler, use: (transport: ApiTransport) => Promise<void>) => Promise<void>;
 
 const json = (status: number, value: unknown): ApiResponse => ({
@@ -32,7 +32,7 @@ async function* countFor(signal: AbortSignal | undefined, frames: number, ended:
   }
 }
 
-/** What every transport does alike. */
+/** Tests the contract of `ApiTransport`. */
 export function transportContract(name: string, withTransport: WithTransport): void {
   test(`${name}: carries method, path, query, headers and body, and brings the answer back`, async () => {
     const seen: ApiRequest[] = [];

@@ -1,7 +1,7 @@
 import { InFlight } from '@holdfast/platform';
 import { type ApiHandler, type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 
-/** Calls the request pipeline in this process: no network, no serialization, the same answers. */
+/** Calls the request pipeline in this process: no network, no serialization, the same responses. */
 export function createDirectTransport(handler: ApiHandler): ApiTransport {
   return new DirectTransport(handler);
 }
@@ -11,7 +11,10 @@ type Abandon = (error: TransportError) => void;
 class DirectTransport implements ApiTransport {
   readonly #handler: ApiHandler;
   readonly #closing = new AbortController();
-  /** Requests that nobody but the transport can abort: most, and a listener for each on one signal would cost more than they do. */
+  /**
+   * Requests that only the transport can abort, which are most. A listener on one signal for each would cost more than
+   * the requests.
+   */
   readonly #underWay = new InFlight<Abandon>();
 
   constructor(handler: ApiHandler) {

@@ -19,7 +19,7 @@ export interface Exchange {
   readonly watchIdleMs: number;
 }
 
-/** One request to one server. Every rejection is a `TransportError`. */
+/** Sends one request to one server. Every rejection is a `TransportError`. */
 export async function exchange(options: Exchange): Promise<ApiResponse> {
   if (options.signal.aborted) throw failure(options, options.signal.reason, false);
   const head = await send(options);
@@ -41,7 +41,7 @@ export async function exchange(options: Exchange): Promise<ApiResponse> {
 
 interface Head {
   readonly incoming: IncomingMessage;
-  /** Ends the deadline and the abort signal's hold on the connection. */
+  /** Cancels the deadline and detaches the abort signal from the connection. */
   release(): void;
 }
 

@@ -30,7 +30,7 @@ const text = (body: string, status = 200): ApiResponse => ({
 
 const textOf = (response: ApiResponse): string => (response.body.kind === 'text' ? response.body.text : '');
 
-/** Accepts connections and never says a word. */
+/** Accepts connections and never sends anything. */
 async function startBlackHole(): Promise<{ url: string; server: Server }> {
   const server = createServer((socket) => socket.on('error', () => {}));
   server.listen(0, '127.0.0.1');

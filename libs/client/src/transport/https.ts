@@ -13,12 +13,15 @@ import { type ApiRequest, type ApiResponse, type ApiTransport, TransportError } 
 import { createServerPool, type ServerPool } from './server-pool.ts';
 
 export interface HttpsTransportOptions {
-  /** `https://host:port`, tried in this order at first; later the one that served last comes first. */
+  /**
+   * `https://host:port`. The first request tries them in this order; later ones start with the server that last
+   * succeeded.
+   */
   readonly servers: readonly string[];
-  /** Certificate authority of the servers. */
+  /** The certificate authority of the servers. */
   readonly caPem: string;
   readonly clock: Clock;
-  /** Servers are told of the span that asks them. */
+  /** Sends the span of the request to servers. */
   readonly tracer?: Tracer | undefined;
   /** For clients that authenticate with a certificate instead of a token. */
   readonly clientCertificate?: { readonly certPem: string; readonly keyPem: string };
@@ -28,8 +31,8 @@ export interface HttpsTransportOptions {
 }
 
 /**
- * HTTPS with kept connections and failover. A request moves on to the next server only while it is certain that nothing of
- * it was sent, or when it only reads: a write that may have arrived is never repeated here.
+ * HTTPS with kept connections and failover. A request moves to the next server only when it is certain that nothing of
+ * it was sent, or when it only reads. This transport never repeats a write that may have arrived.
  */
 export function createHttpsTransport(options: HttpsTransportOptions): ApiTransport {
   for (const server of options.servers) requireHttps(server);
@@ -44,8 +47,9 @@ class HttpsTransport implements ApiTransport {
   readonly #watches: Agent;
   readonly #closing = new AbortController();
   /**
-   * Of requests that nobody but the transport can abort, which are most. A signal that follows `#closing` would do the same, but that one
-   * knows its followers by weak references, and they keep what they refer to alive until old objects are collected.
+   * The abort controllers of requests that only the transport can abort, which are most. A signal that follows
+   * `#closing` would do the same. But that signal tracks its followers by weak references, which keep their targets
+   * alive until V8 collects old objects.
    */
   readonly #endings = new InFlight<AbortController>();
 
@@ -68,7 +72,7 @@ class HttpsTransport implements ApiTransport {
     const { clock, requestDeadlineMs = REQUEST_DEADLINE_MS } = this.#options;
     const deadlineAt = clock.monotonic() + requestDeadlineMs;
     const order = this.#pool.order();
-    // One try more than there are servers: a kept connection that the server just closed costs the first one.
+    // One attempt more than there are servers: a kept connection that the server just closed costs the first one.
     for (let attempt = 0; ; attempt++) {
       const server = order[attempt % order.length] ?? '';
       try {
@@ -117,7 +121,8 @@ class HttpsTransport implements ApiTransport {
       connectTimeoutMs,
       watchIdleMs,
     });
-    // A server that is not ready answers 503: the request got its answer, the next one goes elsewhere.
+    // A server that is not ready responds with 503. The caller gets that response; the next request uses another
+    // server.
     if (response.status === 503) this.#pool.failed(server);
     else this.#pool.served(server);
     return response;

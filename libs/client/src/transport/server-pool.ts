@@ -1,7 +1,7 @@
 import type { Clock } from '@holdfast/platform';
 import { SERVER_BACKOFF_BASE_MS, SERVER_BACKOFF_MAX_MS } from '../limits.ts';
 
-/** Which server to ask: the one that served last, then the others; those that failed lately come last, soonest well first. */
+/** Orders the servers: the last one that succeeded first, recently failed ones last, by the end of their back-off. */
 export interface ServerPool {
   order(): readonly string[];
   served(server: string): void;

@@ -7,8 +7,8 @@ import { TransportError, type WatchEvent, type WatchFrame } from './port.ts';
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a watch. Ends when the server ends the stream or the signal aborts; rejects when the connection breaks or
- * says nothing for `watchIdleMs` (bookmarks come more often than that, so it is half-open).
+ * Yields the lines of a watch. Ends when the server ends the stream or the signal aborts. Rejects when the connection
+ * breaks or is silent for `watchIdleMs`: bookmarks come more often than that, so the connection is half-open.
  */
 export async function* watchFrames(
   incoming: IncomingMessage,
@@ -65,7 +65,7 @@ function parseEvent(line: Buffer): WatchEvent {
   }
 }
 
-/** Cuts a byte stream at newlines; a line may span any number of chunks. */
+/** Splits a byte stream at newlines. A line may span any number of chunks. */
 function createLineSplitter(): { push(chunk: Buffer): readonly Buffer[] } {
   let partial: Buffer[] = [];
   let partialBytes = 0;

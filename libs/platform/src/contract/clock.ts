@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../clock.ts';
 
-/** A clock under test, and how its time is made to pass. */
+/** A clock under test and a way to advance its time. */
 export interface ClockUnderTest {
   readonly clock: Clock;
   readonly advance: (ms: number) => Promise<void>;
 }
 
-/** What every Clock promises: the machine's and the simulated ones. */
+/** Tests the contract of `Clock` for the system clock and for simulated ones. */
 export function clockContract(name: string, create: () => ClockUnderTest): void {
   test(`${name}: a timer fires once, after its delay, never synchronously`, async () => {
     const { clock, advance } = create();
@@ -18,7 +18,7 @@ export function clockContract(name: string, create: () => ClockUnderTest): void 
     assert.deepEqual(fired, []);
     await advance(100);
     assert.equal(fired.length, 1);
-    // A machine's timer may round down by less than a millisecond.
+    // A system timer may round down by less than a millisecond.
     assert.ok((fired[0] ?? 0) >= 19, `fired after ${fired[0]} ms`);
   });
 
@@ -36,7 +36,7 @@ export function clockContract(name: string, create: () => ClockUnderTest): void 
   test(`${name}: timers fire in the order of their times`, async () => {
     const { clock, advance } = create();
     const order: string[] = [];
-    // So far apart that a machine that stands still between the two lines changes nothing.
+    // The delays differ so much that a pause of the machine between the two lines changes nothing.
     clock.timer(500, () => order.push('late'));
     clock.timer(10, () => order.push('early'));
     await advance(600);

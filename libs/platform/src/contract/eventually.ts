@@ -1,7 +1,7 @@
 import { type Clock, createSystemClock } from '../clock.ts';
 
 export interface EventuallyOptions {
-  /** Generous: it only decides how long a test that fails takes. */
+  /** Generous: it only limits how long a failing test takes. */
   readonly deadlineMs?: number;
   readonly pollMs?: number;
   readonly clock?: Clock;
@@ -11,8 +11,8 @@ const DEADLINE_MS = 60_000;
 const POLL_MS = 10;
 
 /**
- * Looks until there is something other than `undefined` or `false`, and answers it. What a look throws counts as not yet; after the
- * deadline the last error is told, with what was waited for.
+ * Polls `look` until it returns something other than `undefined` or `false`, and resolves with that. An error of `look`
+ * counts as "not yet". After the deadline it rejects with `what` and the last error.
  */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,

@@ -8,7 +8,7 @@ export interface LogUnderTest {
   readonly records: () => readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What every Log promises. */
+/** Tests the contract of `Log`. */
 export function logContract(name: string, create: () => LogUnderTest): void {
   test(`${name}: a record carries message, level, own fields and those of its ancestors`, () => {
     const { log, records } = create();

@@ -5,7 +5,7 @@ import type { Random } from '../random.ts';
 
 const DRAWS = 20_000;
 
-/** What every Random promises, and every Ids made from it. */
+/** Tests the contract of `Random` and of the `Ids` made from it. */
 export function randomContract(name: string, create: () => Random): void {
   test(`${name}: floats lie in [0, 1) and are spread evenly`, () => {
     const random = create();

@@ -2,26 +2,26 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../clock.ts';
 import { CLOSE_CODE, encodeFrame, type FrameEvents, FrameReader, OPCODE } from './frames.ts';
 
-/** Between signs of life: a client that is gone is noticed by them even while nothing of it is read. */
+/** The ping interval. Pings detect a lost client even while nothing is read from it. */
 const PING_MS = 30_000;
-/** How long a client may take to confirm the end of a connection. */
+/** Deadline for a client to confirm the close. */
 const CLOSE_MS = 5_000;
-/** Answers to pings that the client does not read; a client that goes on is cut off. */
+/** Pongs that the client has not read. A client that exceeds this is disconnected. */
 const PONGS_PENDING_MAX_BYTES = 1024 * 1024;
 
 export interface WebSocketConnection {
-  /** Calls back when the bytes have left, or never will. */
+  /** Calls `done` when the bytes were sent or never will be. */
   send(payload: Uint8Array, done?: () => void, kind?: 'binary' | 'text'): void;
-  /** Nothing is read until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** Says goodbye; the socket is gone when the client answered, or did not in time. */
+  /** Sends a close frame. The socket is destroyed when the client answers or the deadline passes. */
   close(code: number): void;
-  /** Settles when the socket is gone. */
+  /** Resolves when the socket is closed. */
   readonly closed: Promise<void>;
 }
 
-/** A connection whose handshake is done. `onData` gets messages piece by piece. */
+/** Takes over a connection after its handshake. `onData` gets messages in pieces. */
 export function acceptWebSocket(
   socket: Duplex,
   head: Uint8Array,
@@ -78,7 +78,7 @@ export function acceptWebSocket(
     life.cancel();
     gone.resolve();
   });
-  // 'close' follows.
+  // 'close' always follows 'error'.
   socket.on('error', () => socket.destroy());
   socket.once('end', () => socket.destroy());
   socket.on('data', read);

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** RFC 6455, the server's side: frames of clients are masked, ours are not. No extensions. */
+/** RFC 6455, server side: client frames are masked, ours are not. No extensions. */
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 export const CLOSE_CODE = { normal: 1000, protocolError: 1002, tooBig: 1009, internalError: 1011 } as const;
 
 const HANDSHAKE_KEY = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** What a server answers to `Sec-WebSocket-Key`. */
+/** Returns `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key`. */
 export function acceptKey(key: string): string {
   return createHash('sha1').update(`${key}${HANDSHAKE_KEY}`).digest('base64');
 }
@@ -29,7 +29,7 @@ export function encodeFrame(opcode: number, payload: Uint8Array): Buffer {
 }
 
 export interface FrameEvents {
-  /** A piece of a message, as it comes: nothing is kept until the message is whole. */
+  /** Called with each piece of a message as it arrives: the reader does not buffer whole messages. */
   data(piece: Buffer, place: { readonly first: boolean; readonly last: boolean; readonly text: boolean }): void;
   ping(payload: Buffer): void;
   pong(): void;
@@ -44,19 +44,19 @@ interface Frame {
   readonly final: boolean;
   readonly opcode: number;
   readonly mask: Buffer;
-  /** Payload bytes that are still to come, and those that were read. */
+  /** Payload bytes still to come, and payload bytes already read. */
   left: number;
   read: number;
 }
 
 const CONTROL_MAX_BYTES = 125;
 
-/** Cuts the bytes of a client into frames. Throws `WebSocketProtocolError`. */
+/** Splits the bytes of a client into frames. Throws `WebSocketProtocolError`. */
 export class FrameReader {
   readonly #events: FrameEvents;
   #pending: Buffer = Buffer.alloc(0);
   #frame: Frame | undefined;
-  /** Of the message whose frames are coming. */
+  /** The message whose frames are arriving. */
   #message: { readonly text: boolean; begun: boolean } | undefined;
 
   constructor(events: FrameEvents) {
@@ -68,7 +68,7 @@ export class FrameReader {
     while (this.#step());
   }
 
-  /** Whether something was read. */
+  /** Returns true when it consumed something. */
   #step(): boolean {
     this.#frame ??= this.#readHead();
     const frame = this.#frame;

@@ -2,27 +2,33 @@ import { acceptKey } from './frames.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Whether a request asks to go on as a WebSocket. Names of headers are in lower case. */
+/** True when a request asks for an upgrade to WebSocket. Header names are in lower case. */
 export const asksForWebSocket = (headers: Headers): boolean =>
   asksForUpgrade(headers) && (headers['upgrade'] ?? '').toLowerCase() === 'websocket';
 
 export const asksForUpgrade = (headers: Headers): boolean =>
   listOf(headers['connection']?.toLowerCase()).includes('upgrade');
 
-/** The sub-protocols that the client offers, best first. One that carries a bearer token is a credential, not a protocol. */
+/**
+ * Returns the sub-protocols that the client offers, best first. A protocol that carries a bearer token is a credential
+ * and is left out.
+ */
 export const offeredProtocols = (headers: Headers): readonly string[] =>
   listOf(headers['sec-websocket-protocol']).filter((name) => !name.startsWith(BEARER_PROTOCOL));
 
 const BEARER_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
-/** The items of a header that is a list. */
+/** Splits a list header into its items. */
 export const listOf = (header: string | undefined): readonly string[] =>
   (header ?? '')
     .split(',')
     .map((text) => text.trim())
     .filter((text) => text !== '');
 
-/** Headers of the answer 101. Undefined when the request misses its key or speaks another version. '' is no sub-protocol. */
+/**
+ * Returns the headers of the 101 response; `undefined` when the request has no key or uses another version. An empty
+ * `protocol` means none.
+ */
 export function webSocketHeaders(headers: Headers, protocol: string): Headers | undefined {
   const key = headers['sec-websocket-key'];
   if (key === undefined || headers['sec-websocket-version'] !== '13') return undefined;

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import type { Change, Revision, StoreKey, WriteOperation, WriteResult } from '../port.ts';
 
-/** What a client did, with the moments (of one counter) at which it began and got its answer. */
+/** An operation of a client, with the times (of one counter) of its call and its answer. */
 export type HistoryEvent = {
   readonly began: number;
   /** Infinity when no answer came. */
@@ -11,7 +11,7 @@ export type HistoryEvent = {
   | {
       readonly kind: 'read';
       readonly revision: Revision;
-      /** Every key the read covers, with the value it saw; `undefined` = absent. */
+      /** Every key that the read covers, with the value it saw; `undefined` means absent. */
       readonly values: ReadonlyMap<StoreKey, string | undefined>;
     }
 );
@@ -19,16 +19,16 @@ export type HistoryEvent = {
 type WriteEvent = Extract<HistoryEvent, { readonly kind: 'write' }>;
 type ReadEvent = Extract<HistoryEvent, { readonly kind: 'read' }>;
 
-/** State of one key over time: what each revision made of it. */
+/** The states of one key, by revision. */
 interface KeyTimeline {
   readonly revisions: Revision[];
   readonly values: (string | undefined)[];
 }
 
 /**
- * Checks a history against the order the store claims (`changes`, from revision 1): every answer must be the one of a
- * register per key that applies the changes in that order, at a moment between the beginning and the end of its call.
- * Values must be unique per operation, so that a change names its author.
+ * Checks a history against the order that the store claims (`changes`, from revision 1). A model with one register per
+ * key applies the changes in that order. Each answer must match the model at some moment between the call and its end.
+ * Values must be unique per operation, so that a change identifies its author.
  */
 export function checkHistory(events: readonly HistoryEvent[], changes: readonly Change[]): void {
   checkChain(changes);
@@ -41,7 +41,7 @@ export function checkHistory(events: readonly HistoryEvent[], changes: readonly 
   }
 }
 
-/** Contiguous revisions; every change names the revision and (where known) the state it replaced. */
+/** Revisions are contiguous. Every change names the revision and (where known) the state that it replaced. */
 export function checkChain(changes: readonly Change[]): void {
   const current = new Map<StoreKey, Change>();
   for (const [index, change] of changes.entries()) {
@@ -56,7 +56,7 @@ export function checkChain(changes: readonly Change[]): void {
   }
 }
 
-/** Every committed operation is the change it was promised, nothing is there twice, nothing is there unasked. */
+/** Every committed operation made the expected change. No change is duplicated and none is unrequested. */
 function checkWritesAreChanges(events: readonly HistoryEvent[], changes: readonly Change[]): Map<Revision, WriteEvent> {
   const authorOfValue = new Map<string, WriteEvent>();
   const authors = new Map<Revision, WriteEvent>();
@@ -105,11 +105,11 @@ function buildTimelines(changes: readonly Change[]): Map<StoreKey, KeyTimeline> 
   return timelines;
 }
 
-/** What the order of calls and answers in real time says about revisions. */
+/** Derives bounds on revisions from the real-time order of calls and answers. */
 class RealTime {
-  /** Ends of calls that prove a revision existed, by time, with the highest revision proven so far. */
+  /** Ends of calls that prove that a revision existed, by time, with the highest revision proven so far. */
   readonly #proofs: { readonly at: number; readonly revision: Revision }[] = [];
-  /** Beginnings of writes that took a revision, by time, with the highest revision that could exist by then. */
+  /** Starts of writes that took a revision, by time, with the highest revision that could exist by then. */
   readonly #possible: { readonly at: number; readonly revision: Revision }[] = [];
 
   constructor(events: readonly HistoryEvent[], changes: readonly Change[], authors: Map<Revision, WriteEvent>) {
@@ -122,7 +122,7 @@ class RealTime {
     this.#possible = runningMaximum(possible);
   }
 
-  /** The revisions at which a call that began and ended then may have taken effect. */
+  /** Returns the revisions at which a call with this start and end may have taken effect. */
   window(event: HistoryEvent): { readonly lowest: Revision; readonly highest: Revision } {
     return { lowest: latestBefore(this.#proofs, event.began), highest: latestBefore(this.#possible, event.ended) };
   }
@@ -148,7 +148,7 @@ function latestBefore(points: readonly { at: number; revision: Revision }[], mom
   return points[countWhile(points, (point) => point.at < moment) - 1]?.revision ?? 0;
 }
 
-/** How many items from the front satisfy a condition that holds for a front part only; by halving. */
+/** Binary search: counts the leading items that satisfy a condition which holds only for a prefix. */
 function countWhile<T>(items: readonly T[], holds: (item: T) => boolean): number {
   let low = 0;
   let high = items.length;

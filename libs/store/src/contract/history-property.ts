@@ -18,7 +18,7 @@ type Step =
 const PREFIX = 'core/pods/default/';
 const KEYS = ['a', 'b', 'c', 'd', 'e'].map((name) => pod(name));
 
-/** Registers the property: whatever clients do at the same time, their answers and the changes tell one history. */
+/** Registers the property: the answers to concurrent clients and the changes agree on one history. */
 export function storeHistoryProperty(name: string, createStore: CreateStore, options: StoreHistoryOptions): void {
   void test(`${name}: any concurrent use is linearizable per key and is what the changes tell`, async () => {
     const programs = fc.array(fc.array(arbitraryStep(), { maxLength: options.stepsPerClient }), {

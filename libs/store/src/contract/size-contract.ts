@@ -4,7 +4,7 @@ import { type Store, StoreFull, type StoreLimits, type WriteOperation } from '..
 import { type CreateStore, create, pod, put, recount, remove, update, withStore } from './support.ts';
 import type { Define } from './write-contract.ts';
 
-/** How much a store says that it holds, and what it refuses when that is too much. */
+/** Tests the size that a store reports, and the writes it rejects when it is full. */
 export function sizeContract(define: Define, createStore: CreateStore): void {
   counting(define, createStore);
   refusing(define, createStore);
@@ -158,7 +158,7 @@ function makingRoom(define: Define, createStore: CreateStore): void {
   );
 }
 
-/** Durable stores compact beside their writes. */
+/** Repeats a rejected write, because durable stores compact in the background. */
 async function patiently(store: Store, operation: WriteOperation): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -174,7 +174,7 @@ const ATTEMPTS_MAX = 10_000;
 
 const text = (length: number): string => JSON.stringify('x'.repeat(length));
 
-/** Until nothing of 1 kB goes in any more. */
+/** Writes until the store rejects another kilobyte. */
 async function fill(store: Store): Promise<void> {
   let refused = 0;
   for (let n = 0; refused < 50; n++) {
@@ -189,7 +189,7 @@ async function fill(store: Store): Promise<void> {
   }
 }
 
-/** Durable stores may compact between the questions: then the questions are asked again. */
+/** Repeats the comparison when a durable store compacts between the reads. */
 async function expectExact(store: Store): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const { objectBytes, historyBytes } = store.usage();

@@ -16,7 +16,7 @@ export interface OpenStore {
   readonly close: () => Promise<void>;
 }
 
-/** A fresh, empty store; `close` gives back everything it took. */
+/** Returns a fresh, empty store; `close` releases its resources. */
 export type CreateStore = (options?: { readonly limits?: StoreLimits }) => Promise<OpenStore>;
 
 export async function withStore(
@@ -48,7 +48,7 @@ export function remove(key: StoreKey, expectedRevision: Revision, value = '{}'):
   return { kind: 'delete', key, value, expectedRevision };
 }
 
-/** Writes one operation that must succeed; answers the revision it took. */
+/** Writes one operation that must succeed. Resolves with its revision. */
 export async function put(store: Store, operation: WriteOperation): Promise<Revision> {
   return committedAt(await store.write([operation]));
 }
@@ -58,7 +58,7 @@ export function committedAt(result: WriteResult): Revision {
   return result.outcome === 'committed' ? result.lastRevision : 0;
 }
 
-/** Follows from `after` until the change of revision `upTo` was delivered; answers all that came. */
+/** Follows from `after` until the change of revision `upTo` arrives. Resolves with all changes. */
 export async function changesUpTo(store: Store, after: Revision, upTo: Revision): Promise<Change[]> {
   const abort = new AbortController();
   const seen: Change[] = [];
@@ -71,7 +71,7 @@ export async function changesUpTo(store: Store, after: Revision, upTo: Revision)
   return seen;
 }
 
-/** What the store must say that it holds, counted afresh from its pods and its history. */
+/** Returns the expected usage, counted again from the store's pods and history. */
 export async function recount(store: Store): Promise<Pick<StoreUsage, 'objectBytes' | 'historyBytes'>> {
   const { objects, revision } = await store.list('core/pods/');
   const changes = await changesUpTo(store, await store.compactedRevision(), revision);
@@ -86,7 +86,9 @@ export function revisions(from: Revision, to: Revision): Revision[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** Makes an empty store what the other one was at a revision, as a backup does: the same revisions and write ids. */
+/**
+ * Fills an empty store with the state of another one at a revision, as a backup does: the same revisions and write ids.
+ */
 export async function copyUpTo(source: Store, revision: Revision, target: Store): Promise<void> {
   const changes = (await changesUpTo(source, 0, revision)).filter((change) => change.revision <= revision);
   for (let at = 0; at < changes.length; ) {

@@ -4,13 +4,13 @@ import { type Change, Compacted, type Revision } from '../port.ts';
 import { sizeOfChange } from './change-size.ts';
 
 export interface ChangeFeedOptions {
-  /** The newest revision committed before this feed began. */
+  /** The newest revision that was committed before this feed began. */
   readonly start: Revision;
   readonly maxChanges: number;
   readonly maxBytes: number;
   /**
-   * Reads a stretch of history that this process no longer holds: what follows `after`, never empty. Throws `Compacted`.
-   * Absent where this feed is the whole history.
+   * Reads a range of history that this process no longer holds: the changes after `after`, never empty. Throws
+   * `Compacted`. Absent when this feed is the whole history.
    */
   readonly readOlder?: (after: Revision) => Promise<readonly Change[]>;
 }
@@ -21,8 +21,8 @@ interface Follower {
 }
 
 /**
- * The recent changes of this process and everybody who follows them. Followers hold a position, not a queue: an event
- * costs one array however many there are, and a slow follower costs nothing but its own lateness.
+ * The recent changes of this process and their followers. A follower holds a position, not a queue: one array serves
+ * all followers of a change, and a slow follower costs nothing but its own delay.
  */
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
@@ -32,7 +32,7 @@ export class ChangeFeed {
   #bytes = 0;
   #floor: Revision;
   #last: Revision;
-  /** Nothing up to here may be handed out, also when it arrives later. */
+  /** The feed never delivers a change up to this revision, even when it arrives later. */
   #dropped: Revision = 0;
   #ended: Error | undefined;
 
@@ -42,22 +42,22 @@ export class ChangeFeed {
     this.#last = options.start;
   }
 
-  /** The newest revision published. */
+  /** The newest published revision. */
   get last(): Revision {
     return this.#last;
   }
 
-  /** The lowest revision that can be followed from what this process holds. */
+  /** The lowest revision from which this process can serve followers. */
   get floor(): Revision {
     return this.#floor;
   }
 
-  /** Of the changes that are held. */
+  /** Size of the changes in memory. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Forgets the oldest changes until the others take at most so many bytes. */
+  /** Drops the oldest changes until the others take at most this many bytes. */
   shrinkTo(bytes: number): void {
     while (this.#bytes > bytes && this.#size > 0) this.#dropOldest();
   }
@@ -74,13 +74,13 @@ export class ChangeFeed {
     for (const follower of this.#followers) follower.wake?.(batch);
   }
 
-  /** Forgets changes up to and including `revision`. */
+  /** Drops changes up to and including `revision`. */
   dropUpTo(revision: Revision): void {
     this.#dropped = Math.max(this.#dropped, revision);
     this.#dropStale();
   }
 
-  /** Goes on at a later revision than the next one: what lies between is left to `readOlder`. */
+  /** Continues at a revision above the next one. `readOlder` provides the changes in between. */
   restart(at: Revision): void {
     invariant(at >= this.#last, 'a feed goes forward', { at, last: this.#last });
     this.#ring = [];
@@ -91,24 +91,24 @@ export class ChangeFeed {
     this.#wakeAll();
   }
 
-  /** Ends the followers of now with this error; later ones are served. */
+  /** Ends the current followers with this error. Later ones are served. */
   interrupt(error: Error): void {
     for (const follower of this.#followers) follower.interrupted = error;
     this.#wakeAll();
   }
 
-  /** The change at a revision, when this process still holds it. */
+  /** Returns the change at a revision while this process holds it. */
   at(revision: Revision): Change | undefined {
     return revision <= this.#floor ? undefined : this.#ring[this.#head + revision - this.#floor - 1];
   }
 
-  /** Ends every follower, now and later, with this error. */
+  /** Ends every current and later follower with this error. */
   end(error: Error): void {
     this.#ended ??= error;
     this.#wakeAll();
   }
 
-  /** The changes after `after`, then live ones, until the signal aborts. */
+  /** Yields the changes after `after`, then live ones, until the signal aborts. */
   async *follow(after: Revision, signal: AbortSignal): AsyncGenerator<readonly Change[], void, undefined> {
     const follower: Follower = { wake: undefined, interrupted: undefined };
     const onAbort = (): void => follower.wake?.(undefined);

@@ -1,9 +1,9 @@
 import type { Change, StoreKey } from '../port.ts';
 
-/** What a state costs beside its text: the key of an index, numbers, places in tables. */
+/** The cost of a state beside its text: the key of an index, numbers, table slots. */
 export const STATE_OVERHEAD_BYTES = 160;
 
-/** Bytes that one state of an object counts for, in every backend: its text and its key in UTF-8, and a fixed overhead. */
+/** The size of one state of an object, equal in every backend: its text and its key in UTF-8, and a fixed overhead. */
 export const sizeOfState = (key: StoreKey, value: string): number =>
   Buffer.byteLength(value) + Buffer.byteLength(key) + STATE_OVERHEAD_BYTES;
 

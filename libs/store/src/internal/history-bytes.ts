@@ -1,7 +1,7 @@
 import type { Change, Revision } from '../port.ts';
 import { sizeOfChange } from './change-size.ts';
 
-/** Revisions per bucket: small against what is kept, large enough that few buckets exist. */
+/** Revisions per bucket: small compared with the kept history, large enough that there are few buckets. */
 const BUCKET_REVISIONS = 1_000;
 
 interface Bucket {
@@ -9,7 +9,7 @@ interface Bucket {
   total: number;
 }
 
-/** How large the kept history is, exactly. Costs four bytes for each change. */
+/** The exact size of the kept history. Costs four bytes per change. */
 export class HistoryBytes {
   readonly #buckets = new Map<number, Bucket>();
   #total = 0;

@@ -10,13 +10,13 @@ import {
 
 export interface MaintenanceOptions {
   readonly clock: Clock;
-  /** They follow what the objects need. */
+  /** The limits follow the space that objects need. */
   readonly limits: () => RetentionLimits;
   readonly measure: () => Promise<HistoryExtent>;
   readonly compact: (upTo: Revision) => Promise<void>;
 }
 
-/** Remembers which revision was current when, and compacts what the limits no longer keep. */
+/** Records which revision was current at which time, and compacts beyond the retention limits. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
   #samples: RevisionSample[] = [];
@@ -31,7 +31,7 @@ export class Maintenance {
     }
   };
 
-  /** False when nothing had to go, or the size of what is left is within its bound. */
+  /** Resolves with false when nothing was compacted, or when the rest is within its size bound. */
   async #compactOnce(): Promise<boolean> {
     const { clock, measure, compact } = this.#options;
     const extent = await measure();
@@ -45,10 +45,10 @@ export class Maintenance {
   }
 }
 
-/** The point is an estimate: changes are not all of one size. */
+/** The compaction point is an estimate, because changes differ in size. */
 const ROUNDS_MAX = 8;
 
-/** Runs `work` again and again, `intervalMs` after its last end, until stopped. A failure is logged and tried again. */
+/** Repeats `work`, `intervalMs` after its last end, until stopped. Logs a failure and retries. */
 export function every(
   { clock, log, what }: { readonly clock: Clock; readonly log: Log; readonly what: string },
   intervalMs: number,

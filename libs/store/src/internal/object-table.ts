@@ -4,7 +4,7 @@ import { sizeOfState } from './change-size.ts';
 import { objectAfter } from './operations.ts';
 import { SortedKeys } from './sorted-keys.ts';
 
-/** All current objects in memory, with the revision they are at. Knows only committed state. */
+/** All current objects in memory, with their revision. It knows only committed state. */
 export class ObjectTable {
   readonly #objects = new Map<StoreKey, StoredObject>();
   readonly #keys = new SortedKeys();
@@ -19,7 +19,7 @@ export class ObjectTable {
     return this.#revision;
   }
 
-  /** Of all objects together, see `StoreUsage`. */
+  /** Size of all objects together, see `StoreUsage`. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -41,21 +41,21 @@ export class ObjectTable {
     for (const change of changes) this.#applyOne(change);
   }
 
-  /** Puts a stored object back at start-up. */
+  /** Restores a stored object at start-up. */
   restore(object: StoredObject): void {
     this.#count(this.#objects.get(object.key), object);
     this.#objects.set(object.key, object);
     this.#keys.add(object.key);
   }
 
-  /** Takes a restored object out again, because a later row said that it is gone. */
+  /** Removes a restored object again, because a later row deletes it. */
   restoreDeletion(key: StoreKey): void {
     this.#count(this.#objects.get(key), undefined);
     this.#objects.delete(key);
     this.#keys.delete(key);
   }
 
-  /** The revision that the restored objects are at; changes go on from there. */
+  /** Sets the revision of the restored objects. Changes continue from there. */
   restoreRevision(revision: Revision): void {
     invariant(revision >= this.#revision, 'a table goes forward', { revision, at: this.#revision });
     this.#revision = revision;

@@ -5,12 +5,12 @@ import type { Change, Revision, StoredObject, StoreKey, WriteOperation, WriteRes
 export type Committed = Extract<WriteResult, { readonly outcome: 'committed' }>;
 export type Refusal = Exclude<WriteResult, Committed>;
 
-/** What a write does to a state: the changes it makes, or why it makes none. */
+/** The effect of a write on a state: the changes, or the reason why there are none. */
 export type Evaluation =
   | { readonly kind: 'accepted'; readonly changes: readonly Change[] }
   | { readonly kind: 'refused'; readonly result: Refusal };
 
-/** The rules of a batch that its author must keep; a violation is a bug of the caller. */
+/** Asserts the rules that the author of a batch must keep. A violation is a bug of the caller. */
 export function assertBatch(operations: readonly WriteOperation[]): void {
   invariant(operations.length > 0, 'a write has at least one operation');
   invariant(operations.length <= MAX_BATCH_OPERATIONS, 'a write stays below the batch limit', {
@@ -27,7 +27,7 @@ export interface Proposal {
   readonly writeId: string;
 }
 
-/** Pure: judges the operations against the objects of `lookup`, numbering changes from `revision + 1`. */
+/** Pure: evaluates the operations against the objects of `lookup` and numbers the changes from `revision + 1`. */
 export function evaluate(
   lookup: (key: StoreKey) => StoredObject | undefined,
   revision: Revision,
@@ -80,7 +80,7 @@ function changeOf(operation: WriteOperation, current: StoredObject | undefined, 
   }
 }
 
-/** The object after the change; `undefined` after a deletion. */
+/** Returns the object after the change; `undefined` after a deletion. */
 export function objectAfter(change: Change, current: StoredObject | undefined): StoredObject | undefined {
   if (change.kind === 'deleted') return undefined;
   const { key, value, revision } = change;

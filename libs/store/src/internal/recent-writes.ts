@@ -1,7 +1,7 @@
 import { WRITE_IDS_PER_BUCKET } from '../limits.ts';
 import type { Committed } from './operations.ts';
 
-/** What was answered to a write id: two buckets, the older one is dropped when the newer one is full. */
+/** Answers by write id, in two buckets. The older bucket is dropped when the newer one is full. */
 export class RecentWrites {
   #newer = new Map<string, Committed>();
   #older = new Map<string, Committed>();

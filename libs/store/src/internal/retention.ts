@@ -14,7 +14,7 @@ export const DEFAULT_RETENTION: RetentionLimits = {
   maxBytes: HISTORY_MAX_BYTES,
 };
 
-/** The revision the store was at, at a moment of the monotonic clock. */
+/** The revision of the store at a time of the monotonic clock. */
 export interface RevisionSample {
   readonly at: number;
   readonly revision: Revision;
@@ -26,7 +26,10 @@ export interface HistoryExtent {
   readonly bytes: number;
 }
 
-/** The same, with as much history as the objects leave room for, or as little as there may be when a write has found no room. Pure. */
+/**
+ * Returns the retention limits for as much history as the objects leave room for, or for the minimum when a write found
+ * no room. Pure.
+ */
 export function retentionBeside(
   retention: RetentionLimits,
   { limits, objectBytes }: StoreUsage,
@@ -37,12 +40,15 @@ export function retentionBeside(
   return { ...retention, maxBytes: isRefusing ? Math.min(room, leastHistory(limits)) : room };
 }
 
-/** When the cap is passed, history shrinks to this part of it, so that the next write does not pass it again. */
+/**
+ * When the history exceeds the cap, it shrinks to this fraction of the cap, so that the next write does not exceed it
+ * again.
+ */
 const SHRINK_TO = 0.8;
 
 /**
- * How far history may be dropped now: what is older than the minimum age and beyond the minimum number, or more when it
- * is larger than the cap. Pure. `samples` ascend in time.
+ * Returns the revision up to which history may be dropped now: changes that are older than the minimum age and beyond
+ * the minimum number, or more when the history exceeds the cap. Pure. `samples` ascend in time.
  */
 export function compactionPoint(
   extent: HistoryExtent,
@@ -58,7 +64,7 @@ export function compactionPoint(
   return Math.min(current, Math.max(compacted, allowed, forced));
 }
 
-/** Drops samples that no later call of `compactionPoint` can need. Pure. */
+/** Drops samples that no later call of `compactionPoint` needs. Pure. */
 export function keptSamples(samples: readonly RevisionSample[], now: number, minAgeMs: number): RevisionSample[] {
   const newestOld = samples.findLastIndex((sample) => sample.at <= now - minAgeMs);
   return samples.slice(Math.max(0, newestOld));

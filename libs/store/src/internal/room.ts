@@ -1,7 +1,7 @@
 import { type Change, StoreFull, type StoreLimits, type StoreUsage, type WriteRoom } from '../port.ts';
 import { STATE_OVERHEAD_BYTES, sizeOfChange, sizeOfState } from './change-size.ts';
 
-/** What the changes of a write add: to the objects, which may become smaller, and to the history. */
+/** The bytes that the changes of a write add to the objects (may be negative) and to the history. */
 export interface Growth {
   readonly objects: number;
   readonly history: number;
@@ -22,7 +22,7 @@ export function growthOf(changes: readonly Change[]): Growth {
 export const totalOf = ({ objectBytes, historyBytes }: Pick<StoreUsage, 'objectBytes' | 'historyBytes'>): number =>
   objectBytes + historyBytes;
 
-/** How far a write of this room may fill the store. */
+/** Returns how far a write of this room may fill the store. */
 export function ceilingOf({ bytes, reserveBytes }: StoreLimits, room: WriteRoom): number {
   switch (room) {
     case 'ordinary':
@@ -40,8 +40,9 @@ export interface Asking {
 }
 
 /**
- * Pure: why a store of this size does not take the write; nothing when it does. What only deletes always passes: its tombstones are all
- * that it adds, and history goes by itself. What makes the objects smaller may use the part of the reserve that is there for releasing.
+ * Pure: returns the reason why a store of this size rejects the write, or nothing. A write that only deletes always
+ * passes: it adds only tombstones, and history shrinks by itself. A write that makes the objects smaller may use the
+ * part of the reserve for releasing writes.
  */
 export function refusedForRoom(
   limits: StoreLimits | undefined,
@@ -55,35 +56,35 @@ export function refusedForRoom(
   return total + objects + history <= ceilingOf(limits, widest) ? undefined : new StoreFull(limits.bytes, total);
 }
 
-/** More than the write can add, without a look at its texts: no unit of a text takes more than three bytes. */
+/** An upper bound of what the write adds, without reading its texts: a UTF-16 code unit takes at most three bytes. */
 function mostOf(changes: readonly Change[]): number {
   let units = 0;
   for (const { key, value } of changes) units += key.length + value.length;
   return 2 * (3 * units + changes.length * STATE_OVERHEAD_BYTES);
 }
 
-/** From here on history makes room for objects. */
+/** Above this fraction of the limit, history shrinks to make room for objects. */
 const PRESSED_FROM = 0.85;
-/** Followers always find so much of the limit. */
+/** Followers can always use this fraction of the limit. */
 const HISTORY_LEAST = 0.05;
 
-/** How large the history may be beside so many bytes of objects: what is needed for objects, history gives up. Pure. */
+/** Returns the maximum size of the history beside this many bytes of objects: history gives way to objects. Pure. */
 export function historyRoom(limits: StoreLimits | undefined, objectBytes: number, most: number): number {
   if (limits === undefined) return most;
   const { bytes } = limits;
   return Math.floor(Math.min(most, Math.max(leastHistory(limits), bytes * PRESSED_FROM - objectBytes)));
 }
 
-/** As little history as there may be: what is kept when a write finds no room. Pure. */
+/** The minimum size of the history, to which it shrinks when a write finds no room. Pure. */
 export const leastHistory = ({ bytes }: StoreLimits): number => Math.floor(bytes * HISTORY_LEAST);
 
-/** True when history is larger than it may be, and the store so full that this cannot wait. Pure. */
+/** True when the history exceeds its maximum and the store is too full to wait for maintenance. Pure. */
 export function isPressed(limits: StoreLimits | undefined, usage: StoreUsage): boolean {
   if (limits === undefined || totalOf(usage) <= limits.bytes * PRESSED_FROM) return false;
   return usage.historyBytes > historyRoom(limits, usage.objectBytes, Number.POSITIVE_INFINITY);
 }
 
-/** What everybody should know about a store that is nearly full; nothing otherwise. Pure. */
+/** Returns warnings about a store that is nearly full. Pure. */
 export function roomCautions({ objectBytes, historyBytes, limits }: StoreUsage): readonly string[] {
   const total = objectBytes + historyBytes;
   if (limits === undefined || total <= limits.bytes * ALARM_FROM) return [];

@@ -10,7 +10,7 @@ export interface KeyRange {
   readonly limit?: number | undefined;
 }
 
-/** An ordered set of keys: insert, delete and the start of a range cost O(log n), a range costs its length. */
+/** An ordered set of keys. Insert, delete and the start of a range cost O(log n); a range costs its length. */
 export class SortedKeys {
   readonly #chunks: StoreKey[][] = [];
 
@@ -37,7 +37,7 @@ export class SortedKeys {
     if (chunk.length === 0) this.#chunks.splice(position, 1);
   }
 
-  /** The keys of the range in order, and whether the limit cut it. */
+  /** Returns the keys of the range in order, and whether the limit cut it. */
   range({ prefix, after, limit = Number.POSITIVE_INFINITY }: KeyRange): { keys: StoreKey[]; more: boolean } {
     const start = after !== undefined && after >= prefix ? after : prefix;
     const keys: StoreKey[] = [];
@@ -56,7 +56,7 @@ export class SortedKeys {
     return { keys, more: false };
   }
 
-  /** Index of the last chunk whose first key is not above `key`; -1 when all are above. */
+  /** Returns the index of the last chunk whose first key is not above `key`; -1 when all are above. */
   #chunkFor(key: StoreKey): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -69,7 +69,7 @@ export class SortedKeys {
   }
 }
 
-/** Loading in key order appends only: leaving full chunks behind halves their number. */
+/** Loading in key order only appends. Full chunks are left as they are, which halves the number of chunks. */
 function splitPoint(insertedAt: number, length: number): number {
   return insertedAt === length - 1 ? length - 1 : length >>> 1;
 }

@@ -25,23 +25,23 @@ import {
 } from '../port.ts';
 
 export interface MemoryStoreOptions {
-  /** History is dropped beyond this many changes. */
+  /** Maximum number of changes in the history. */
   readonly historyRevisions?: number;
-  /** History is dropped beyond this many bytes of values. */
+  /** Maximum bytes of values in the history. */
   readonly historyBytes?: number;
-  /** Names the store and its writes; without it every store has the same name, which only tests can accept. */
+  /** Names the store and its writes. Without it every store has the same name, which only tests may accept. */
   readonly ids?: Ids;
-  /** Of the store that this one goes on from, where a test puts an older copy in place. */
+  /** The lineage of the store that this one continues, in tests that replace the data with an older copy. */
   readonly lineage?: Lineage;
-  /** What an adoption leaves: objects without a history. */
+  /** The result of an adoption: objects without a history. */
   readonly adopted?: { readonly objects: readonly StoredObject[]; readonly revision: Revision };
-  /** Absent: nothing bounds it. */
+  /** Absent means no limit. */
   readonly limits?: StoreLimits | undefined;
 }
 
 /**
- * The store in this process's memory. Every answer is computed synchronously and handed over in a microtask: no timers,
- * no I/O, the same calls in the same order give the same results.
+ * The store in this process's memory. It computes every answer synchronously and delivers it in a microtask. There are
+ * no timers and no I/O: the same calls in the same order give the same results.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options);
@@ -151,7 +151,7 @@ class MemoryStore implements Store {
     this.#feed.end(new StoreUnavailable('the store is closed'));
   }
 
-  /** History gives way first. Throws when that is not enough. */
+  /** Drops history first. Throws `StoreFull` when that is not enough. */
   #makeRoom(asking: Asking): void {
     const limits = this.#limits;
     if (limits === undefined || refusedForRoom(limits, totalOf(this.usage()), asking) === undefined) return;

@@ -14,7 +14,9 @@ export interface AdoptRedisOptions {
   readonly log: Log;
 }
 
-/** Ends a halt: goes on with the data of this server in a new epoch. API servers that still run refuse until they are restarted. */
+/**
+ * Ends a halt: continues with this server's data in a new epoch. Running API servers keep refusing until they restart.
+ */
 export async function adoptRedisStore(options: AdoptRedisOptions): Promise<Revision> {
   const { url, tls, clock, log } = options;
   const admit = async (_redis: Redis): Promise<void> => {};

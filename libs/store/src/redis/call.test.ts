@@ -4,7 +4,7 @@ import { nextTurn } from '@holdfast/platform';
 import { Redis } from 'ioredis';
 import { leaveNow, withPacket } from './call.ts';
 
-/** A connection of which only the stream is used: says what happens to it. */
+/** A connection that records what happens to its stream. */
 function recorded() {
   const happened: string[] = [];
   const redis = new Redis({ lazyConnect: true });

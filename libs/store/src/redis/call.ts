@@ -2,16 +2,16 @@ import { nextTurn } from '@holdfast/platform';
 import type { Redis } from 'ioredis';
 import type { Script } from './scripts.ts';
 
-/** An answer of the server that says the command was not executed. */
+/** An error reply that proves that the command was not executed. */
 export class NotExecuted extends Error {
   override readonly name = 'NotExecuted';
 }
 
-/** Error answers that come before any effect. */
+/** Error replies that precede any effect. */
 const BEFORE_EFFECT =
   /^-?(LOADING|BUSY|READONLY|OOM|NOREPLICAS|MISCONF|NOSCRIPT|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 
-/** What leaves together. */
+/** Commands that are sent together. */
 interface Packet {
   readonly sends: (() => void)[];
   readonly uncork: () => void;
@@ -19,13 +19,16 @@ interface Packet {
 
 const gathering = new WeakMap<Redis, Packet>();
 
-/** What is called within one turn of the event loop leaves in one packet: a system call each would cost more than the rest. */
+/**
+ * Sends all commands of one turn of the event loop in one packet. A system call for each would cost more than
+ * everything else.
+ */
 export function gather(redis: Redis): Redis {
   packetOf(redis);
   return redis;
 }
 
-/** Calls `send` when the packet of this turn leaves, as a part of it: what belongs together has come together by then. */
+/** Calls `send` when the packet of this turn is sent, as part of it. So callers can batch what the turn collected. */
 export function withPacket<T>(redis: Redis, send: () => Promise<T>): Promise<T> {
   const packet = packetOf(redis);
   if (packet === undefined) return send();
@@ -34,13 +37,13 @@ export function withPacket<T>(redis: Redis, send: () => Promise<T>): Promise<T> 
   });
 }
 
-/** What was gathered so far leaves at once; the turn goes on with a new packet. */
+/** Sends the collected commands now. The turn continues with a new packet. */
 export function leaveNow(redis: Redis): void {
   const packet = gathering.get(redis);
   if (packet !== undefined) leave(redis, packet);
 }
 
-/** `undefined` without a connection: what is called then fails at once. */
+/** Returns `undefined` without a connection. Calls then fail immediately. */
 function packetOf(redis: Redis): Packet | undefined {
   const begun = gathering.get(redis);
   const { stream } = redis;
@@ -67,8 +70,8 @@ export interface ScriptCall {
 }
 
 /**
- * Runs a script, sending its text when the server does not know it yet. Rejects with `NotExecuted`, with another error
- * answer of the server (`isServerError`), or with a connection error after which nothing is known.
+ * Runs a script. Sends its text when the server does not know it yet. Rejects with `NotExecuted`, with another error
+ * reply of the server (`isServerError`), or with a connection error, after which the outcome is unknown.
  */
 export async function callScript(redis: Redis, call: ScriptCall): Promise<unknown> {
   const { script, keys } = call;

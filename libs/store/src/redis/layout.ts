@@ -1,9 +1,9 @@
 import type { StoreKey } from '../port.ts';
 
-/** Every key carries one hash tag, so that all of them fit one slot of a cluster-mode service. */
+/** All keys carry one hash tag, so that a cluster-mode service stores them in one slot. */
 const TAG = '{k8s}';
 
-/** The layout this code reads and writes; `fmt` in the meta hash. */
+/** The data layout of this code; `fmt` in the meta hash. */
 export const LAYOUT_FORMAT = 1;
 
 /** Hash: rev, compact, inc, epoch, state, fmt. */
@@ -18,18 +18,18 @@ export function objectHashKey(key: StoreKey): string {
   return OBJECT_KEY_PREFIX + key;
 }
 
-/** Hash: write id -> what was answered. */
+/** Hash: write id -> answer. */
 export function writeIdsKey(bucket: number): string {
   return `${TAG}:w:${bucket}`;
 }
 
-/** `<group>/<resource>` and `<namespace>/<name>` of a key. */
+/** Splits a key into `<group>/<resource>` and `<namespace>/<name>`. */
 export function splitKey(key: StoreKey): { readonly resource: string; readonly member: string } {
   const cut = key.indexOf('/', key.indexOf('/') + 1);
   return { resource: key.slice(0, cut), member: key.slice(cut + 1) };
 }
 
-/** Sorted set of the members of a resource, all scores 0: key order and paging. */
+/** Sorted set of the members of a resource with all scores 0. It provides key order and paging. */
 export function indexKey(resource: string): string {
   return INDEX_KEY_PREFIX + resource;
 }

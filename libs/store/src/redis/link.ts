@@ -18,13 +18,13 @@ export interface LinkOptions {
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Runs on a new connection before anybody may use it; when it rejects the connection is given up. */
+  /** Runs on a new connection before anyone may use it. When it rejects, the link drops the connection. */
   readonly admit: (redis: Redis) => Promise<void>;
 }
 
 /**
- * One connection to the server, made again when it breaks. It never resends and never queues: a command goes out on the
- * connection its caller holds, or fails, so the caller always knows whether it may have been executed.
+ * One connection to the server, opened again when it breaks. It never resends and never queues. A command goes out on
+ * the connection that its caller holds, or fails. So the caller always knows whether it may have been executed.
  */
 export class Link {
   readonly #options: LinkOptions;
@@ -46,12 +46,12 @@ export class Link {
     return this.#ready;
   }
 
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   get lastError(): unknown {
     return this.#lastError;
   }
 
-  /** The usable connection; `undefined` when none came within `timeoutMs` or the link was closed. */
+  /** Resolves with the usable connection, or `undefined` when none came within `timeoutMs` or the link was closed. */
   async ready(timeoutMs: number): Promise<Redis | undefined> {
     if (this.#ready !== undefined || this.#closed) return this.#ready;
     await new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ export class Link {
     return this.#ready;
   }
 
-  /** Gives up a connection that did not answer; all that wait on it fail, and a new one is made. */
+  /** Drops an unresponsive connection. All its pending commands fail, and the link opens a new one. */
   drop(redis: Redis, reason: unknown): void {
     if (redis !== this.#ready && redis !== this.#dialing) return;
     this.#lastError = reason;
@@ -132,17 +132,18 @@ export class Link {
 }
 
 /**
- * A TLS socket whose server was not trusted may say a second error, what that server makes of the end. The client listens to the
- * first only, and an error that nobody listens to ends the process. The socket is there after one turn, long before an answer.
+ * A TLS socket with an untrusted server may emit a second error when that server reacts to the close. The client
+ * listens only for the first, and an unhandled error ends the process. The socket exists after one turn, long before a
+ * reply.
  */
 function expectMoreErrors({ stream }: Redis): void {
   stream?.on('error', () => {});
 }
 
-/** A client that silently resends or queues would break the account of what may have been executed. */
+/** The settings forbid resending and queueing: both would hide what may have been executed. */
 function connectionOptions({ url, tls, name, commandTimeoutMs }: LinkOptions) {
   return {
-    // Certificates do not make a connection encrypted whose address says that it is not.
+    // Certificates alone do not encrypt a connection whose address has the scheme without TLS.
     ...(tls !== undefined && url.startsWith(TLS_SCHEME) ? { tls } : {}),
     lazyConnect: true,
     protocol: 2,

@@ -40,7 +40,10 @@ function reasonOf(url: string, cause: unknown): string {
   return reason;
 }
 
-/** What ioredis says of its own settings when a server ends the connection before it was greeted, as one that is no Redis does. */
+/**
+ * Removes ioredis's advice about its own settings. It appears when a server closes the connection before the handshake,
+ * as a server that is not Redis does.
+ */
 const withoutJargon = (text: string): string =>
   text.includes("Stream isn't writeable") ? 'the connection was closed at once' : text;
 

@@ -27,7 +27,7 @@ import { decodeEntry, decodeGet, decodePage, type HistoryEntry, number } from '.
 import { GET, PAGE } from './scripts.ts';
 import { type Standing, unavailable } from './standing.ts';
 
-/** Sorts after every character that a key can hold. */
+/** Sorts after every character that a key can contain. */
 const LAST_CHARACTER = '\u{10FFFF}';
 const SCAN_COUNT = 10_000;
 
@@ -38,12 +38,12 @@ interface Section {
   readonly upper: string;
 }
 
-/** What a list has gathered: pages of different moments, to be brought to one. */
+/** Pages of a list from different moments, not yet at one revision. */
 interface Gathered {
   readonly objects: Map<StoreKey, StoredObject>;
   readonly firstRevision: Revision;
   readonly lastRevision: Revision;
-  /** The last key looked at when the limit cut the list; `undefined` when it was read to its end. */
+  /** The last key examined when the limit cut the list; `undefined` when the list is complete. */
   readonly cutAfter: StoreKey | undefined;
 }
 
@@ -52,13 +52,15 @@ interface Found {
   readonly object: StoredObject | undefined;
 }
 
-/** Keys that are read together, and what was found, in the same order. */
+/** Keys that are read together, and the results in the same order. */
 interface Gets {
   readonly keys: StoreKey[];
   readonly answers: Promise<{ readonly revision: Revision; readonly objects: readonly (StoredObject | undefined)[] }>;
 }
 
-/** Reads. Every answer is linearizable: one server, whose answers leave after the fsync of what they show. */
+/**
+ * Reads. Every answer is linearizable: there is one server, and it replies after the fsync of everything in the reply.
+ */
 export class ReadPath {
   readonly #link: Link;
   readonly #standing: Standing;
@@ -71,7 +73,10 @@ export class ReadPath {
     this.#standing = options.standing;
   }
 
-  /** What is asked for in one turn of the event loop is read by one script: most of what a read costs is per command. */
+  /**
+   * One script reads all objects requested in one turn of the event loop, because most of the cost of a read is per
+   * command.
+   */
   async get(key: StoreKey): Promise<Found> {
     this.#nextGets ??= this.#gatherGets();
     const { keys, answers } = this.#nextGets;
@@ -97,7 +102,9 @@ export class ReadPath {
     return { keys, answers };
   }
 
-  /** One question at a time: calls that begin while it is under way share the next one, which is asked after all of them began. */
+  /**
+   * One request at a time. Calls that begin meanwhile share the next request, which is sent after all of them began.
+   */
   revision(): Promise<Revision> {
     this.#nextRevision ??= this.#askNext();
     return this.#nextRevision;
@@ -123,10 +130,13 @@ export class ReadPath {
     return this.#run(async (redis) => number((await redis.hget(META_KEY, 'compact')) ?? '0'));
   }
 
-  /** Up to `count` changes after `after` as they are in the server's history; throws `Compacted` when they are gone. */
+  /**
+   * Returns up to `count` changes after `after` from the server's history. Throws `Compacted` when they are dropped.
+   */
   async history(after: Revision, count: number): Promise<HistoryEntry[]> {
     const entries = await this.#run((redis) => redis.xrange(HISTORY_KEY, `(${after}-0`, '+', 'COUNT', count));
-    // Read after the entries: had it moved past `after` before, some of them may have been trimmed away.
+    // This read must come after the entries: if the mark moved past `after` earlier, some entries may have been
+    // trimmed.
     const compacted = await this.compacted();
     if (after < compacted) throw new Compacted(compacted);
     return entries.map(([id, fields]) => decodeEntry(id, fields));
@@ -156,7 +166,10 @@ export class ReadPath {
     return { objects: sorted.slice(0, limit), revision: gathered.lastRevision, more };
   }
 
-  /** The sections of the indexes below `prefix`. A prefix shorter than a resource asks the server for its indexes. */
+  /**
+   * Returns the sections of the indexes below `prefix`. A prefix shorter than a resource reads the list of indexes from
+   * the server.
+   */
   async #sections(prefix: string, after: StoreKey | undefined): Promise<{ sections: Section[]; since: Revision }> {
     const slashes = prefix.split('/').length - 1;
     const { resource, member } = splitKey(prefix);
@@ -200,7 +213,7 @@ export class ReadPath {
     return this.#script({ script: PAGE, keys, arguments: parameters }, (reply) => decodePage(resource, reply));
   }
 
-  /** Brings pages read at different revisions to the last one, with the changes made meanwhile. */
+  /** Brings pages of different revisions to the last one by applying the changes made meanwhile. */
   async #settle(gathered: Gathered, covers: (key: StoreKey) => boolean): Promise<void> {
     let at = gathered.firstRevision;
     while (at < gathered.lastRevision) {

@@ -50,22 +50,22 @@ import { WritePath } from './write-path.ts';
 export interface RedisStoreOptions {
   /** `redis://` or `rediss://`, with user and password where needed. */
   readonly url: string;
-  /** For a `rediss://` server whose authority is not one that Node trusts, or that asks for a certificate. */
+  /** For a `rediss://` server whose authority Node does not trust, or that requires a client certificate. */
   readonly tls?: TlsClient;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Start although the server is not set up to be durable. Acknowledged writes may then be lost. */
+  /** Start even when the server's settings are not durable. Acknowledged writes may then be lost. */
   readonly allowUnsafe?: boolean;
   readonly commandTimeoutMs?: number;
   readonly writeDeadlineMs?: number;
   readonly startTimeoutMs?: number;
   readonly retention?: RetentionLimits;
-  /** Absent: nothing bounds it. */
+  /** Absent means no limit. */
   readonly limits?: StoreLimits | undefined;
 }
 
-/** Connects, checks that the server is durable and whole, and answers a store that follows it. */
+/** Connects, checks that the server is durable and its data complete, and resolves with a store that follows it. */
 export async function createRedisStore(options: RedisStoreOptions): Promise<DurableStore> {
   const store = new RedisStore(options);
   try {
@@ -90,7 +90,7 @@ class RedisStore implements DurableStore {
   #tail: Tail | undefined;
   #size: StoreSize = { revision: 0, compacted: 0, objectBytes: 0, historyBytes: 0 };
   #relief: Promise<void> | undefined;
-  /** A write has found no room since history was compacted last. */
+  /** A write found no room since the last compaction. */
   #isRefusing = false;
   #checkedAt = 0;
   #haltToRecord: Halt | undefined;
@@ -134,7 +134,7 @@ class RedisStore implements DurableStore {
     standing.onHaltElsewhere((error) => this.#feed?.interrupt(error));
   }
 
-  /** Rejects with an OperatorError when the server cannot be reached, is not durable, or holds what is not ours. */
+  /** Rejects with an OperatorError when the server is unreachable, not durable, or holds foreign data. */
   async open(): Promise<void> {
     const { url, startTimeoutMs = REDIS_START_TIMEOUT_MS } = this.#options;
     const redis = await this.#link.ready(startTimeoutMs);
@@ -203,7 +203,9 @@ class RedisStore implements DurableStore {
     return this.#standing.haltedBy;
   }
 
-  /** First the mark that readers look at, then the entries: a reader never misses one without being told. */
+  /**
+   * Sets the mark first, then trims the entries. Readers check the mark, so they never miss a trimmed entry silently.
+   */
   async compact(upTo: Revision): Promise<void> {
     this.#standing.assertServing();
     const redis = this.#link.current;
@@ -269,14 +271,14 @@ class RedisStore implements DurableStore {
     );
   }
 
-  /** A store that does not serve is looked at on every tick, so that it serves again soon after it can. */
+  /** Checks a store that does not serve on every tick, so that it recovers soon after the server does. */
   async #recheck(): Promise<void> {
     const redis = this.#link.current;
     const isDue = this.#options.clock.monotonic() - this.#checkedAt >= STORE_CHECK_INTERVAL_MS;
     if (redis !== undefined && (isDue || this.#standing.complaints.length > 0)) await this.#check(redis);
   }
 
-  /** Everything that must hold for the server to be trusted; runs on each new connection and from time to time. */
+  /** Checks everything that makes the server trustworthy. Runs on each new connection and periodically. */
   async #check(redis: Redis): Promise<void> {
     const knownBefore = this.#standing.highest;
     const [config, info] = await Promise.all([readSettings(redis), redis.info()]);
@@ -297,7 +299,7 @@ class RedisStore implements DurableStore {
     this.#checkedAt = this.#options.clock.monotonic();
   }
 
-  /** The history must be the one that this process has seen; nothing is asked of it before that is known. */
+  /** Checks that the history is the one this process has seen, before anything reads it. */
   async #compare(redis: Redis): Promise<void> {
     const found = await difference(redis, this.#standing.witnessed);
     if (found !== undefined) this.#standing.haltOnDifference(found);
@@ -316,7 +318,7 @@ class RedisStore implements DurableStore {
     if (size.revision >= this.#size.revision && size.compacted >= this.#size.compacted) this.#size = size;
   }
 
-  /** A store that is nearly full does not wait for the next turn of its maintenance. */
+  /** A nearly full store compacts now, instead of at the next maintenance. */
   #learnSize(size: StoreSize, isRefusing: boolean): void {
     this.#takeSize(size);
     this.#isRefusing ||= isRefusing;
@@ -341,7 +343,10 @@ class RedisStore implements DurableStore {
     if (halted !== undefined) this.#feed?.end(new StoreHalted(halted));
   }
 
-  /** Tells the other processes: they see nothing wrong with a history that they have written themselves. Tried until it is recorded. */
+  /**
+   * Records the halt for other processes: a history that they wrote themselves looks correct to them. Retries until it
+   * is recorded.
+   */
   async #recordHalt(redis: Redis | undefined): Promise<void> {
     const halt = this.#haltToRecord;
     if (halt === undefined || redis === undefined) return;

@@ -11,7 +11,7 @@ import {
 } from '../port.ts';
 import type { Sighting } from './witness.ts';
 
-/** What the server says about the whole store. */
+/** The server's report about the whole store. */
 export interface Inspection {
   /** `undefined` when the meta hash is absent. */
   readonly meta:
@@ -22,7 +22,7 @@ export interface Inspection {
         readonly epoch: string;
         readonly state: string;
         readonly format: number;
-        /** Why the data are halted; '' while they are not, or where nobody recorded it. */
+        /** The reason of the halt; empty without a halt, or when nobody recorded it. */
         readonly haltReason: string;
       }
     | undefined;
@@ -32,7 +32,7 @@ export interface Inspection {
   readonly serverTimeMs: number;
 }
 
-/** With the state that it is the size of: answers do not always come in the order in which they were made. */
+/** Includes the revision that the size belongs to: replies do not always arrive in the order of execution. */
 export interface StoreSize extends Pick<StoreUsage, 'objectBytes' | 'historyBytes'> {
   readonly revision: Revision;
   readonly compacted: Revision;
@@ -40,12 +40,12 @@ export interface StoreSize extends Pick<StoreUsage, 'objectBytes' | 'historyByte
 
 export interface CommitReplies {
   readonly replies: readonly CommitReply[];
-  /** After these writes; `undefined` where none was looked at. */
+  /** The size after these writes; `undefined` when none was evaluated. */
   readonly size: StoreSize | undefined;
 }
 
 export type CommitReply =
-  /** `repeated`: the answer was found under the write id, nothing was executed now. */
+  /** `repeated`: the answer was found under the write id, and nothing was executed now. */
   | { readonly kind: 'answered'; readonly result: WriteResult | StoreFull; readonly repeated: boolean }
   | { readonly kind: 'unavailable'; readonly state: string }
   | { readonly kind: 'otherEpoch'; readonly epoch: string }
@@ -56,7 +56,7 @@ export interface HistoryEntry {
   readonly writeId: string;
 }
 
-/** The answers of the write script to so many writes. */
+/** Decodes the reply of the write script to this many writes. */
 export function decodeCommits(reply: unknown, writes: number): CommitReplies {
   const answers = list(reply);
   if (typeof answers[0] === 'string') {
@@ -171,7 +171,7 @@ export function decodeInspection(reply: unknown): Inspection {
   return { meta, lastHistoryRevision: revisionOfId(last), serverTimeMs: number(time), size };
 }
 
-/** Pairs of a revision and a write id. */
+/** Decodes pairs of a revision and a write id. */
 export function decodeSightings(reply: unknown): readonly Sighting[] {
   const flat = texts(reply);
   return Array.from({ length: flat.length / 2 }, (_, i) => ({
@@ -188,7 +188,7 @@ const KINDS: ReadonlyMap<string, ChangeKind> = new Map([
 
 const WHOLE = 'a history entry is whole, in the order of the write script';
 
-/** `previousValue` of the change is left to whoever still holds it. */
+/** Omits `previousValue` of the change: the caller adds it when it still holds it. */
 export function decodeEntry(id: string, fields: readonly string[]): HistoryEntry {
   const [o, operation = '', k, key, p, previous, v, value, w, writeId] = fields;
   const kind = KINDS.get(operation);

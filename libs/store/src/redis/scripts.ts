@@ -12,22 +12,27 @@ function script(source: string): Script {
 }
 
 /**
- * Writes that came together, each of them a whole of its own: one after the other judges all of its operations, then writes.
- * Redis has no rollback, so a write begins with nothing before its last operation is judged, and XADD comes first: it is the only
- * step that can fail (memory, an ID that does not grow), and only for the first write of a script.
+ * Writes that arrived together; each stands alone. One after the other, the script evaluates all operations of a write,
+ * then writes. Redis has no rollback, so a write has no effect before its last operation is evaluated, and XADD comes
+ * first: it is the only step that can fail (memory, an ID that does not grow), and only for the first write of a
+ * script.
  *
- * KEYS  meta, history, write ids now, write ids before, then per operation: object hash, index
- * ARGV  epoch, deadline (ms, Redis time), number of writes, bytes that releasing writes may use (0 = no limit), then per write: write id,
- *       attempt, number of operations, bytes that it may use, per operation of it: op, expected revision or '', value, key, member
+ * KEYS  meta, history, current write ids, previous write ids, then per operation: object hash, index ARGV  epoch,
+ * deadline (ms, Redis time), number of writes, bytes that releasing writes may use (0 = no limit), then per write:
+ * write id,
+ * attempt, number of operations, bytes that it may use, and per operation: op, expected revision or '', value, key,
+ * member
  *
- * Answers one refusal for all, or a list with an answer for each and, last, the size of the store.
+ * Returns one refusal for all, or a list with an answer for each and the size of the store as the last item.
  *
- * Sizes: `ob` of the meta hash is that of all objects, `hb` that of all changes ever, `cb` what of it was compacted. An entry of the history
- * carries `hb` as of its change, an object hash the size of its object, so that nothing is counted twice.
+ * Sizes: `ob` of the meta hash is the size of all objects, `hb` the size of all changes ever, `cb` the compacted part
+ * of that. An entry of the history carries `hb` as of its change, and an object hash the size of its object, so that
+ * nothing is counted twice.
  *
- * Attempts are 'first' or 'again'. A refusal is recorded under the write id when an earlier attempt may still be on its way: a
- * create that was answered with "exists" must not be executed by a late packet after the object was deleted. So a first attempt
- * looks for an answer too. 'only' is a first one under an id of which all attempts name the same write ids as those of now.
+ * Attempts are 'first', 'again' or 'only'. The script records a refusal under the write id when an earlier attempt may
+ * still be in flight: a create that was answered with "exists" must not be executed by a late packet after the object
+ * was deleted. So a first attempt also looks for an answer. 'only' is a first attempt under an id whose attempts all
+ * name the current bucket of write ids.
  */
 export const COMMIT = script(`
 local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'state', 'ob', 'hb', 'cb', 'compact')
@@ -190,7 +195,8 @@ return meta
 `);
 
 /**
- * What a change of the history leaves behind it: its `b`, or for an entry that an earlier version wrote, the sum of what lies between.
+ * The bytes that a history entry leaves before it: its `b` or, for an entry of an earlier version, the sum of the
+ * entries in between.
  */
 const COMPACTED_BYTES = `
 local function compactedBytes(history, from, upTo, before)
@@ -207,7 +213,9 @@ local function compactedBytes(history, from, upTo, before)
 end
 `;
 
-/** KEYS meta, history; ARGV revision. Moves the compacted revision forward, never back and never past the current one. */
+/**
+ * KEYS meta, history; ARGV revision. Moves the compacted revision forward, never back and never past the current one.
+ */
 export const COMPACT = script(`${COMPACTED_BYTES}
 local head = redis.call('HMGET', KEYS[1], 'rev', 'compact', 'ob', 'hb', 'cb')
 local target = math.min(tonumber(ARGV[1]), tonumber(head[1] or '0'))
@@ -221,7 +229,10 @@ end
 return {head[1] or '0', string.format('%.0f', compact), head[3] or '0', string.format('%.0f', tonumber(head[4] or '0') - bytes)}
 `);
 
-/** KEYS meta, history; ARGV prefix of the object hashes. Counts a store that an earlier version has written; once, as it reads everything. */
+/**
+ * KEYS meta, history; ARGV prefix of the object hashes. Counts a store of an earlier version. Runs once, because it
+ * reads everything.
+ */
 export const COUNT = script(`${COMPACTED_BYTES}
 local head = redis.call('HMGET', KEYS[1], 'rev', 'compact', 'ob')
 if head[3] or not head[1] then return 'OK' end
@@ -243,7 +254,7 @@ redis.call('HSET', KEYS[1], 'ob', string.format('%.0f', objects), 'hb', string.f
 return 'OK'
 `);
 
-/** KEYS meta; ARGV incarnation, epoch, reason. Data that were adopted meanwhile are left alone. */
+/** KEYS meta; ARGV incarnation, epoch, reason. Does nothing when the data were adopted meanwhile. */
 export const HALT = script(`
 local head = redis.call('HMGET', KEYS[1], 'inc', 'epoch', 'state')
 if head[1] == ARGV[1] and head[2] == ARGV[2] and head[3] == 'serving' then
@@ -252,7 +263,7 @@ end
 return 'OK'
 `);
 
-/** KEYS meta, history; ARGV number of entries. Answers write ids of the newest entries: revision, write id, ... */
+/** KEYS meta, history; ARGV number of entries. Returns write ids of the newest entries: revision, write id, ... */
 export const NEWEST = script(`
 local found = {}
 local first = tonumber(redis.call('HGET', KEYS[1], 'rev') or '0') - tonumber(ARGV[1]) + 1
@@ -264,8 +275,8 @@ return found
 `);
 
 /**
- * KEYS meta, history; ARGV revision, write id, ... as a process remembers them. Answers nothing when the history agrees, else the first
- * revision at which it differs and what is there. A revision that was compacted cannot be compared.
+ * KEYS meta, history; ARGV revision, write id, ... as a process remembers them. Returns nothing when the history
+ * agrees, otherwise the first revision that differs and its write id. Compacted revisions cannot be compared.
  */
 export const COMPARE = script(`
 local compact = tonumber(redis.call('HGET', KEYS[1], 'compact') or '0')
@@ -281,8 +292,8 @@ return {}
 `);
 
 /**
- * KEYS meta, history; ARGV how many revisions to leave out. Begins the next epoch with the data as they are: no process of the epoch
- * before may write, no watch resumes from before, and no revision is given a second time.
+ * KEYS meta, history; ARGV number of revisions to skip. Begins the next epoch with the current data. No process of the
+ * previous epoch may write, no watch resumes from before, and no revision is used twice.
  */
 export const ADOPT = script(`
 local head = redis.call('HMGET', KEYS[1], 'rev', 'epoch', 'fmt', 'hb')

@@ -8,7 +8,7 @@ import { ADOPT, COMPARE, COUNT, INSPECT, NEWEST } from './scripts.ts';
 import { SETTING_NAMES } from './settings.ts';
 import type { Sighting } from './witness.ts';
 
-/** What the server says of the whole store. An empty server becomes a store when it is given an incarnation. */
+/** Reads the server's report about the whole store. With an incarnation, an empty server becomes a store. */
 export async function inspect(redis: Redis, newIncarnation: string): Promise<Inspection> {
   const call = { script: INSPECT, keys: [META_KEY, HISTORY_KEY], arguments: [newIncarnation, LAYOUT_FORMAT] };
   return decodeInspection(await callScript(redis, call));
@@ -16,13 +16,16 @@ export async function inspect(redis: Redis, newIncarnation: string): Promise<Ins
 
 const STORE_KEYS = [META_KEY, HISTORY_KEY] as const;
 
-/** The newest entries of the server's history. */
+/** Reads the newest entries of the server's history. */
 export async function newestSightings(redis: Redis): Promise<readonly Sighting[]> {
   const reply = await callScript(redis, { script: NEWEST, keys: STORE_KEYS, arguments: [REDIS_WITNESSED_CHANGES] });
   return decodeSightings(reply);
 }
 
-/** Where the server's history differs from what this process has seen; `undefined` when it agrees as far as it can be compared. */
+/**
+ * Returns where the server's history differs from what this process has seen; `undefined` when it agrees as far as it
+ * can be compared.
+ */
 export async function difference(
   redis: Redis,
   seen: readonly Sighting[],
@@ -35,7 +38,7 @@ export async function difference(
   return revision === undefined ? undefined : { revision: number(revision), found };
 }
 
-/** Begins the next epoch with the data as they are; `undefined` when the server holds no store. */
+/** Begins the next epoch with the current data; `undefined` when the server holds no store. */
 export async function adopt(
   redis: Redis,
 ): Promise<{ readonly revision: Revision; readonly epoch: number } | undefined> {
@@ -44,7 +47,7 @@ export async function adopt(
   return kind === 'adopted' ? { revision: number(revision), epoch: number(epoch) } : undefined;
 }
 
-/** A store of an earlier version is counted once; then every write goes on counting. */
+/** Counts a store of an earlier version once. After that every write keeps the count. */
 export async function countOnce(redis: Redis): Promise<void> {
   await callScript(redis, { script: COUNT, keys: [META_KEY, HISTORY_KEY], arguments: [OBJECT_KEY_PREFIX] });
 }
@@ -54,7 +57,7 @@ export async function readSettings(redis: Redis): Promise<Map<string, string>> {
   return new Map(answers.flat());
 }
 
-/** Nothing when the server does not tell: a setting that cannot be read counts as wrong. */
+/** Returns nothing when the server does not reveal the setting. An unreadable setting counts as wrong. */
 async function readSetting(redis: Redis, name: string): Promise<[string, string][]> {
   try {
     const answer: unknown = await redis.config('GET', name);
@@ -65,7 +68,7 @@ async function readSetting(redis: Redis, name: string): Promise<[string, string]
   }
 }
 
-/** Removes entries up to the mark, which must have been set before. */
+/** Removes entries up to the compaction mark, which must be set before. */
 export async function trimHistory(redis: Redis, compacted: Revision): Promise<void> {
   for (let call = 0; call < REDIS_TRIM_CALLS; call++) {
     const removed = await redis.xtrim(HISTORY_KEY, 'MINID', '~', `${compacted + 1}-0`);

@@ -1,4 +1,4 @@
-/** What the server must be set to, and why anything else loses acknowledged writes or objects. */
+/** Required server settings, and why any other value loses acknowledged writes or objects. */
 const REQUIRED = [
   { name: 'appendonly', value: 'yes', why: 'without the append-only file nothing survives a restart' },
   { name: 'appendfsync', value: 'always', why: 'otherwise a write is acknowledged before it is on the disk' },
@@ -9,7 +9,7 @@ const REQUIRED = [
   { name: 'io-threads', value: '1', why: 'only with one thread replies are known to leave after the fsync' },
 ] as const;
 
-/** Every setting that is wrong, as a sentence with the command that mends it. Pure. */
+/** Returns one sentence per wrong setting, with the command that corrects it. Pure. */
 export function unsafeSettings(config: ReadonlyMap<string, string>): string[] {
   return REQUIRED.flatMap(({ name, value, why }) => {
     const found = config.get(name);
@@ -19,7 +19,7 @@ export function unsafeSettings(config: ReadonlyMap<string, string>): string[] {
   });
 }
 
-/** Everything in the output of INFO that keeps the store from serving. Pure. */
+/** Returns everything in the output of INFO that prevents the store from serving. Pure. */
 export function unfitServer(info: string): string[] {
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {

@@ -3,7 +3,7 @@ import { type Lineage, type Revision, StoreHalted, StoreUnavailable } from '../p
 import type { Inspection } from './replies.ts';
 import { type Sighting, Witness } from './witness.ts';
 
-/** What other processes are told of a halt. */
+/** A halt as reported to other processes. */
 export interface Halt {
   readonly reason: string;
   readonly incarnation: string;
@@ -11,8 +11,8 @@ export interface Halt {
 }
 
 /**
- * What this process believes about the server: whether it may be used, and the highest revision it has seen there.
- * A halt is for good: it means that data we were promised is not what it was, and no automatic step may touch that.
+ * This process's knowledge about the server: whether it may be used, and the highest revision seen there. A halt is
+ * permanent: it means that the data have lost their guarantees, and no automatic step may continue with them.
  */
 export class Standing {
   readonly #log: Log;
@@ -44,7 +44,7 @@ export class Standing {
     return { incarnation: this.#incarnation, epoch: Number(this.#epoch) };
   }
 
-  /** The newest changes that this process has seen, to be compared with the server's history. */
+  /** The newest changes that this process has seen, for the comparison with the server's history. */
   get witnessed(): readonly Sighting[] {
     return this.#witness.recent();
   }
@@ -57,7 +57,7 @@ export class Standing {
     return this.#closed;
   }
 
-  /** Sentences on everything that keeps the store from serving. */
+  /** Sentences about everything that prevents the store from serving. */
   get complaints(): readonly string[] {
     const complaints = [...this.#unfit];
     if (this.#closed) complaints.push('the store is closed');
@@ -68,12 +68,12 @@ export class Standing {
     return complaints;
   }
 
-  /** Why nothing of this store may be used any more, in this process. */
+  /** The reason why this process may not use the store any more. */
   get halted(): string | undefined {
     return this.#halted;
   }
 
-  /** The same, or why another process has halted the store. */
+  /** The same, or the reason why another process halted the store. */
   get haltedBy(): string | undefined {
     return this.#halted ?? (this.#state === 'halted' ? this.#recordedReason : undefined);
   }
@@ -82,17 +82,17 @@ export class Standing {
     return this.#stateReason === '' ? 'another process has halted it' : this.#stateReason;
   }
 
-  /** Called when another process has halted the store. */
+  /** `report` runs when another process halts the store. */
   onHaltElsewhere(report: (error: StoreHalted) => void): void {
     this.#onHaltElsewhere = report;
   }
 
-  /** Called once, when the store halts. */
+  /** `report` runs once, when the store halts. */
   onHalt(report: (halt: Halt) => void): void {
     this.#onHalt = report;
   }
 
-  /** Settings that lose acknowledged writes and were accepted at the start. */
+  /** Settings that lose acknowledged writes and that the operator accepted at the start. */
   get cautions(): readonly string[] {
     return this.#allowUnsafe ? this.#unsafe.map((setting) => `the store is unsafe: ${setting}`) : [];
   }
@@ -105,7 +105,9 @@ export class Standing {
     if (complaint !== undefined) throw new StoreUnavailable(complaint);
   }
 
-  /** Takes note of a change that this process has read or written. Halts when it has seen another one at that revision. */
+  /**
+   * Records a change that this process has read or written. Halts when it has seen a different one at that revision.
+   */
   witness(sighting: Sighting): void {
     const other = this.#witness.note(sighting);
     if (other === undefined) return;
@@ -114,7 +116,7 @@ export class Standing {
     );
   }
 
-  /** The server's history is not what this process has seen of it. */
+  /** The server's history differs from what this process has seen. Halts. */
   haltOnDifference({ revision, found }: { readonly revision: Revision; readonly found: string }): StoreUnavailable {
     const what = found === '' ? 'nothing' : `write ${found}`;
     return this.halt(
@@ -122,7 +124,7 @@ export class Standing {
     );
   }
 
-  /** Takes note of a revision that came with an answer, which must be at least what was known before it was asked for. */
+  /** Records the revision in an answer. Halts when it is below what was known before the request. */
   observe(revision: Revision, atLeast: Revision): void {
     if (revision < atLeast) {
       throw this.halt(`the server answered with revision ${revision} where at least ${atLeast} was due`);
@@ -130,7 +132,7 @@ export class Standing {
     if (revision > this.#highest) this.#highest = revision;
   }
 
-  /** The server's account of itself at the first contact. */
+  /** Evaluates the server's report at the first contact. */
   adopt({ meta }: Inspection): void {
     this.#incarnation = meta?.incarnation ?? '';
     this.#epoch = meta?.epoch ?? '';
@@ -138,7 +140,7 @@ export class Standing {
     this.#state = meta?.state ?? 'absent';
   }
 
-  /** The server's account of itself later on. `knownBefore`: the highest revision seen before it was asked for. */
+  /** Evaluates a later report. `knownBefore`: the highest revision seen before the request. */
   review({ meta, lastHistoryRevision }: Inspection, knownBefore: Revision): void {
     if (meta === undefined) {
       this.halt('the server has lost its data');
@@ -185,7 +187,7 @@ export class Standing {
     this.#unfit = checks.unfit;
   }
 
-  /** Refuses everything from now on; answers the error for whoever noticed. */
+  /** Rejects everything from now on. Returns the error for the caller that noticed. */
   halt(reason: string): StoreUnavailable {
     if (this.#halted === undefined) {
       this.#halted = reason;
@@ -200,7 +202,7 @@ export class Standing {
   }
 }
 
-/** An estimate of the server's clock that does not follow jumps of this machine's. */
+/** An estimate of the server's clock that ignores jumps of this machine's wall clock. */
 export class ServerTime {
   readonly #clock: Clock;
   #offset = 0;

@@ -13,7 +13,7 @@ import type { Link } from './link.ts';
 import { decodeEntry, type HistoryEntry } from './replies.ts';
 import type { Standing } from './standing.ts';
 
-/** Write ids the tail remembers to notice one that was applied twice. */
+/** Write ids that the tail remembers, to detect one that was applied twice. */
 const WATCHED_WRITE_IDS = 20_000;
 
 export interface TailOptions {
@@ -25,7 +25,7 @@ export interface TailOptions {
   readonly compacted: () => Promise<Revision>;
 }
 
-/** The one reader of the server's history in this process: checks it and feeds it to all followers. */
+/** The only reader of the server's history in this process. It checks the history and feeds all followers. */
 export class Tail {
   readonly #options: TailOptions;
   readonly #writeIds = new RecentMap<string, Revision>(WATCHED_WRITE_IDS);
@@ -37,7 +37,7 @@ export class Tail {
     void this.#run();
   }
 
-  /** A sentence when the feed has been standing still because the server cannot be read. */
+  /** A sentence while the feed is stalled because the server cannot be read. */
   get complaint(): string | undefined {
     if (this.#brokenSince === undefined) return undefined;
     const brokenMs = this.#options.clock.monotonic() - this.#brokenSince;
@@ -68,7 +68,7 @@ export class Tail {
     }
   }
 
-  /** One outstanding XREAD: an answer that waited behind another one could show what is not yet on the disk. */
+  /** One pending XREAD at a time: a reply that waited behind another one could show data that are not yet on disk. */
   async #readOnce(redis: Redis): Promise<void> {
     const { feed, standing } = this.#options;
     const answer = await this.#read(redis, `${feed.last}-0`);
@@ -81,7 +81,7 @@ export class Tail {
     standing.observe(feed.last, 0);
   }
 
-  /** After a break the first read does not block, so that its end is noticed at once. */
+  /** After a reconnect the first read does not block, so that the end of the backlog is noticed immediately. */
   async #read(redis: Redis, position: string) {
     if (this.#brokenSince !== undefined) {
       return redis.xread('COUNT', FEED_BATCH_CHANGES, 'STREAMS', HISTORY_KEY, position);
@@ -90,7 +90,7 @@ export class Tail {
     return redis.xread('COUNT', FEED_BATCH_CHANGES, 'BLOCK', block, 'STREAMS', HISTORY_KEY, position);
   }
 
-  /** A hole is only ever what was compacted while this process was away; anything else is lost history. */
+  /** A hole is only valid where changes were compacted while this process was away. Any other hole is lost history. */
   async #skipCompacted(next: Revision): Promise<void> {
     const { feed, standing, compacted } = this.#options;
     if ((await compacted()) < next - 1) throw standing.halt(`the history has a gap between ${feed.last} and ${next}`);

@@ -1,21 +1,21 @@
 import { REDIS_WITNESSED_CHANGES } from '../limits.ts';
 import type { Revision } from '../port.ts';
 
-/** One place of the history: which write took this revision. */
+/** One position of the history: the write that took this revision. */
 export interface Sighting {
   readonly revision: Revision;
   readonly writeId: string;
 }
 
 /**
- * The newest changes that this process has seen or written. Two histories that went apart differ in one of them, because whoever
- * repeats a write under its id repeats the last ones only.
+ * The newest changes that this process has seen or written. Two histories that diverged differ in one of them, because
+ * a client that repeats a write under its id repeats only recent ones.
  */
 export class Witness {
   /** By revision modulo the number of slots. */
   readonly #slots = new Map<number, Sighting>();
 
-  /** Answers the earlier sighting when it was of another write. */
+  /** Returns the earlier sighting of this revision when it shows a different write. */
   note(sighting: Sighting): Sighting | undefined {
     const slot = sighting.revision % REDIS_WITNESSED_CHANGES;
     const known = this.#slots.get(slot);

@@ -36,11 +36,11 @@ export interface WritePathOptions {
   readonly ids: Ids;
   readonly writeDeadlineMs: number;
   readonly limits: StoreLimits | undefined;
-  /** Told after each script of writes, and whether one of them found no room. */
+  /** Called after each script of writes with the size, and whether one of the writes found no room. */
   readonly onSize: (size: StoreSize, isRefusing: boolean) => void;
 }
 
-/** What one attempt came to. Only `answered` and `notExecuted` say something about the server's state. */
+/** The result of one attempt. Only `answered` and `notExecuted` say something about the server's state. */
 type Attempt =
   | { readonly kind: 'answered'; readonly result: WriteResult | StoreFull }
   | { readonly kind: 'notExecuted'; readonly reason: string; readonly cause?: unknown }
@@ -48,24 +48,24 @@ type Attempt =
 
 interface Write {
   readonly writeId: string;
-  /** Made here for this write alone: all its attempts have the same bucket. */
+  /** Generated for this write: all its attempts use the same bucket. */
   readonly isOwnId: boolean;
-  /** An earlier call of this process had no answer: this one goes on where that one ended. */
+  /** An earlier call of this process had no answer. This one continues where that one ended. */
   readonly isRepeated: boolean;
   readonly operations: readonly WriteOperation[];
   readonly room: WriteRoom;
-  /** Fixed for all attempts, so that each looks where the others have left their answer. */
+  /** Fixed for all attempts, so that each looks where the others have recorded their answer. */
   readonly bucket: number;
   readonly deadline: number;
   attempts: number;
   readonly characters: number;
-  /** True once an attempt may have reached the server: from then on only an answer is definite. */
+  /** True once an attempt may have reached the server. From then on only an answer is definite. */
   possiblyExecuted: boolean;
 }
 
 type Answered = Extract<CommitReply, { readonly kind: 'answered' }>;
 
-/** Attempts that share a script. */
+/** Attempts in one script. */
 interface Batch {
   readonly redis: Redis;
   readonly bucket: number;
@@ -74,7 +74,7 @@ interface Batch {
   characters: number;
 }
 
-/** Turns writes into attempts of the write script until one has a definite answer or the deadline has passed. */
+/** Sends attempts of a write until one has a definite answer or the deadline has passed. */
 export class WritePath {
   readonly #options: WritePathOptions;
   readonly #ownIds: string;
@@ -82,7 +82,9 @@ export class WritePath {
   #written = 0;
   #batch: Batch | undefined;
   #bucket = 0;
-  /** Writes that had no answer, and their buckets: a packet of such a one may still be on its way when somebody repeats it. */
+  /**
+   * Writes without an answer, and their buckets: a packet of such a write may still be in flight when it is repeated.
+   */
   readonly #leftOpen = new RecentMap<string, number>(REDIS_LEFT_OPEN_MAX);
 
   constructor(options: WritePathOptions) {
@@ -180,7 +182,9 @@ export class WritePath {
     }
   }
 
-  /** The writes of one turn of the event loop go as one script: most of what a write costs here is per command. */
+  /**
+   * One script carries the writes of one turn of the event loop, because most of the cost of a write is per command.
+   */
   async #send(redis: Redis, write: Write): Promise<CommitReply> {
     const batch = this.#batchFor(redis, write);
     this.#batch = batch;
@@ -222,7 +226,7 @@ export class WritePath {
     return { kind: 'lost', cause: error };
   }
 
-  /** What is written now is above everything this process knew when it sent the write; a repeated answer need not be. */
+  /** A new write is above everything that this process knew when it sent the write; a repeated answer need not be. */
   #observe({ writeId }: Write, { result, repeated }: Answered, knownBefore: number): void {
     if (result instanceof StoreFull || result.outcome !== 'committed') return;
     const { standing } = this.#options;

@@ -2,7 +2,9 @@ import type { Revision } from '../port.ts';
 import { ChangeDatabase, OpenError } from './database.ts';
 import { openError } from './open-errors.ts';
 
-/** Ends a halt: goes on with the data of this directory in a new epoch. The process that uses them must have ended. */
+/**
+ * Ends a halt: continues with the data of this directory in a new epoch. The process that uses them must have ended.
+ */
 export function adoptSqliteStore(directory: string, incarnation: string): Revision {
   try {
     const database = ChangeDatabase.open({ directory, incarnation });

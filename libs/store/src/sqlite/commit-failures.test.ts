@@ -7,7 +7,7 @@ import { Loader } from './loader.ts';
 import type { Request } from './protocol.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
-/** A commit log that does as the test says, and shows what it was asked. */
+/** A commit log that follows the test's script and records its requests. */
 function scriptedLog() {
   const commits: Request[] = [];
   const log: CommitLog & { answer: () => Promise<DoneResponse> } = {

@@ -7,7 +7,7 @@ import { ChangeDatabase, FilesReplaced, isInDoubt, OpenError } from './database.
 import { IdleCheckpoints } from './idle-checkpoints.ts';
 import type { Request, Response, StartMessage, ThreadStart } from './protocol.ts';
 
-/** The thread that owns the database file, so that an fsync never holds up the thread that answers clients. */
+/** The thread that owns the database file, so that an fsync never blocks the thread that serves clients. */
 function main(): void {
   invariant(parentPort !== null, 'this module runs as a thread');
   const port = parentPort;

@@ -6,17 +6,17 @@ import type { ChangeRow, Opened, OpenFailure, Request, Response, StartMessage, T
 
 export type DoneResponse = Extract<Response, { readonly kind: 'done' }>;
 
-/** The request was not carried out. */
+/** The thread did not execute the request. */
 export class ThreadRefused extends Error {
   override readonly name = 'ThreadRefused';
 }
 
-/** The files of the database are not ours any more: the request was not carried out, and no other will be. */
+/** Other files replaced the database. The thread did not execute the request and refuses all later ones. */
 export class ThreadFilesReplaced extends Error {
   override readonly name = 'ThreadFilesReplaced';
 }
 
-/** The thread or its database broke: what was asked for may have been done. */
+/** The thread or its database failed. The request may have been executed. */
 export class ThreadBroken extends Error {
   override readonly name = 'ThreadBroken';
 }
@@ -35,7 +35,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** What the store needs of whoever makes its changes durable. Requests are answered in their order. */
+/** Makes changes durable for the store. It answers requests in order. */
 export interface CommitLog {
   /** Rejects with `ThreadRefused`, `ThreadFilesReplaced` or `ThreadBroken`. */
   ask(request: Request): Promise<DoneResponse>;
@@ -65,7 +65,7 @@ export class CommitThread implements CommitLog {
     this.#worker.on('message', (message: StartMessage | Response) => this.#receive(message));
   }
 
-  /** Hands over everything that is stored, in order, and answers what is known of the whole. */
+  /** Passes all stored rows to `take` in order, then resolves with the state of the whole store. */
   load(take: (rows: readonly ChangeRow[]) => void): Promise<Opened> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve: () => {}, reject });
@@ -90,7 +90,7 @@ export class CommitThread implements CommitLog {
     });
   }
 
-  /** Resolves when the thread has ended and the file's lock is free. */
+  /** Resolves when the thread has ended and released the lock of the file. */
   async close(): Promise<void> {
     if (this.#ended === undefined) await this.ask({ kind: 'close' }).catch(() => this.#worker.terminate());
     await this.#exited;

@@ -76,7 +76,7 @@ test('a failed commit, an I/O error and corruption leave the file in doubt', () 
   const FULL = 13;
   const failedEnd = new CommitError(sqliteError(FULL));
   assert.equal(isInDoubt(failedEnd), true);
-  // What the store says when it is halted.
+  // The store reports this message when it halts.
   assert.equal(failedEnd.message, 'the end of a transaction failed: failed');
   assert.equal(isInDoubt(sqliteError(IOERR_FSYNC)), true);
   assert.equal(isInDoubt(sqliteError(CORRUPT)), true);

@@ -9,14 +9,14 @@ import { FileWatch } from './file-watch.ts';
 import type { ChangeRow, OpenFailure, ThreadStart } from './protocol.ts';
 
 export const DATABASE_FILE = 'store.sqlite';
-/** The format this code reads and writes. */
+/** The data format of this code. */
 export const FORMAT = 1;
-/** "HLDF": tells a database of this store from any other. */
+/** "HLDF" distinguishes a database of this store from any other. */
 const APPLICATION_ID = 0x484c4446;
 
 /**
- * One table: every change is a row, and the newest row of a key is its object. A write appends one row at the end; a
- * compaction removes rows that a kept change has replaced, and tombstones.
+ * One table: every change is a row, and the newest row of a key is its object. A write appends one row. A compaction
+ * removes tombstones and rows that a kept change has replaced.
  */
 const SCHEMA = `
   CREATE TABLE changes (
@@ -34,7 +34,7 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-/** One row. Databases of versions without it get it when they are opened. */
+/** One row. A database of a version without it gets it when it is opened. */
 const LINEAGE_SCHEMA = `
   CREATE TABLE IF NOT EXISTS lineage (incarnation TEXT NOT NULL, epoch INTEGER NOT NULL, halted TEXT) STRICT;
 `;
@@ -43,10 +43,10 @@ const COLUMNS = 'revision, kind, key, value, previous_revision, create_revision,
 
 const PRIVATE_DIRECTORY = 0o700;
 const PRIVATE_FILE = 0o600;
-/** SQLite gives them the mode of the database, when it makes them. */
+/** SQLite creates these files with the mode of the database. */
 const BESIDE = ['', '-wal', '-shm'];
 
-/** Every Secret is in there. Also in files of before. */
+/** The files contain every Secret. Existing files get the mode, too. */
 function closeToOthers(database: string): void {
   closeSync(openSync(database, 'a', PRIVATE_FILE));
   for (const file of BESIDE.map((suffix) => `${database}${suffix}`))
@@ -62,7 +62,7 @@ export class OpenError extends Error {
   }
 }
 
-/** The database file, used synchronously by one thread. Every call that writes is one durable transaction. */
+/** The database file, used synchronously by one thread. Every writing call is one durable transaction. */
 export class ChangeDatabase {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
@@ -102,7 +102,7 @@ export class ChangeDatabase {
     return { incarnation: String(row?.['incarnation']), epoch: wholeNumber(row?.['epoch']) };
   }
 
-  /** Why these data may not be used. */
+  /** The reason why these data may not be used. */
   halted(): string | undefined {
     const reason = this.#database.prepare('SELECT halted FROM lineage').get()?.['halted'];
     return typeof reason === 'string' ? reason : undefined;
@@ -114,8 +114,8 @@ export class ChangeDatabase {
   }
 
   /**
-   * Begins the next epoch with the data as they are. Its revisions are above all that anybody has seen, and no watch resumes from
-   * an earlier one. Answers the new current revision.
+   * Begins the next epoch with the current data. Its revisions are above all that any client has seen, and no watch
+   * resumes from an earlier one. Returns the new current revision.
    */
   adopt(): Revision {
     const last = this.#database.prepare('SELECT max(revision) AS last FROM changes').get()?.['last'];
@@ -128,13 +128,13 @@ export class ChangeDatabase {
     return revision;
   }
 
-  /** Throws `FilesReplaced` when somebody else wrote the files since this thread did. */
+  /** Throws `FilesReplaced` when another process wrote the files since this thread did. */
   assertOwnFiles(): void {
     const changed = this.#files.changed();
     if (changed !== undefined) throw new FilesReplaced(changed);
   }
 
-  /** Throws with nothing written; `isInDoubt` then tells whether that is certain. */
+  /** Throws when nothing was written; `isInDoubt` tells whether that is certain. */
   commit(rows: readonly ChangeRow[]): void {
     this.#transaction(() => {
       for (const row of rows) {
@@ -152,13 +152,15 @@ export class ChangeDatabase {
     return this.#progress('compacted');
   }
 
-  /** History up to here is no longer handed out. Before any row goes, so that a crash in between forgets nothing. */
+  /**
+   * Hides history up to this revision. It must precede the removal of rows, so that a crash in between loses nothing.
+   */
   markCompacted(upTo: Revision): void {
     this.#database.prepare(`UPDATE progress SET revision = max(revision, ?) WHERE name = 'compacted'`).run(upTo);
     this.#files.remember();
   }
 
-  /** Removes some of the rows that are neither history nor an object any more; true when more remain. */
+  /** Removes some of the rows that are neither history nor an object any more. Returns true when more remain. */
   trim(): boolean {
     const compacted = this.#progress('compacted');
     const from = this.#progress('trimmed');
@@ -175,7 +177,7 @@ export class ChangeDatabase {
     return upTo < compacted;
   }
 
-  /** Up to so many revisions at once; revisions that nobody took, which an adoption leaves, cost nothing. */
+  /** Examines a limited number of revisions at once. Skipped revisions, which an adoption leaves, cost nothing. */
   #trimPoint(from: Revision, compacted: Revision): Revision {
     const next = this.#database.prepare('SELECT min(revision) AS next FROM changes WHERE revision > ?').get(from)?.[
       'next'
@@ -184,7 +186,7 @@ export class ChangeDatabase {
     return Math.min(compacted, Math.max(from, next - 1) + SQLITE_COMPACT_REVISIONS);
   }
 
-  /** Copies what the log file holds into the database, as far as it is not there yet. */
+  /** Copies the missing content of the log file into the database. */
   checkpoint(): void {
     if (this.#files.changed() !== undefined) return;
     this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -218,7 +220,7 @@ export class ChangeDatabase {
   }
 }
 
-/** Somebody else wrote the files of the open database. */
+/** Another process wrote the files of the open database. */
 export class FilesReplaced extends Error {
   override readonly name = 'FilesReplaced';
   constructor(file: string) {
@@ -226,7 +228,7 @@ export class FilesReplaced extends Error {
   }
 }
 
-/** The commit itself failed: the transaction may or may not come back after a restart. */
+/** The commit itself failed. The transaction may or may not be there after a restart. */
 export class CommitError extends Error {
   override readonly name = 'CommitError';
   constructor(cause: unknown) {
@@ -239,13 +241,14 @@ const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
-/** True when after this error nothing is certain about the file. */
+/** True when the content of the file is uncertain after this error. */
 export function isInDoubt(error: unknown): boolean {
   return error instanceof CommitError || [SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(error) ?? 0);
 }
 
 function prepareFile(database: DatabaseSync): void {
-  // Exclusive locking holds the file's lock until the process ends, however it ends: no second instance can open it.
+  // Exclusive locking holds the lock of the file until the process ends, even after a crash. So no second instance can
+  // open it.
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
@@ -277,7 +280,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return database.prepare(`PRAGMA ${name}`).get()?.[name];
 }
 
-/** A new file is only there after a power cut when its directory entry is on the disk. */
+/** A new file survives a power cut only when its directory entry is on disk. */
 function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r');
   try {
@@ -300,7 +303,7 @@ function failureOf(error: unknown, directory: string): OpenFailure {
   }
 }
 
-/** The primary result code of SQLite; extended codes carry it in their lowest byte. */
+/** Returns SQLite's primary result code; extended codes carry it in their lowest byte. */
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
   return error.errcode & 0xff;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** What is known of one file; `undefined` fields while it is absent. */
+/** The known state of one file; fields are `undefined` while it is absent. */
 interface FileState {
   readonly inode: bigint | undefined;
   readonly size: bigint | undefined;
@@ -10,8 +10,8 @@ interface FileState {
 const ABSENT: FileState = { inode: undefined, size: undefined, modifiedNs: undefined };
 
 /**
- * Notices that somebody else replaced or wrote the files of an open database: a restored backup that was moved or copied over them.
- * SQLite holds its lock on the file it opened and would go on writing to it, wherever the name leads now.
+ * Detects that another process replaced or wrote the files of an open database, such as a restored backup. SQLite keeps
+ * its lock on the file it opened and would continue to write to it, even when the name leads to another file.
  */
 export class FileWatch {
   readonly #files: readonly string[];
@@ -22,12 +22,12 @@ export class FileWatch {
     this.remember();
   }
 
-  /** Takes the files as they are now for ours. Call it after each operation that may write. */
+  /** Accepts the current files as ours. Call it after each operation that may write. */
   remember(): void {
     this.#left = this.#files.map(stateOf);
   }
 
-  /** The first file that is not as it was left. */
+  /** Returns the first file that changed since `remember`. */
   changed(): string | undefined {
     return this.#files.find((file, index) => !isSame(stateOf(file), this.#left[index] ?? ABSENT));
   }

@@ -23,7 +23,7 @@ export interface QueuedWrite {
   readonly reject: (error: Error) => void;
 }
 
-/** Writes judged one after the other, to be made durable together and answered after that. */
+/** Writes that were evaluated one after the other. They become durable together and are answered after that. */
 export interface CommitGroup {
   readonly answers: readonly { readonly write: QueuedWrite; readonly result: WriteResult | StoreFull }[];
   readonly changes: readonly Change[];
@@ -32,7 +32,7 @@ export interface CommitGroup {
   readonly written: ReadonlyMap<string, Committed>;
 }
 
-/** What the writes of a group are judged on. */
+/** The state on which the writes of a group are evaluated. */
 export interface CommittedState {
   readonly table: ObjectTable;
   readonly recent: RecentWrites;
@@ -42,8 +42,8 @@ export interface CommittedState {
 }
 
 /**
- * Takes writes from the front of the queue and judges each on the state that those before it leave. A refusal too waits
- * for the commit: it may rest on a write that is not durable yet.
+ * Takes writes from the front of the queue and evaluates each on the state that the earlier ones leave. A rejection
+ * also waits for the commit, because it may depend on a write that is not durable yet.
  */
 export function takeGroup(queue: QueuedWrite[], state: CommittedState): CommitGroup {
   const group = new GroupBuilder(state);
@@ -57,7 +57,7 @@ export function takeGroup(queue: QueuedWrite[], state: CommittedState): CommitGr
   return group;
 }
 
-/** Ids of writes whose caller gave none: nobody can repeat those, they only tell one history from another. */
+/** Ids of writes whose caller gave none. Nobody can repeat those; the ids only distinguish histories. */
 export class OwnWriteIds {
   readonly #run: string;
   #written = 0;
@@ -83,9 +83,9 @@ class GroupBuilder implements CommitGroup {
   readonly #table: ObjectTable;
   readonly #recent: RecentWrites;
   readonly #limits: StoreLimits | undefined;
-  /** Of the store, with what this group adds. */
+  /** Size of the store, including this group. */
   #total: number;
-  /** What the writes of this group make of the objects; present with `undefined` = deleted. */
+  /** The effect of this group's writes on objects; a key with `undefined` is deleted. */
   readonly #overlay = new Map<StoreKey, StoredObject | undefined>();
   readonly #ownIds: OwnWriteIds;
   #characters = 0;

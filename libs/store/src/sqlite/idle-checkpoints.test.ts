@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Clock } from '@holdfast/platform';
 import { IdleCheckpoints } from './idle-checkpoints.ts';
 
-/** Fires the timers by hand. */
+/** Fires the timers on request. */
 function handClock(): { readonly clock: Clock; readonly fire: () => void; readonly isWaiting: () => boolean } {
   let next: (() => void) | undefined;
   const timer: Clock['timer'] = (_delay, run) => {

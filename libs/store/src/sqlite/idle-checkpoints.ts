@@ -2,8 +2,8 @@ import type { Clock, Timer } from '@holdfast/platform/clock';
 import { SQLITE_IDLE_CHECKPOINT_MS } from '../limits.ts';
 
 /**
- * Copies the log file into the database while nobody writes. SQLite does it by itself once the log is long: then in the middle of a
- * write, whose client and all watchers wait for as long as many megabytes take.
+ * Checkpoints the log file into the database while nothing writes. SQLite does it by itself once the log is long, but
+ * then in the middle of a write, whose client and all watchers wait until many megabytes are copied.
  */
 export class IdleCheckpoints {
   readonly #database: { checkpoint(): void };
@@ -36,12 +36,12 @@ export class IdleCheckpoints {
     });
   }
 
-  /** One that fails loses nothing: the log stays as it is, and the next write tells what is wrong with the disk. */
+  /** A failed checkpoint loses nothing: the log stays as it is, and the next write reports the disk's error. */
   #copy(): void {
     try {
       this.#database.checkpoint();
     } catch {
-      // As said.
+      // Intended: see the comment on this method.
     }
   }
 }

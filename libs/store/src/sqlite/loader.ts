@@ -11,15 +11,15 @@ import type { ChangeRow } from './protocol.ts';
 export interface LoadedState {
   readonly table: ObjectTable;
   readonly recent: RecentWrites;
-  /** The newest changes, contiguous, ending at the table's revision. */
+  /** The newest changes, contiguous up to the table's revision. */
   readonly changes: readonly Change[];
-  /** Size of the whole kept history, `changes` included. */
+  /** Size of the whole kept history, including `changes`. */
   readonly bytes: HistoryBytes;
 }
 
 /**
- * Builds the state from the rows, which come in revision order. Rows up to the compacted revision have holes, and may be
- * replaced by later ones; those above must follow each other without a hole.
+ * Builds the state from the rows in revision order. Rows up to the compacted revision may have gaps and may be replaced
+ * by later ones. Rows above it must be contiguous.
  */
 export class Loader {
   readonly #table = new ObjectTable();
@@ -40,7 +40,7 @@ export class Loader {
     invariant(changes.length === 0 || changes.at(-1)?.revision === revision, 'the history reaches the last change');
     for (const [index, change] of changes.entries()) {
       if (change.revision === revision - changes.length + 1 + index) continue;
-      // Its reader is an operator: no object's text, which may hold a secret.
+      // Operators read this error, so it contains no object's text, which may hold a secret.
       throw new Error(`its history has a gap near revision ${change.revision}`);
     }
     this.#table.restoreRevision(revision);

@@ -1,6 +1,6 @@
 import type { ChangeKind, Lineage, Revision, StoreKey } from '../port.ts';
 
-/** One row of the change table. `writeId` is null in rows of versions that did not store ids of their own making. */
+/** One row of the change table. `writeId` is null in rows of versions that did not store generated ids. */
 export interface ChangeRow {
   readonly revision: Revision;
   readonly kind: ChangeKind;
@@ -11,19 +11,19 @@ export interface ChangeRow {
   readonly writeId: string | null;
 }
 
-/** What is asked of the commit thread. */
+/** A request to the commit thread. */
 export type Request =
   | { readonly kind: 'commit'; readonly rows: readonly ChangeRow[] }
   | { readonly kind: 'history'; readonly after: Revision; readonly limit: number }
   | { readonly kind: 'markCompacted'; readonly upTo: Revision }
   | { readonly kind: 'trim' }
-  /** Is the file still the one that was opened, as this thread has left it? */
+  /** Checks that the file is still the one that this thread opened and last wrote. */
   | { readonly kind: 'check' }
-  /** The data may not be used until they were adopted. */
+  /** Blocks the use of the data until an operator adopts them. */
   | { readonly kind: 'halt'; readonly reason: string }
   | { readonly kind: 'close' };
 
-/** What the commit thread says at start-up, in this order: rows (any number of times), then `opened`; or `failed`. */
+/** Messages of the commit thread at start-up, in this order: rows (any number of times), then `opened`; or `failed`. */
 export type StartMessage =
   | { readonly kind: 'rows'; readonly rows: readonly ChangeRow[] }
   | { readonly kind: 'opened'; readonly opened: Opened }
@@ -34,7 +34,7 @@ export interface Opened {
   readonly lineage: Lineage;
 }
 
-/** What the thread is started with. */
+/** The parameters of the thread. */
 export interface ThreadStart {
   readonly directory: string;
   /** The name of the store when its file is new. */
@@ -46,12 +46,12 @@ export interface OpenFailure {
   readonly message: string;
 }
 
-/** One answer per request, in the order of the requests. */
+/** One response per request, in the order of the requests. */
 export type Response =
   | { readonly kind: 'done'; readonly rows?: readonly ChangeRow[]; readonly more?: boolean }
-  /** Rolled back: nothing of it was written. */
+  /** Rolled back: nothing was written. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** The file is not the one that was opened: nothing was written to it, and the thread does nothing more. */
+  /** The file is not the one that was opened. Nothing was written to it, and the thread refuses all later requests. */
   | { readonly kind: 'replaced'; readonly message: string }
-  /** The database is in doubt; the thread does nothing more. */
+  /** The state of the database is uncertain. The thread refuses all later requests. */
   | { readonly kind: 'broken'; readonly message: string };

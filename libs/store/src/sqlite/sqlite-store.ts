@@ -48,13 +48,13 @@ import { openError } from './open-errors.ts';
 import type { ChangeRow, Opened } from './protocol.ts';
 
 export interface SqliteStoreOptions {
-  /** Created when absent. One process at a time. */
+  /** Created when absent. Only one process may use it at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly retention?: RetentionLimits;
-  /** Absent: nothing bounds it. */
+  /** Absent means no limit. */
   readonly limits?: StoreLimits | undefined;
 }
 
@@ -75,8 +75,8 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Du
 }
 
 /**
- * All objects in memory, every change in a file. Memory holds only what is durable: a group of writes is judged, committed
- * by the thread, then applied and answered, and only then the next group is judged.
+ * All objects are in memory, and every change is in a file. Memory holds only durable state: a group of writes is
+ * evaluated, committed by the thread, then applied and answered. Only then the next group is evaluated.
  */
 export class SqliteStore implements DurableStore {
   readonly #options: SqliteStoreOptions;
@@ -93,7 +93,7 @@ export class SqliteStore implements DurableStore {
   #compacted: Revision;
   #committing: Promise<void> | undefined;
   #relief: Promise<void> | undefined;
-  /** A write has found no room since history was compacted last. */
+  /** A write found no room since the last compaction. */
   #isRefusing = false;
   #lastRefusal: string | undefined;
   #broken: string | undefined;
@@ -189,7 +189,7 @@ export class SqliteStore implements DurableStore {
     return rows[0]?.writeId ?? '';
   }
 
-  /** Also remembered in the file, so that a restart does not serve it. */
+  /** The file records the halt too, so that a restart does not serve the data. */
   halt(reason: string): void {
     if (this.#halted !== undefined) return;
     this.#stopServing(reason);
@@ -230,9 +230,9 @@ export class SqliteStore implements DurableStore {
     await this.#thread.close();
   }
 
-  /** Commits group after group until nothing waits. What arrives during a commit makes up the next group. */
+  /** Commits groups until the queue is empty. Writes that arrive during a commit form the next group. */
   async #commitQueue(): Promise<void> {
-    // One microtask later, so that callers woken by the same event share the first group too.
+    // Waits one microtask, so that callers woken by the same event share the first group, too.
     await Promise.resolve();
     while (this.#queue.length > 0) await this.#commitGroup(this.#takeGroup());
     this.#committing = undefined;
@@ -270,7 +270,7 @@ export class SqliteStore implements DurableStore {
     this.#relieve();
   }
 
-  /** A store that is nearly full does not wait for the next turn of its maintenance. */
+  /** A nearly full store compacts now, instead of at the next maintenance. */
   #relieve(): void {
     if (this.#relief !== undefined || this.#closed) return;
     if (!this.#isRefusing && !isPressed(this.#options.limits, this.usage())) return;
@@ -305,7 +305,7 @@ export class SqliteStore implements DurableStore {
     }
   }
 
-  /** The files are not those that this process has written: what it holds in memory is not what a restart would find. */
+  /** The files differ from those that this process wrote: its memory differs from what a restart would find. */
   async #check(): Promise<void> {
     if (this.#halted !== undefined || this.#broken !== undefined) return;
     try {
@@ -325,7 +325,7 @@ export class SqliteStore implements DurableStore {
     this.#feed.end(error);
   }
 
-  /** What is on the disk is in doubt: only a restart, which reads it, can tell. */
+  /** The content of the disk is uncertain. Only a restart, which reads it, can tell. */
   #halt(reason: string): void {
     this.#options.log.error('the store is halted until a restart', { reason });
     this.#broken ??= reason;
@@ -342,7 +342,7 @@ export class SqliteStore implements DurableStore {
 
   async #readOlder(after: Revision): Promise<readonly Change[]> {
     const { rows = [] } = await this.#thread.ask({ kind: 'history', after, limit: FEED_BATCH_CHANGES });
-    // Looked at after the rows were read: a compaction meanwhile may have taken some of them.
+    // This check must follow the read: a compaction meanwhile may have taken some of the rows.
     if (after < this.#compacted) throw new Compacted(this.#compacted);
     return rows.map(changeOfRow);
   }
@@ -354,7 +354,7 @@ export class SqliteStore implements DurableStore {
   }
 }
 
-/** Of the id of a run: enough to tell the runs of one file apart. */
+/** The part of a run's id that is enough to distinguish the runs on one file. */
 const OWN_ID_CHARACTERS = 8;
 
 const halted = (reason: string): string => `the store is halted: ${reason}; it serves again after a restart`;

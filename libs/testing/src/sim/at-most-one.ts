@@ -1,6 +1,6 @@
 import type { Oracle, SimulationKernel } from './kernel.ts';
 
-/** A process of a container began or ended: reported by the simulated machines themselves, never by the API. */
+/** A process of a container started or ended. The simulated machines report it, never the API. */
 export interface ProcessFact {
   readonly kind: 'started' | 'ended';
   readonly node: string;
@@ -19,8 +19,8 @@ interface Running {
 }
 
 /**
- * At most one pod per identity has living processes, anywhere, at any time. The truth comes from the machines, so the oracle
- * sees what a partition hides from the API.
+ * At most one pod per identity has living processes, anywhere, at any time. The machines report the facts, so the
+ * oracle sees what a partition hides from the API.
  */
 export class AtMostOneOracle implements Oracle {
   readonly name = 'at-most-one per identity';
@@ -30,23 +30,23 @@ export class AtMostOneOracle implements Oracle {
   #story: string | undefined;
   #startCount = 0;
 
-  /** `guarded` says which pod names are identities (StatefulSet pods). */
+  /** `guarded` returns true for pod names that are identities (StatefulSet pods). */
   constructor(kernel: SimulationKernel, guarded: (namespace: string, podName: string) => boolean) {
     this.#kernel = kernel;
     this.#guarded = guarded;
   }
 
-  /** Guarded processes seen so far: a run in which none started proves nothing. */
+  /** Guarded processes seen so far. A run without any proves nothing. */
   get startCount(): number {
     return this.#startCount;
   }
 
-  /** Nodes on which the identity has processes now. */
+  /** The nodes on which the identity has processes now. */
   nodesOf(namespace: string, podName: string): readonly string[] {
     return (this.#running.get(`${namespace}/${podName}`) ?? []).map((pod) => pod.node);
   }
 
-  /** A user takes the identity away from the lives it has now (force deletion, deletion of their node): one more may begin. */
+  /** A user gave up the current lives of the identity (force deletion, deletion of their node): one more may begin. */
   release(namespace: string, podName: string): void {
     for (const pod of this.#running.get(`${namespace}/${podName}`) ?? []) pod.isGivenUp = true;
   }

@@ -4,7 +4,10 @@ import type { SimulatedNetwork } from './network.ts';
 /** The party name of the bus server on the simulated network. */
 export const BUS_PARTY = 'bus';
 
-/** One party's connection to the bus: every message crosses the simulated network and may be lost, doubled or overtaken. */
+/**
+ * One party's connection to the bus. Every message crosses the simulated network and may be lost, duplicated or
+ * reordered.
+ */
 export function createSimulatedBus(options: {
   network: SimulatedNetwork;
   party: string;
@@ -44,7 +47,10 @@ export function createSimulatedBus(options: {
   };
 }
 
-/** One heartbeat reaches all subscriptions of a party in one datagram: they are most of what a quiet cluster sends. */
+/**
+ * One datagram carries a heartbeat to all subscriptions of a party: heartbeats are most of the traffic of a quiet
+ * cluster.
+ */
 function beatsTogether(receive: (message: BusMessage, deliver: () => void) => void): typeof receive {
   const underWay = new WeakMap<BusMessage, (() => void)[]>();
   return (message, deliver) => {

@@ -10,7 +10,7 @@ import {
 } from '@holdfast/platform';
 import { SIMULATION_EPOCH_MS, type SimulationKernel } from './kernel.ts';
 
-/** What one simulated process is given instead of the machine. */
+/** The injected machine of one simulated process. */
 export interface SimulatedMachine {
   readonly name: string;
   readonly clock: Clock;
@@ -21,14 +21,14 @@ export interface SimulatedMachine {
   readonly alive: () => boolean;
 }
 
-/** Wall clock of a component compared with virtual time. */
+/** The difference between a component's wall clock and virtual time. */
 export interface ClockError {
   skewMs: number;
 }
 
 /**
- * A process that can crash. Each boot is a new incarnation with a new machine; timers of a dead incarnation never fire, so
- * its memory is gone as far as the world is concerned.
+ * A process that can crash. Each boot is a new incarnation with a new machine. Timers of a dead incarnation never fire,
+ * so its memory is lost.
  */
 export class SimulatedProcess {
   readonly name: string;
@@ -42,7 +42,7 @@ export class SimulatedProcess {
     this.#clockError = clockError;
   }
 
-  /** A fresh machine for the next incarnation; the one before it is dead from here on. */
+  /** Returns a fresh machine for the next incarnation. The previous incarnation is dead from now on. */
   boot(log: Log = createSilentLog()): SimulatedMachine {
     const incarnation = ++this.#incarnation;
     const alive = (): boolean => this.#incarnation === incarnation;
@@ -50,13 +50,13 @@ export class SimulatedProcess {
     return { name: this.name, clock: this.#clock(alive), random, ids: createIds(random), log, alive };
   }
 
-  /** Memory and timers are gone; what a real machine keeps (containers, files) is kept by whoever simulates it. */
+  /** Memory and timers are lost. The simulator of the machine keeps what a real machine keeps (containers, files). */
   crash(): void {
     this.#incarnation++;
     this.#kernel.record(`crash ${this.name}`);
   }
 
-  /** Its wall clock jumps, forwards or backwards; the monotonic one does not. */
+  /** Its wall clock jumps forwards or backwards. The monotonic clock does not. */
   jumpClock(byMs: number): void {
     this.#clockError.skewMs += byMs;
     this.#kernel.record(`clock of ${this.name} jumps`);

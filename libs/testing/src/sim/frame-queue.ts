@@ -1,7 +1,7 @@
 import type { WatchFrame } from '@holdfast/client';
 import type { Clock, Timer } from '@holdfast/platform';
 
-/** Hands arriving frames to the one reader of a watch, and notices silence. */
+/** Passes arriving frames to the one reader of a watch and detects silence. */
 export class FrameQueue implements AsyncIterable<WatchFrame> {
   readonly #clock: Clock;
   readonly #idleTimeoutMs: number;

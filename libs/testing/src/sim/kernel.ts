@@ -2,22 +2,25 @@ import { BinaryHeap, createSeededRandom, invariant, nextTurn, type Random } from
 import { isEarlier, type SimEvent } from './sim-event.ts';
 import { TraceHash } from './trace-hash.ts';
 
-/** 2026-01-01T00:00:00Z: where every simulation begins. */
+/** 2026-01-01T00:00:00Z, the start time of every simulation. */
 export const SIMULATION_EPOCH_MS = 1_767_225_600_000;
-/** About a ticksecond. A power of two, so that sums and differences of virtual times are exact in floating point. */
+/**
+ * About one microsecond per tick. A power of two, so that sums and differences of virtual times are exact in floating
+ * point.
+ */
 const TICKS_PER_MS = 1024;
-/** The shortest time there is, in milliseconds. */
+/** The shortest time, in milliseconds. */
 export const TICK_MS = 1 / TICKS_PER_MS;
-/** A run that needs more steps than this does not end by itself: something reschedules without letting time pass. */
+/** More steps than this at one time mean that something reschedules itself without letting time pass. */
 const MAX_STEPS_AT_ONE_TIME = 100_000;
 
-/** Called after every step; returns the story when its statement about the world does not hold. */
+/** Called after every step. Returns a description when its invariant is violated. */
 export interface Oracle {
   readonly name: string;
   readonly check: () => string | undefined;
 }
 
-/** A statement that must always hold did not: the run ends here and the seed is the way back to it. */
+/** An invariant is violated. The run ends, and its seed reproduces it. */
 export class SimulationFailure extends Error {
   override readonly name = 'SimulationFailure';
   readonly oracle: string;
@@ -34,24 +37,27 @@ export class SimulationFailure extends Error {
 export interface ScheduleOptions {
   readonly delayMs: number;
   readonly label: string;
-  /** Whose event it is: a process, or a link. The order of events at one time is drawn from a stream of their owner. */
+  /**
+   * The owner of the event: a process, or a link. The order of events at one time is drawn from a random stream per
+   * owner.
+   */
   readonly owner?: string;
-  /** The process in which it happens: while that one is paused it waits. */
+  /** The process in which it happens. The event waits while that process is paused. */
   readonly at?: string;
   readonly fire: () => void;
   readonly wanted?: () => boolean;
 }
 
 /**
- * One process, virtual time, one seed. Takes the next event, runs it, lets every promise settle, checks the oracles, goes on.
- * Time never advances while promises are settling, and nothing inside a run may do real I/O.
+ * One process, virtual time, one seed. The kernel takes the next event, runs it, lets every promise settle, checks the
+ * oracles, and continues. Time never advances while promises settle, and nothing inside a run may do real I/O.
  */
 export class SimulationKernel {
   readonly seed: number;
   readonly #heap = new BinaryHeap<SimEvent>(isEarlier);
   readonly #trace = new TraceHash();
   readonly #oracles: Oracle[] = [];
-  /** Until when each process does nothing. */
+  /** The end of each process's pause. */
   readonly #pausedUntil = new Map<string, number>();
   readonly #ties = new Map<string, Random>();
   #nowTicks = 0;
@@ -64,7 +70,7 @@ export class SimulationKernel {
     this.seed = seed;
   }
 
-  /** Virtual milliseconds since the run began. */
+  /** Virtual milliseconds since the start of the run. */
   get elapsedMs(): number {
     return this.#nowTicks / TICKS_PER_MS;
   }
@@ -73,14 +79,14 @@ export class SimulationKernel {
     return this.#steps;
   }
 
-  /** The stream of random numbers for one purpose; equal names of one seed give equal streams. */
+  /** Returns the random stream for one purpose. Equal names of one seed give equal streams. */
   random(name: string): Random {
     return createSeededRandom(this.seed, name);
   }
 
-  /** Answers the virtual time at which it will happen. */
+  /** Returns the virtual time at which the event happens. */
   schedule(options: ScheduleOptions): number {
-    // Rounded up: a timer that fires before its time makes whoever waits for a deadline ask again for ever.
+    // Rounds up: if a timer fired early, code that waits for a deadline would check it again for ever.
     const delayTicks = Math.max(0, Math.ceil(options.delayMs * TICKS_PER_MS));
     const atTicks = this.#nowTicks + delayTicks;
     this.#heap.push({
@@ -95,13 +101,16 @@ export class SimulationKernel {
     return atTicks / TICKS_PER_MS;
   }
 
-  /** The process does nothing for this long (stopped, starved, swapped out); what would happen in it happens afterwards, in its order. */
+  /**
+   * The process does nothing for this long (stopped, starved, swapped out). Its pending events happen afterwards, in
+   * order.
+   */
   pause(process: string, durationMs: number): void {
     this.#pausedUntil.set(process, this.#nowTicks + Math.ceil(durationMs * TICKS_PER_MS));
     this.record(`pause ${process}`);
   }
 
-  /** A stream per owner: an event that one of them no longer has changes nothing for the others. */
+  /** One stream per owner: removing an event of one owner changes nothing for the others. */
   #tiesOf(owner: string): Random {
     const known = this.#ties.get(owner);
     if (known !== undefined) return known;
@@ -110,7 +119,7 @@ export class SimulationKernel {
     return ties;
   }
 
-  /** Folds a fact (a commit, a delivered message, a container that started) into the trace hash. */
+  /** Folds a fact (a commit, a delivered message, a started container) into the trace hash. */
   record(fact: string): void {
     this.#trace.fold(`${this.#nowTicks} ${fact}`);
   }
@@ -119,7 +128,7 @@ export class SimulationKernel {
     this.#oracles.push(oracle);
   }
 
-  /** Ends the run with this error at the next step: for callbacks that nobody awaits. */
+  /** Ends the run with this error at the next step. Use it in callbacks that nothing awaits. */
   fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error('a callback failed', { cause: error });
   }
@@ -140,7 +149,7 @@ export class SimulationKernel {
     this.#nowTicks = untilTicks;
   }
 
-  /** Runs until `condition` holds; rejects when it does not within `deadlineMs` of virtual time. */
+  /** Runs until `condition` holds. Rejects when that takes longer than `deadlineMs` of virtual time. */
   async runUntil(what: string, condition: () => boolean, deadlineMs: number): Promise<void> {
     const deadlineTicks = this.#nowTicks + Math.round(deadlineMs * TICKS_PER_MS);
     await this.#settle();
@@ -174,7 +183,7 @@ export class SimulationKernel {
     if (event.at === undefined || this.#pausedUntil.size === 0) return false;
     const untilTicks = this.#pausedUntil.get(event.at) ?? 0;
     if (untilTicks <= this.#nowTicks) return false;
-    // What was due earlier is also done earlier afterwards.
+    // Keeps the order of the postponed events.
     this.#heap.push({ ...event, atTicks: untilTicks, tieBreak: -1, sequence: this.#sequence++ });
     return true;
   }
@@ -186,7 +195,7 @@ export class SimulationKernel {
     invariant(this.#stepsAtThisTime < MAX_STEPS_AT_ONE_TIME, 'virtual time stands still', { atTicks, label });
   }
 
-  /** Lets every promise that can settle do so: one turn of the real event loop runs the whole microtask queue. */
+  /** Lets every promise settle that can: one turn of the real event loop runs the whole microtask queue. */
   async #settle(): Promise<void> {
     await nextTurn();
     if (this.#failure !== undefined) throw this.#failure;

@@ -1,22 +1,25 @@
 import type { Random } from '@holdfast/platform';
 import { type SimulationKernel, TICK_MS } from './kernel.ts';
 
-/** How one direction between two parties behaves. */
+/** The behaviour of one direction between two parties. */
 export interface LinkQuality {
   readonly minLatencyMs: number;
   readonly maxLatencyMs: number;
-  /** Chance that a message is lost, 0..1. */
+  /** Probability that a message is lost, 0..1. */
   readonly loss: number;
-  /** Chance that a datagram arrives twice, 0..1. Streams and calls are never doubled: their transport numbers them. */
+  /**
+   * Probability that a datagram arrives twice, 0..1. Streams and calls are never duplicated: their transport numbers
+   * them.
+   */
   readonly duplication: number;
 }
 
 const GOOD_LINK: LinkQuality = { minLatencyMs: 0.2, maxLatencyMs: 2, loss: 0, duplication: 0 };
 
-/** Every ordered pair of parties has a link of its own, so one-way cuts are as easy as whole ones. */
+/** Every ordered pair of parties has its own link, so one-way cuts are possible. */
 export class SimulatedNetwork {
   readonly #kernel: SimulationKernel;
-  /** A stream per link: what is sent on one of them changes nothing for the others. */
+  /** One stream per link: traffic on one link changes nothing for the others. */
   readonly #randoms = new Map<string, Random>();
   readonly #blocked = new Set<string>();
   readonly #quality = new Map<string, LinkQuality>();
@@ -45,7 +48,7 @@ export class SimulatedNetwork {
     this.#kernel.record(`unblock ${from}>${to}`);
   }
 
-  /** Cuts a party from everybody, both ways. */
+  /** Cuts a party from all others, in both directions. */
   isolate(party: string): void {
     for (const other of this.#parties) {
       if (other === party) continue;
@@ -54,7 +57,7 @@ export class SimulatedNetwork {
     }
   }
 
-  /** Undoes every cut that names this party. */
+  /** Removes every cut that names this party. */
   rejoin(party: string): void {
     for (const other of this.#parties) {
       if (other === party) continue;
@@ -68,8 +71,9 @@ export class SimulatedNetwork {
   }
 
   /**
-   * A part of a connection: delivered once or lost, after the link's latency. The cut counts when it is sent and when it would
-   * arrive. Returns the time of arrival, so that a stream can keep its order: what comes after it is `notBeforeMs` that time.
+   * Sends a part of a connection: it arrives once or is lost, after the latency of the link. A cut counts both at the
+   * time of sending and at the time of arrival. Returns the time of arrival; the next part of an ordered stream passes
+   * it as `notBeforeMs`.
    */
   send(options: {
     from: string;
@@ -84,7 +88,7 @@ export class SimulatedNetwork {
     const quality = this.#quality.get(path) ?? GOOD_LINK;
     const span = quality.maxLatencyMs - quality.minLatencyMs;
     const latency = quality.minLatencyMs + random.float() * span;
-    // Strictly after: events at the same time happen in an order that the seed draws.
+    // Strictly after: the seed draws the order of events at the same time.
     const delayMs = Math.max(latency, (options.notBeforeMs ?? 0) - this.#kernel.elapsedMs + TICK_MS);
     const isLost = random.float() < quality.loss;
     const lostNow = this.#blocked.has(path) || isLost;
@@ -101,7 +105,7 @@ export class SimulatedNetwork {
     return arrivesAtMs;
   }
 
-  /** A message without a connection: may also arrive twice, and out of order. */
+  /** Sends a message without a connection. It may also arrive twice and out of order. */
   sendDatagram(options: { from: string; to: string; label: string; deliver: () => void }): void {
     const path = link(options.from, options.to);
     const quality = this.#quality.get(path) ?? GOOD_LINK;

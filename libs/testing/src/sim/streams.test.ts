@@ -6,7 +6,7 @@ import { BUS_PARTY, createSimulatedBus } from './bus.ts';
 import { SimulationKernel } from './kernel.ts';
 import { SimulatedNetwork } from './network.ts';
 
-/** When the messages of each of two senders arrive, and in which order at one time. */
+/** Returns the arrival times of the messages of two senders, and their order at one time. */
 async function arrivals(quietSender: boolean): Promise<readonly string[]> {
   const kernel = new SimulationKernel(7);
   const network = new SimulatedNetwork(kernel);

@@ -1,5 +1,5 @@
 /**
- * Folds everything that happens in a run into 64 bits: two runs with the same hash did the same. Two independent 32-bit
+ * Folds all events of a run into 64 bits: two runs with the same hash behaved the same. It uses two independent 32-bit
  * FNV-1a lanes, because JavaScript multiplies 32 bits exactly and fast.
  */
 export class TraceHash {
@@ -16,7 +16,7 @@ export class TraceHash {
     this.#count++;
   }
 
-  /** How many facts were folded in. */
+  /** The number of folded facts. */
   get count(): number {
     return this.#count;
   }

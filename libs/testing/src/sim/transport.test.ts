@@ -46,7 +46,7 @@ const get = (signal?: AbortSignal): ApiRequest => ({
   ...(signal === undefined ? {} : { signal }),
 });
 
-/** The outcome, so far, of a promise that settles during the run. */
+/** Exposes the current outcome of a promise that settles during the run. */
 function outcome<T>(promise: Promise<T>): { value: () => T | undefined; error: () => string | undefined } {
   let value: T | undefined;
   let error: string | undefined;

@@ -14,20 +14,20 @@ import type { SimulatedNetwork } from './network.ts';
 export interface SimulatedTransportOptions {
   readonly kernel: SimulationKernel;
   readonly network: SimulatedNetwork;
-  /** Who calls, and on whose clock its deadlines run. */
+  /** The caller, whose clock measures its deadlines. */
   readonly from: string;
   readonly clock: Clock;
-  /** False once the caller's incarnation has crashed: it neither asks nor hears any more. */
+  /** False once the caller's incarnation has crashed: it neither sends nor receives. */
   readonly alive?: () => boolean;
   readonly to: string;
-  /** `undefined` while the server is down: the call is refused. One that was started anew is another handler. */
+  /** `undefined` while the server is down: the call is refused. A restarted server is another handler. */
   readonly server: () => ApiHandler | undefined;
   readonly requestTimeoutMs: number;
-  /** A watch that delivers nothing for this long is taken for half-open and ends with an error. */
+  /** A watch without a frame for this long counts as half-open and ends with an error. */
   readonly watchIdleTimeoutMs: number;
 }
 
-/** Calls over the simulated network. A lost request or answer is noticed by its deadline only, as on a real one. */
+/** Calls over the simulated network. Only the deadline reveals a lost request or response, as on a real network. */
 export function createSimulatedTransport(options: SimulatedTransportOptions): ApiTransport {
   return {
     request: (request) => new SimulatedCall(options, request).answer(),
@@ -38,7 +38,7 @@ export function createSimulatedTransport(options: SimulatedTransportOptions): Ap
 class SimulatedCall {
   readonly #options: SimulatedTransportOptions;
   readonly #request: ApiRequest;
-  /** Ends the request on the server's side. */
+  /** Aborts the request on the server. */
   readonly #serverAbort = new AbortController();
   readonly #label: string;
 
@@ -77,7 +77,7 @@ class SimulatedCall {
     });
   }
 
-  /** On the server: runs the pipeline and sends the answer back. */
+  /** Runs the pipeline on the server and sends the response. */
   #serve(resolve: (response: ApiResponse) => void, reject: (error: Error) => void): void {
     const { server, network, from, to, kernel } = this.#options;
     const handler = server();
@@ -87,7 +87,7 @@ class SimulatedCall {
       return;
     }
     handler({ ...this.#request, signal: this.#serverAbort.signal }).then((response) => {
-      // A crashed server says nothing more: the deadline of the caller tells it.
+      // A crashed server sends nothing more: the caller's deadline reveals it.
       if (server() !== handler) return;
       network.send({
         from: to,
@@ -100,7 +100,10 @@ class SimulatedCall {
     }, kernel.fail.bind(kernel));
   }
 
-  /** The client's end of a watch: frames arrive in order, each after its own latency; after one is lost nothing arrives any more. */
+  /**
+   * The client's end of a watch. Frames arrive in order, each after its own latency. After a lost frame nothing more
+   * arrives.
+   */
   #stream(response: ApiResponse, frames: AsyncIterable<WatchFrame>, handler: ApiHandler): ApiResponse {
     const { clock, watchIdleTimeoutMs, to, kernel } = this.#options;
     const queue = new FrameQueue({
@@ -140,7 +143,7 @@ class SimulatedCall {
     return this.#options.alive?.() ?? true;
   }
 
-  /** Tells the server, if the network lets it, that nobody listens any more. */
+  /** Tells the server, if the network permits, that the client stopped listening. */
   #hangUp(): void {
     const { network, from, to } = this.#options;
     if (this.#serverAbort.signal.aborted) return;

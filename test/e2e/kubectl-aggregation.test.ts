@@ -165,7 +165,14 @@ test('an API server in a pod is registered, served, found, and taken away again'
   await waitFor('discovery knows the resource', async () =>
     (await run('api-resources', '--api-group', GROUP)).includes('flunders'),
   );
-  await send(['create', '--validate=false'], flunder('dynamic-flunder'));
+
+  // By its schemas.
+  await waitFor('the schemas are known', async () => (await attempt('explain', 'flunder.spec')).code === 0);
+  assert.match(await run('explain', 'flunder'), /A flounder[^]*What the flounder should be/);
+  const odd = { ...flunder('odd'), metadata: { name: 'odd', fins: '7' } };
+  await assert.rejects(send(['create'], odd), /unknown field .*fins/);
+  assert.match(await send(['apply', '--dry-run=client'], flunder('dynamic-flunder')), /created \(dry run\)/);
+  await send(['create'], flunder('dynamic-flunder'));
   assert.match(await run('get', 'fl', '-n', 'default'), /NAME +FINS\ndynamic-flunder +7/);
   await run('delete', 'flunder', 'dynamic-flunder', '-n', 'default');
   assert.match((await attempt('get', 'flunders', '-n', 'default')).stderr, /No resources found/);

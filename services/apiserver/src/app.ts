@@ -263,7 +263,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     reader,
     access,
     admission,
-    openApi: createOpenApiDocuments(catalog, aggregation.openApiDocuments),
+    openApi: createOpenApiDocuments(catalog, aggregation),
     services: createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) }),
     writeGate: createWriteGate(),
     metrics,

@@ -12,6 +12,7 @@ import { createLocalRegistrations, type LocalRegistrations } from './local-regis
 import { createRemoteConnections, type FrontProxy, type RemoteConnections } from './remote-connection.ts';
 import { RemoteDocuments, type RemoteVersion } from './remote-documents.ts';
 import type { RemoteOpenApi } from './remote-openapi.ts';
+import type { RemoteOpenApi2 } from './remote-openapi-2.ts';
 
 export interface AggregationDeps {
   readonly clock: Clock;
@@ -95,6 +96,9 @@ export class Aggregation {
   /** Of other servers, by their names in the list of all documents. */
   readonly openApiDocuments = (): ReadonlyMap<string, RemoteOpenApi> =>
     this.#running?.documents.openApiDocuments() ?? new Map();
+
+  /** Of other servers, for the document of all that is served. */
+  readonly openApi2Documents = (): readonly RemoteOpenApi2[] => this.#running?.documents.openApi2Documents() ?? [];
 
   readonly versionOf = (api: RemoteApi): RemoteVersion =>
     this.#running?.documents.versionOf(api) ?? { resources: [], freshness: 'Stale' };

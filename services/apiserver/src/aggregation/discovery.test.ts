@@ -122,6 +122,66 @@ test('its OpenAPI document stands beside those of this server, and a bad one is 
   await until(async () => !Object.hasOwn(await paths(), name));
 });
 
+const FLUNDER = 'com.example.wardle.v1alpha1.Flunder';
+
+type Definitions = Readonly<
+  Record<string, { readonly properties?: { readonly metadata?: { readonly $ref: string } } }>
+>;
+
+const definitionsOf = async (api: TestApi): Promise<Definitions> =>
+  (await api.call('GET', '/openapi/v2')).at('definitions') as Definitions;
+
+test('its OpenAPI 2 document is a part of the one of this server, and goes with its registration', async (t) => {
+  const world = await startAggregatedWorld(t);
+  const { api } = world;
+  const before = await api.call('GET', '/openapi/v2');
+  await serveExtension(world);
+  await world.register();
+  await until(async () => Object.hasOwn(await definitionsOf(api), FLUNDER));
+  const document = await api.call('GET', '/openapi/v2');
+  assert.notEqual(document.headers['etag'], before.headers['etag']);
+  const definitions = document.at('definitions') as Definitions;
+  const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+  assert.equal(definitions[FLUNDER]?.properties?.metadata?.$ref, `#/definitions/${meta}_v2`);
+  assert.deepEqual(definitions[meta], (before.at('definitions') as Definitions)[meta]);
+  const paths = document.at('paths') as Readonly<Record<string, unknown>>;
+  assert.ok(Object.hasOwn(paths, `${ROOT}/namespaces/{namespace}/flunders`));
+  assert.equal(JSON.stringify(paths).includes('stolen'), false);
+  const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+  const protobuf = await api.server.handle(requestOf('GET', '/openapi/v2', { headers: { accept } }));
+  assert.ok(protobuf.body.kind === 'json' && Buffer.from(protobuf.body.bytes()).includes(FLUNDER));
+  await api.call('DELETE', `${API_SERVICES}/${NAME}`);
+  await until(async () => !Object.hasOwn(await definitionsOf(api), FLUNDER));
+  assert.equal((await api.call('GET', '/openapi/v2')).headers['etag'], before.headers['etag']);
+});
+
+for (const [what, body] of [
+  ['a reference to nothing', JSON.stringify({ swagger: '2.0', paths: { [`${ROOT}/x`]: badItem('#/definitions/x') } })],
+  ['too long', JSON.stringify({ swagger: '2.0', padding: 'x'.repeat(4_200_000) })],
+  ['no JSON', 'hello'],
+] as const) {
+  test(`an OpenAPI 2 document that is bad harms nobody: ${what}`, async (t) => {
+    const world = await startAggregatedWorld(t);
+    const { api } = world;
+    const before = await api.call('GET', '/openapi/v2');
+    await serveExtension(world);
+    world.extension.intercept = (request, response) => {
+      if (request.url !== '/openapi/v2') return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      return true;
+    };
+    await world.register();
+    // Both documents are taken over together.
+    const name = ROOT.slice(1);
+    await until(async () => Object.hasOwn((await api.call('GET', '/openapi/v3')).at('paths') as object, name));
+    assert.equal((await api.call('GET', '/openapi/v2')).headers['etag'], before.headers['etag']);
+  });
+}
+
+function badItem($ref: string): object {
+  return { get: { responses: { '200': { description: 'OK', schema: { $ref } } } } };
+}
+
 for (const [what, url, body] of [
   ['no document', `/openapi/v3${ROOT}?hash=1`, '[]'],
   [

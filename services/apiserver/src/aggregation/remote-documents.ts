@@ -10,6 +10,7 @@ import type { RemoteResource } from './discovery-documents.ts';
 import { KeyedWork } from './keyed-work.ts';
 import { type DiscoveryFetchDeps, fetchDiscovery, type KeptDiscovery } from './remote-discovery.ts';
 import { fetchOpenApi, openApiNameOf, type RemoteOpenApi } from './remote-openapi.ts';
+import { fetchOpenApi2, type RemoteOpenApi2 } from './remote-openapi-2.ts';
 
 export interface RemoteDocumentsDeps extends DiscoveryFetchDeps {
   readonly apis: ApiServices;
@@ -26,12 +27,13 @@ interface Kept {
   readonly discovery: KeptDiscovery | undefined;
   readonly isStale: boolean;
   readonly openApi?: RemoteOpenApi | undefined;
+  readonly openApi2?: RemoteOpenApi2 | undefined;
 }
 
 const UNKNOWN: Kept = { discovery: undefined, isStale: true };
 
-const bytesOf = (document: RemoteOpenApi | undefined): number =>
-  document === undefined ? 0 : document.json.length + (document.protobuf?.length ?? 0);
+const bytesOf = ({ openApi, openApi2 }: Kept): number =>
+  (openApi?.json.length ?? 0) + (openApi?.protobuf?.length ?? 0) + (openApi2?.json.length ?? 0);
 
 /** Documents of the servers behind this one. They are asked for in the background; no request waits for them. */
 export class RemoteDocuments {
@@ -86,11 +88,19 @@ export class RemoteDocuments {
     );
   }
 
-  /** One that cannot be read takes nothing else away. */
-  async #openApi(api: RemoteApi, kept: RemoteOpenApi | undefined): Promise<RemoteOpenApi | undefined> {
+  /** By descending priority of their groups and versions: the first that describes a thing keeps its name. */
+  openApi2Documents(): readonly RemoteOpenApi2[] {
+    const { apis } = this.#deps;
+    return apis
+      .remotes()
+      .toSorted((a, b) => byPriority(apis, a, b))
+      .flatMap((api) => this.#kept.get(api.name)?.openApi2 ?? []);
+  }
+
+  /** A document that cannot be read takes nothing else away: what was known before stays. */
+  async #schemas<T>(api: RemoteApi, kept: T | undefined, fetched: Promise<T | undefined>): Promise<T | undefined> {
     try {
-      const found = await fetchOpenApi(this.#deps, api, kept);
-      return found === kept || found === undefined || this.#hasRoom(api.name, found) ? found : undefined;
+      return await fetched;
     } catch (error) {
       this.#deps.log.info('the schemas of an aggregated API are not known', {
         apiService: api.name,
@@ -100,9 +110,22 @@ export class RemoteDocuments {
     }
   }
 
-  #hasRoom(name: string, document: RemoteOpenApi): boolean {
-    const others = [...this.#kept].filter(([other]) => other !== name).map(([, { openApi }]) => bytesOf(openApi));
-    return others.reduce((sum, bytes) => sum + bytes, bytesOf(document)) <= AGGREGATED_OPENAPI_BYTES_KEPT;
+  async #withSchemas(api: RemoteApi, known: Kept): Promise<Kept> {
+    const { openApi, openApi2, ...others } = known;
+    const version3 = await this.#schemas(api, openApi, fetchOpenApi(this.#deps, api, openApi));
+    const version2 = await this.#schemas(api, openApi2, fetchOpenApi2(this.#deps, api, openApi2));
+    const all: Kept = { ...others, openApi: version3, openApi2: version2 };
+    if (this.#hasRoom(api.name, all)) return all;
+    this.#deps.log.info('the schemas of an aggregated API are left out: those of all together are too large', {
+      apiService: api.name,
+      bytesMax: AGGREGATED_OPENAPI_BYTES_KEPT,
+    });
+    return others;
+  }
+
+  #hasRoom(name: string, kept: Kept): boolean {
+    const others = [...this.#kept].filter(([other]) => other !== name).map(([, each]) => bytesOf(each));
+    return others.reduce((sum, bytes) => sum + bytes, bytesOf(kept)) <= AGGREGATED_OPENAPI_BYTES_KEPT;
   }
 
   async #look(name: string): Promise<number | undefined> {
@@ -120,8 +143,9 @@ export class RemoteDocuments {
     }
     try {
       const discovery = await fetchDiscovery(this.#deps, api, known.discovery);
-      this.#keep(name, { ...known, discovery, isStale: false });
-      this.#keep(name, { discovery, isStale: false, openApi: await this.#openApi(api, known.openApi) });
+      const current = { ...known, discovery, isStale: false };
+      this.#keep(name, current);
+      this.#keep(name, await this.#withSchemas(api, current));
       this.#work.succeeded(name);
       return AGGREGATED_DOCUMENTS_INTERVAL_MS;
     } catch (error) {
@@ -139,7 +163,16 @@ export class RemoteDocuments {
     if (kept === undefined) this.#kept.delete(name);
     else this.#kept.set(name, kept);
     const isSame =
-      before?.discovery === kept?.discovery && before?.isStale === kept?.isStale && before?.openApi === kept?.openApi;
+      before?.discovery === kept?.discovery &&
+      before?.isStale === kept?.isStale &&
+      before?.openApi === kept?.openApi &&
+      before?.openApi2 === kept?.openApi2;
     if (!isSame) this.#generation += 1;
   }
+}
+
+function byPriority(apis: ApiServices, a: RemoteApi, b: RemoteApi): number {
+  const [ofA, ofB] = [a, b].map(({ group, version }) => apis.priorityOf(group, version, false));
+  if (ofA === undefined || ofB === undefined) return 0;
+  return ofB.group - ofA.group || ofB.version - ofA.version || (a.name < b.name ? -1 : 1);
 }

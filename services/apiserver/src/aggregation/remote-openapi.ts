@@ -41,6 +41,7 @@ export async function fetchOpenApi(
   if (!isJsonObject(document) || typeof document['openapi'] !== 'string')
     throw new Error(`${url} is no OpenAPI document`);
   const json = Buffer.from(text);
+  if (kept?.url === url && json.equals(kept.json)) return kept;
   return { url, json, protobuf: await inProtobuf(document), hash: tagOf(json) };
 }
 

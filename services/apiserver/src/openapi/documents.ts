@@ -1,11 +1,13 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { dateOf } from '@holdfast/platform';
 import type { RemoteOpenApi } from '../aggregation/remote-openapi.ts';
+import type { RemoteOpenApi2 } from '../aggregation/remote-openapi-2.ts';
 import type { Catalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
 import { likedBest } from '../http/negotiation.ts';
 import { KEPT_DOCUMENT_MS } from '../limits.ts';
+import { withForeignParts } from './merge-version-2.ts';
 import { inTurns, jsonParts, type Parts } from './parts.ts';
 import { openApi2Parts } from './version-2.ts';
 import { openApi2Protobuf } from './version-2-protobuf.ts';
@@ -33,7 +35,7 @@ const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protob
 const OLD_PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
 
 /** Documents are made when first asked for, in parts, and kept until a definition changes what they describe. */
-export function createOpenApiDocuments(catalog: Catalog, others: OtherDocuments = () => NONE): OpenApiDocuments {
+export function createOpenApiDocuments(catalog: Catalog, others: OtherDocuments = NO_OTHERS): OpenApiDocuments {
   const kept = new KeptDocuments(catalog, others);
   return {
     answer: (request, { now, goOn }) => {
@@ -48,10 +50,16 @@ export function createOpenApiDocuments(catalog: Catalog, others: OtherDocuments 
   };
 }
 
-/** Documents of version 3 that other servers have, by name. */
-type OtherDocuments = () => ReadonlyMap<string, RemoteOpenApi>;
+/** Documents that other servers have. */
+export interface OtherDocuments {
+  /** Of version 3, by name. */
+  readonly openApiDocuments: () => ReadonlyMap<string, RemoteOpenApi>;
+  /** Parts of the document of version 2; the first comes first in it. */
+  readonly openApi2Documents: () => readonly RemoteOpenApi2[];
+}
 
 const NONE: ReadonlyMap<string, RemoteOpenApi> = new Map();
+const NO_OTHERS: OtherDocuments = { openApiDocuments: () => NONE, openApi2Documents: () => [] };
 
 interface Rendered {
   readonly bytes: Uint8Array;
@@ -68,6 +76,7 @@ class KeptDocuments {
   readonly #hashes = new Map<string, Promise<string>>();
   #contents: ReadonlyMap<string, string>;
   #generation: number;
+  #parts2: readonly RemoteOpenApi2[] = [];
 
   constructor(catalog: Catalog, others: OtherDocuments) {
     this.catalog = catalog;
@@ -78,6 +87,7 @@ class KeptDocuments {
 
   /** Only what a definition has changed is made anew. */
   renew(): void {
+    this.#renewParts2();
     const { generation } = this.catalog;
     if (this.#generation === generation) return;
     const contents = contentOf3(this.catalog);
@@ -86,32 +96,44 @@ class KeptDocuments {
       for (const each of [name, `${name} protobuf`]) this.#made.delete(each);
       this.#hashes.delete(name);
     }
-    for (const each of ['v2', 'v2 protobuf']) this.#made.delete(each);
+    this.#forget2();
     this.#generation = generation;
     this.#contents = contents;
+  }
+
+  #renewParts2(): void {
+    const parts = this.#others.openApi2Documents();
+    const known = this.#parts2;
+    if (parts.length === known.length && parts.every(({ hash }, i) => hash === known[i]?.hash)) return;
+    this.#parts2 = parts;
+    this.#forget2();
+  }
+
+  #forget2(): void {
+    for (const each of ['v2', 'v2 protobuf']) this.#made.delete(each);
   }
 
   version2(type: string, goOn: GoOn): Promise<Rendered> {
     const versions = this.catalog.versionsByGroup();
     const kinds = versions.flatMap(({ group, version }) => this.catalog.kindsOf(group, version));
-    const document = openApi2Parts(kinds, VERSION.gitVersion, versions);
+    const document = withForeignParts(openApi2Parts(kinds, VERSION.gitVersion, versions), this.#parts2);
     if (type === JSON_TYPE) return this.#remember('v2', textParts(document), goOn);
     return this.#remember('v2 protobuf', protobufOf(document, openApi2Protobuf), goOn);
   }
 
   names3(): readonly string[] {
-    return [...new Set([...documentNames3(this.catalog), ...this.#others().keys()])].sort();
+    return [...new Set([...documentNames3(this.catalog), ...this.#others.openApiDocuments().keys()])].sort();
   }
 
   /** Whether a document of version 3 has this form; only those of other servers may lack one. */
   hasForm3(name: string, type: string): boolean {
-    const other = this.#others().get(name);
+    const other = this.#others.openApiDocuments().get(name);
     return type === JSON_TYPE || other === undefined || other.protobuf !== undefined;
   }
 
   /** Known by the same hash, whatever its form. */
   async version3(name: string, type: string, goOn: GoOn): Promise<Rendered> {
-    const other = this.#others().get(name);
+    const other = this.#others.openApiDocuments().get(name);
     if (other !== undefined) {
       return { bytes: type === JSON_TYPE ? other.json : (other.protobuf ?? other.json), hash: other.hash };
     }
@@ -126,7 +148,7 @@ class KeptDocuments {
 
   /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
   hashOf3(name: string, goOn: GoOn): Promise<string> {
-    const other = this.#others().get(name);
+    const other = this.#others.openApiDocuments().get(name);
     if (other !== undefined) return Promise.resolve(other.hash);
     const content = this.#contents.get(name);
     const make = async (): Promise<string> =>

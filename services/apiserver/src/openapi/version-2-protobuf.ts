@@ -47,6 +47,7 @@ const schema: Write = openMessage(
     additionalProperties: [21, orFlag(schema)],
     type: [22, inside(text)],
     items: [23, inside(schema)],
+    allOf: [24, each(schema)],
     properties: [25, named(schema)],
     externalDocs: [29, externalDocs],
     example: [30, anything],
@@ -54,15 +55,32 @@ const schema: Write = openMessage(
   31,
 );
 
-const body = message(() => ({ name: [2, text], in: [3, text], required: [4, flag], schema: [5, schema] }), 6);
+const body = message(
+  () => ({ description: [1, text], name: [2, text], in: [3, text], required: [4, flag], schema: [5, schema] }),
+  6,
+);
 
 const query = message(
-  () => ({ required: [1, flag], in: [2, text], name: [4, text], type: [6, text], uniqueItems: [20, flag] }),
+  () => ({
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [6, text],
+    uniqueItems: [20, flag],
+  }),
   23,
 );
 
 const path = message(
-  () => ({ required: [1, flag], in: [2, text], name: [4, text], type: [5, text], uniqueItems: [19, flag] }),
+  () => ({
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [5, text],
+    uniqueItems: [19, flag],
+  }),
   22,
 );
 
@@ -86,6 +104,7 @@ const response = message(() => ({ description: [1, text], schema: [2, inside(sch
 const operation = message(
   () => ({
     tags: [1, each(text)],
+    description: [3, text],
     operationId: [5, text],
     produces: [6, each(text)],
     consumes: [7, each(text)],

@@ -93,10 +93,23 @@ const schemaOf = (prefix: string): object => ({
   [FLUNDER_TYPE]: {
     type: 'object',
     description: 'A flounder',
-    properties: { metadata: { $ref: `${prefix}${META_TYPE}` }, spec: { type: 'object' } },
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { $ref: `${prefix}${META_TYPE}` },
+      spec: { type: 'object', description: 'What the flounder should be' },
+    },
     'x-kubernetes-group-version-kind': GVK,
   },
-  [META_TYPE]: { type: 'object', description: 'of another version', properties: { name: { type: 'string' } } },
+  [META_TYPE]: {
+    type: 'object',
+    description: 'of another version',
+    properties: {
+      name: { type: 'string' },
+      namespace: { type: 'string' },
+      labels: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+  },
 });
 const answersOf = (schema: object): object => ({ '200': { description: 'OK', ...schema } });
 
@@ -116,7 +129,9 @@ const OPENAPI_3 = {
   openapi: '3.0.0',
   info: { title: 'sample', version: '1' },
   paths: {
-    [`${ROOT}/namespaces/{namespace}/flunders`]: { get: { operationId: 'listFlunders', responses: answersOf({}) } },
+    [`${ROOT}/namespaces/{namespace}/flunders`]: {
+      get: { operationId: 'listFlunders', responses: answersOf({}), 'x-kubernetes-group-version-kind': GVK[0] },
+    },
   },
   components: { schemas: schemaOf('#/components/schemas/') },
 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Lease, NODES, type Pod } from '@holdfast/api';
+import { type Lease, NODES, type Pod, SELF_FENCED, SELF_FENCED_REASONS } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import { type FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom } from '@holdfast/platform';
@@ -59,6 +59,27 @@ test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, an
   addNode('n4');
   await clock.advance(15_000);
   assert.equal(nodeOf(pod('a')), 'n4');
+  await stop();
+});
+
+test('an exclusive pod is not placed where the node would release it, until the node promises again', async () => {
+  const { clock, addNode, addPod, pod, events, stop } = await rig();
+  const fenced = { type: SELF_FENCED, status: 'True', reason: SELF_FENCED_REASONS.exclusive };
+  addNode('n1', { conditions: [fenced] });
+  await clock.advance(10);
+  const tolerations = [{ operator: 'Exists' }];
+  addPod('web', { spec: { tolerations } });
+  addPod('db-0', { spec: { tolerations, hostname: 'db-0' } });
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('web')), 'n1', 'the node releases no pod without an identity');
+  assert.equal(nodeOf(pod('db-0')), undefined);
+  assert.match(
+    String(events('FailedScheduling')[0]?.message),
+    /^0\/1 nodes are available: 1 node\(s\) were self-fenced\./,
+  );
+  addNode('n1', { conditions: [{ ...fenced, status: 'False' }] });
+  await clock.advance(15_000);
+  assert.equal(nodeOf(pod('db-0')), 'n1');
   await stop();
 });
 

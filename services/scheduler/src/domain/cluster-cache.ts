@@ -1,4 +1,4 @@
-import type { Namespace, Node } from '@holdfast/api';
+import { type Namespace, type Node, releasePolicy } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { EventKind, Snapshot } from '../framework/plugin.ts';
@@ -123,7 +123,7 @@ export class ClusterCache implements Snapshot {
       const changes = changesOf(known.node, node);
       known.setNode(node);
       if (changes.length > 0) this.#touch(known);
-      if (changes.some((change) => change !== 'node-allocatable')) this.#domainsMoved();
+      if (changes.some((change) => change !== 'node-allocatable' && change !== 'node-condition')) this.#domainsMoved();
       return changes;
     }
     const info = new MutableNodeInfo(node, this.#freeSlots.pop() ?? this.#nodes.size);
@@ -307,6 +307,7 @@ function changesOf(a: Node, b: Node): readonly NodeEvent[] {
   if (!deepEqual(a.metadata.labels, b.metadata.labels)) changes.push('node-labels');
   if (!deepEqual(a.spec, b.spec)) changes.push('node-taints');
   if (!deepEqual(a.status.allocatable, b.status.allocatable)) changes.push('node-allocatable');
+  if (releasePolicy(a) !== releasePolicy(b)) changes.push('node-condition');
   return changes;
 }
 

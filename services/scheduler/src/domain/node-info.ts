@@ -1,4 +1,4 @@
-import type { Node, Taint } from '@holdfast/api';
+import { type Node, releasePolicy, type SelfFencingPolicy, type Taint } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import { imageNames } from './image-index.ts';
@@ -11,6 +11,8 @@ export interface NodeInfo {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
+  /** Pods that the node releases at once, because its promise was waited out. */
+  readonly releases: SelfFencingPolicy | undefined;
   readonly allocatable: Amounts;
   readonly podsAllowed: number;
   readonly pods: ReadonlyMap<string, PodInfo>;
@@ -38,6 +40,7 @@ export class MutableNodeInfo implements NodeInfo {
   name = '';
   labels: Readonly<Record<string, string>> = {};
   taints: readonly Taint[] = [];
+  releases: SelfFencingPolicy | undefined;
   allocatable: Amounts = new Map();
   podsAllowed = 0;
   readonly pods = new Map<string, PodInfo>();
@@ -73,6 +76,7 @@ export class MutableNodeInfo implements NodeInfo {
     this.name = node.metadata.name ?? '';
     this.labels = node.metadata.labels ?? {};
     this.taints = node.spec.taints ?? [];
+    this.releases = releasePolicy(node);
     if (sameAllocatable) return;
     this.allocatable = parseAmounts(node.status.allocatable);
     this.podsAllowed = this.allocatable.get('pods') ?? 0;

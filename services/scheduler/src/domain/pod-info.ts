@@ -1,6 +1,7 @@
 import {
   type Container,
   compileRequiredNodes,
+  isExclusive,
   isTerminating,
   type NodeTest,
   type OwnerReference,
@@ -113,14 +114,17 @@ function readTemplate(pod: Pod): Template {
   };
 }
 
-function nodeNeedsOf({ spec }: Pod, ...parsed: readonly unknown[]): string {
-  const { nodeName, nodeSelector, tolerations, affinity } = spec;
-  return JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, ...parsed]);
+function nodeNeedsOf(pod: Pod, ...parsed: readonly unknown[]): string {
+  const { nodeName, nodeSelector, tolerations, affinity } = pod.spec;
+  return JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, isExclusive(pod), ...parsed]);
 }
 
-function asksTheSame({ metadata: a, spec }: Pod, { metadata: b, spec: other }: Pod): boolean {
+function asksTheSame(pod: Pod, like: Pod): boolean {
+  const { metadata: a, spec } = pod;
+  const { metadata: b, spec: other } = like;
   return (
     a.namespace === b.namespace &&
+    isExclusive(pod) === isExclusive(like) &&
     deepEqual(a.labels, b.labels) &&
     containersAskTheSame(spec.containers, other.containers) &&
     containersAskTheSame(spec.initContainers, other.initContainers) &&

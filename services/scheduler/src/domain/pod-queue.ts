@@ -328,6 +328,7 @@ const EVENT_NAMES: Readonly<Record<EventKind, string>> = {
   'node-labels': 'NodeUpdateNodeLabel',
   'node-taints': 'NodeUpdateNodeTaint',
   'node-allocatable': 'NodeUpdateNodeAllocatable',
+  'node-condition': 'NodeUpdateNodeCondition',
   'pod-placed': 'AssignedPodAdd',
   'pod-removed': 'AssignedPodDelete',
   'pod-labels': 'AssignedPodUpdatePodLabel',

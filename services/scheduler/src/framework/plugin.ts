@@ -68,6 +68,8 @@ export interface EventSubjects {
   readonly 'node-labels': NodeInfo;
   readonly 'node-taints': NodeInfo;
   readonly 'node-allocatable': NodeInfo;
+  /** The node releases other pods than before, see `releases`. */
+  readonly 'node-condition': NodeInfo;
   readonly 'pod-placed': PodInfo;
   readonly 'pod-removed': PodInfo;
   /** A placed pod has other labels: as it is now. */

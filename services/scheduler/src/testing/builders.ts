@@ -1,4 +1,12 @@
-import { type Affinity, NO_NODE_INFO, type Node, type Pod, type PodSpec, type Taint } from '@holdfast/api';
+import {
+  type Affinity,
+  NO_NODE_INFO,
+  type Node,
+  type NodeCondition,
+  type Pod,
+  type PodSpec,
+  type Taint,
+} from '@holdfast/api';
 
 export interface NodeShape {
   readonly cpu?: string;
@@ -11,6 +19,7 @@ export interface NodeShape {
   readonly images?: Readonly<Record<string, number>>;
   /** More of what it has: devices, ephemeral storage. */
   readonly resources?: Readonly<Record<string, string>>;
+  readonly conditions?: readonly NodeCondition[];
 }
 
 /** A ready node of 4 cpus and 8 Gi that carries its hostname label. */
@@ -29,6 +38,7 @@ export function buildNode(name: string, shape: NodeShape = {}): Node {
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       nodeInfo: NO_NODE_INFO,
       images,
+      ...(shape.conditions === undefined ? {} : { conditions: [...shape.conditions] }),
     },
   };
 }

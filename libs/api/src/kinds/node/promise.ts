@@ -63,11 +63,17 @@ export const SELF_FENCED_REASONS: Readonly<Record<SelfFencingPolicy, string>> = 
 /** What the control plane tells of the node. What is released is decided by the lease, never by this. */
 export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean => fencedCondition(status) !== undefined;
 
-/** Whether a pod like this one would be released at once if it were made for the node: it cannot run there before the node promises again. */
-export function isReleasedFrom({ status }: Pick<Node, 'status'>, pod: Pick<Pod, 'metadata' | 'spec'>): boolean {
+/** Which pods a fenced node releases as soon as they are bound to it: none of these can run there before the node promises again. */
+export function releasePolicy({ status }: Pick<Node, 'status'>): SelfFencingPolicy | undefined {
   const condition = fencedCondition(status);
-  if (condition === undefined) return false;
-  return isCovered(condition.reason === SELF_FENCED_REASONS.all ? 'all' : 'exclusive', pod);
+  if (condition === undefined) return undefined;
+  return condition.reason === SELF_FENCED_REASONS.all ? 'all' : 'exclusive';
+}
+
+/** Whether the node would release this pod at once if the pod were bound to it. */
+export function isReleasedFrom(node: Pick<Node, 'status'>, pod: Pick<Pod, 'metadata' | 'spec'>): boolean {
+  const policy = releasePolicy(node);
+  return policy !== undefined && isCovered(policy, pod);
 }
 
 const fencedCondition = (status: Node['status']) =>

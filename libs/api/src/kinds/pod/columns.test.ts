@@ -43,7 +43,24 @@ test('a container speaks louder than the phase', () => {
 test('[EXP-08] init containers that still run are counted', () => {
   const object = pod({ initContainers: [container({ name: 'a' }), container({ name: 'b' })] });
   const initContainerStatuses = [status({ name: 'a', ready: false })];
-  assert.equal(row(withStatus({ phase: 'Pending', initContainerStatuses }, object))['Status'], 'Init:0/2');
+  const cells = row(withStatus({ phase: 'Pending', initContainerStatuses }, object));
+  assert.deepEqual([cells['Ready'], cells['Status'], cells['Restarts']], ['0/1', 'Init:0/2', '0']);
+});
+
+test('[EXP-08] [INIT-12] the state of the init container in the way is shown, then that the pod initializes', () => {
+  const object = pod({ initContainers: [container({ name: 'a' }), container({ name: 'b' })] });
+  const shown = (...states: ContainerStatus['state'][]): unknown => {
+    const initContainerStatuses = states.map((state, i) => status({ name: 'ab'[i] ?? '', ready: false, state }));
+    const main = status({ ready: false, state: { waiting: { reason: 'PodInitializing' } } });
+    return row(withStatus({ phase: 'Pending', initContainerStatuses, containerStatuses: [main] }, object))['Status'];
+  };
+  const waiting = { waiting: { reason: 'PodInitializing' } };
+  const done = { terminated: { exitCode: 0, reason: 'Completed' } };
+  assert.equal(shown(waiting, waiting), 'Init:0/2');
+  assert.equal(shown(done, { running: {} }), 'Init:1/2');
+  assert.equal(shown({ terminated: { exitCode: 1, reason: 'Error' } }, waiting), 'Init:Error');
+  assert.equal(shown({ waiting: { reason: 'CrashLoopBackOff' } }, waiting), 'Init:CrashLoopBackOff');
+  assert.equal(shown(done, done), 'PodInitializing');
 });
 
 test('a sidecar counts among the ready containers', () => {
@@ -74,6 +91,8 @@ test('[UI-04] a pod on a partitioned node reads NodeDown', () => {
   assert.equal(row(object)['Status'], 'NodeDown');
   object.status.phase = 'Succeeded';
   assert.notEqual(row(object)['Status'], 'NodeDown');
+  const back = withStatus({ containerStatuses: [status()], conditions: [{ type: 'NodeDown', status: 'False' }] });
+  assert.equal(row(back)['Status'], 'Running');
 });
 
 test('[UI-06] the nominated node is in the wide list', () => {

@@ -9,6 +9,7 @@ import { container, created, NOW, pod, updateErrors } from './testing.ts';
 
 test('[EXP-01] a created pod has its defaults and its class', () => {
   const object = created(pod({ containers: [container({ ports: [{ containerPort: 80 }] })] }));
+  assert.equal(object.spec.restartPolicy, 'Always');
   assert.equal(object.spec.terminationGracePeriodSeconds, 30);
   assert.equal(object.spec.containers[0]?.ports?.[0]?.protocol, 'TCP');
   assert.equal(object.spec.containers[0]?.imagePullPolicy, 'IfNotPresent');
@@ -193,10 +194,76 @@ test('[EPH-03] [EPH-04] an ephemeral container has no ports, probes or resources
   );
 });
 
-test('[EPH-06] [EPH-07] an ephemeral container stays as it is, and its target must exist', () => {
+test('[EPH-03] whatever an ephemeral container may not say is refused by name, also in its mounts', () => {
+  const probe = { tcpSocket: { port: 1 } };
+  const forbidden = {
+    ports: [{ containerPort: 1 }],
+    resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }],
+    restartPolicy: 'Always',
+    livenessProbe: probe,
+    readinessProbe: probe,
+    startupProbe: probe,
+    lifecycle: {},
+  };
+  // A field that another container uses already is not dropped as one of a feature that is off.
+  const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }];
+  const old = created(pod({ volumes: [{ name: 'v', emptyDir: {} }] }));
+  old.spec.containers = [container({ ...old.spec.containers[0], resizePolicy })];
+  const text = 'Forbidden: cannot be set for an Ephemeral Container';
+  for (const [field, value] of Object.entries(forbidden)) {
+    const errors = ephemeralErrors(old, (p) => {
+      p.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {}, [field]: value }];
+    });
+    assert.ok(errors.includes(`spec.ephemeralContainers[0].${field}: ${text}`), `${field}: ${errors.join('\n')}`);
+  }
+  for (const field of ['subPath', 'subPathExpr']) {
+    const errors = ephemeralErrors(old, (p) => {
+      const volumeMounts = [{ name: 'v', mountPath: '/v', [field]: 'a' }];
+      p.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {}, volumeMounts }];
+    });
+    assert.deepEqual(errors, [`spec.ephemeralContainers[0].volumeMounts[0].${field}: ${text}`]);
+  }
+});
+
+const withEphemeral = (): Pod => {
   const old = created(pod());
   old.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }];
   podResource.setDefaults(old);
+  return old;
+};
+
+test('[EPH-01] [EPH-05] an update of the pod adds no container of any kind', () => {
+  const old = created(pod());
+  const ephemeral = (p: Pod): void => void (p.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }]);
+  assert.deepEqual(
+    updateErrors(old, (p) => p.spec.containers.push(container({ name: 'd' }))),
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  );
+  assert.deepEqual(
+    updateErrors(old, (p) => void (p.spec.initContainers = [container({ name: 'd' })])),
+    ['spec.initContainers: Forbidden: pod updates may not add or remove containers'],
+  );
+  assert.equal(updateErrors(old, ephemeral).length, 1);
+  assert.deepEqual(ephemeralErrors(old, ephemeral), [], 'its subresource adds one');
+});
+
+test('[EPH-05] the pod of a file on a node gets no ephemeral container', () => {
+  const mirror = created(pod({}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }));
+  const errors = ephemeralErrors(mirror, (p) => {
+    p.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }];
+  });
+  assert.deepEqual(errors, ['[]: Forbidden: static pods do not support ephemeral containers']);
+});
+
+test('[EPH-06] [EPH-07] an ephemeral container stays as it is, and its target must exist', () => {
+  const old = withEphemeral();
+  for (const changes of [{ image: 'y' }, { command: ['sh'] }, { targetContainerName: 'c' }]) {
+    const [error = '', ...more] = ephemeralErrors(old, (p) =>
+      Object.assign(p.spec.ephemeralContainers?.[0] ?? {}, changes),
+    );
+    assert.match(error, /^spec\.ephemeralContainers: Forbidden: existing ephemeral containers "d" may not be changed/);
+    assert.deepEqual(more, []);
+  }
   assert.deepEqual(
     ephemeralErrors(old, (p) => void delete p.spec.ephemeralContainers),
     ['spec.ephemeralContainers: Forbidden: existing ephemeral containers "d" may not be removed\n'],
@@ -205,10 +272,39 @@ test('[EPH-06] [EPH-07] an ephemeral container stays as it is, and its target mu
     p.spec.ephemeralContainers?.push({ name: 'e', image: 'x', targetContainerName: 'nobody', resources: {} });
   });
   assert.deepEqual(errors, ['spec.ephemeralContainers[1].targetContainerName: Not found: "nobody"']);
+  const targeting = (targetContainerName: string) =>
+    ephemeralErrors(old, (p) => {
+      p.spec.ephemeralContainers?.push({ name: 'e', image: 'x', targetContainerName, resources: {} });
+    });
+  assert.deepEqual(targeting('c'), []);
+  assert.equal(targeting('d').length, 1, 'another ephemeral container is no target');
 });
 
 const withResources = (requests: Record<string, string>, limits: Record<string, string>): Pod =>
   pod({ containers: [container({ resources: { requests, limits } })] });
+
+const FULL = { cpu: '1', memory: '1Gi' };
+
+test('[QOS-01] [INIT-22] the class is set at create, whatever the client says, and init containers count', () => {
+  const claimed = withResources({}, FULL);
+  claimed.status = { qosClass: 'BestEffort' };
+  assert.equal(created(claimed).status.qosClass, 'Guaranteed');
+  const init = container({ name: 'i', resources: { requests: { cpu: '1' } } });
+  assert.equal(created(pod({ initContainers: [init] })).status.qosClass, 'Burstable');
+  const plainInit = withResources(FULL, FULL);
+  plainInit.spec.initContainers = [container({ name: 'i' })];
+  assert.equal(created(plainInit).status.qosClass, 'Burstable');
+});
+
+test('[EPH-08] an ephemeral container does not change the class', () => {
+  const object = withEphemeral();
+  const [first] = object.spec.ephemeralContainers ?? [];
+  if (first !== undefined) first.resources = { requests: FULL, limits: FULL };
+  assert.equal(qosClassOf(object), 'BestEffort');
+  const guaranteed = withResources(FULL, FULL);
+  guaranteed.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }];
+  assert.equal(qosClassOf(guaranteed), 'Guaranteed');
+});
 
 test('[QOS-01] the class is set at create and never changes', () => {
   const old = created(pod());
@@ -221,10 +317,29 @@ test('[QOS-01] the class is set at create and never changes', () => {
 test('[QOS-02] equal requests and limits of cpu and memory are Guaranteed, and requests follow limits', () => {
   assert.equal(created(withResources({}, { cpu: '1', memory: '1Gi' })).status.qosClass, 'Guaranteed');
   assert.equal(created(withResources({}, { cpu: '1' })).status.qosClass, 'Burstable');
+  assert.equal(qosClassOf(withResources({}, FULL)), 'Guaranteed', 'also of a pod that nobody has defaulted');
+  for (const requests of [
+    { ...FULL, cpu: '500m' },
+    { ...FULL, memory: '512Mi' },
+  ]) {
+    assert.equal(created(withResources(requests, FULL)).status.qosClass, 'Burstable', JSON.stringify(requests));
+  }
+  for (const zero of [
+    { cpu: '0', memory: '1Gi' },
+    { cpu: '1', memory: '0' },
+  ]) {
+    assert.equal(created(withResources(zero, zero)).status.qosClass, 'Burstable', 'zero counts as unset');
+  }
+  const two = withResources(FULL, FULL);
+  two.spec.containers.push(container({ name: 'd' }));
+  assert.equal(created(two).status.qosClass, 'Burstable', 'every container needs limits');
 });
 
 test('[QOS-03] [QOS-04] some is Burstable, none is BestEffort, and only cpu and memory count', () => {
-  assert.equal(qosClassOf(withResources({ cpu: '1' }, {})), 'Burstable');
+  for (const some of [{ cpu: '1' }, { memory: '1Gi' }]) {
+    assert.equal(qosClassOf(withResources(some, {})), 'Burstable');
+    assert.equal(qosClassOf(withResources({}, some)), 'Burstable');
+  }
   assert.equal(qosClassOf(withResources({ 'ephemeral-storage': '1Gi' }, {})), 'BestEffort');
   assert.equal(qosClassOf(withResources({ cpu: '0' }, {})), 'BestEffort');
 });
@@ -243,14 +358,16 @@ test('[TERM-39] [SAFE-04] the period is what is asked for, else what the pod say
   assert.equal(podDeletionSeconds(running(), undefined), 30);
 });
 
-test('[TERM-40] a pod that never ran or has ended goes at once', () => {
+test('[EXP-19] [TERM-40] a pod that never ran or has ended goes at once', () => {
   assert.equal(podDeletionSeconds(created(pod()), 60), 0);
-  const done = running();
-  done.status.phase = 'Succeeded';
-  assert.equal(podDeletionSeconds(done, 60), 0);
+  for (const phase of ['Succeeded', 'Failed']) {
+    const done = running();
+    done.status.phase = phase;
+    assert.equal(podDeletionSeconds(done, 60), 0);
+  }
 });
 
-test('[TERM-41] a negative period is one second', () => {
+test('[EXP-19] [TERM-41] a negative period is one second', () => {
   assert.equal(podDeletionSeconds(running(), -5), 1);
   assert.equal(created(pod({ terminationGracePeriodSeconds: -1 })).spec.terminationGracePeriodSeconds, 1);
 });

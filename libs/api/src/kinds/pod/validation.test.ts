@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyJson, decodeWithSchema, fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
-import type { Deployment } from '../../generated/types.ts';
+import type { Deployment, ResourceFieldSelector } from '../../generated/types.ts';
 import { schemaFor } from '../../schema-table.ts';
 import { deploymentResource } from '../deployment/index.ts';
 import { container, created, createErrors, NOW, pod } from './testing.ts';
@@ -105,13 +105,15 @@ test('[PROBE-17] a grace period of its own is for probes that kill, and positive
 });
 
 test('[INIT-09] an init container that is no sidecar has no probes and no lifecycle', () => {
-  const init = container({ name: 'i', livenessProbe: { tcpSocket: { port: 1 } }, lifecycle: {} });
-  const text = 'Forbidden: may not be set for init containers without restartPolicy=Always';
-  assert.deepEqual(createErrors(pod({ initContainers: [init] })), [
-    `spec.initContainers[0].lifecycle: ${text}`,
-    `spec.initContainers[0].livenessProbe: ${text}`,
-  ]);
-  assert.deepEqual(createErrors(pod({ initContainers: [{ ...init, restartPolicy: 'Always' }] })), []);
+  const probe = { tcpSocket: { port: 1 } };
+  const given = { lifecycle: {}, livenessProbe: probe, readinessProbe: probe, startupProbe: probe };
+  for (const [field, value] of Object.entries(given)) {
+    const init = container({ name: 'i', [field]: value });
+    assert.deepEqual(createErrors(pod({ initContainers: [init] })), [
+      `spec.initContainers[0].${field}: Forbidden: may not be set for init containers without restartPolicy=Always`,
+    ]);
+    assert.deepEqual(createErrors(pod({ initContainers: [{ ...init, restartPolicy: 'Always' }] })), []);
+  }
 });
 
 test('[INIT-18] names are unique over all containers', () => {
@@ -147,8 +149,52 @@ test('[DOWN-02] [EXP-16] an environment variable and a volume may name only thei
   const downwardAPI = { items: [{ path: 'ip', fieldRef: { fieldPath: 'status.podIP' } }] };
   const [inVolume = ''] = createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] }));
   assert.match(inVolume, /^spec\.volumes\[0\]\.downwardAPI\.fieldRef\.fieldPath: Unsupported value: "status\.podIP"/);
-  const subscript = [{ name: 'A', valueFrom: { fieldRef: { fieldPath: "metadata.labels['mylabel']" } } }];
-  assert.deepEqual(createErrors(pod({ containers: [container({ env: subscript })] })), []);
+  for (const fieldPath of ["metadata.labels['mylabel']", "metadata.annotations['myannotation']"]) {
+    assert.deepEqual(envFieldErrors(fieldPath), []);
+    assert.deepEqual(volumeFieldErrors(fieldPath), []);
+  }
+  assert.match(envFieldErrors("metadata.name['x']")[0] ?? '', /field label does not support subscript/);
+  const resource = 'limits.example.com/gpu';
+  assert.deepEqual(resourceFieldErrors({ resource }), [
+    `spec.containers[0].env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "${resource}": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"`,
+  ]);
+});
+
+function envFieldErrors(fieldPath: string): readonly string[] {
+  const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }];
+  return createErrors(pod({ containers: [container({ env })] }));
+}
+
+function volumeFieldErrors(fieldPath: string): readonly string[] {
+  const downwardAPI = { items: [{ path: 'x', fieldRef: { fieldPath } }] };
+  return createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] }));
+}
+
+function resourceFieldErrors(resourceFieldRef: ResourceFieldSelector): readonly string[] {
+  const env = [{ name: 'A', valueFrom: { resourceFieldRef } }];
+  return createErrors(pod({ containers: [container({ env })] }));
+}
+
+test('[DOWN-03] [DOWN-05] [DOWN-06] [DOWN-07] [DOWN-08] [DOWN-09] each field of a pod is available where it is listed, and only there', () => {
+  const inEnv = ['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.serviceAccountName', 'spec.nodeName'];
+  const addresses = ['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'];
+  const inVolumes = ['metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.labels', 'metadata.annotations'];
+  const env = new Set([...inEnv, ...addresses]);
+  const volumes = new Set(inVolumes);
+  for (const fieldPath of new Set([...env, ...volumes, 'spec.restartPolicy', 'status.phase'])) {
+    assert.equal(envFieldErrors(fieldPath).length, env.has(fieldPath) ? 0 : 1, `${fieldPath} in a variable`);
+    assert.equal(volumeFieldErrors(fieldPath).length, volumes.has(fieldPath) ? 0 : 1, `${fieldPath} in a volume`);
+  }
+});
+
+test('[DOWN-10] [DOWN-11] cpu, memory, storage and huge pages are available by limit and by request, in both forms', () => {
+  for (const name of ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi']) {
+    for (const resource of [`limits.${name}`, `requests.${name}`]) {
+      assert.deepEqual(resourceFieldErrors({ resource }), [], `${resource} in a variable`);
+      const downwardAPI = { items: [{ path: 'x', resourceFieldRef: { containerName: 'c', resource } }] };
+      assert.deepEqual(createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] })), [], `${resource} in a volume`);
+    }
+  }
 });
 
 test('[DOWN-13] a divisor is one of the usual units, and a volume must name the container', () => {
@@ -156,6 +202,9 @@ test('[DOWN-13] a divisor is one of the usual units, and a volume must name the 
   assert.deepEqual(createErrors(pod({ containers: [container({ env })] })), [
     `spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
   ]);
+  for (const divisor of ['1', '1m']) assert.deepEqual(resourceFieldErrors({ resource: 'limits.cpu', divisor }), []);
+  assert.deepEqual(resourceFieldErrors({ resource: 'limits.memory', divisor: '1Mi' }), []);
+  assert.equal(resourceFieldErrors({ resource: 'limits.memory', divisor: '1m' }).length, 1);
   const downwardAPI = { items: [{ path: 'x', resourceFieldRef: { resource: 'limits.cpu' } }] };
   assert.deepEqual(createErrors(pod({ volumes: [{ name: 'v', downwardAPI }] })), [
     'spec.volumes[0].downwardAPI.resourceFieldRef.containerName: Required value',
@@ -217,6 +266,14 @@ test('[USERNS-06] [EXP-17] a user namespace excludes the namespaces of the host'
   ] as const) {
     const alone = pod({ hostUsers: false, [namespace]: true });
     assert.deepEqual(createErrors(alone, { userNamespacesSupport: true }), [`spec.${field}: ${text}`]);
+    for (const users of [{}, { hostUsers: true }]) {
+      const ofHost = pod({ ...users, [namespace]: true });
+      assert.deepEqual(
+        createErrors(ofHost, { userNamespacesSupport: true }),
+        [],
+        'in users of the host all is allowed',
+      );
+    }
   }
 });
 

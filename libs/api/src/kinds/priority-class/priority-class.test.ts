@@ -47,12 +47,20 @@ test('[PRIO-03] only the two classes of the system may have its prefix, and only
   for (const name of ['system-mine', 'system-node-critical']) {
     const [error = ''] = createErrors(priorityClass({}, name));
     assert.match(error, /priority class names with 'system-' prefix are reserved for system use only/);
+    const isSystemClass = name === 'system-node-critical';
+    assert.equal(
+      strategy.refusesDeletion?.(name) !== undefined,
+      isSystemClass,
+      'only a class of the system has to stay',
+    );
   }
 });
 
 test('[PRIO-11] value and policy stay as they are, the rest may change', () => {
   assert.deepEqual(updateErrors({ description: 'other', globalDefault: true }), []);
-  assert.deepEqual(updateErrors({ value: 7 }), ['value: Forbidden: may not be changed in an update.']);
+  for (const value of [7, 7_000]) {
+    assert.deepEqual(updateErrors({ value }), ['value: Forbidden: may not be changed in an update.']);
+  }
   assert.deepEqual(updateErrors({ preemptionPolicy: 'Never' }), [
     'preemptionPolicy: Invalid value: "Never": field is immutable',
   ]);

@@ -293,7 +293,7 @@ test('the lease of the configuration is the one that is held', async () => {
   await stop();
 });
 
-test('[PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] a pod of high priority asks for room, names its node and moves in', async () => {
+test('[PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [EXS-23] a pod of high priority asks for room, names its node and moves in', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1', spec: { priority: 1 } });
@@ -340,6 +340,7 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
   addPod('h', { cpu: '2', spec: { priority: 200 } });
   await clock.advance(8_000);
+  assert.deepEqual([pod('h')?.status.nominatedNodeName, pod('p')?.status.nominatedNodeName ?? null], ['n1', null]);
   api.remove(podPath('low'));
   await clock.advance(20_000);
   assert.equal(nodeOf(pod('h')), 'n1');
@@ -498,6 +499,20 @@ test('[PRIO-14] without PodPriority pods go in the order of arrival and nobody m
   assert.deepEqual([nodeOf(pod('first')), nodeOf(pod('second'))], ['n1', undefined]);
   assert.equal(api.requests.filter(({ method }) => method === 'DELETE').length, 0);
   assert.equal(pod('second')?.spec.priority, 1_000_000, 'what the pod says stays');
+  await stop();
+});
+
+test('[PRIO-14] priorities order pods and make room unless they are switched off', async () => {
+  const { clock, addNode, addPod, pod, stop } = await rig();
+  addPod('first', { cpu: '1', spec: { priority: 0 } });
+  addPod('second', { cpu: '1', spec: { priority: 10 } });
+  await clock.advance(100);
+  addNode('n1', { cpu: '1' });
+  await clock.advance(20_000);
+  assert.deepEqual([nodeOf(pod('first')), nodeOf(pod('second'))], [undefined, 'n1']);
+  addPod('third', { cpu: '1', spec: { priority: 20 } });
+  await clock.advance(20_000);
+  assert.equal(nodeOf(pod('third')), 'n1');
   await stop();
 });
 

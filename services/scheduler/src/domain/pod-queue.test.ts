@@ -65,7 +65,7 @@ test('[PRIO-17] back-off doubles from one second to ten, per pod', () => {
   assert.deepEqual(drain(queue), ['a']);
 });
 
-test('an unschedulable pod waits for an event its plugins care about, or five minutes', () => {
+test('[PRIO-17] an unschedulable pod waits for an event its plugins care about, or five minutes', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   queue.pop();
@@ -146,7 +146,7 @@ test('a pod that several plugins rejected is woken by what helps one of them, an
   assert.deepEqual(drain(queue), ['a'], 'the node has no taint any more');
 });
 
-test('a woken pod that is still in back-off waits for its end; what waits is counted by plugin', () => {
+test('[PRIO-17] a woken pod that is still in back-off waits for its end; what waits is counted by plugin', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   rejectedBy(queue, 'a', 'NodeResourcesFit');

@@ -56,15 +56,22 @@ test('[QOS-14] the class of a pod plays no part: the least important goes, guara
       },
     ],
   };
+  const ofClass = (qosClass: string, pod: Pod): Pod => ({ ...pod, status: { ...pod.status, qosClass } });
   const pods = [
-    withPriority('guaranteed', 1, { nodeName: 'a', spec: guaranteed }),
-    withPriority('burstable', 2, { nodeName: 'a', cpu: '1' }),
-    withPriority('best-effort', 0, { nodeName: 'b' }),
+    ofClass('Guaranteed', withPriority('guaranteed', 1, { nodeName: 'a', spec: guaranteed })),
+    ofClass('Burstable', withPriority('burstable', 2, { nodeName: 'a', cpu: '1' })),
+    ofClass('BestEffort', withPriority('best-effort', 0, { nodeName: 'b' })),
   ];
   const nodes = [buildNode('a', { cpu: '2' }), buildNode('b', { cpu: '500m' })];
   assert.equal(told(tryPreempt(clusterOf(nodes, pods), withPriority('x', 5, { cpu: '1' }))), 'a: guaranteed');
   const roomy = clusterOf([...nodes, buildNode('c')], pods);
   assert.equal(decideFully(roomy, withPriority('x', 5, { cpu: '1' }), { budgets: [] }).kind, 'place');
+  const two = [buildNode('a', { cpu: '1', pods: 1 }), buildNode('b', { pods: 1 })];
+  const oneEach = [
+    ofClass('Guaranteed', withPriority('guaranteed', 1, { nodeName: 'a', spec: guaranteed })),
+    ofClass('BestEffort', withPriority('best-effort', 2, { nodeName: 'b' })),
+  ];
+  assert.equal(told(tryPreempt(clusterOf(two, oneEach), withPriority('x', 5, { cpu: '1' }))), 'a: guaranteed');
 });
 
 test('[PREEMPT-02] [TEST-09] equal and higher priorities are never victims', () => {
@@ -73,6 +80,27 @@ test('[PREEMPT-02] [TEST-09] equal and higher priorities are never victims', () 
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), message);
   assert.equal(told(tryPreempt(cluster, withPriority('x', 4, { cpu: '1' }))), message);
   assert.equal(told(tryPreempt(cluster, withPriority('x', 6, { cpu: '1' }))), 'a: p');
+});
+
+test('[TEST-09] nobody goes where there is room or where it does not help, and else the least important of any node', () => {
+  const nodes = [buildNode('a', { cpu: '2' }), buildNode('b', { cpu: '2' })];
+  const on = (name: string, nodeName: string, priority: number, cpu = '2'): Pod =>
+    withPriority(name, priority, { nodeName, cpu });
+  const x = withPriority('x', 9, { cpu: '2' });
+  assert.equal(decideFully(clusterOf(nodes, [on('p', 'a', 1)]), x, { budgets: [] }).kind, 'place');
+  const least = clusterOf(nodes, [on('a1', 'a', 5), on('b1', 'b', 3, '1'), on('b2', 'b', 3, '1')]);
+  assert.equal(told(tryPreempt(least, x)), 'b: b1 b2', 'two of low priority rather than one of a higher');
+  const small = clusterOf(nodes, [on('a1', 'a', 1), on('b1', 'b', 1)]);
+  assert.equal(
+    told(tryPreempt(small, withPriority('large', 9, { cpu: '3' }))),
+    'preemption: 0/2 nodes are available: 2 Insufficient cpu.',
+  );
+  const kept = clusterOf([buildNode('a', { cpu: '2' })], [on('high', 'a', 9, '1'), on('low', 'a', 1, '1')]);
+  assert.equal(
+    told(tryPreempt(kept, x)),
+    'preemption: 0/1 nodes are available: 1 Insufficient cpu.',
+    'the low one would go in vain',
+  );
 });
 
 test('[PREEMPT-03] [PREEMPT-04] nothing is removed where it does not help', () => {
@@ -97,6 +125,9 @@ test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption 
   assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, [budget('guarded', 1)])), 'a: guarded');
   const both = [budget('guarded', 0), budget('free', 0)];
   assert.equal(told(tryPreempt(clusterOf(nodes, [guarded, free]), x, both)), 'a: guarded');
+  const turned = [withPriority('guarded', 3, shape('guarded', 'a')), withPriority('free', 1, shape('free', 'b'))];
+  assert.equal(told(tryPreempt(clusterOf(nodes, turned), x)), 'b: free', 'whatever the order of the nodes');
+  assert.equal(told(tryPreempt(clusterOf(nodes, turned), x, both)), 'b: free');
 });
 
 test('[PREEMPT-03] [SPREAD-08] nobody goes for a pod that would be one too many there still: who leaves does not count already', () => {
@@ -133,6 +164,11 @@ test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with
     told(tryPreempt(clusterOf(nodes, placed), x, [selecting(selector)]));
   assert.equal(chosen({ matchLabels: { app: 'x' } }), 'b: second');
   assert.equal(chosen(undefined), 'a: first');
+  const unguarded = [
+    on('first', 1, 'a', {}),
+    { ...on('second', 3, 'b', {}), metadata: { name: 'second', namespace: 'other' } },
+  ];
+  assert.equal(chosen(undefined, unguarded), 'a: first', 'no selector is not an empty one');
   const guardsFirst = { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['y'] }] };
   const unlabelled = [on('first', 1, 'a', {}), on('second', 3, 'b', { app: 'y' })];
   assert.equal(chosen(guardsFirst, unlabelled), 'b: second');

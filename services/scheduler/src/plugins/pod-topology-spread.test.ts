@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
+import { createSeededRandom } from '@holdfast/platform';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { prepareFilters } from '../domain/prepare-filters.ts';
 import { SpreadState } from '../domain/spread-state.ts';
@@ -61,6 +62,8 @@ function scores({ nodes, pods }: Cluster, pod: Pod): { readonly raw: number[]; r
 test('[EXS-01] [SPREAD-09] only the zone with fewer pods is allowed', () => {
   const cluster = { nodes: [node('a', 'zone1'), node('b', 'zone2')], pods: [matching('1', 'a'), matching('2', 'a')] };
   assert.deepEqual(passing(cluster, incoming([constraint('zone')])), ['b']);
+  assert.deepEqual(passing(cluster, incoming([constraint('zone', HARD, 2)])), ['b'], 'zone1 would have a skew of 3');
+  assert.deepEqual(passing(cluster, incoming([constraint('zone', HARD, 3)])), ['a', 'b']);
 });
 
 test('[EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constraints over zones, nodes, and both', () => {
@@ -72,8 +75,12 @@ test('[EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constrain
 
 test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
   const pod = incoming([constraint('zone', SOFT)]);
-  const best = outcome(clusterOf(FOUR.nodes, FOUR.pods), pod);
-  assert.ok(['node3', 'node4'].includes(best), best);
+  // One pod on each node: nothing but the constraint tells them apart.
+  const even = [...FOUR.pods, buildPod('p4', { nodeName: 'node4' })];
+  for (let seed = 0; seed < 10; seed++) {
+    const best = outcome(clusterOf(FOUR.nodes, even), pod, createSeededRandom(seed, 'ties'));
+    assert.ok(['node3', 'node4'].includes(best), best);
+  }
   const cordoned = FOUR.nodes.map((each) =>
     each.metadata.labels?.['zone'] === 'zoneB' ? { ...each, spec: { ...each.spec, unschedulable: true } } : each,
   );
@@ -83,9 +90,10 @@ test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
 test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and the ways out', () => {
   const [zone, each] = [constraint('zone'), constraint('node')];
   assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
-  assert.match(
+  assert.equal(
     outcome(clusterOf(CONFLICT.nodes, CONFLICT.pods), incoming([zone, each])),
-    /^0\/3 nodes are available: 3 node\(s\) didn't match pod topology spread constraints\./,
+    "0/3 nodes are available: 3 node(s) didn't match pod topology spread constraints. " +
+      'preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.',
   );
   assert.deepEqual(passing(CONFLICT, incoming([constraint('zone', HARD, 2), each])), ['node2']);
   assert.deepEqual(passing(CONFLICT, incoming([zone, constraint('node', HARD, 2)])), ['node3']);

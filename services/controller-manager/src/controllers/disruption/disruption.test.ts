@@ -96,6 +96,8 @@ test('[DISR-17] an evicted pod counts as gone for two minutes, and is told of wh
   assert.deepEqual([waiting.status?.currentHealthy, waiting.status?.disruptionsAllowed], [2, 1]);
   assert.deepEqual(Object.keys(waiting.status?.disruptedPods ?? {}), ['p0']);
   assert.equal(waiting.recheckAfterMs, 30_000);
+  const justBefore = decide(since(119_000), NOW);
+  assert.deepEqual(Object.keys(justBefore.status?.disruptedPods ?? {}), ['p0'], 'not before the two minutes are over');
   const over = decide(since(121_000), NOW);
   assert.deepEqual([over.status?.currentHealthy, over.status?.disruptedPods], [3, undefined]);
   assert.deepEqual(
@@ -104,7 +106,7 @@ test('[DISR-17] an evicted pod counts as gone for two minutes, and is told of wh
   );
 });
 
-test('a budget that cannot be calculated allows nothing and says why; one that can says that again', () => {
+test('[DISR-18] a budget that cannot be calculated allows nothing and says why; one that can says that again', () => {
   const snapshot = { budget: budget({ maxUnavailable: 1 }, { disruptionsAllowed: 1 }), pods: pods(2) };
   const failed = decide({ ...snapshot, scaleOf: () => undefined }, NOW);
   assert.equal(failed.status?.disruptionsAllowed, 0);
@@ -126,6 +128,12 @@ test('a budget that cannot be calculated allows nothing and says why; one that c
   assert.deepEqual(
     healed.status?.conditions?.map(({ status, reason, observedGeneration }) => [status, reason, observedGeneration]),
     [['True', 'SufficientPods', 3]],
+  );
+  assert.equal(healed.status?.observedGeneration, 3);
+  const used = decide({ ...snapshot, pods: pods(1), scaleOf: ofSize(2) }, NOW).status?.conditions;
+  assert.deepEqual(
+    used?.map(({ type, status, reason }) => [type, status, reason]),
+    [['DisruptionAllowed', 'False', 'InsufficientPods']],
   );
 });
 

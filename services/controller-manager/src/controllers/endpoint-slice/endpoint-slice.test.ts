@@ -142,6 +142,9 @@ test('[INIT-11] ports of init containers are no ports of a service', () => {
   const portsOf = (target: Pod) =>
     only(service, [target]).flatMap(({ slice }) => (slice.ports ?? []).map(({ port }) => port));
   assert.deepEqual([portsOf(serves), portsOf(initialises)], [[8001], []]);
+  const [first] = initialises.spec.initContainers;
+  const sidecar = { ...base, spec: { ...base.spec, initContainers: [{ ...first, restartPolicy: 'Always' }] } };
+  assert.deepEqual(portsOf(sidecar as Pod), [8001], 'a sidecar serves');
 });
 
 test('a hundred endpoints fill a slice; the next one costs one new slice and no other write', () => {

@@ -114,8 +114,8 @@ test('[SAFE-27] [SAFE-28] [LIFE-09] [DISR-29] after tolerationSeconds the deleti
   assert.match(podCondition(lost, 'NodeDown')?.message ?? '', /Node a /);
   const target = podCondition(lost, 'DisruptionTarget');
   assert.deepEqual(
-    [target?.reason, target?.message],
-    ['DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint'],
+    [target?.status, target?.reason, target?.message],
+    ['True', 'DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint'],
   );
   assert.ok(cluster.world.api.events.some((e) => e.reason === 'TaintManagerEviction' && e.about === 'on-a'));
   assert.ok(!isTerminating(cluster.pod('on-b')));

@@ -28,7 +28,7 @@ async function watchFor(world: World, controller: DrivenController, seconds: num
 
 const names = (world: World): readonly string[] => world.api.list(PODS).map(nameOf);
 
-test('[GC-03] [SAFE-18] [SAFE-20] [DISR-31] a pod of a node that is gone is failed and removed after the quarantine', async () => {
+test('[GC-03] [GC-06] [GC-07] [SAFE-18] [SAFE-20] [DISR-31] a pod of a node that is gone is failed and removed after the quarantine', async () => {
   const world = createWorld();
   world.api.put(NODES, node('alive'));
   world.api.put(PODS, pod({ name: 'stays' }, { phase: 'Running' }, { nodeName: 'alive' }));
